@@ -1,0 +1,36 @@
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint types benchmark clean
+
+demo: $(READY)
+	$(BIN)/python examples/nas_diabetes.py
+
+# The suite compiled; then the kernels interpreted, under coverage; then compiled afresh with bounds checks.
+test: $(READY)
+	$(BIN)/python -m pytest
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest tests/kernels tests/models
+	$(BIN)/python -m coverage report --include='src/numbo/kernels/*' --fail-under=100
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest tests/kernels tests/models
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+benchmark: $(READY)
+	$(BIN)/python -m benchmarks ask-time
+	$(BIN)/python -m benchmarks run --samplers GSSBO TPE CMA-ES Random
+	$(BIN)/python -m benchmarks report
+
+$(READY): pyproject.toml
+	test -x $(BIN)/python || python3 -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,172 @@
+"""Posterior mean and variance, acquisition values, and their gradients, one point after the other.
+
+Everything is maximised. Glossary: ``mu``, ``sd`` posterior mean and standard deviation; ``z = (mu - best) / sd``;
+``h(z) = phi(z) + z Phi(z)``, so that ``EI = sd h(z)``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from numbo.kernels._jit import jit
+from numbo.kernels.cholesky import unwhiten_into, whiten_into
+from numbo.kernels.covariance import (
+    Covariance,
+    add_trend_into,
+    correlation,
+    correlation_slope,
+    covariance_into,
+    has_trend,
+    prior_variance,
+    prior_variance_gradient_into,
+    squared_distances_into,
+)
+
+UCB, LOG_EI = 0, 1
+SQRT_2PI = math.sqrt(2.0 * math.pi)
+LOG_SQRT_2PI = math.log(SQRT_2PI)
+RELATIVE_VARIANCE_FLOOR = 1e-14
+
+
+class Posterior(NamedTuple):
+    """A conditioned GP: the first ``n`` rows of ``X (cap, d)``, with ``W = L^-1`` and ``alpha = K^-1 y``.
+
+    Points whose value is not known yet (pending) take part in ``W`` and have ``alpha = 0``: they shrink the
+    variance and leave the mean alone (hallucination, Desautels et al. 2014, section 3.2).
+    """
+
+    covariance: Covariance
+    n: int
+    X: np.ndarray
+    XT: np.ndarray
+    alpha: np.ndarray
+    W: np.ndarray
+    WT: np.ndarray
+
+
+class Acquisition(NamedTuple):
+    """``kind`` is `UCB` (``parameter`` multiplies sd) or `LOG_EI` (``parameter`` is the best value so far)."""
+
+    kind: int
+    parameter: float
+
+
+@jit
+def mills_continued_fraction(x):
+    """c(x) with Phi(-x) / phi(x) = 1 / (x + c(x)), for x >= 2 (Abramowitz & Stegun 26.2.14)."""
+    terms = 12 + int(240.0 / (x * x))
+    c = 0.0
+    for k in range(terms, 0, -1):
+        c = k / (x + c)
+    return c
+
+
+@jit
+def log_h(z):
+    """log h(z), Phi(z) / h(z) and phi(z) / h(z), accurate for every z.
+
+    In the left tail h is the difference of two nearly equal numbers; there the continued fraction of the Mills
+    ratio gives h(z) = phi(z) c / (|z| + c) without any cancellation (the problem is Ament et al. 2023, section
+    4.1; they solve it with erfcx).
+    """
+    if z < -2.0:
+        c = mills_continued_fraction(-z)
+        return -0.5 * z * z - LOG_SQRT_2PI + math.log(c / (c - z)), 1.0 / c, (c - z) / c
+    phi = math.exp(-0.5 * z * z) / SQRT_2PI
+    cdf = 0.5 * math.erfc(-z / math.sqrt(2.0))
+    h = phi + z * cdf
+    return math.log(h), cdf / h, phi / h
+
+
+@jit
+def acquisition_terms(acquisition, mu, sd):
+    """Value of the acquisition and its derivatives with respect to ``mu`` and ``sd``."""
+    if acquisition.kind == UCB:
+        return mu + acquisition.parameter * sd, 1.0, acquisition.parameter
+    value, cdf_ratio, phi_ratio = log_h((mu - acquisition.parameter) / sd)
+    return math.log(sd) + value, cdf_ratio / sd, phi_ratio / sd
+
+
+@jit
+def floored_sd(variance, prior):
+    return math.sqrt(max(variance, RELATIVE_VARIANCE_FLOOR * prior))
+
+
+@jit
+def predict(posterior, Z):
+    """Posterior mean (c,) and variance (c,) of the latent function at the rows of ``Z (c, d)``; never negative."""
+    n, count = posterior.n, Z.shape[0]
+    mean, variance = np.empty(count), np.empty(count)
+    k, v = np.empty(n), np.empty(n)
+    for c in range(count):
+        covariance_into(posterior.covariance, posterior.XT, n, Z[c], k)
+        whiten_into(posterior.WT, n, k, v)
+        mu, var = 0.0, prior_variance(posterior.covariance, Z[c])
+        for i in range(n):
+            mu += k[i] * posterior.alpha[i]
+            var -= v[i] * v[i]
+        mean[c], variance[c] = mu, max(var, 0.0)
+    return mean, variance
+
+
+@jit
+def acquisition_values(posterior, acquisition, Z):
+    """Acquisition (c,) at the rows of ``Z (c, d)``."""
+    mean, variance = predict(posterior, Z)
+    out = np.empty(Z.shape[0])
+    for c in range(Z.shape[0]):
+        sd = floored_sd(variance[c], prior_variance(posterior.covariance, Z[c]))
+        out[c] = acquisition_terms(acquisition, mean[c], sd)[0]
+    return out
+
+
+@jit
+def acquisition_gradient_into(posterior, acquisition, x, gradient):
+    """Acquisition at ``x (d,)``; its gradient is written to ``gradient (d,)`` (zero in categorical dimensions)."""
+    cov, n, d = posterior.covariance, posterior.n, x.shape[0]
+    k, slope, v, q = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    squared_distances_into(cov, posterior.XT, n, x, k)
+    for i in range(n):
+        slope[i] = 2.0 * cov.signal_variance * correlation_slope(cov.family, k[i])
+        k[i] = cov.signal_variance * correlation(cov.family, k[i])
+    trend = has_trend(cov)
+    if trend:
+        add_trend_into(cov, posterior.XT, n, x, k)
+    whiten_into(posterior.WT, n, k, v)
+    unwhiten_into(posterior.W, n, v, q)
+    prior = prior_variance(cov, x)
+    mu, var = 0.0, prior
+    for i in range(n):
+        mu += k[i] * posterior.alpha[i]
+        var -= v[i] * v[i]
+    sd = floored_sd(var, prior)
+    value, d_mu, d_sd = acquisition_terms(acquisition, mu, sd)
+    prior_variance_gradient_into(cov, x, gradient)
+    for j in range(d):
+        gradient[j] *= 0.5 * d_sd / sd
+    stationary, linear, quadratic = np.zeros(d), np.zeros(d), np.zeros(d)
+    for i in range(n):
+        row = posterior.X[i]
+        c = d_mu * posterior.alpha[i] - d_sd / sd * q[i]
+        e = c * slope[i]
+        for j in range(d):
+            stationary[j] += e * (x[j] - row[j])
+        if trend:
+            for j in range(d):
+                t = 2.0 * row[j] - 1.0
+                linear[j] += c * t
+                quadratic[j] += c * (t * t)
+    for j in range(d):
+        if cov.categorical[j]:
+            gradient[j] = 0.0
+        else:
+            u = 2.0 * x[j] - 1.0
+            gradient[j] += (
+                cov.inverse_squared_lengthscales[j] * stationary[j]
+                + 2.0 * cov.linear_variance * linear[j]
+                + 4.0 * cov.quadratic_variance * u * quadratic[j]
+            )
+    return value

@@ -1,0 +1,151 @@
+"""Cholesky factors that grow, shrink and change, kept together with their inverse.
+
+    K = L L^T        L (n, n) lower triangular
+    W = L^-1         the whitening matrix, lower triangular; |W k|^2 = k^T K^-1 k
+
+Keeping ``W`` makes a posterior variance and its gradient two triangular products instead of two sequential
+solves. Errors in ``W`` grow with the square root of the condition number of ``K``, as with a solve, and not with
+the condition number itself, as they would with an explicit ``K^-1``. ``WT`` holds the transpose of ``W``, because
+each of the two products wants to run along rows.
+
+Status codes instead of exceptions: ``True`` for success, ``False`` for a matrix that is not positive definite.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from numbo.kernels._jit import jit
+
+
+@jit
+def cholesky_into(K, L):
+    """Factorise the symmetric ``K`` into ``L`` (upper part set to zero). ``K`` is destroyed. Returns success."""
+    n = K.shape[0]
+    for k in range(n):
+        pivot = K[k, k]
+        if not (pivot > 0.0 and pivot < math.inf):
+            return False
+        root = math.sqrt(pivot)
+        row = K[k]
+        row[k] = root
+        for j in range(k + 1, n):
+            row[j] /= root
+        for i in range(k + 1, n):
+            f = row[i]
+            target = K[i]
+            for j in range(i, n):
+                target[j] -= f * row[j]
+    for i in range(n):
+        for j in range(i + 1):
+            L[i, j] = K[j, i]
+        for j in range(i + 1, n):
+            L[i, j] = 0.0
+    return True
+
+
+@jit
+def invert_lower_into(L, n, start, W, WT):
+    """Rows ``start..n-1`` of W = L^-1 (and the same columns of ``WT``), given the rows before them."""
+    for i in range(start, n):
+        row = W[i]
+        for j in range(n):
+            row[j] = 0.0
+        for k in range(i):
+            f = L[i, k]
+            other = W[k]
+            for j in range(k + 1):
+                row[j] -= f * other[j]
+        for j in range(i):
+            row[j] /= L[i, i]
+        row[i] = 1.0 / L[i, i]
+        for j in range(i + 1):
+            WT[j, i] = row[j]
+        for j in range(i):
+            WT[i, j] = 0.0
+
+
+@jit
+def whiten_into(WT, n, k, out):
+    """out[:n] = W k[:n]."""
+    for i in range(n):
+        out[i] = 0.0
+    for j in range(n):
+        f = k[j]
+        row = WT[j]
+        for i in range(j, n):
+            out[i] += f * row[i]
+
+
+@jit
+def unwhiten_into(W, n, v, out):
+    """out[:n] = W^T v[:n]; with v = W k this is K^-1 k."""
+    for i in range(n):
+        out[i] = 0.0
+    for i in range(n):
+        f = v[i]
+        row = W[i]
+        for j in range(i + 1):
+            out[j] += f * row[j]
+
+
+@jit
+def cholesky_append(L, W, WT, n, k, diagonal):
+    """Grow the factor of an ``n`` x ``n`` matrix by the row ``k (n,)`` and its ``diagonal`` entry, in place.
+
+    The arrays have room for ``n + 1`` rows. O(n^2). Returns success; on failure nothing was changed.
+    """
+    v = np.empty(n)
+    whiten_into(WT, n, k, v)
+    pivot = diagonal
+    for i in range(n):
+        pivot -= v[i] * v[i]
+    if not (pivot > 0.0 and pivot < math.inf):
+        return False
+    root = math.sqrt(pivot)
+    u = np.empty(n)
+    unwhiten_into(W, n, v, u)
+    for i in range(n):
+        L[n, i] = v[i]
+        L[i, n] = 0.0
+        W[n, i] = -u[i] / root
+        W[i, n] = 0.0
+        WT[i, n] = W[n, i]
+        WT[n, i] = 0.0
+    L[n, n] = root
+    W[n, n] = 1.0 / root
+    WT[n, n] = 1.0 / root
+    return True
+
+
+@jit
+def cholesky_update(L, n, start, x):
+    """Rows ``start..n-1`` of ``L`` become the factor of L L^T + x x^T, in place. ``x`` is destroyed. O(n^2)."""
+    for k in range(start, n):
+        old = L[k, k]
+        new = math.hypot(old, x[k])
+        c, s = new / old, x[k] / old
+        L[k, k] = new
+        for i in range(k + 1, n):
+            L[i, k] = (L[i, k] + s * x[i]) / c
+            x[i] = c * x[i] - s * L[i, k]
+
+
+@jit
+def cholesky_drop(L, W, WT, n, i):
+    """Remove row and column ``i`` from the factor of an ``n`` x ``n`` matrix, in place.
+
+    What lay below row ``i`` is a rank-one update of its own factor (Golub & Van Loan 2013, section 6.5.4).
+    """
+    x = np.zeros(n - 1)
+    for r in range(i + 1, n):
+        x[r - 1] = L[r, i]
+        for c in range(i):
+            L[r - 1, c] = L[r, c]
+        for c in range(i + 1, r + 1):
+            L[r - 1, c - 1] = L[r, c]
+        L[r - 1, r] = 0.0
+    cholesky_update(L, n - 1, i, x)
+    invert_lower_into(L, n - 1, i, W, WT)

@@ -1,0 +1,170 @@
+"""Covariance functions: stationary ARD kernels over mixed inputs, plus a linear and quadratic trend.
+
+    k(x, z) = s * rho(r2) + a1 <u, v> + a2 <u^2, v^2>
+    r2      = sum_j w_j (x_j - z_j)^2      over numerical dimensions
+            + sum_j w_j [x_j != z_j]       over categorical dimensions (Hamming distance)
+    u       = 2 x - 1, v = 2 z - 1         over numerical dimensions, squares elementwise
+
+Glossary: ``XT (d, n)`` points by column; ``x (d,)`` one point; ``w (d,)`` inverse squared lengthscales;
+``s`` signal variance; ``a1``, ``a2`` trend variances; ``rho`` the correlation as a function of ``r2``.
+
+The trend is Bayesian linear regression on ``(u, u^2)`` in its kernel form (Rasmussen & Williams 2006,
+section 2.7): it makes the prior variance depend on ``x``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from numbo.kernels._jit import jit
+
+MATERN52, MATERN32, RBF = 0, 1, 2
+
+
+class Covariance(NamedTuple):
+    """Hyperparameters of one covariance function, as the kernels take them."""
+
+    family: int
+    inverse_squared_lengthscales: np.ndarray
+    signal_variance: float
+    linear_variance: float
+    quadratic_variance: float
+    noise_variance: float
+    categorical: np.ndarray
+
+
+@jit
+def correlation(family, r2):
+    """rho(r2): Matern-5/2, Matern-3/2 or RBF, as in Rasmussen & Williams (2006), eqs. 4.9 and 4.17."""
+    if family == MATERN52:
+        r = math.sqrt(5.0 * r2)
+        return (1.0 + r + r * r / 3.0) * math.exp(-r)
+    if family == MATERN32:
+        r = math.sqrt(3.0 * r2)
+        return (1.0 + r) * math.exp(-r)
+    return math.exp(-0.5 * r2)
+
+
+@jit
+def correlation_slope(family, r2):
+    """d rho / d r2; finite at r2 = 0 for all three families."""
+    if family == MATERN52:
+        r = math.sqrt(5.0 * r2)
+        return -(5.0 / 6.0) * (1.0 + r) * math.exp(-r)
+    if family == MATERN32:
+        return -1.5 * math.exp(-math.sqrt(3.0 * r2))
+    return -0.5 * math.exp(-0.5 * r2)
+
+
+@jit
+def has_trend(cov):
+    return cov.linear_variance > 0.0 or cov.quadratic_variance > 0.0
+
+
+@jit
+def squared_distances_into(cov, XT, n, x, r2):
+    """Write r2 between ``x`` and the first ``n`` columns of ``XT`` to ``r2[:n]``."""
+    w = cov.inverse_squared_lengthscales
+    for i in range(n):
+        r2[i] = 0.0
+    for j in range(x.shape[0]):
+        row, xj, wj = XT[j], x[j], w[j]
+        if cov.categorical[j]:
+            for i in range(n):
+                r2[i] += wj if row[i] != xj else 0.0
+        else:
+            for i in range(n):
+                diff = row[i] - xj
+                r2[i] += wj * (diff * diff)
+
+
+@jit
+def add_trend_into(cov, XT, n, x, out):
+    """Add a1 <u, v> + a2 <u^2, v^2> between ``x`` and the first ``n`` columns of ``XT`` to ``out[:n]``."""
+    for j in range(x.shape[0]):
+        if not cov.categorical[j]:
+            row = XT[j]
+            u = 2.0 * x[j] - 1.0
+            c1, c2 = cov.linear_variance * u, cov.quadratic_variance * (u * u)
+            for i in range(n):
+                v = 2.0 * row[i] - 1.0
+                out[i] += c1 * v + c2 * (v * v)
+
+
+@jit
+def covariance_into(cov, XT, n, x, out):
+    """Write k(x, X_i) for the first ``n`` columns of ``XT`` to ``out[:n]``."""
+    squared_distances_into(cov, XT, n, x, out)
+    for i in range(n):
+        out[i] = cov.signal_variance * correlation(cov.family, out[i])
+    if has_trend(cov):
+        add_trend_into(cov, XT, n, x, out)
+
+
+@jit
+def prior_variance(cov, x):
+    """k(x, x); not constant where there is a trend."""
+    value = cov.signal_variance
+    if has_trend(cov):
+        for j in range(x.shape[0]):
+            if not cov.categorical[j]:
+                u2 = (2.0 * x[j] - 1.0) ** 2
+                value += cov.linear_variance * u2 + cov.quadratic_variance * (u2 * u2)
+    return value
+
+
+@jit
+def prior_variance_gradient_into(cov, x, out):
+    """d k(x, x) / dx; zero in categorical dimensions."""
+    for j in range(x.shape[0]):
+        out[j] = 0.0
+        if not cov.categorical[j]:
+            u = 2.0 * x[j] - 1.0
+            out[j] = 4.0 * cov.linear_variance * u + 8.0 * cov.quadratic_variance * (u * u * u)
+
+
+@jit
+def cross_covariance(cov, XT, ZT):
+    """k(Z_c, X_i) as an array (c, n): one row a point of ``Z``."""
+    d, n = XT.shape
+    out = np.empty((ZT.shape[1], n))
+    x = np.empty(d)
+    for c in range(ZT.shape[1]):
+        x[:] = ZT[:, c]
+        covariance_into(cov, XT, n, x, out[c])
+    return out
+
+
+@jit
+def gram(cov, XT):
+    """K (n, n) with K_ij = k(X_i, X_j), without noise; symmetric to the last bit."""
+    d, n = XT.shape
+    out = np.empty((n, n))
+    x = np.empty(d)
+    for i in range(n):
+        x[:] = XT[:, i]
+        covariance_into(cov, XT, i, x, out[i])
+        out[i, i] = prior_variance(cov, x)
+    for i in range(n):
+        for k in range(i):
+            out[k, i] = out[i, k]
+    return out
+
+
+@jit
+def squared_distances(cov, X, x):
+    """r2 between ``x (d,)`` and every row of ``X (n, d)``, as an array (n,)."""
+    out = np.empty(X.shape[0])
+    w = cov.inverse_squared_lengthscales
+    for i in range(X.shape[0]):
+        total = 0.0
+        for j in range(x.shape[0]):
+            if cov.categorical[j]:
+                total += w[j] if X[i, j] != x[j] else 0.0
+            else:
+                total += w[j] * (X[i, j] - x[j]) ** 2
+        out[i] = total
+    return out

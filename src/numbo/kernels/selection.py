@@ -1,0 +1,100 @@
+"""Kernels that choose a subset of points under a covariance function.
+
+Both start from the points that are ``forced`` in and return ``size`` distinct indices, forced ones first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from numbo.kernels._jit import jit
+from numbo.kernels.covariance import covariance_into, prior_variance
+
+
+@jit
+def pivoted_cholesky(cov, XT, size, forced, weights):
+    """Greedy Nystrom subset: the next point has the largest conditional variance given those chosen so far.
+
+    In the RKHS this is the residual norm of a kernel column after projection on the columns picked before it
+    (Wei et al., GSSBO, appendix A); the algorithm is pivoted Cholesky (Harbrecht et al. 2012). ``weights (n,)``
+    multiply the conditional variances. O(n size^2 + n size d).
+    """
+    d, n = XT.shape
+    residual = np.empty(n)
+    taken = np.zeros(n, dtype=np.bool_)
+    x = np.empty(d)
+    for i in range(n):
+        x[:] = XT[:, i]
+        residual[i] = prior_variance(cov, x)
+    scale = residual.max()
+    chosen = np.empty(size, dtype=np.int64)
+    columns = np.empty((size, n))
+    for m in range(size):
+        pivot = -1
+        if m < forced.shape[0]:
+            pivot = forced[m]
+        else:
+            best = -1.0
+            for i in range(n):
+                score = max(residual[i], 0.0) * weights[i]
+                if not taken[i] and score > best:
+                    best, pivot = score, i
+        chosen[m] = pivot
+        taken[pivot] = True
+        column = columns[m]
+        if residual[pivot] > 1e-13 * scale:
+            root = np.sqrt(residual[pivot])
+            x[:] = XT[:, pivot]
+            covariance_into(cov, XT, n, x, column)
+            for t in range(m):
+                other = columns[t]
+                f = other[pivot]
+                for i in range(n):
+                    column[i] -= f * other[i]
+            for i in range(n):
+                column[i] /= root
+                residual[i] -= column[i] * column[i]
+        else:  # a repeat of points chosen before: it explains nothing more
+            for i in range(n):
+                column[i] = 0.0
+        residual[pivot] = 0.0
+    return chosen
+
+
+@jit
+def kmeans_plus_plus(cov, XT, size, forced, uniforms):
+    """k-means++ seeding (Arthur & Vassilvitskii 2007) in the feature space of the covariance.
+
+    The next point is drawn with probability proportional to its squared distance k(x,x) + k(c,c) - 2 k(x,c) to
+    the nearest chosen point ``c``. ``uniforms (size,)`` are numbers in [0, 1), one a draw.
+    """
+    d, n = XT.shape
+    prior, distance, row = np.empty(n), np.full(n, np.inf), np.empty(n)
+    taken = np.zeros(n, dtype=np.bool_)
+    x = np.empty(d)
+    for i in range(n):
+        x[:] = XT[:, i]
+        prior[i] = prior_variance(cov, x)
+    chosen = np.empty(size, dtype=np.int64)
+    for m in range(size):
+        if m < forced.shape[0]:
+            pick = forced[m]
+        else:
+            total = 0.0
+            for i in range(n):
+                if not taken[i]:
+                    total += distance[i] if m > 0 else 1.0
+            threshold, cumulative, pick = uniforms[m] * total, 0.0, -1
+            for i in range(n):
+                if not taken[i]:
+                    weight = distance[i] if m > 0 else 1.0
+                    if pick < 0 or (cumulative <= threshold and weight > 0.0):
+                        pick = i
+                    cumulative += weight
+        chosen[m] = pick
+        taken[pick] = True
+        x[:] = XT[:, pick]
+        covariance_into(cov, XT, n, x, row)
+        for i in range(n):
+            distance[i] = min(distance[i], max(prior[i] + prior[pick] - 2.0 * row[i], 0.0))
+    return chosen
