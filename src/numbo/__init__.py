@@ -1,0 +1,40 @@
+"""numbo: Gaussian-process samplers for tuning runs that outgrow a GP.
+
+    from numbo import GSSBO, Space, Float            # the core: ask and tell
+    from numbo.optuna import GSSBOSampler            # as an Optuna sampler
+
+Names are loaded when they are first used: importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numbo.optimizers import GPUCB, GSSBO
+    from numbo.selection import select_subset
+    from numbo.space import Categorical, Float, Int, Space
+
+__version__ = "0.1.0"
+__all__ = ["GPUCB", "GSSBO", "Categorical", "Float", "Int", "Space", "select_subset"]
+
+_HOMES = {
+    "GPUCB": "numbo.optimizers",
+    "GSSBO": "numbo.optimizers",
+    "Categorical": "numbo.space",
+    "Float": "numbo.space",
+    "Int": "numbo.space",
+    "Space": "numbo.space",
+    "select_subset": "numbo.selection",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'numbo' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

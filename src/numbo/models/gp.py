@@ -1,0 +1,233 @@
+"""Exact Gaussian process regression with MAP hyperparameters (Rasmussen & Williams 2006, chapters 2 and 5).
+
+    mu(x)  = k(x)^T (K + noise I)^-1 y
+    var(x) = k(x, x) - k(x)^T (K + noise I)^-1 k(x)
+
+Glossary: ``X (n, d)`` inputs in the unit cube, ``y (n,)`` standardised values, ``theta`` log-hyperparameters in the
+order of `numbo.kernels.likelihood`.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.kernels.acquisition import Posterior, predict
+from numbo.kernels.cholesky import (
+    cholesky_append,
+    cholesky_drop,
+    cholesky_into,
+    invert_lower_into,
+    unwhiten_into,
+    whiten_into,
+)
+from numbo.kernels.covariance import MATERN32, MATERN52, RBF, Covariance, covariance_into, gram, prior_variance
+from numbo.kernels.likelihood import log_marginal_likelihood, unpack
+from numbo.models.priors import default_theta, log_bounds, log_prior
+
+Array = NDArray[np.float64]
+
+logger = logging.getLogger("numbo")
+
+FAMILIES = {"matern52": MATERN52, "matern32": MATERN32, "rbf": RBF}
+MAX_JITTER = 1e-2
+
+
+@dataclass(frozen=True)
+class Hyperparameters:
+    """What a fit found, in the field's terms: ``lengthscales (d,)`` in units of the cube, variances of standardised y."""
+
+    lengthscales: Array
+    signal_variance: float
+    noise_variance: float
+    linear_variance: float
+    quadratic_variance: float
+
+
+class ExactGP:
+    """A GP over the unit cube that is fitted, conditioned, and then grows and shrinks by single points.
+
+    Args:
+        categorical: (d,) which dimensions compare by equality.
+        kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
+        trend: whether the covariance has the linear and quadratic trend of `numbo.kernels.covariance`.
+    """
+
+    def __init__(self, categorical: NDArray[np.bool_], *, kernel: str = "matern52", trend: bool = True) -> None:
+        if kernel not in FAMILIES:
+            raise ValueError(f"kernel must be one of {sorted(FAMILIES)}, got {kernel!r}.")
+        self.kernel = kernel
+        self.categorical = np.ascontiguousarray(categorical, dtype=np.bool_)
+        self.trend = trend and not self.categorical.all()
+        self.theta = default_theta(len(self.categorical), self.trend)
+        self.n = self.known = 0
+
+    @property
+    def covariance(self) -> Covariance:
+        """The current covariance function, as the kernels take it."""
+        return unpack(self.theta, FAMILIES[self.kernel], self.categorical)
+
+    @property
+    def hyperparameters(self) -> Hyperparameters:
+        cov = self.covariance
+        return Hyperparameters(
+            lengthscales=cov.inverse_squared_lengthscales**-0.5,
+            signal_variance=cov.signal_variance,
+            noise_variance=cov.noise_variance,
+            linear_variance=cov.linear_variance,
+            quadratic_variance=cov.quadratic_variance,
+        )
+
+    def log_posterior(self, theta: Array, XT: Array, y: Array) -> tuple[float, Array]:
+        """Log marginal likelihood plus log prior of the hyperparameters (up to a constant), and the gradient."""
+        value, gradient = log_marginal_likelihood(theta, XT, y, FAMILIES[self.kernel], self.categorical)
+        prior, prior_gradient = log_prior(theta, len(self.categorical))
+        return value + prior, gradient + prior_gradient
+
+    def fit(self, X: Array, y: Array, *, iterations: int = 50) -> None:
+        """Set ``theta`` to the MAP estimate for ``X (n, d)``, ``y (n,)``.
+
+        Starts from the present ``theta`` or from the defaults, whichever is more probable. A fit that fails keeps
+        the better of the two and logs a warning.
+        """
+        from scipy.optimize import minimize
+
+        XT = np.ascontiguousarray(X.T)
+        d = len(self.categorical)
+        starts = [self.theta, default_theta(d, self.trend)]
+        values = [self.log_posterior(theta, XT, y)[0] for theta in starts]
+        start = starts[int(np.argmax(values))]
+        self.theta = start.copy()
+        if not math.isfinite(max(values)):
+            self.theta = default_theta(d, self.trend)
+            logger.warning("The GP's hyperparameters could not be fitted; defaults are used.")
+            return
+
+        def negative(theta: Array) -> tuple[float, Array]:
+            value, gradient = self.log_posterior(theta, XT, y)
+            if not (math.isfinite(value) and np.isfinite(gradient).all()):
+                return 1e25, np.zeros_like(theta)
+            return -value, -gradient
+
+        result = minimize(
+            negative,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=log_bounds(d, self.trend),
+            options={"maxiter": iterations, "ftol": 1e-5, "gtol": 1e-3},
+        )
+        if -result.fun >= max(values) and np.isfinite(result.x).all():
+            self.theta = result.x
+
+    def condition(self, X: Array, y: Array, *, spare: int = 8) -> None:
+        """Condition on ``X (n, d)``, ``y (n,)`` under the present hyperparameters, with room for ``spare`` more.
+
+        A covariance matrix that is not positive definite in floating point gets jitter on its diagonal, from
+        1e-10 of its mean up; it always ends in a usable posterior.
+        """
+        n, d = X.shape
+        self._allocate(n + spare)
+        self.n = self.known = n
+        self._X[:n], self._XT[:, :n], self._y[:n] = X, X.T, y
+        cov = self.covariance
+        K = gram(cov, np.ascontiguousarray(self._XT[:, :n]))
+        level = float(np.mean(np.diag(K)))
+        L = np.empty((n, n))
+        jitter = 0.0
+        while True:
+            work = K.copy()
+            work.flat[:: n + 1] += cov.noise_variance + jitter
+            if cholesky_into(work, L):
+                break
+            jitter = max(10.0 * jitter, 1e-10 * level)
+            if jitter > MAX_JITTER * level:
+                logger.warning("A covariance matrix stayed singular; its correlations are ignored.")
+                K = np.diag(np.diag(K))
+        self._noise = cov.noise_variance + jitter
+        self._L[:n, :n] = L
+        invert_lower_into(self._L, n, 0, self._W, self._WT)
+        self._solve()
+
+    def append(self, x: Array, y: float | None) -> bool:
+        """Add the point ``x (d,)``; ``y=None`` marks it as pending: it shrinks variances and leaves the mean alone.
+
+        O(n^2). Pending points come after all observed ones. Returns False, changing nothing, if the point is a
+        numerical repeat that the factor cannot take.
+        """
+        if y is not None and self.known < self.n:
+            raise ValueError("An observed point cannot follow pending ones; call truncate first.")
+        if self.n == len(self._y):
+            self._grow()
+        n, cov = self.n, self.covariance
+        k = np.empty(n)
+        covariance_into(cov, self._XT, n, x, k)
+        if not cholesky_append(self._L, self._W, self._WT, n, k, prior_variance(cov, x) + self._noise):
+            return False
+        self._X[n], self._XT[:, n] = x, x
+        self._y[n] = self._alpha[n] = 0.0
+        self.n = n + 1
+        if y is not None:
+            self._y[n] = y
+            self.known = self.n
+            self._solve()
+        return True
+
+    def truncate(self, n: int) -> None:
+        """Forget all but the first ``n`` points, pending ones for instance. O(1), or O(n^2) if values go."""
+        self.n = n
+        if self.known > n:
+            self.known = n
+            self._solve()
+
+    def set_values(self, y: Array) -> None:
+        """Replace the values of the observed points by ``y (known,)``; variances do not depend on them. O(n^2)."""
+        self._y[: self.known] = y
+        self._solve()
+
+    def drop(self, i: int) -> None:
+        """Remove point ``i``; the points after it move up. O(n^2) plus the rows of the inverse below ``i``."""
+        n = self.n
+        cholesky_drop(self._L, self._W, self._WT, n, i)
+        for array in (self._X, self._y):
+            array[i : n - 1] = array[i + 1 : n].copy()
+        self._XT[:, i : n - 1] = self._XT[:, i + 1 : n].copy()
+        self.n = n - 1
+        self.known -= i < self.known
+        self._solve()
+
+    def predict(self, Z: Array) -> tuple[Array, Array]:
+        """Posterior mean (c,) and standard deviation (c,) of the latent function at ``Z (c, d)``."""
+        mean, variance = predict(self.posterior, np.ascontiguousarray(Z, dtype=np.float64))
+        return mean, np.sqrt(variance)
+
+    @property
+    def posterior(self) -> Posterior:
+        return Posterior(self.covariance, self.n, self._X, self._XT, self._alpha, self._W, self._WT)
+
+    def _solve(self) -> None:
+        """alpha = K^-1 y over the observed points; a pending one valued at its mean has alpha = 0."""
+        known = self.known
+        v, out = np.empty(known), np.empty(known)
+        whiten_into(self._WT, known, self._y, v)
+        unwhiten_into(self._W, known, v, out)
+        self._alpha[:known] = out
+        self._alpha[known : self.n] = 0.0
+
+    def _allocate(self, capacity: int) -> None:
+        d = len(self.categorical)
+        self._X, self._XT = np.zeros((capacity, d)), np.zeros((d, capacity))
+        self._y, self._alpha = np.zeros(capacity), np.zeros(capacity)
+        self._L, self._W, self._WT = (np.zeros((capacity, capacity)) for _ in range(3))
+
+    def _grow(self) -> None:
+        old = (self._X, self._XT, self._y, self._alpha, self._L, self._W, self._WT)
+        n = self.n
+        self._allocate(max(2 * n, n + 8))
+        new = (self._X, self._XT, self._y, self._alpha, self._L, self._W, self._WT)
+        for source, target in zip(old, new, strict=True):
+            target[tuple(slice(0, s) for s in source.shape)] = source

@@ -1,0 +1,57 @@
+"""Priors on the GP hyperparameters and the bounds within which they are searched.
+
+Values are standardised and inputs lie in the unit cube, so one set of priors serves every problem:
+
+* inverse squared lengthscales ``w``: the penalty ``0.1 / w + 0.1 w`` of Optuna's GP sampler, which keeps
+  irrelevant dimensions from running away to infinity and relevant ones from overfitting;
+* signal variance: Gamma(2, 1); noise variance: Gamma(1.1, 30), which allows for next to no noise;
+* trend variances: exponential with rate 5, a preference for no trend.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+LENGTHSCALE_PENALTY = 0.1
+SIGNAL_SHAPE, SIGNAL_RATE = 2.0, 1.0
+NOISE_SHAPE, NOISE_RATE = 1.1, 30.0
+TREND_RATE = 5.0
+
+WEIGHT_BOUNDS = (1e-4, 1e4)
+SIGNAL_BOUNDS = (1e-3, 1e3)
+NOISE_BOUNDS = (1e-6, 10.0)
+TREND_BOUNDS = (1e-8, 1e2)
+
+
+def default_theta(d: int, trend: bool) -> Array:
+    """Where a fit starts: lengthscale 1, signal 1, noise 1e-3 and, with ``trend``, trend variances 0.1."""
+    theta = np.zeros(d + 2)
+    theta[d + 1] = math.log(1e-3)
+    return np.append(theta, [math.log(0.1)] * 2) if trend else theta
+
+
+def log_bounds(d: int, trend: bool) -> Array:
+    """Bounds (len(theta), 2) of the log-parameters."""
+    rows = [WEIGHT_BOUNDS] * d + [SIGNAL_BOUNDS, NOISE_BOUNDS] + [TREND_BOUNDS] * (2 if trend else 0)
+    return np.log(np.array(rows))
+
+
+def log_prior(theta: Array, d: int) -> tuple[float, Array]:
+    """Log prior density of the parameters (up to a constant) at the log-parameters, and its gradient in them."""
+    values = np.exp(theta)
+    w, signal, noise, trend = values[:d], values[d], values[d + 1], values[d + 2 :]
+    total = -LENGTHSCALE_PENALTY * float(np.sum(1.0 / w + w))
+    total += (SIGNAL_SHAPE - 1.0) * theta[d] - SIGNAL_RATE * signal
+    total += (NOISE_SHAPE - 1.0) * theta[d + 1] - NOISE_RATE * noise
+    total -= TREND_RATE * float(np.sum(trend))
+    gradient = np.empty_like(theta)
+    gradient[:d] = LENGTHSCALE_PENALTY * (1.0 / w - w)
+    gradient[d] = (SIGNAL_SHAPE - 1.0) - SIGNAL_RATE * signal
+    gradient[d + 1] = (NOISE_SHAPE - 1.0) - NOISE_RATE * noise
+    gradient[d + 2 :] = -TREND_RATE * trend
+    return total, gradient

@@ -1,0 +1,7 @@
+"""One file an algorithm, over one small base: ask, tell, pending points, predict, state."""
+
+from numbo.optimizers._base import GLOBAL, Optimizer
+from numbo.optimizers.gp_ucb import GPUCB
+from numbo.optimizers.gssbo import GSSBO
+
+__all__ = ["GLOBAL", "GPUCB", "GSSBO", "Optimizer"]

@@ -1,0 +1,258 @@
+"""The ask/tell contract that every optimizer keeps, and the bookkeeping below the algorithms."""
+
+from __future__ import annotations
+
+import logging
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.optimizers._history import History, Pending, point_key
+from numbo.space import Space
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Array = NDArray[np.float64]
+
+logger = logging.getLogger("numbo")
+
+DIRECTIONS = ("minimize", "maximize")
+#: Origin of a point that no local search proposed.
+GLOBAL = -1
+
+
+class Optimizer(ABC):
+    """Ask/tell optimisation of a black box over a `Space`.
+
+    Args:
+        space: what is searched.
+        direction: ``"minimize"`` or ``"maximize"``.
+        n_initial: points of the space-filling initial design before the model takes over.
+        seed: anything `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
+        avoid_repeats: never suggest a point again that was observed or is pending, while others are left. Right
+            for deterministic objectives; switch it off where repeating a measurement is worth something.
+    """
+
+    def __init__(
+        self,
+        space: Space | Mapping[str, Any],
+        *,
+        direction: str = "minimize",
+        n_initial: int = 20,
+        seed: Any = None,
+        avoid_repeats: bool = True,
+    ) -> None:
+        self.space = space if isinstance(space, Space) else Space(space)
+        if direction not in DIRECTIONS:
+            raise ValueError(f"direction must be one of {DIRECTIONS}, got {direction!r}.")
+        if n_initial < 1:
+            raise ValueError(f"n_initial must be at least 1, got {n_initial!r}.")
+        self.direction = direction
+        self.n_initial = int(n_initial)
+        self.avoid_repeats = avoid_repeats
+        self._sign = 1.0 if direction == "maximize" else -1.0
+        self._rng = np.random.default_rng(seed)
+        self._history = History(self.space.d)
+        self._warned = False
+        self._design_seed = int(self._rng.integers(2**31))
+        self._design: Array | None = None
+        self._asked = self._position = 0
+
+    # -- ask ---------------------------------------------------------------------------------------------------
+
+    @overload
+    def ask(self) -> dict[str, Any]: ...
+    @overload
+    def ask(self, n: int) -> list[dict[str, Any]]: ...
+    def ask(self, n: int | None = None) -> dict[str, Any] | list[dict[str, Any]]:
+        """The next point to evaluate, or a list of ``n``; each is pending until it is told.
+
+        Never raises on data: where a model cannot be fitted, a point of the initial design is returned and the
+        reason is logged once.
+        """
+        if n is not None:
+            return [self.ask() for _ in range(n)]
+        x, origin = self.suggest()
+        params = self.space.decode(x)
+        self.hold(("asked", self._asked), params, origin)
+        self._asked += 1
+        return params
+
+    def suggest(self, position: int | None = None) -> tuple[Array, int]:
+        """The next point (d,) in the unit cube and its origin, without making it pending.
+
+        For adapters that keep their own trials. The origin says which part of the search proposed the point, so
+        that its result can be credited there: `GLOBAL`, or the number of a trust region. It goes to `hold`.
+        ``position`` is the point's place in the initial design, the number of known points by default.
+        """
+        history = self._history
+        self._position = history.n + len(history.pending) if position is None else position
+        if history.n + len(history.pending) < self.n_initial or history.best < 0:
+            return self._space_filling(), GLOBAL
+        try:
+            return self._propose()
+        except Exception:
+            if not self._warned:
+                logger.warning("No model could be fitted; a space-filling point is suggested instead.", exc_info=True)
+                self._warned = True
+            return self._space_filling(), GLOBAL
+
+    def hold(self, key: Hashable, params: Mapping[str, Any], origin: int = GLOBAL) -> None:
+        """Make ``params`` pending under ``key``: what other workers are evaluating shapes the next suggestions."""
+        self._history.pending[key] = Pending(self.space.encode(params), origin)
+
+    def release(self, key: Hashable) -> None:
+        """Forget a pending point that will not be told."""
+        self._history.pending.pop(key, None)
+
+    def release_all(self) -> None:
+        """Forget all pending points."""
+        self._history.pending.clear()
+
+    def reseed(self, seed: Any) -> None:
+        """Draw what follows from a new random stream; data, model and initial design stay."""
+        self._rng = np.random.default_rng(seed)
+
+    @property
+    def pending(self) -> list[dict[str, Any]]:
+        """Points that are out, oldest first."""
+        return [self.space.decode(p.x) for p in self._history.pending.values()]
+
+    # -- tell --------------------------------------------------------------------------------------------------
+
+    def tell(
+        self,
+        params: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        value: float | Sequence[float | None] | None,
+        *,
+        key: Hashable | None = None,
+    ) -> None:
+        """Report the objective at ``params``, which need not have been asked for.
+
+        ``None`` and NaN report a failure: the place is avoided from then on. Infinite values count as the best or
+        worst finite one. A list of points takes a list of values.
+
+        Raises:
+            ValueError: if ``params`` do not lie in the space or lists differ in length; nothing is stored then.
+        """
+        if not isinstance(params, Mapping):
+            values = list(value) if isinstance(value, Iterable) else [value]
+            if len(params) != len(values):
+                raise ValueError(f"tell got {len(params)} points and {len(values)} values; they must match.")
+            encoded = [(self.space.encode(p), self._signed(v)) for p, v in zip(params, values, strict=True)]
+            for x, y in encoded:
+                self._store(x, y, None)
+            return
+        self._store(self.space.encode(params), self._signed(value), key)
+
+    def _signed(self, value: Any) -> float:
+        try:
+            return math.nan if value is None else self._sign * float(value)
+        except (TypeError, ValueError):
+            raise ValueError(f"value must be a number or None for a failure, got {value!r}.") from None
+
+    def _store(self, x: Array, y: float, key: Hashable | None) -> None:
+        history = self._history
+        if key is None:
+            wanted = point_key(x)
+            key = next((k for k, p in history.pending.items() if point_key(p.x) == wanted), None)
+        pending = history.pending.pop(key, None)
+        self._observed(history.add(x, y), y, GLOBAL if pending is None else pending.origin)
+
+    @property
+    def n_told(self) -> int:
+        """Number of observations, failures included."""
+        return self._history.n
+
+    @property
+    def best(self) -> tuple[dict[str, Any], float] | None:
+        """Best point and its value so far, ``None`` before the first success."""
+        i = self._history.best
+        if i < 0:
+            return None
+        return self.space.decode(self._history.X[i]), self._sign * float(self._history.y[i])
+
+    def predict(self, params: Sequence[Mapping[str, Any]]) -> tuple[Array, Array]:
+        """Posterior mean (c,) and standard deviation (c,) of the objective at ``params``, in the user's units.
+
+        Raises:
+            ValueError: before the first successful observation, or for points outside of the space.
+        """
+        if self._history.best < 0:
+            raise ValueError("predict needs at least one successful observation; tell one first.")
+        mean, std = self._predict(np.array([self.space.encode(p) for p in params]).reshape(-1, self.space.d))
+        return self._sign * mean, std
+
+    # -- what an algorithm supplies ------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _propose(self) -> tuple[Array, int]:
+        """The next point (d,) by the algorithm, and its origin; there is at least one success."""
+
+    @abstractmethod
+    def _predict(self, X: Array) -> tuple[Array, Array]:
+        """Mean and standard deviation of the objective, larger is better, at ``X (c, d)``."""
+
+    def _observed(self, i: int, y: float, origin: int) -> None:
+        """Called after observation ``i`` was stored."""
+
+    def _settings(self) -> dict[str, Any]:
+        """Constructor arguments that recreate this optimizer, without ``space`` and ``seed``."""
+        return {"direction": self.direction, "n_initial": self.n_initial, "avoid_repeats": self.avoid_repeats}
+
+    def _model_state(self) -> dict[str, Any]:
+        """What cannot be recomputed from settings and observations."""
+        return {}
+
+    def _restore_model(self, state: dict[str, Any]) -> None:
+        """Take in `_model_state`."""
+
+    # -- shared pieces -----------------------------------------------------------------------------------------
+
+    def _space_filling(self) -> Array:
+        """The next point of a scrambled Sobol sequence that was neither observed nor is pending."""
+        history = self._history
+        start = self._position
+        if self._design is None or start + 64 > len(self._design):
+            from scipy.stats import qmc
+
+            size = 2 ** math.ceil(math.log2(start + 128))
+            self._design = qmc.Sobol(self.space.d, scramble=True, rng=self._design_seed).random(size)
+        points = self.space.snap(self._design[start : start + 64])
+        return next((x for x in points if not (self.avoid_repeats and history.taken(x))), points[0])
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything needed to go on exactly here: settings, observations, pending points, RNG. Plain data."""
+        history = self._history
+        return {
+            "optimizer": type(self).__name__,
+            "settings": self._settings(),
+            "space": self.space,
+            "X": history.X.copy(),
+            "y": history.y.copy(),
+            "pending": [(key, p.x, p.origin) for key, p in history.pending.items()],
+            "rng": self._rng.bit_generator.state,
+            "design_seed": self._design_seed,
+            "asked": self._asked,
+            "model": self._model_state(),
+        }
+
+    @classmethod
+    def from_state_dict(cls, state: dict[str, Any]) -> Self:
+        """An optimizer that goes on where the one that made ``state`` was."""
+        if state["optimizer"] != cls.__name__:
+            raise ValueError(f"This state is of a {state['optimizer']}, not of a {cls.__name__}.")
+        self = cls(state["space"], **state["settings"])
+        for x, y in zip(state["X"], state["y"], strict=True):
+            self._history.add(x, y)
+        for key, x, origin in state["pending"]:
+            self._history.pending[key] = Pending(x, origin)
+        self._rng.bit_generator.state = state["rng"]
+        self._design_seed, self._asked = state["design_seed"], state["asked"]
+        self._restore_model(state["model"])
+        return self

@@ -1,0 +1,57 @@
+"""GSSBO's dynamic buffer: when to stop fitting to all data, and with how many samples to go on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+RULES = ("work", "time")
+
+#: Cost of one iteration on n points in d dimensions, relative to its fixed part, as measured for this code.
+WORK_PER_ENTRY = 3e-4
+
+
+def iteration_work(n: int, d: int) -> float:
+    """Work model of an iteration: a fixed part, and one that grows with the n (n + d) entries it touches."""
+    return 1.0 + WORK_PER_ENTRY * n * (n + d)
+
+
+@dataclass
+class DynamicBuffer:
+    """Algorithm 1, lines 5-10: as soon as an iteration costs more than ``factor`` times an initial one, M = |D|.
+
+    The initial iterations are those of the model on ``n_initial < n <= 2 n_initial`` observations.
+
+    Attributes:
+        rule: ``"time"`` takes the wall clock, as the paper does; ``"work"`` a model of it, so that seeded runs are
+            reproducible. A history that is longer than the initial iterations before the first one of them is
+            timed is judged by the work model in either case.
+        size: M, ``None`` before the switch.
+    """
+
+    n_initial: int
+    d: int
+    factor: float
+    rule: str
+    size: int | None = None
+    times: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        initial = range(self.n_initial + 1, 2 * self.n_initial + 1)
+        limit = self.factor * sum(iteration_work(n, self.d) for n in initial) / self.n_initial
+        self._work_size = next(n for n in range(self.n_initial + 2, 10**9) if iteration_work(n, self.d) > limit)
+
+    def limit(self, n: int) -> int:
+        """How many samples the model takes when ``n`` are known."""
+        timed = self.rule == "time" and (self.times or n <= 2 * self.n_initial)
+        if self.size is None and not timed and n >= self._work_size:
+            self.size = self._work_size
+        return n if self.size is None else self.size
+
+    def record(self, n: int, seconds: float) -> None:
+        """Take note of an iteration on ``n`` observations."""
+        if self.rule != "time" or self.size is not None:
+            return
+        if n <= 2 * self.n_initial:
+            self.times.append(seconds)
+        elif self.times and seconds > self.factor * sum(self.times) / len(self.times):
+            self.size = n

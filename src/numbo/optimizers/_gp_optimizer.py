@@ -1,0 +1,166 @@
+"""What the optimizers on an exact GP share: settings, candidates, and one step of the acquisition."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition
+from numbo.models.gp import FAMILIES
+from numbo.optimizers._base import GLOBAL, Optimizer
+from numbo.optimizers._history import point_key
+from numbo.optimizers._search import maximize
+from numbo.optimizers._surrogate import Surrogate
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+ACQUISITIONS = ("ucb", "log_ei")
+#: Largest finite space whose unseen points are kept as a list.
+ENUMERABLE = 50_000
+CANDIDATES = 512
+STARTS = 3
+ELITES = 4
+
+
+class GPOptimizer(Optimizer):
+    """An `Optimizer` whose next point maximises an acquisition function of an exact GP.
+
+    Args:
+        kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
+        acquisition: ``"ucb"`` (mean + beta * standard deviation) or ``"log_ei"`` (log expected improvement).
+        beta: the multiplier of UCB, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015, section 4).
+        trend: whether the covariance has a linear and quadratic trend.
+        winsorize: whether outliers on the bad side are clipped before the fit.
+    """
+
+    def __init__(
+        self,
+        space: Any,
+        *,
+        kernel: str = "matern52",
+        acquisition: str = "ucb",
+        beta: float | str = 2.0,
+        trend: bool = False,
+        winsorize: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(space, **options)
+        if kernel not in FAMILIES:
+            raise ValueError(f"kernel must be one of {sorted(FAMILIES)}, got {kernel!r}.")
+        if acquisition not in ACQUISITIONS:
+            raise ValueError(f"acquisition must be one of {ACQUISITIONS}, got {acquisition!r}.")
+        if beta != "log" and not (isinstance(beta, int | float) and 0.0 <= beta < math.inf):
+            raise ValueError(f"beta must be a non-negative number or 'log', got {beta!r}.")
+        self.kernel, self.acquisition, self.beta = kernel, acquisition, beta
+        self.trend, self.winsorize = trend, winsorize
+        self._global = self._surrogate()
+        self._base: Array | None = None
+        self._unseen: NDArray[np.bool_] | None = None
+        if self.space.cardinality <= ENUMERABLE:
+            self._grid = self.space.grid()
+            self._unseen = np.ones(len(self._grid), dtype=bool)
+
+    def _surrogate(self, **schedule: Any) -> Surrogate:
+        return Surrogate(
+            self.space.categorical, kernel=self.kernel, trend=self.trend, winsorize=self.winsorize, **schedule
+        )
+
+    def _observed(self, i: int, y: float, origin: int) -> None:
+        if self._unseen is not None:
+            self._unseen[self.space.grid_index(self._history.X[i : i + 1])] = False
+
+    def _acquisition(self, surrogate: Surrogate, best: float) -> Acquisition:
+        """The acquisition function for a surrogate; ``best`` is the incumbent in the units of the history."""
+        if self.acquisition == "log_ei":
+            return Acquisition(LOG_EI, float(surrogate.transform.forward(np.array([best]))[0]))
+        if self.beta == "log":
+            return Acquisition(UCB, math.sqrt(0.2 * self.space.d * math.log(2.0 * max(self._history.n, 1))))
+        return Acquisition(UCB, float(self.beta))
+
+    def _step(
+        self, surrogate: Surrogate, best: float, groups: Sequence[Array], lower: Array, upper: Array
+    ) -> Array | None:
+        """Maximise the acquisition with all pending points hallucinated."""
+        surrogate.hold(self._history.pending_points())
+        return maximize(
+            surrogate.gp.posterior,
+            self._acquisition(surrogate, best),
+            self.space,
+            groups,
+            lower,
+            upper,
+            self._history.taken if self.avoid_repeats else lambda x: False,
+            starts=STARTS,
+        )
+
+    def _propose_from(self, members: Indices) -> Array:
+        """The next point by a model on ``members`` of the history, over the whole space."""
+        history = self._history
+        y = history.values()
+        self._global.update(history.X, y, members)
+        best = float(y[members].max())
+        d = self.space.d
+        x = self._step(self._global, best, self._candidates(members, y), np.zeros(d), np.ones(d))
+        return self._space_filling() if x is None else x
+
+    def _candidates(self, members: Indices, y: Array) -> list[Array]:
+        """Unseen points of a finite space, or a shifted Sobol set and perturbations of the best members."""
+        if self._unseen is not None:
+            for p in self._history.pending.values():
+                self._unseen[self.space.grid_index(p.x[None])] = False
+            unseen = np.flatnonzero(self._unseen) if self.avoid_repeats else np.arange(len(self._grid))
+            for p in self._history.pending.values():
+                self._unseen[self.space.grid_index(p.x[None])] = point_key(p.x) not in self._history.counts
+            if len(unseen) > 2 * CANDIDATES:
+                unseen = self._rng.choice(unseen, 2 * CANDIDATES, replace=False)
+            return [self._grid[unseen] if len(unseen) else self._grid[:1]]
+        elites = self._history.X[members[np.argsort(-y[members], kind="stable")[:ELITES]]]
+        scales = np.minimum(self._global.gp.hyperparameters.lengthscales, 1.0)
+        steps = self._rng.normal(size=(16, *elites.shape)) * (0.1 * scales)
+        near = np.clip(elites + steps, 0.0, 1.0)
+        shuffled = np.where(self.space.categorical, self._rng.random(near.shape), near)
+        flip = self.space.categorical & (self._rng.random(near.shape) < 1.0 / max(1, self.space.d))
+        near = np.where(flip, shuffled, np.where(self.space.categorical, elites, near))
+        near = np.concatenate([elites, near.reshape(-1, self.space.d)])
+        return [self.space.snap(near), self.space.snap(self._spread(CANDIDATES))]
+
+    def _spread(self, count: int) -> Array:
+        """``count`` space-filling points (count, d): one Sobol set, shifted at random each time."""
+        if self._base is None:
+            from scipy.stats import qmc
+
+            self._base = qmc.Sobol(self.space.d, scramble=True, rng=self._design_seed).random(CANDIDATES)
+        return (self._base[:count] + self._rng.random(self.space.d)) % 1.0
+
+    def _settings(self) -> dict[str, Any]:
+        return super()._settings() | {
+            "kernel": self.kernel,
+            "acquisition": self.acquisition,
+            "beta": self.beta,
+            "trend": self.trend,
+            "winsorize": self.winsorize,
+        }
+
+    def _model_state(self) -> dict[str, Any]:
+        return {"global": self._global.state_dict()}
+
+    def _restore_model(self, state: dict[str, Any]) -> None:
+        self._global.restore(state["global"], self._history.X, self._history.values())
+        if self._unseen is not None and self._history.n:
+            self._unseen[self.space.grid_index(self._history.X)] = False
+
+    def _members(self) -> Indices:
+        """Indices of the observations that the global model is conditioned on."""
+        raise NotImplementedError
+
+    def _propose(self) -> tuple[Array, int]:
+        return self._propose_from(self._members()), GLOBAL
+
+    def _predict(self, X: Array) -> tuple[Array, Array]:
+        self._global.update(self._history.X, self._history.values(), self._members())
+        return self._global.predict(X)

@@ -1,0 +1,73 @@
+"""What an optimizer has seen: observations in arrays that grow, and the points that are still out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.models import finite_range
+
+Array = NDArray[np.float64]
+
+
+def point_key(x: Array) -> bytes:
+    """Identity of a unit-cube point, equal for points that differ by rounding only."""
+    return np.rint(x * 1e12).astype(np.int64).tobytes()
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A point that was handed out, and the part of the search that proposed it (`numbo.optimizers._base`)."""
+
+    x: Array
+    origin: int
+
+
+class History:
+    """Observations ``X (n, d)``, ``y (n,)`` (larger is better, NaN for a failure) and pending points by key."""
+
+    def __init__(self, d: int) -> None:
+        self.n = 0
+        self._X, self._y = np.empty((64, d)), np.empty(64)
+        self.counts: Counter[bytes] = Counter()
+        self.pending: dict[Hashable, Pending] = {}
+        self.best = -1
+
+    @property
+    def X(self) -> Array:
+        return self._X[: self.n]
+
+    @property
+    def y(self) -> Array:
+        return self._y[: self.n]
+
+    def add(self, x: Array, y: float) -> int:
+        """Append an observation; returns its index."""
+        i = self.n
+        if i == len(self._y):
+            self._X = np.concatenate([self._X, np.empty_like(self._X)])
+            self._y = np.concatenate([self._y, np.empty_like(self._y)])
+        self._X[i], self._y[i] = x, y
+        self.n = i + 1
+        self.counts[point_key(x)] += 1
+        if not np.isnan(y) and (self.best < 0 or y > self._y[self.best]):
+            self.best = i
+        return i
+
+    def values(self) -> Array:
+        """``y`` with failures and infinities replaced by what a model can take (`finite_range`)."""
+        return finite_range(self.y)
+
+    def pending_points(self) -> Array:
+        """Pending points (p, d), oldest first."""
+        points = [p.x for p in self.pending.values()]
+        return np.array(points) if points else np.empty((0, self._X.shape[1]))
+
+    def taken(self, x: Array) -> bool:
+        """Whether the point was observed or is pending."""
+        key = point_key(x)
+        return key in self.counts or any(point_key(p.x) == key for p in self.pending.values())

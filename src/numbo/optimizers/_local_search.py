@@ -1,0 +1,68 @@
+"""A local search beside the global model: a GP on the observations nearest the incumbent, in a trust region.
+
+Eriksson et al. (2019) restart such a search at random places and let each forget what the others saw. Here every
+one sees all data near it, and the places it restarts from alternate between unexplored ones and those that the
+global model proposes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.kernels.covariance import squared_distances
+from numbo.optimizers._history import History
+from numbo.optimizers._surrogate import Surrogate
+from numbo.optimizers._trust_region import TrustRegion
+from numbo.space import Space
+
+Array = NDArray[np.float64]
+
+#: At most so many coordinates of the incumbent are changed at once, on average (Eriksson et al. 2019, supplement).
+PERTURBED = 20
+
+
+class LocalSearch:
+    """Trust region, local surrogate and candidates.
+
+    Args:
+        space, surrogate: the space, and an unfitted surrogate over it.
+        size: how many observations the surrogate is conditioned on.
+    """
+
+    def __init__(self, space: Space, surrogate: Surrogate, size: int) -> None:
+        self.space, self.surrogate, self.size = space, surrogate, size
+        self.region = TrustRegion(space.d)
+
+    def update(self, history: History, y: Array) -> tuple[Array, Array]:
+        """Condition the surrogate near the incumbent; returns the region's corners (d,) and (d,)."""
+        center = history.X[self.region.center]
+        distances = squared_distances(self.surrogate.gp.covariance, history.X, center)
+        members = np.arange(history.n)
+        if history.n > self.size:
+            members = np.argpartition(distances, self.size)[: self.size]
+            members = members[np.lexsort((members, distances[members]))]
+        self.surrogate.update(history.X, y, members)
+        lengthscales = self.surrogate.gp.hyperparameters.lengthscales
+        return self.region.box(center, lengthscales, ~self.space.categorical)
+
+    def candidates(
+        self, history: History, spread: Array, corners: tuple[Array, Array], rng: np.random.Generator
+    ) -> Array:
+        """Points (c, d) that differ from the incumbent in a few coordinates, taken from ``spread (c, d)`` in the box."""
+        lower, upper = corners
+        count, d = spread.shape
+        changed = rng.random((count, d)) < min(1.0, PERTURBED / d)
+        changed[np.arange(count), rng.integers(d, size=count)] = True
+        center = history.X[self.region.center]
+        points = np.where(changed, lower + (upper - lower) * spread, center)
+        return self.space.snap(np.concatenate([center[None], points]))
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"region": self.region.state_dict(), "surrogate": self.surrogate.state_dict()}
+
+    def restore(self, state: dict[str, Any], X: Array, y: Array) -> None:
+        self.region = TrustRegion(**state["region"])
+        self.surrogate.restore(state["surrogate"], X, y)

@@ -1,0 +1,96 @@
+"""Maximise an acquisition function over a mixed space.
+
+Candidates are screened in one sweep; the best few are improved by gradient ascent on the coordinates that have a
+gradient, and by flipping the others one at a time, in turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.kernels.acquisition import Acquisition, Posterior, acquisition_values
+from numbo.kernels.ascent import ascend
+from numbo.space import Space
+
+Array = NDArray[np.float64]
+
+ASCENT_ITERATIONS = 40
+ASCENT_TOLERANCE = 1e-5
+FLIP_ROUNDS = 4
+
+
+def maximize(
+    posterior: Posterior,
+    acquisition: Acquisition,
+    space: Space,
+    groups: Sequence[Array],
+    lower: Array,
+    upper: Array,
+    taken: Callable[[Array], bool],
+    *,
+    starts: int,
+) -> Array | None:
+    """The best point found within ``[lower, upper]`` that is not ``taken``; ``None`` if all are.
+
+    Args:
+        groups: snapped points (c, d) of the space inside the box, in groups from different sources.
+        lower, upper: corners (d,) of the box in the unit cube.
+        taken: which points must not be proposed.
+        starts: how many of the candidates of each group are improved.
+    """
+    candidates = np.concatenate(groups)
+    values = acquisition_values(posterior, acquisition, candidates)
+    chosen, first = [], 0
+    for group in groups:
+        chosen.append(first + np.argsort(-values[first : first + len(group)], kind="stable")[:starts])
+        first += len(group)
+    best = np.concatenate(chosen)
+    X, found = candidates[best], values[best]
+    if space.relaxed.any():
+        X, found = _ascend(posterior, acquisition, space, X, lower, upper)
+    if space.discrete.any():
+        for r in range(len(X)):
+            X[r], found[r] = _flip(posterior, acquisition, space, X[r], found[r], lower, upper)
+    for x in X[np.argsort(-found, kind="stable")]:
+        if not taken(x):
+            return x
+    for i in np.argsort(-values, kind="stable"):
+        if not taken(candidates[i]):
+            return candidates[i]
+    return None
+
+
+def _ascend(
+    posterior: Posterior, acquisition: Acquisition, space: Space, X: Array, lower: Array, upper: Array
+) -> tuple[Array, Array]:
+    """Climb in the relaxed coordinates, snap, and keep what improved."""
+    low, high = np.where(space.relaxed, lower, X), np.where(space.relaxed, upper, X)
+    climbed, values = ascend(posterior, acquisition, X, low, high, ASCENT_ITERATIONS, ASCENT_TOLERANCE)
+    if space.discrete.any():
+        climbed = space.snap(climbed)
+        values = acquisition_values(posterior, acquisition, climbed)
+    return climbed, values
+
+
+def _flip(
+    posterior: Posterior, acquisition: Acquisition, space: Space, x: Array, value: float, lower: Array, upper: Array
+) -> tuple[Array, float]:
+    """Move to the best neighbour in the discrete coordinates, then climb again, until neither helps."""
+    for _ in range(FLIP_ROUNDS):
+        near = space.neighbours(x)
+        near = near[np.all((near >= lower) & (near <= upper), axis=1)]
+        if len(near) == 0:
+            break
+        values = acquisition_values(posterior, acquisition, near)
+        best = int(np.argmax(values))
+        if not values[best] > value:
+            break
+        x, value = near[best], float(values[best])
+        if space.continuous.any():
+            climbed, climbed_values = _ascend(posterior, acquisition, space, x[None], lower, upper)
+            if climbed_values[0] > value:
+                x, value = climbed[0], float(climbed_values[0])
+    return x, value

@@ -1,0 +1,97 @@
+"""The trust region of a local search, as a function of the history.
+
+Eriksson et al. (2019), "Scalable Global Optimization via Local Bayesian Optimization", section 2: a box around the
+incumbent, whose sides follow the lengthscales, doubles after a run of successes and halves after a run of
+failures; when it has become too small the search starts anew elsewhere.
+
+The region is a fold over the observations in the order they were told, so that a resumed study, another process
+and a restored optimizer see the same one. Every observation comes with its origin, and counts for the region that
+proposed it: results that arrive after a restart, or that the global model proposed, leave the counters alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+INITIAL_LENGTH = 0.8
+MAX_LENGTH = 1.6
+MIN_LENGTH = 2.0**-7
+SUCCESSES = 3
+#: Observations after a start, the best of which becomes the first incumbent.
+SCOUTS = 6
+
+
+@dataclass
+class TrustRegion:
+    """State of the fold.
+
+    Attributes:
+        d: dimensions of the space; a run of ``max(4, d)`` failures halves the region.
+        number: how many regions were given up before this one; the origin of the points it proposes.
+        length: side of the box before it follows the lengthscales, in units of the cube.
+        successes, failures: lengths of the present runs.
+        seen: observations since the start of the region.
+        center: index of the incumbent, -1 before there is one.
+        best: its value.
+        record: the best value of all regions.
+    """
+
+    d: int
+    number: int = 0
+    length: float = INITIAL_LENGTH
+    successes: int = 0
+    failures: int = 0
+    seen: int = 0
+    center: int = -1
+    best: float = -np.inf
+    record: float = -np.inf
+
+    @property
+    def scouting(self) -> bool:
+        """Whether the region still has to find the place it starts from."""
+        return self.center < 0 or self.seen < SCOUTS
+
+    def tell(self, i: int, y: float, origin: int) -> None:
+        """Fold in observation ``i`` with value ``y`` (larger is better, NaN a failure).
+
+        A point that the region did not propose moves its center only if it is better than all that was seen:
+        the global model may well return to an optimum that an earlier region has left behind.
+        """
+        scouting, own = self.scouting, origin == self.number
+        self.seen += 1
+        better = y > self.best and (own or scouting or y > self.record)
+        if better:
+            self.center, self.best = i, y
+            self.record = max(self.record, y)
+        if scouting or not own:
+            return
+        if better:
+            self.successes, self.failures = self.successes + 1, 0
+        else:
+            self.successes, self.failures = 0, self.failures + 1
+        if self.successes == SUCCESSES:
+            self.length, self.successes = min(2.0 * self.length, MAX_LENGTH), 0
+        elif self.failures == max(4, self.d):
+            self.length, self.failures = 0.5 * self.length, 0
+        if self.length < MIN_LENGTH:
+            self.number, self.length, self.seen = self.number + 1, INITIAL_LENGTH, 0
+            self.successes, self.failures, self.center, self.best = 0, 0, -1, -np.inf
+
+    def box(self, center: Array, lengthscales: Array, numerical: NDArray[np.bool_]) -> tuple[Array, Array]:
+        """Lower and upper corner (d,) of the region in the unit cube; categorical sides are whole."""
+        lower, upper = np.zeros(self.d), np.ones(self.d)
+        if numerical.any():
+            scales = lengthscales[numerical]
+            sides = self.length * scales / np.exp(np.mean(np.log(scales)))
+            lower[numerical] = np.clip(center[numerical] - 0.5 * sides, 0.0, 1.0)
+            upper[numerical] = np.clip(center[numerical] + 0.5 * sides, 0.0, 1.0)
+        return lower, upper
+
+    def state_dict(self) -> dict[str, Any]:
+        return asdict(self)
