@@ -1,0 +1,89 @@
+"""Optuna's distributions and parameters, translated to numbo's spaces and back. The only file that knows both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from numbo.space import Categorical, Dimension, Float, Int, Space
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.trial import FrozenTrial
+
+
+def _dimension(distribution: BaseDistribution) -> Dimension:
+    if isinstance(distribution, FloatDistribution):
+        return Float(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
+    if isinstance(distribution, IntDistribution):
+        return Int(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
+    if isinstance(distribution, CategoricalDistribution):
+        return Categorical(range(len(distribution.choices)))
+    raise ValueError(f"Unknown distribution {distribution!r}; numbo knows Float, Int and CategoricalDistribution.")
+
+
+def to_space(distributions: Mapping[str, BaseDistribution]) -> Space:
+    """The space of the given distributions; categories are represented by their index."""
+    return Space({name: _dimension(distribution) for name, distribution in distributions.items()})
+
+
+def to_internal(params: Mapping[str, Any], distributions: Mapping[str, BaseDistribution]) -> dict[str, Any] | None:
+    """Parameters as `to_space` represents them; ``None`` if one is missing or does not fit its distribution."""
+    out = {}
+    for name, distribution in distributions.items():
+        if name not in params:
+            return None
+        value = params[name]
+        if isinstance(distribution, CategoricalDistribution):
+            try:
+                value = int(distribution.to_internal_repr(value))
+            except ValueError:
+                return None
+        out[name] = value
+    return out
+
+
+def to_external(params: Mapping[str, Any], distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
+    """Inverse of `to_internal`, with Python's own numbers."""
+    out = {}
+    for name, distribution in distributions.items():
+        value = params[name]
+        if isinstance(distribution, CategoricalDistribution):
+            out[name] = distribution.choices[value]
+        else:
+            out[name] = int(value) if isinstance(distribution, IntDistribution) else float(value)
+    return out
+
+
+class LatestSpace:
+    """The search space of a study, kept while trials come in: O(1) a trial.
+
+    It holds the parameters that every trial so far has had, each with its latest distribution. A range that was
+    changed in mid-study is therefore searched as it is now, instead of being dropped. A parameter whose
+    distribution keeps changing is dynamic by design and is left to independent sampling.
+    """
+
+    MAX_CHANGES = 8
+
+    def __init__(self) -> None:
+        self._latest: dict[str, tuple[int, BaseDistribution]] | None = None
+        self._changes: dict[str, int] = {}
+
+    def add(self, trial: FrozenTrial) -> None:
+        found = trial.distributions
+        if self._latest is None:
+            self._latest = {name: (trial.number, distribution) for name, distribution in found.items()}
+            return
+        for name in self._latest.keys() - found.keys():
+            del self._latest[name]
+        for name, (number, distribution) in self._latest.items():
+            if found[name] != distribution:
+                self._changes[name] = self._changes.get(name, 0) + 1
+            if trial.number > number:
+                self._latest[name] = (trial.number, found[name])
+
+    def distributions(self) -> dict[str, BaseDistribution]:
+        """The space, by name in alphabetical order, without parameters that have one value only."""
+        return {
+            name: distribution
+            for name, (_, distribution) in sorted((self._latest or {}).items())
+            if not distribution.single() and self._changes.get(name, 0) <= self.MAX_CHANGES
+        }

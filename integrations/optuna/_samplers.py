@@ -1,0 +1,175 @@
+"""The samplers: Optuna's `BaseSampler` over numbo's optimizers. No mathematics here."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from numbo.optuna import _records
+from numbo.optuna._distributions import to_external
+from numbo.optuna._view import StudyView
+
+from numbo.optimizers import GPUCB, GSSBO, Optimizer
+from numbo.space import Float, Space
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler, RandomSampler
+from optuna.study import Study, StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+#: So many studies (or brackets of Hyperband) are kept in memory; others are rebuilt from the storage when needed.
+MAX_VIEWS = 8
+
+
+class NumboSampler(BaseSampler):
+    """Base of the samplers: keeps one optimizer a study, rebuilt from the storage whenever it has to be.
+
+    Every suggestion is a function of the seed, the trial's number and the finished and running trials in the
+    storage. Other processes, resumed studies and added trials are therefore all alike to it.
+
+    Args:
+        seed: seed of the suggestions; ``None`` draws one.
+        n_startup_trials: finished or running trials before the model takes over from the Sobol initial design.
+        independent_sampler: sampler of parameters outside of the relative search space; random by default.
+        warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
+        search_space: distributions by name. Without it, the space is what all finished trials have in common, and
+            the first trial is sampled independently.
+        learn_failures: whether failed trials are remembered as places to avoid.
+        settings: the algorithm's own settings, as its optimizer in `numbo` takes them.
+    """
+
+    _optimizer: type[Optimizer]
+
+    def __init__(
+        self,
+        *,
+        seed: int | None = None,
+        n_startup_trials: int = 20,
+        independent_sampler: BaseSampler | None = None,
+        warn_independent_sampling: bool = True,
+        search_space: Mapping[str, BaseDistribution] | None = None,
+        learn_failures: bool = True,
+        **settings: Any,
+    ) -> None:
+        if n_startup_trials < 0:
+            raise ValueError(f"n_startup_trials must be at least 0, got {n_startup_trials!r}.")
+        if search_space is not None and not search_space:
+            raise ValueError("search_space must have at least one parameter or be None, got an empty mapping.")
+        self._seed = secrets.randbits(32) if seed is None else seed
+        self._n_startup_trials = n_startup_trials
+        self._independent_sampler = independent_sampler or RandomSampler(seed=seed)
+        self._warn_independent_sampling = warn_independent_sampling
+        self._search_space = None if search_space is None else dict(search_space)
+        self._learn_failures = learn_failures
+        self._views: dict[Any, StudyView] = {}
+        self._lock = threading.RLock()
+        self._settings = settings
+        self._make(Space({"x": Float(0.0, 1.0)}), "minimize")  # wrong settings are reported here, not in mid-study
+
+    def _make(self, space: Space, direction: str) -> Optimizer:
+        return self._optimizer(
+            space, direction=direction, seed=self._seed, n_initial=max(1, self._n_startup_trials), **self._settings
+        )
+
+    # -- Optuna's interface --------------------------------------------------------------------------------------
+
+    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
+        if self._search_space is not None:
+            return {name: d for name, d in self._search_space.items() if not d.single()}
+        if study._is_multi_objective():
+            return {}
+        with self._lock:
+            view, _ = self._synced_view(study)
+            return view.space.distributions()
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        self._raise_error_if_multi_objective(study)
+        if not search_space:
+            return {}
+        direction = "minimize" if study.direction == StudyDirection.MINIMIZE else "maximize"
+        with self._lock:
+            view, trials = self._synced_view(study)
+            optimizer = view.optimizer_over(search_space, trials, lambda space: self._make(space, direction))
+            view.hold_running(trials, trial.number)
+            optimizer.reseed((self._seed, trial.number))
+            x, origin = optimizer.suggest(position=trial.number)
+            params = optimizer.space.decode(x)
+            _records.publish(study, trial, params, origin)
+        return to_external(params, search_space)
+
+    def sample_independent(
+        self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        self._raise_error_if_multi_objective(study)
+        if self._warn_independent_sampling and trial.number >= max(1, self._n_startup_trials):
+            warnings.warn(
+                f"{type(self).__name__} samples the parameter {param_name!r} of trial {trial.number} independently, "
+                f"with {type(self._independent_sampler).__name__}: it is not part of every trial so far, or its "
+                "range differs from the one searched. Give the sampler a search_space=, or pass "
+                "warn_independent_sampling=False if that is intended.",
+                stacklevel=2,
+            )
+        return self._independent_sampler.sample_independent(study, trial, param_name, param_distribution)
+
+    def reseed_rng(self) -> None:
+        self._seed = secrets.randbits(32)
+        self._independent_sampler.reseed_rng()
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        self._independent_sampler.before_trial(study, trial)
+
+    def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
+        if getattr(trial, "constraints", None):
+            warnings.warn(
+                f"Constraints have been set, but {type(self).__name__} does not use them.", UserWarning, stacklevel=2
+            )
+        self._independent_sampler.after_trial(study, trial, state, values)
+
+    # -- state -------------------------------------------------------------------------------------------------
+
+    def _synced_view(self, study: Study) -> tuple[StudyView, list[FrozenTrial]]:
+        """The view of ``study``, up to date, and all trials. Hyperband passes each bracket as a study of its own."""
+        trials = study._get_trials(deepcopy=False, use_cache=False)
+        first = trials[0] if trials else None
+        key = (study._study_id, None if first is None else (first._trial_id, first.datetime_start))
+        view = self._views.pop(key, None)
+        if view is None or not view.continues(trials):
+            view = StudyView(self._learn_failures)
+        self._views[key] = view  # the most recently used one comes last
+        while len(self._views) > MAX_VIEWS:
+            del self._views[next(iter(self._views))]
+        view.sync(trials)
+        return view, trials
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        del state["_lock"], state["_views"]  # views are rebuilt from the storage
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._views = {}
+        self._lock = threading.RLock()
+
+
+class GSSBOSampler(NumboSampler):
+    """GSSBO: a GP on a subset of the trials, chosen by gradient information, with a local search around the best.
+
+    Milliseconds a suggestion at any number of trials. ``settings`` are those of `numbo.GSSBO`: ``preset``,
+    ``criterion``, ``buffer_size``, ``acquisition``, ``kernel``, ``avoid_repeats`` and so on.
+    """
+
+    _optimizer = GSSBO
+
+
+class GPUCBSampler(NumboSampler):
+    """GP-UCB on all trials, the exact baseline: for comparisons, and for a few hundred trials.
+
+    ``settings`` are those of `numbo.GPUCB`: ``kernel``, ``acquisition``, ``beta``, ``avoid_repeats`` and so on.
+    """
+
+    _optimizer = GPUCB

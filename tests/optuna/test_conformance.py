@@ -1,0 +1,27 @@
+"""Optuna's own test classes for third-party samplers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from numbo.optuna import GPUCBSampler, GSSBOSampler
+from optuna.samplers import BaseSampler
+from optuna.testing.pytest_samplers import (
+    BasicSamplerTestCase,
+    RelativeSamplerTestCase,
+    SingleOnlySamplerTestCase,
+)
+
+FACTORIES: dict[str, Callable[[], BaseSampler]] = {
+    "GSSBO": lambda: GSSBOSampler(n_startup_trials=0, seed=0, warn_independent_sampling=False),
+    "GSSBO-paper": lambda: GSSBOSampler(n_startup_trials=0, seed=0, preset="paper", warn_independent_sampling=False),
+    "GSSBO-defaults": lambda: GSSBOSampler(warn_independent_sampling=False),
+    "GPUCB": lambda: GPUCBSampler(n_startup_trials=0, seed=0, warn_independent_sampling=False),
+}
+
+
+class TestSamplers(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
+    @pytest.fixture(params=list(FACTORIES))
+    def sampler(self, request: pytest.FixtureRequest) -> Callable[[], BaseSampler]:
+        return FACTORIES[request.param]
