@@ -57,7 +57,7 @@ class Acquisition(NamedTuple):
 @jit
 def mills_continued_fraction(x):
     """c(x) with Phi(-x) / phi(x) = 1 / (x + c(x)), for x >= 2 (Abramowitz & Stegun 26.2.14)."""
-    terms = 12 + int(240.0 / (x * x))
+    terms = 16 + int(480.0 / (x * x))
     c = 0.0
     for k in range(terms, 0, -1):
         c = k / (x + c)

@@ -104,7 +104,7 @@ class Optimizer(ABC):
 
     def hold(self, key: Hashable, params: Mapping[str, Any], origin: int = GLOBAL) -> None:
         """Make ``params`` pending under ``key``: what other workers are evaluating shapes the next suggestions."""
-        self._history.pending[key] = Pending(self.space.encode(params), origin)
+        self._history.pending[key] = Pending(self.space.encode(params), dict(params), origin)
 
     def release(self, key: Hashable) -> None:
         """Forget a pending point that will not be told."""
@@ -121,7 +121,7 @@ class Optimizer(ABC):
     @property
     def pending(self) -> list[dict[str, Any]]:
         """Points that are out, oldest first."""
-        return [self.space.decode(p.x) for p in self._history.pending.values()]
+        return [dict(p.params) for p in self._history.pending.values()]
 
     # -- tell --------------------------------------------------------------------------------------------------
 
@@ -144,11 +144,11 @@ class Optimizer(ABC):
             values = list(value) if isinstance(value, Iterable) else [value]
             if len(params) != len(values):
                 raise ValueError(f"tell got {len(params)} points and {len(values)} values; they must match.")
-            encoded = [(self.space.encode(p), self._signed(v)) for p, v in zip(params, values, strict=True)]
-            for x, y in encoded:
-                self._store(x, y, None)
+            encoded = [(self.space.encode(p), self._signed(v), p) for p, v in zip(params, values, strict=True)]
+            for x, y, p in encoded:
+                self._store(x, y, p, None)
             return
-        self._store(self.space.encode(params), self._signed(value), key)
+        self._store(self.space.encode(params), self._signed(value), params, key)
 
     def _signed(self, value: Any) -> float:
         try:
@@ -156,13 +156,13 @@ class Optimizer(ABC):
         except (TypeError, ValueError):
             raise ValueError(f"value must be a number or None for a failure, got {value!r}.") from None
 
-    def _store(self, x: Array, y: float, key: Hashable | None) -> None:
+    def _store(self, x: Array, y: float, params: Mapping[str, Any], key: Hashable | None) -> None:
         history = self._history
         if key is None:
             wanted = point_key(x)
             key = next((k for k, p in history.pending.items() if point_key(p.x) == wanted), None)
         pending = history.pending.pop(key, None)
-        self._observed(history.add(x, y), y, GLOBAL if pending is None else pending.origin)
+        self._observed(history.add(x, y, params), y, GLOBAL if pending is None else pending.origin)
 
     @property
     def n_told(self) -> int:
@@ -175,7 +175,7 @@ class Optimizer(ABC):
         i = self._history.best
         if i < 0:
             return None
-        return self.space.decode(self._history.X[i]), self._sign * float(self._history.y[i])
+        return dict(self._history.best_params), self._sign * float(self._history.y[i])
 
     def predict(self, params: Sequence[Mapping[str, Any]]) -> tuple[Array, Array]:
         """Posterior mean (c,) and standard deviation (c,) of the objective at ``params``, in the user's units.
@@ -235,7 +235,8 @@ class Optimizer(ABC):
             "space": self.space,
             "X": history.X.copy(),
             "y": history.y.copy(),
-            "pending": [(key, p.x, p.origin) for key, p in history.pending.items()],
+            "best_params": dict(history.best_params),
+            "pending": [(key, dict(p.params), p.origin) for key, p in history.pending.items()],
             "rng": self._rng.bit_generator.state,
             "design_seed": self._design_seed,
             "asked": self._asked,
@@ -250,8 +251,9 @@ class Optimizer(ABC):
         self = cls(state["space"], **state["settings"])
         for x, y in zip(state["X"], state["y"], strict=True):
             self._history.add(x, y)
-        for key, x, origin in state["pending"]:
-            self._history.pending[key] = Pending(x, origin)
+        self._history.best_params = dict(state["best_params"])
+        for key, params, origin in state["pending"]:
+            self.hold(key, params, origin)
         self._rng.bit_generator.state = state["rng"]
         self._design_seed, self._asked = state["design_seed"], state["asked"]
         self._restore_model(state["model"])

@@ -150,9 +150,12 @@ class GPOptimizer(Optimizer):
         return {"global": self._global.state_dict()}
 
     def _restore_model(self, state: dict[str, Any]) -> None:
-        self._global.restore(state["global"], self._history.X, self._history.values())
+        self._restore_surrogate(self._global, state["global"])
         if self._unseen is not None and self._history.n:
             self._unseen[self.space.grid_index(self._history.X)] = False
+
+    def _restore_surrogate(self, surrogate: Surrogate, state: dict[str, Any]) -> None:
+        surrogate.restore(state, self._history.X, self._history.values(state["updated_at"]))
 
     def _members(self) -> Indices:
         """Indices of the observations that the global model is conditioned on."""

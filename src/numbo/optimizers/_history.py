@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ class Pending:
     """A point that was handed out, and the part of the search that proposed it (`numbo.optimizers._base`)."""
 
     x: Array
+    params: Mapping[str, Any]
     origin: int
 
 
@@ -36,6 +38,7 @@ class History:
         self.counts: Counter[bytes] = Counter()
         self.pending: dict[Hashable, Pending] = {}
         self.best = -1
+        self.best_params: Mapping[str, Any] = {}
 
     @property
     def X(self) -> Array:
@@ -45,8 +48,8 @@ class History:
     def y(self) -> Array:
         return self._y[: self.n]
 
-    def add(self, x: Array, y: float) -> int:
-        """Append an observation; returns its index."""
+    def add(self, x: Array, y: float, params: Mapping[str, Any] | None = None) -> int:
+        """Append an observation; returns its index. ``params`` are kept word by word if it is the best."""
         i = self.n
         if i == len(self._y):
             self._X = np.concatenate([self._X, np.empty_like(self._X)])
@@ -55,12 +58,12 @@ class History:
         self.n = i + 1
         self.counts[point_key(x)] += 1
         if not np.isnan(y) and (self.best < 0 or y > self._y[self.best]):
-            self.best = i
+            self.best, self.best_params = i, dict(params or {})
         return i
 
-    def values(self) -> Array:
-        """``y`` with failures and infinities replaced by what a model can take (`finite_range`)."""
-        return finite_range(self.y)
+    def values(self, n: int | None = None) -> Array:
+        """The first ``n`` of ``y``, failures and infinities replaced by what a model can take (`finite_range`)."""
+        return finite_range(self.y[:n])
 
     def pending_points(self) -> Array:
         """Pending points (p, d), oldest first."""

@@ -62,7 +62,3 @@ class LocalSearch:
 
     def state_dict(self) -> dict[str, Any]:
         return {"region": self.region.state_dict(), "surrogate": self.surrogate.state_dict()}
-
-    def restore(self, state: dict[str, Any], X: Array, y: Array) -> None:
-        self.region = TrustRegion(**state["region"])
-        self.surrogate.restore(state["surrogate"], X, y)

@@ -19,8 +19,8 @@ class Surrogate:
     Args:
         categorical, kernel, trend: as `numbo.models.ExactGP`.
         winsorize: as `numbo.models.OutputTransform.fit`.
-        growth: hyperparameters are refitted when the number of observations has grown by this share, and
-        longest: after at most so many new observations.
+        growth: hyperparameters are refitted when the number of observations has grown by this share,
+        longest: and at the latest after so many new ones.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Surrogate:
         self.winsorize, self.growth, self.longest = winsorize, growth, longest
         self.transform = OutputTransform(0.0, 1.0, -np.inf)
         self.members: Indices = np.empty(0, dtype=np.int64)
-        self.fitted_at = 0
+        self.fitted_at = self.updated_at = self._conditioned = 0
 
     def refit_due(self, n: int) -> bool:
         """Whether the schedule asks for a fit when ``n`` observations are known."""
@@ -46,40 +46,60 @@ class Surrogate:
 
     def update(self, X: Array, y: Array, members: Indices) -> None:
         """Condition on ``X[members]``, ``y[members]``; appends where the members only grew and no fit is due."""
-        values = y[members]
-        self.transform = OutputTransform.fit(values, self.winsorize)
-        targets = self.transform.forward(values)
-        gp, old = self.gp, self.members
-        refit = self.refit_due(len(y))
-        if refit:
-            gp.fit(X[members], targets)
-            self.fitted_at = len(y)
-        if not refit and 0 < len(old) <= len(members) and np.array_equal(members[: len(old)], old):
-            gp.truncate(len(old))
-            grown = all(gp.append(X[members[i]], targets[i]) for i in range(len(old), len(members)))
-            if grown:
-                gp.set_values(targets)
-                self.members = members
-                return
-        gp.condition(X[members], targets, spare=max(16, len(members) // 4))
-        self.members = members
+        self.transform = OutputTransform.fit(y[members], self.winsorize)
+        targets = self.transform.forward(y[members])
+        old = self.members
+        grew = 0 < len(old) <= len(members) and np.array_equal(members[: len(old)], old)
+        if self.refit_due(len(y)):
+            self.gp.fit(X[members], targets)
+            self.fitted_at, grew = len(y), False
+        if not grew or not self._append(X, targets, members, len(old)):
+            self._condition(X, targets, members)
+        self.members, self.updated_at = members, len(y)
+
+    def _condition(self, X: Array, targets: Array, members: Indices) -> None:
+        self.gp.condition(X[members], targets, spare=max(16, len(members) // 4))
+        self._conditioned = len(members)
+
+    def _append(self, X: Array, targets: Array, members: Indices, known: int) -> bool:
+        self.gp.truncate(known)
+        if not all(self.gp.append(X[members[i]], targets[i]) for i in range(known, len(members))):
+            return False
+        self.gp.set_values(targets)
+        return True
 
     def hold(self, points: Array) -> None:
         """Hallucinate pending ``points (p, d)`` until the next update."""
         for x in points:
             self.gp.append(x, None)
 
+    def release(self) -> None:
+        """Forget the pending points."""
+        self.gp.truncate(len(self.members))
+
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Mean and standard deviation (c,) in the units of the history's values."""
         return self.transform.backward(*self.gp.predict(X))
 
     def state_dict(self) -> dict[str, Any]:
-        return {"theta": self.gp.theta.copy(), "fitted_at": self.fitted_at, "members": self.members.copy()}
+        return {
+            "theta": self.gp.theta.copy(),
+            "fitted_at": self.fitted_at,
+            "updated_at": self.updated_at,
+            "members": self.members.copy(),
+            "conditioned": self._conditioned,
+        }
 
     def restore(self, state: dict[str, Any], X: Array, y: Array) -> None:
-        """Take in `state_dict` of a surrogate of the history ``X``, ``y``."""
-        self.gp.theta, self.fitted_at = state["theta"].copy(), state["fitted_at"]
-        if len(state["members"]):
-            schedule, self.growth = self.growth, np.inf
-            self.update(X, y, state["members"])
-            self.growth = schedule
+        """Take in a `state_dict`; ``X``, ``y`` are the history that was known at ``state["updated_at"]``.
+
+        The factor is built by the same steps as it was, so that it is the same to the last bit.
+        """
+        self.gp.theta = state["theta"].copy()
+        self.fitted_at, self.updated_at = state["fitted_at"], state["updated_at"]
+        self.members = state["members"].copy()
+        if len(self.members):
+            self.transform = OutputTransform.fit(y[self.members], self.winsorize)
+            targets, first = self.transform.forward(y[self.members]), state["conditioned"]
+            self._condition(X, targets[:first], self.members[:first])
+            self._append(X, targets, self.members, first)

@@ -27,6 +27,7 @@ from numbo.optimizers._base import GLOBAL
 from numbo.optimizers._buffer import RULES, DynamicBuffer
 from numbo.optimizers._gp_optimizer import CANDIDATES, ENUMERABLE, GPOptimizer
 from numbo.optimizers._local_search import LocalSearch
+from numbo.optimizers._trust_region import TrustRegion
 from numbo.selection import CRITERIA, Pool, check_criterion
 
 Array = NDArray[np.float64]
@@ -179,7 +180,7 @@ class GSSBO(GPOptimizer):
         if len(surrogate.members) == 0:  # a long history at once: a first model on an even sample of it
             surrogate.update(history.X, y, np.linspace(0, history.n - 1, size).astype(np.int64))
             surrogate.fitted_at = 0
-        surrogate.gp.truncate(len(surrogate.members))
+        surrogate.release()
         forced = np.flatnonzero((pool < self.n_initial) | (pool == history.n - 1))
         candidates = Pool(
             X=history.X[pool],
@@ -224,4 +225,5 @@ class GSSBO(GPOptimizer):
         self._selected, self._selected_at = state["selected"].copy(), state["selected_at"]
         self._reselect_at = state["reselect_at"]
         if self._local is not None:
-            self._local.restore(state["local"], self._history.X, self._history.values())
+            self._local.region = TrustRegion(**state["local"]["region"])
+            self._restore_surrogate(self._local.surrogate, state["local"]["surrogate"])

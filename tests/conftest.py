@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from numbo.kernels.covariance import MATERN32, MATERN52, RBF, Covariance
+
+
+def make_covariance(family: int, d: int, trend: bool, n_categorical: int = 0, noise: float = 1e-2) -> Covariance:
+    rng = np.random.default_rng(d)
+    categorical = np.zeros(d, dtype=bool)
+    categorical[:n_categorical] = True
+    return Covariance(
+        family,
+        rng.uniform(0.3, 4.0, d),
+        1.3,
+        0.2 if trend else 0.0,
+        0.1 if trend else 0.0,
+        noise,
+        categorical,
+    )
+
+
+def make_points(n: int, d: int, n_categorical: int = 0, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    X[:, :n_categorical] = (rng.integers(3, size=(n, n_categorical)) + 0.5) / 3
+    return X
+
+
+COVARIANCES = [
+    pytest.param((family, d, trend, cats), id=f"{name}-d{d}{'-trend' if trend else ''}{f'-{cats}cat' if cats else ''}")
+    for family, name in ((MATERN52, "matern52"), (MATERN32, "matern32"), (RBF, "rbf"))
+    for d, trend, cats in ((1, False, 0), (3, True, 0), (4, False, 2), (4, True, 1))
+]
+
+
+@pytest.fixture(params=COVARIANCES)
+def covariance(request: pytest.FixtureRequest) -> Covariance:
+    family, d, trend, cats = request.param
+    return make_covariance(family, d, trend, cats)
+
+
+@pytest.fixture(autouse=True)
+def no_fallback(request: pytest.FixtureRequest, caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """No test passes on a fallback: a model that could not be fitted is an error, unless the test says otherwise."""
+    yield
+    if "allows_fallback" not in request.keywords:
+        records = [r for when in ("setup", "call") for r in caplog.get_records(when)]
+        bad = [r for r in records if r.name.startswith("numbo") and r.levelno >= logging.WARNING]
+        assert not bad, [r.getMessage() + (f"\n{r.exc_text}" if r.exc_text else "") for r in bad]

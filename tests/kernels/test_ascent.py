@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, acquisition_gradient_into, acquisition_values
+from numbo.kernels.ascent import ascend
+from tests.conftest import make_covariance
+from tests.kernels.test_acquisition import conditioned
+
+CASES = [(Acquisition(UCB, 1.0), False), (Acquisition(LOG_EI, 1.0), False), (Acquisition(LOG_EI, 1.0), True)]
+
+
+@pytest.mark.parametrize(("acquisition", "trend"), CASES)
+def test_ends_at_a_stationary_point_of_the_box(acquisition, trend):
+    cov = make_covariance(0, 3, trend)
+    posterior, _, _ = conditioned(cov, n=10, capacity=10)
+    starts = np.random.default_rng(0).random((6, 3))
+    lower, upper = np.full_like(starts, 0.1), np.full_like(starts, 0.8)
+    starts = np.clip(starts, 0.1, 0.8)
+    before = starts.copy()
+    X, values = ascend(posterior, acquisition, starts, lower, upper, 200, 1e-12)
+    np.testing.assert_array_equal(starts, before)
+    assert ((X >= 0.1) & (X <= 0.8)).all()
+    assert (values >= acquisition_values(posterior, acquisition, starts)).all()
+    np.testing.assert_allclose(values, acquisition_values(posterior, acquisition, X), rtol=1e-9)
+    for x in X:
+        gradient = np.empty(3)
+        acquisition_gradient_into(posterior, acquisition, x, gradient)
+        projected = np.clip(x + gradient, 0.1, 0.8) - x
+        assert np.abs(projected).max() < 1e-3
+
+
+@pytest.mark.parametrize(("acquisition", "trend"), CASES)
+def test_finds_what_scipy_finds(acquisition, trend):
+    from scipy.optimize import minimize
+
+    cov = make_covariance(0, 3, trend)
+    posterior, _, _ = conditioned(cov, n=10, capacity=10)
+    starts = np.random.default_rng(1).random((8, 3))
+    _, values = ascend(posterior, acquisition, starts, np.zeros_like(starts), np.ones_like(starts), 200, 1e-12)
+
+    def negative(x):
+        gradient = np.empty(3)
+        value = acquisition_gradient_into(posterior, acquisition, x, gradient)
+        return -value, -gradient
+
+    scipy_best = max(-minimize(negative, s, jac=True, method="L-BFGS-B", bounds=[(0, 1)] * 3).fun for s in starts)
+    assert values.max() == pytest.approx(scipy_best, rel=1e-4, abs=1e-4)
+
+
+def test_equal_bounds_hold_a_coordinate():
+    posterior, _, _ = conditioned(make_covariance(0, 3, True), n=10, capacity=10)
+    starts = np.random.default_rng(2).random((3, 3))
+    lower, upper = np.zeros_like(starts), np.ones_like(starts)
+    lower[:, 1] = upper[:, 1] = starts[:, 1]
+    X, _ = ascend(posterior, Acquisition(UCB, 2.0), starts, lower, upper, 50, 1e-9)
+    np.testing.assert_array_equal(X[:, 1], starts[:, 1])
+    assert (X[:, 0] != starts[:, 0]).all()
+
+
+def test_nothing_free_is_no_work():
+    posterior, _, _ = conditioned(make_covariance(0, 2, False), n=4, capacity=4)
+    starts = np.full((1, 2), 0.4)
+    X, values = ascend(posterior, Acquisition(UCB, 2.0), starts, starts, starts, 50, 1e-9)
+    np.testing.assert_array_equal(X, starts)
+    assert np.isfinite(values).all()

@@ -1,0 +1,67 @@
+"""The cache policy: no stale code, and no failing import."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+
+from numbo.kernels import _jit
+
+pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="there is no machine code to cache")
+
+PROBE = "from pkg.caller import outer; print(outer(1.0))"
+
+
+def package(folder: Path, constant: str) -> None:
+    """A package with a kernel in one file that calls a kernel in another, compiled by our decorator."""
+    (folder / "pkg").mkdir(exist_ok=True)
+    (folder / "pkg" / "__init__.py").touch()
+    source = Path(_jit.__file__).read_text()
+    (folder / "pkg" / "_jit.py").write_text(source)
+    (folder / "pkg" / "callee.py").write_text(f"from pkg._jit import jit\n@jit\ndef inner(x):\n    return x + {constant}\n")
+    (folder / "pkg" / "caller.py").write_text(
+        "from pkg._jit import jit\nfrom pkg.callee import inner\n@jit\ndef outer(x):\n    return inner(x)\n"
+    )
+
+
+def run(folder: Path, code: str = PROBE, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"} | variables
+    return subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
+
+
+def test_an_edit_to_a_callee_in_another_file_is_seen(tmp_path):
+    package(tmp_path, "1.0")
+    assert run(tmp_path).stdout.strip() == "2.0"
+    assert list((tmp_path / "pkg" / "__pycache__").glob("caller.outer*.nbi")), "nothing was cached"
+    package(tmp_path, "10.0")
+    assert run(tmp_path).stdout.strip() == "11.0"
+
+
+def test_the_cache_is_used(tmp_path):
+    package(tmp_path, "1.0")
+    run(tmp_path)
+    hits = run(tmp_path, PROBE + "; print(sum(outer.stats.cache_hits.values()))")
+    assert hits.stdout.split() == ["2.0", "1"]
+
+
+def test_without_any_writable_place_kernels_still_import_and_run(tmp_path):
+    package(tmp_path, "1.0")
+    shutil.rmtree(tmp_path / "pkg" / "__pycache__", ignore_errors=True)
+    (tmp_path / "pkg" / "__pycache__").write_text("a file where the cache folder would be")
+    home = tmp_path / "home"
+    home.write_text("no folder either")
+    variables = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    result = run(tmp_path, **variables)
+    assert result.stdout.strip() == "2.0", result.stderr
+
+
+def test_bounds_checks_are_part_of_the_stamp(monkeypatch):
+    plain = _jit.source_digest.__wrapped__()
+    monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1" if not os.environ.get("NUMBA_BOUNDSCHECK") else "")
+    assert _jit.source_digest.__wrapped__() != plain

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from numbo.models import ExactGP
+from numbo.models import gp as gp_module
+from tests import naive
+from tests.conftest import make_points
+
+KERNELS = ["matern52", "matern32", "rbf"]
+
+
+def make(kernel="matern52", trend=True, n=12, d=3, n_categorical=0, seed=0):
+    categorical = np.zeros(d, dtype=bool)
+    categorical[:n_categorical] = True
+    X = make_points(n, d, n_categorical, seed)
+    y = np.sin(5 * X.sum(axis=1)) + 0.1 * np.random.default_rng(seed).normal(size=n)
+    return ExactGP(categorical, kernel=kernel, trend=trend), X, y
+
+
+def check(gp, X, y, Z):
+    mean, std = gp.predict(Z)
+    expected_mean, expected_variance = naive.posterior(gp.covariance, X, y, Z)
+    np.testing.assert_allclose(mean, expected_mean, rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(std**2, expected_variance, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("trend", [False, True])
+def test_predictions_are_the_naive_ones(kernel, trend):
+    gp, X, y = make(kernel, trend)
+    gp.condition(X, y)
+    check(gp, X, y, make_points(6, 3, seed=7))
+
+
+def test_growing_and_shrinking_is_conditioning_afresh():
+    gp, X, y = make(n=30)
+    gp.condition(X[:10], y[:10], spare=2)
+    for i in range(10, 30):  # past the spare room
+        assert gp.append(X[i], y[i])
+    Z = make_points(6, 3, seed=7)
+    check(gp, X, y, Z)
+    for i in (29, 0, 13):
+        gp.drop(i)
+        X, y = np.delete(X, i, axis=0), np.delete(y, i)
+    check(gp, X, y, Z)
+    gp.truncate(5)
+    check(gp, X[:5], y[:5], Z)
+
+
+def test_new_values_change_the_mean_only():
+    gp, X, y = make()
+    gp.condition(X, y)
+    Z = make_points(6, 3, seed=7)
+    before = gp.predict(Z)[1]
+    gp.set_values(y**2)
+    check(gp, X, y**2, Z)
+    np.testing.assert_array_equal(gp.predict(Z)[1], before)
+
+
+def test_pending_points_shrink_the_variance_and_leave_the_mean():
+    gp, X, y = make()
+    gp.condition(X, y)
+    Z = make_points(6, 3, seed=7)
+    mean, std = gp.predict(Z)
+    pending = make_points(3, 3, seed=8)
+    for x in pending:
+        assert gp.append(x, None)
+    held_mean, held_std = gp.predict(Z)
+    np.testing.assert_allclose(held_mean, mean, rtol=1e-12)
+    assert (held_std < std).all()
+    believed = np.concatenate([y, gp.predict(pending)[0]])  # valued at their mean, they change nothing
+    check(gp, np.concatenate([X, pending]), believed, Z)
+    with pytest.raises(ValueError, match="truncate"):
+        gp.append(X[0], 1.0)
+    gp.truncate(12)
+    np.testing.assert_allclose(gp.predict(Z)[1], std, rtol=1e-12)
+    assert gp.append(pending[0], 0.3)
+
+
+def test_dropping_an_observation_with_pending_points_behind_it():
+    gp, X, y = make()
+    gp.condition(X, y)
+    gp.append(np.full(3, 0.5), None)
+    gp.drop(4)
+    assert (gp.n, gp.known) == (12, 11)
+    mean, _ = gp.predict(X)
+    expected, _ = naive.posterior(gp.covariance, np.delete(X, 4, axis=0), np.delete(y, 4), X)
+    np.testing.assert_allclose(mean, expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_fit_is_a_local_maximum_of_the_posterior(kernel):
+    gp, X, y = make(kernel, n=25)
+    XT = np.ascontiguousarray(X.T)
+    before = gp.log_posterior(gp.theta, XT, y)[0]
+    gp.fit(X, y, iterations=200)
+    value, _ = gp.log_posterior(gp.theta, XT, y)
+    assert value > before
+    for j in range(len(gp.theta)):
+        for step in (-0.2, 0.2):
+            theta = gp.theta.copy()
+            theta[j] += step
+            assert gp.log_posterior(theta, XT, y)[0] < value + 1e-2
+
+
+def test_log_posterior_gradient():
+    gp, X, y = make(n_categorical=1)
+    XT = np.ascontiguousarray(X.T)
+    theta = gp.theta + 0.3
+    gradient = gp.log_posterior(theta, XT, y)[1]
+    expected = naive.numerical_gradient(lambda t: gp.log_posterior(t, XT, y)[0], theta)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_the_fit_tells_relevant_from_irrelevant_dimensions():
+    X = make_points(60, 3)
+    gp = ExactGP(np.zeros(3, dtype=bool), trend=False)
+    y = np.sin(9 * X[:, 0])
+    gp.fit(X, (y - y.mean()) / y.std())
+    lengthscales = gp.hyperparameters.lengthscales
+    assert lengthscales[0] < 0.5 * lengthscales[1:].min()
+
+
+def test_the_trend_extrapolates_a_bowl():
+    X = 0.25 + 0.5 * make_points(60, 4)
+    y = -((X - 0.4) ** 2).sum(axis=1)
+    location, scale = y.mean(), y.std()
+    corner = np.array([[0.0, 1.0, 0.0, 1.0]])
+    truth = (-((corner - 0.4) ** 2).sum() - location) / scale
+    errors = []
+    for trend in (False, True):
+        gp = ExactGP(np.zeros(4, dtype=bool), trend=trend)
+        gp.fit(X, (y - location) / scale)
+        gp.condition(X, (y - location) / scale)
+        errors.append(abs(gp.predict(corner)[0][0] - truth))
+    assert errors[1] < 0.5 * errors[0]
+
+
+@pytest.mark.parametrize("case", ["repeats", "one", "constant", "tiny noise"])
+def test_degenerate_data(case):
+    gp, X, y = make(n=20)
+    if case == "repeats":
+        X[:] = X[0]
+    elif case == "one":
+        X, y = X[:1], y[:1]
+    elif case == "constant":
+        y[:] = 0.0
+    gp.fit(X, y)
+    if case == "tiny noise":
+        gp.theta[4] = -40.0
+        gp.theta[:3] = -9.0
+        X[10:] = X[:10]
+    gp.condition(X, y)
+    mean, std = gp.predict(make_points(5, 3, seed=3))
+    assert np.isfinite(mean).all()
+    assert np.isfinite(std).all()
+    assert not gp.append(X[0], None) or gp.n == len(X) + 1
+
+
+@pytest.mark.allows_fallback
+def test_values_that_cannot_be_fitted_leave_the_defaults(caplog):
+    gp, X, y = make()
+    gp.theta[:] = 3.0
+    gp.fit(X, np.full_like(y, np.nan))
+    np.testing.assert_array_equal(gp.theta, gp_module.default_theta(3, True))
+    assert "could not be fitted" in caplog.text
+
+
+@pytest.mark.allows_fallback
+def test_a_matrix_that_stays_singular_is_replaced_by_its_diagonal(caplog, monkeypatch):
+    gp, X, y = make()
+    monkeypatch.setattr(gp_module, "MAX_JITTER", 0.0)
+    X[:], gp.theta[4] = X[0], -800.0
+    gp.condition(X, y)
+    assert "stayed singular" in caplog.text
+    assert np.isfinite(gp.predict(X)[0]).all()
+
+
+def test_all_categorical_has_no_trend():
+    gp = ExactGP(np.ones(2, dtype=bool), trend=True)
+    assert not gp.trend
+    assert len(gp.theta) == 4
+
+
+def test_unknown_kernel():
+    with pytest.raises(ValueError, match="'periodic'"):
+        ExactGP(np.zeros(2, dtype=bool), kernel="periodic")

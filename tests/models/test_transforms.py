@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from numbo.models import OutputTransform, finite_range
+
+VALUES = arrays(np.float64, st.integers(1, 30), elements=st.floats(-1e300, 1e300, allow_nan=False))
+ANY = arrays(np.float64, st.integers(1, 30), elements=st.floats(allow_nan=True, allow_infinity=True))
+
+
+@given(VALUES, st.booleans())
+def test_forward_is_finite_monotone_and_undone_by_backward(y, winsorize):
+    transform = OutputTransform.fit(y, winsorize)
+    z = transform.forward(y)
+    assert np.isfinite(z).all()
+    order = np.argsort(y, kind="stable")
+    assert (np.diff(z[order]) >= 0).all()
+    back, _ = transform.backward(z, np.zeros_like(z))
+    np.testing.assert_allclose(back, np.maximum(y, transform.floor), rtol=1e-9, atol=1e-9 * np.abs(y).max())
+
+
+def test_standardised_values():
+    y = np.random.default_rng(0).normal(5.0, 3.0, 100)
+    z = OutputTransform.fit(y, winsorize=False).forward(y)
+    assert z.mean() == pytest.approx(0.0, abs=1e-12)
+    assert z.std() == pytest.approx(1.0)
+    mean, std = OutputTransform.fit(y, winsorize=False).backward(np.array([0.0]), np.array([1.0]))
+    assert mean[0] == pytest.approx(y.mean())
+    assert std[0] == pytest.approx(y.std())
+
+
+def test_only_the_bad_tail_is_clipped():
+    y = np.concatenate([np.linspace(0.0, 1.0, 50), [-1e6, 1e3]])
+    transform = OutputTransform.fit(y)
+    z = transform.forward(y)
+    assert z[50] == pytest.approx(transform.forward(np.array([transform.floor]))[0])
+    assert z[51] == z.max() > z[49] + 1.0
+    q25, q75 = np.quantile(y, (0.25, 0.75))
+    assert transform.floor == pytest.approx(q25 - 1.5 * (q75 - q25))
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, -1e300, 5e-324, 1e300])
+def test_a_constant_becomes_zero(value):
+    z = OutputTransform.fit(np.full(6, value)).forward(np.full(6, value))
+    np.testing.assert_allclose(z, 0.0, atol=1e-9)
+
+
+@given(ANY)
+def test_finite_range_is_finite_and_keeps_what_is(y):
+    before = y.copy()
+    out = finite_range(y)
+    assert np.isfinite(out).all()
+    np.testing.assert_array_equal(y, before)
+    finite = np.isfinite(y)
+    np.testing.assert_array_equal(out[finite], y[finite])
+    if finite.any():
+        low, high = y[finite].min(), y[finite].max()
+        assert (out[np.isnan(y) | np.isneginf(y)] == low).all()
+        assert (out[np.isposinf(y)] == high).all()

@@ -1,0 +1,326 @@
+"""What every optimizer keeps, whatever its algorithm."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from numbo import GPUCB, GSSBO, Categorical, Float, Int, Space
+
+MAKERS = {
+    "GPUCB": lambda space, **kw: GPUCB(space, **({"n_initial": 5} | kw)),
+    "GSSBO": lambda space, **kw: GSSBO(space, **({"n_initial": 5, "buffer_size": 20} | kw)),
+    "GSSBO-paper": lambda space, **kw: GSSBO(space, preset="paper", **({"n_initial": 5, "buffer_size": 20} | kw)),
+    "GSSBO-dynamic": lambda space, **kw: GSSBO(space, buffer_size="dynamic", buffer_factor=1.1, **({"n_initial": 5} | kw)),
+    "GSSBO-time": lambda space, **kw: GSSBO(
+        space, buffer_size="dynamic", buffer_rule="time", buffer_factor=1.01, **({"n_initial": 5} | kw)
+    ),
+}
+MIXED = Space(
+    {
+        "x": Float(-1.0, 1.0),
+        "lr": Float(1e-6, 1.0, log=True),
+        "units": Int(1, 100, log=True),
+        "layers": Int(1, 4),
+        "act": Categorical(["relu", "tanh", None]),
+    }
+)
+
+
+@pytest.fixture(params=list(MAKERS))
+def make(request):
+    return MAKERS[request.param]
+
+
+@pytest.fixture(params=[name for name in MAKERS if name != "GSSBO-time"])
+def make_reproducible(request):
+    return MAKERS[request.param]
+
+
+def objective(p):
+    return (
+        (p["x"] - 0.3) ** 2
+        + 0.1 * (math.log10(p["lr"]) + 3) ** 2
+        + abs(p["layers"] - 3)
+        + (p["act"] != "tanh")
+        + 0.2 * math.log(p["units"]) ** 2
+    )
+
+
+def drive(opt, n, f=objective):
+    for _ in range(n):
+        p = opt.ask()
+        opt.tell(p, f(p))
+    return opt
+
+
+def test_suggestions_lie_in_the_space_with_python_types(make):
+    opt = make(MIXED, seed=0)
+    for _ in range(40):
+        p = opt.ask()
+        assert all(dimension.contains(p[name]) for name, dimension in MIXED.items())
+        assert [type(p[n]) for n in ("x", "lr", "units", "layers")] == [float, float, int, int]
+        opt.tell(p, objective(p))
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_better_than_random(make, direction):
+    sign = 1.0 if direction == "minimize" else -1.0
+    opt = drive(make(MIXED, seed=1, direction=direction), 60, lambda p: sign * objective(p))
+    best, value = opt.best
+    assert value == sign * objective(best)
+    rng = np.random.default_rng(0)
+    random = sorted(objective(MIXED.decode(rng.random(5))) for _ in range(2000))
+    assert objective(best) < random[10]
+
+
+def test_same_seed_same_history_same_suggestions(make_reproducible):
+    a, b, c = (make_reproducible(MIXED, seed=s) for s in (3, 3, 4))
+    runs = [[tuple(p.values()) for p in (drive(o, 1), o.ask())[1:]] for o in (a, b, c)]
+    assert runs[0] == runs[1] != runs[2]
+    for _ in range(45):
+        p, q = a.ask(), b.ask()
+        assert p == q
+        a.tell(p, objective(p))
+        b.tell(q, objective(q))
+
+
+@pytest.mark.parametrize("n", [3, 12, 45])
+def test_state_round_trip_goes_on_exactly(make_reproducible, n):
+    opt = drive(make_reproducible(MIXED, seed=2), n)
+    out = opt.ask(3)
+    state = pickle.loads(pickle.dumps(opt.state_dict()))
+    other = type(opt).from_state_dict(state)
+    assert other.pending == opt.pending == out
+    for p in out[:2]:
+        opt.tell(p, objective(p))
+        other.tell(p, objective(p))
+    for _ in range(12):
+        p, q = opt.ask(), other.ask()
+        assert p == q
+        opt.tell(p, objective(p))
+        other.tell(q, objective(q))
+    assert opt.best == other.best
+
+
+def test_the_state_is_a_copy_and_of_one_kind(make):
+    opt = drive(make(MIXED, seed=2), 8)
+    state = opt.state_dict()
+    frozen = copy.deepcopy(state["y"])
+    drive(opt, 5)
+    np.testing.assert_array_equal(state["y"], frozen)
+    other = GPUCB if isinstance(opt, GSSBO) else GSSBO
+    with pytest.raises(ValueError, match=f"not of a {other.__name__}"):
+        other.from_state_dict(state)
+
+
+def test_a_batch_is_all_different_and_pending_until_told(make):
+    opt = drive(make(MIXED, seed=0), 12)
+    batch = opt.ask(8)
+    assert len({tuple(p.values()) for p in batch}) == 8
+    assert opt.pending == batch
+    opt.tell(batch[::-1], [objective(p) for p in batch[::-1]])
+    assert opt.pending == []
+    assert opt.n_told == 20
+    assert opt.ask(0) == []
+
+
+def test_pending_points_change_what_comes_next(make):
+    opt = make(Space({"x": Float(0, 1), "y": Float(0, 1)}), seed=0)
+    drive(opt, 12, lambda p: math.sin(9 * p["x"]) * math.cos(8 * p["y"]))
+    other = type(opt).from_state_dict(opt.state_dict())
+    first = opt.ask()
+    opt.reseed(5)
+    other.reseed(5)
+    assert opt.ask() != other.ask()
+    assert first in opt.pending
+
+
+def test_a_finite_space_is_never_repeated_while_points_are_left(make):
+    space = Space({"a": Int(0, 4), "b": Categorical("xyz"), "c": Float(0, 1, step=0.5)})
+    opt = make(space, seed=0)
+    seen, out = [], []
+    for i in range(45):
+        p = opt.ask()
+        seen.append(tuple(p.values()))
+        out.append(p)
+        if i % 3 == 2:  # three at a time
+            for q in out:
+                opt.tell(q, q["a"] + ord(q["b"]) * q["c"])
+            out = []
+    assert len(set(seen)) == 45
+    assert tuple(opt.ask().values()) in seen  # nothing else is left
+
+
+def test_repeats_are_possible_where_they_are_wanted(make):
+    opt = make(Space({"a": Int(0, 4)}), seed=0, avoid_repeats=False)
+    noise = np.random.default_rng(0)
+    values = []
+    for _ in range(25):
+        p = opt.ask()
+        values.append(p["a"])
+        opt.tell(p, (p["a"] - 2) ** 2 + 0.1 * noise.normal())
+    assert values.count(2) > 10
+
+
+def test_a_large_discrete_space_is_not_repeated_either(make):
+    space = Space({f"k{i}": Int(0, 30) for i in range(4)})
+    opt = drive(make(space, seed=0), 60, lambda p: sum((v - 7) ** 2 for v in p.values()))
+    keys = {tuple(space.decode(x).values()) for x in opt._history.X}
+    assert len(keys) == 60
+    assert opt.best[1] <= 12
+
+
+FAILURES = [None, float("nan")]
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_failures_are_avoided_and_never_best(make, failure):
+    opt = make(Space({"x": Float(0, 1)}), seed=0)
+
+    def f(p):
+        return failure if p["x"] > 0.5 else (p["x"] - 0.4) ** 2
+
+    drive(opt, 40, f)
+    assert opt.best[0]["x"] == pytest.approx(0.4, abs=0.02)
+    assert opt.n_told == 40
+    late = opt._history.y[20:]
+    assert np.isnan(late).mean() < 0.4
+
+
+def test_nothing_but_failures_goes_on_space_filling(make):
+    opt = drive(make(MIXED, seed=0), 20, lambda p: None)
+    assert opt.best is None
+    with pytest.raises(ValueError, match="at least one successful"):
+        opt.predict([opt.ask()])
+
+
+VALUES = st.floats(allow_nan=True, allow_infinity=True) | st.none() | st.sampled_from([0.0, 1.0, 1e300, -1e300, 5e-324])
+
+
+@pytest.mark.parametrize("name", ["GPUCB", "GSSBO", "GSSBO-paper"])
+@given(st.lists(VALUES, min_size=1, max_size=40), st.data())
+@settings(max_examples=20, deadline=None)
+def test_ask_never_raises_whatever_the_values(name, values, data):
+    opt = MAKERS[name](MIXED, seed=0, n_initial=2)
+    out = []
+    for value in values:
+        out.append(opt.ask())
+        if data.draw(st.booleans()):
+            opt.tell(out.pop(data.draw(st.integers(0, len(out) - 1))), value)
+    p = opt.ask()
+    assert all(dimension.contains(p[key]) for key, dimension in MIXED.items())
+
+
+@pytest.mark.parametrize("f", [lambda p: 1.0, lambda p: 1e300 * (p["x"] - 0.5), lambda p: 1e-310 * p["x"]])
+@pytest.mark.parametrize("d", [1, 200])
+def test_extreme_objectives_and_dimensions(make, f, d):
+    space = Space({"x": Float(0, 1)} | {f"x{i}": Float(0, 1) for i in range(1, d)})
+    drive(make(space, seed=0), 25, f)
+
+
+def test_points_nobody_asked_for_are_learned(make):
+    opt = make(Space({"x": Float(0, 1)}), seed=0)
+    grid = [{"x": v} for v in np.linspace(0, 1, 21)]
+    opt.tell(grid, [(p["x"] - 0.37) ** 2 for p in grid])
+    opt.tell({"x": 0.35}, 0.0004)
+    assert opt.n_told == 22
+    mean, std = opt.predict([{"x": 0.37}, {"x": 0.9}])
+    assert mean == pytest.approx([0.0, 0.2809], abs=0.05)
+    assert (std > 0).all()
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_predictions_are_in_the_users_units(make, direction):
+    opt = make(Space({"x": Float(0, 1)}), seed=0, direction=direction)
+    grid = [{"x": v} for v in np.linspace(0, 1, 15)]
+    opt.tell(grid, [1e4 + 1e3 * p["x"] for p in grid])
+    mean, std = opt.predict([{"x": 0.25}])
+    assert mean[0] == pytest.approx(1e4 + 250, abs=60)
+    assert 0 < std[0] < 200
+    assert opt.predict([])[0].shape == (0,)
+
+
+def test_tell_matches_pending_points_and_ignores_strangers(make):
+    opt = make(MIXED, seed=0)
+    a, b = opt.ask(2)
+    opt.tell(dict(reversed(list(b.items()))), 1.0)
+    assert opt.pending == [a]
+    opt.tell(b, 1.0)  # told twice: another measurement
+    assert opt.pending == [a]
+    assert opt.n_told == 2
+
+
+BAD = [
+    (lambda opt, p: opt.tell(p, "good"), "'good'"),
+    (lambda opt, p: opt.tell([p, p], [1.0]), "2 points and 1 values"),
+    (lambda opt, p: opt.tell(p | {"x": 7.0}, 1.0), "7.0"),
+    (lambda opt, p: opt.tell({}, 1.0), "missing"),
+    (lambda opt, p: opt.tell([p, p | {"x": 7.0}], [1.0, 2.0]), "7.0"),
+    (lambda opt, p: opt.predict([p | {"act": "gelu"}]), "gelu"),
+]
+
+
+@pytest.mark.parametrize(("action", "words"), BAD)
+def test_bad_input_gets_one_clear_sentence_and_loses_nothing(make, action, words):
+    opt = make(MIXED, seed=0)
+    p = opt.ask()
+    opt.tell(p, 1.0)
+    q = opt.ask()
+    with pytest.raises(ValueError, match=words) as error:
+        action(opt, q)
+    assert "\n" not in str(error.value)
+    assert opt.n_told == 1
+    assert opt.pending == [q]
+
+
+SETTINGS = [
+    ({"direction": "up"}, "'up'"),
+    ({"n_initial": 0}, "n_initial"),
+    ({"kernel": "cubic"}, "'cubic'"),
+    ({"acquisition": "pi"}, "'pi'"),
+    ({"beta": -1.0}, "beta"),
+    ({"beta": "sqrt"}, "'sqrt'"),
+]
+
+
+@pytest.mark.parametrize(("setting", "words"), SETTINGS)
+def test_bad_settings(make, setting, words):
+    with pytest.raises(ValueError, match=words):
+        make(MIXED, **setting)
+
+
+def test_an_empty_space():
+    for cls in (GPUCB, GSSBO):
+        with pytest.raises(ValueError, match="at least one dimension"):
+            cls({})
+
+
+@pytest.mark.allows_fallback
+def test_a_model_that_breaks_is_logged_once_and_does_not_stop_the_run(make, monkeypatch, caplog):
+    opt = drive(make(MIXED, seed=0), 6)
+
+    def broken():
+        raise FloatingPointError("made to fail")
+
+    monkeypatch.setattr(opt, "_propose", broken)
+    seen = {tuple(opt.ask().values()) for _ in range(5)}
+    assert len(seen) == 5
+    assert len(caplog.records) == 1
+    assert "made to fail" in caplog.text
+
+
+@pytest.mark.parametrize("acquisition", ["ucb", "log_ei"])
+@pytest.mark.parametrize(("kernel", "trend", "winsorize"), list(itertools.product(["matern32", "rbf"], [True, False], [True])))
+def test_all_settings_run(make, acquisition, kernel, trend, winsorize):
+    opt = make(MIXED, seed=0, acquisition=acquisition, kernel=kernel, trend=trend, winsorize=winsorize, beta="log")
+    drive(opt, 15)
+    clone = type(opt).from_state_dict(opt.state_dict())
+    assert (clone.kernel, clone.acquisition, clone.trend, clone.beta) == (kernel, acquisition, trend, "log")

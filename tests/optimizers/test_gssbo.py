@@ -1,0 +1,137 @@
+"""Algorithm 1, line by line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from numbo import GPUCB, GSSBO, Float, Space
+from numbo.optimizers._buffer import DynamicBuffer, iteration_work
+from numbo.selection import CRITERIA
+
+SPACE = Space({"x": Float(0, 1), "y": Float(0, 1), "z": Float(0, 1)})
+
+
+def f(p):
+    return np.sin(7 * p["x"]) + (p["y"] - 0.3) ** 2 + p["z"]
+
+
+def drive(opt, n):
+    for _ in range(n):
+        p = opt.ask()
+        opt.tell(p, f(p))
+    return opt
+
+
+def test_before_the_switch_the_paper_preset_is_gp_ucb():
+    a = GSSBO(SPACE, preset="paper", buffer_size=100, n_initial=8, seed=0)
+    b = GPUCB(SPACE, n_initial=8, seed=0)
+    for _ in range(40):
+        p, q = a.ask(), b.ask()
+        assert p == q
+        a.tell(p, f(p))
+        b.tell(q, f(q))
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("reselect", [0.0, 0.3])
+def test_the_subset_has_m_samples_with_the_initial_and_the_newest(criterion, reselect):
+    opt = GSSBO(SPACE, preset="paper", criterion=criterion, buffer_size=15, n_initial=6, reselect=reselect, seed=0)
+    drive(opt, 14)
+    for n in range(14, 40):
+        members = opt._members()
+        assert len(members) == min(n, 15) == len(set(members.tolist()))
+        assert set(range(6)) <= set(members.tolist())
+        assert n - 1 in members
+        drive(opt, 1)
+
+
+def test_reselection_from_all_data_brings_back_what_was_dropped():
+    opt = drive(GSSBO(SPACE, preset="paper", criterion="random", buffer_size=12, n_initial=4, seed=0), 60)
+    previous, back = set(), 0
+    for _ in range(20):
+        members = set(opt._members().tolist())
+        back += len({m for m in members - previous if m < opt.n_told - 1}) if previous else 0
+        previous = members
+        drive(opt, 1)
+    assert back > 20
+    streaming = drive(GSSBO(SPACE, criterion="random", buffer_size=12, n_initial=4, seed=0, reselect=1e6), 60)
+    streaming._reselect_at = 10**9
+    previous = set(streaming._members().tolist())
+    for _ in range(20):
+        drive(streaming, 1)
+        members = set(streaming._members().tolist())
+        assert members - previous <= {streaming.n_told - 1}
+        previous = members
+
+
+def test_the_work_rule_switches_where_the_model_says():
+    opt = GSSBO(SPACE, preset="paper", n_initial=10, buffer_factor=1.5, seed=0)
+    mean = np.mean([iteration_work(n, 3) for n in range(11, 21)])
+    expected = next(n for n in range(12, 1000) if iteration_work(n, 3) > 1.5 * mean)
+    drive(opt, expected + 10)
+    assert opt._buffer.size == expected
+    assert len(opt._members()) == expected
+
+
+def test_the_paper_default_is_about_a_hundred_samples():
+    assert 60 <= DynamicBuffer(20, 20, 4.0, "work")._work_size <= 140
+
+
+def test_the_time_rule_switches_at_the_first_slow_iteration():
+    buffer = DynamicBuffer(n_initial=5, d=3, factor=4.0, rule="time")
+    for n in range(6, 11):
+        assert buffer.limit(n) == n
+        buffer.record(n, 1.0)
+    for n, seconds in ((11, 3.9), (12, 4.1)):
+        assert buffer.limit(n) == n
+        buffer.record(n, seconds)
+    assert buffer.limit(13) == 12
+    buffer.record(13, 100.0)
+    assert buffer.limit(500) == 12
+
+
+def test_a_long_history_is_not_taken_for_an_initial_iteration():
+    buffer = DynamicBuffer(n_initial=5, d=3, factor=4.0, rule="time")
+    assert buffer.limit(10_000) < 300
+
+
+@pytest.mark.parametrize("preset", ["default", "paper"])
+def test_a_long_history_at_once(preset):
+    opt = GSSBO(SPACE, preset=preset, seed=0)
+    rng = np.random.default_rng(0)
+    points = [SPACE.decode(x) for x in rng.random((3000, 3))]
+    opt.tell(points, [f(p) for p in points])
+    p = opt.ask()
+    assert f(p) < np.quantile([f(q) for q in points], 0.2)
+    assert opt._global.gp.n <= 200
+
+
+def test_perturbation_and_ties_follow_the_seed():
+    subsets = []
+    for seed in (0, 0, 1):
+        opt = drive(GSSBO(SPACE, preset="paper", buffer_size=12, n_initial=6, seed=7), 30)
+        opt.reseed(seed)
+        opt._selected_at = 0
+        subsets.append(sorted(opt._members().tolist()))
+    assert subsets[0] == subsets[1] != subsets[2]
+
+
+BAD = [
+    ({"preset": "fast"}, "'fast'"),
+    ({"criterion": "best"}, "'best'"),
+    ({"buffer_size": 21}, "n_initial"),
+    ({"buffer_size": 2.5}, "2.5"),
+    ({"buffer_size": "auto"}, "'auto'"),
+    ({"buffer_factor": 1.0}, "buffer_factor"),
+    ({"buffer_rule": "clock"}, "'clock'"),
+    ({"perturbation": -0.1}, "perturbation"),
+    ({"reselect": float("nan")}, "reselect"),
+]
+
+
+@pytest.mark.parametrize(("settings", "words"), BAD)
+def test_bad_settings_get_one_clear_sentence(settings, words):
+    with pytest.raises(ValueError, match=words) as error:
+        GSSBO(SPACE, **settings)
+    assert "\n" not in str(error.value)
