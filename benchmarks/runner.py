@@ -17,28 +17,33 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 import optuna
-from benchmarks.problems import PROBLEMS
+from benchmarks.problems import PROBLEMS, Problem
 from benchmarks.samplers import SAMPLERS
 
 CHECKPOINTS = (100, 300, 500, 1000)
 ASK_WINDOW = 20
 
 
+def suggest(trial: optuna.Trial, problem: Problem) -> NDArray[np.float64]:
+    """The point (d,) of a trial of ``problem``."""
+    return np.array([trial.suggest_float(f"x{i}", problem.low, problem.high) for i in range(problem.d)])
+
+
 def run_one(problem_name: str, sampler_name: str, seed: int, trials: int) -> dict[str, Any]:
     """One study; regrets at the checkpoints, the best-so-far curve, and the median ask time before each checkpoint."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     problem = PROBLEMS[problem_name]
-    names = [f"x{i}" for i in range(problem.d)]
     study = optuna.create_study(sampler=SAMPLERS[sampler_name](seed))
     regrets, asks = np.empty(trials), np.empty(trials)
     started = time.perf_counter()
     for t in range(trials):
         before = time.perf_counter()
         trial = study.ask()
-        x = np.array([trial.suggest_float(name, problem.low, problem.high) for name in names])
+        x = suggest(trial, problem)
         asks[t] = time.perf_counter() - before
         value = problem.function(x)
         study.tell(trial, value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 import warnings
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,9 +14,10 @@ from numbo.optuna._distributions import to_external
 from numbo.optuna._view import StudyView
 
 from numbo.optimizers import GPUCB, GSSBO, Optimizer
-from numbo.space import Float, Space
+from numbo.space import Array, Float, Space
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
+from optuna.storages import InMemoryStorage
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
@@ -59,7 +61,7 @@ class NumboSampler(BaseSampler):
             raise ValueError("search_space must have at least one parameter or be None, got an empty mapping.")
         self._seed = secrets.randbits(32) if seed is None else seed
         self._n_startup_trials = n_startup_trials
-        self._independent_sampler = independent_sampler or RandomSampler(seed=seed)
+        self._independent_sampler = independent_sampler
         self._warn_independent_sampling = warn_independent_sampling
         self._search_space = None if search_space is None else dict(search_space)
         self._learn_failures = learn_failures
@@ -95,39 +97,65 @@ class NumboSampler(BaseSampler):
             view, trials = self._synced_view(study)
             optimizer = view.optimizer_over(search_space, trials, lambda space: self._make(space, direction))
             view.hold_running(trials, trial.number)
-            optimizer.reseed((self._seed, trial.number))
-            x, origin = optimizer.suggest(position=trial.number)
+            x, origin = optimizer.suggest((self._seed, trial.number), position=trial.number)
+            self._publish(study, trial, view, x, origin)
+            if not isinstance(study._storage, InMemoryStorage):  # in memory the lock does
+                x = self._settle(study, trial, view, optimizer, x)
             params = optimizer.space.decode(x)
-            _records.publish(study, trial, params, origin)
         return to_external(params, search_space)
+
+    def _settle(self, study: Study, trial: FrozenTrial, view: StudyView, optimizer: Optimizer, x: Array) -> Array:
+        """A point that no other process has chosen at the same time, published.
+
+        Whoever publishes second sees the first one's point, if both look again after publishing.
+        """
+        for retry in (optimizer.suggest, optimizer.suggest_initial):
+            _, trials = self._synced_view(study)
+            view.hold_running(trials, trial.number)
+            if not optimizer.taken(x):
+                break
+            x, origin = retry((self._seed, trial.number, 1), position=trial.number)
+            self._publish(study, trial, view, x, origin)
+        return x
+
+    def _publish(self, study: Study, trial: FrozenTrial, view: StudyView, x: Array, origin: int) -> None:
+        assert view.optimizer is not None
+        _records.publish(study, trial, view.digest, view.optimizer.space.decode(x), origin)
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
         self._raise_error_if_multi_objective(study)
+        sampler = self._independent_sampler
+        if sampler is None:
+            # one stream a trial and name: processes with equal seeds must not start with equal points
+            sampler = RandomSampler(seed=zlib.crc32(f"{self._seed} {trial.number} {param_name}".encode()))
         if self._warn_independent_sampling and trial.number >= max(1, self._n_startup_trials):
             warnings.warn(
                 f"{type(self).__name__} samples the parameter {param_name!r} of trial {trial.number} independently, "
-                f"with {type(self._independent_sampler).__name__}: it is not part of every trial so far, or its "
+                f"with {type(sampler).__name__}: it is not part of every trial so far, or its "
                 "range differs from the one searched. Give the sampler a search_space=, or pass "
                 "warn_independent_sampling=False if that is intended.",
                 stacklevel=2,
             )
-        return self._independent_sampler.sample_independent(study, trial, param_name, param_distribution)
+        return sampler.sample_independent(study, trial, param_name, param_distribution)
 
     def reseed_rng(self) -> None:
         self._seed = secrets.randbits(32)
-        self._independent_sampler.reseed_rng()
+        if self._independent_sampler is not None:
+            self._independent_sampler.reseed_rng()
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        self._independent_sampler.before_trial(study, trial)
+        if self._independent_sampler is not None:
+            self._independent_sampler.before_trial(study, trial)
 
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
         if getattr(trial, "constraints", None):
             warnings.warn(
                 f"Constraints have been set, but {type(self).__name__} does not use them.", UserWarning, stacklevel=2
             )
-        self._independent_sampler.after_trial(study, trial, state, values)
+        if self._independent_sampler is not None:
+            self._independent_sampler.after_trial(study, trial, state, values)
 
     # -- state -------------------------------------------------------------------------------------------------
 

@@ -33,6 +33,7 @@ class StudyView:
         self.optimizer: Optimizer | None = None
         self._learn_failures = learn_failures
         self._distributions: dict[str, BaseDistribution] = {}
+        self.digest = 0
         self._looked_at = 0
         self._last_number = -1
         self._unfinished: list[int] = []
@@ -65,6 +66,7 @@ class StudyView:
         """The optimizer over ``distributions``, with all finished trials that fit them told."""
         if self.optimizer is None or self._distributions != distributions:
             self._distributions = dict(distributions)
+            self.digest = _records.digest(distributions)
             self.optimizer = make(to_space(distributions))
             self._tell(t for t in trials if t.state.is_finished())
         return self.optimizer
@@ -73,16 +75,20 @@ class StudyView:
         """Make the running trials, other than number ``current``, the optimizer's pending points."""
         assert self.optimizer is not None
         self.optimizer.release_all()
-        running = [trials[i] for i in self._unfinished if trials[i].state == TrialState.RUNNING]
+        running = [
+            trials[i]
+            for i in self._unfinished
+            if trials[i].state == TrialState.RUNNING
+            and trials[i].number != current
+            and self._n_finished - trials[i].number <= MAX_OVERTAKEN
+        ]
         for trial in running[-MAX_PENDING:]:
-            overtaken = self._n_finished - trial.number
-            if trial.number != current and overtaken <= MAX_OVERTAKEN:
-                self._hold(trial)
+            self._hold(trial)
 
     def _hold(self, trial: FrozenTrial) -> dict[str, Any] | None:
         """Make the trial's point pending; returns its internal parameters, ``None`` if they are unknown or do not fit."""
         assert self.optimizer is not None
-        record = _records.read(trial)
+        record = _records.read(trial, self.digest)
         origin = GLOBAL if record is None else record[1]
         params = to_internal(trial.params, self._distributions)
         if params is None and record is not None and record[0].keys() >= self._distributions.keys():

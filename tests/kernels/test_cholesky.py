@@ -8,6 +8,7 @@ from numbo.kernels.cholesky import (
     cholesky_drop,
     cholesky_into,
     cholesky_update,
+    inverse_into,
     invert_lower_into,
     unwhiten_into,
     whiten_into,
@@ -23,9 +24,9 @@ def factor(K, capacity=None):
     n = len(K)
     capacity = capacity or n
     L, W, WT = (np.zeros((capacity, capacity)) for _ in range(3))
-    small = np.empty((n, n))
-    assert cholesky_into(K.copy(), small)
-    L[:n, :n] = small
+    room = np.full((capacity, capacity), np.nan)
+    room[:n, :n] = K
+    assert cholesky_into(room, n, L)
     invert_lower_into(L, n, 0, W, WT)
     return L, W, WT
 
@@ -48,7 +49,14 @@ def test_factor_and_inverse(n):
 def test_what_is_not_positive_definite_is_reported(bad):
     K = spd(4)
     K[2, 2] = bad
-    assert not cholesky_into(K, np.empty((4, 4)))
+    assert not cholesky_into(K, 4, np.empty((4, 4)))
+
+
+def test_the_inverse():
+    K = spd(9)
+    out = np.full((9, 9), np.nan)
+    inverse_into(factor(K)[1], 9, out)
+    np.testing.assert_allclose(np.tril(out), np.tril(np.linalg.inv(K)), rtol=1e-9, atol=1e-14)
 
 
 def test_whitening_and_back_solve_the_system():

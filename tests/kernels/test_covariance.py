@@ -12,10 +12,16 @@ def points(cov, n, seed=0):
     return make_points(n, len(cov.categorical), int(cov.categorical.sum()), seed)
 
 
+def gram(cov, X, noise=0.0):
+    out = np.full((len(X), len(X)), np.nan)
+    kernels.gram_into(cov, np.ascontiguousarray(X.T), len(X), noise, out)
+    return out
+
+
 def test_gram_is_the_naive_one_and_symmetric(covariance):
     X = points(covariance, 7)
-    K = kernels.gram(covariance, np.ascontiguousarray(X.T))
-    np.testing.assert_allclose(K, naive.gram(covariance, X), rtol=1e-12)
+    K = gram(covariance, X, 0.25)
+    np.testing.assert_allclose(K, naive.gram(covariance, X) + 0.25 * np.eye(7), rtol=1e-12)
     assert (K == K.T).all()
 
 
@@ -43,18 +49,20 @@ def test_prior_variance_is_the_diagonal_and_has_the_gradient_it_claims(covarianc
 
 
 @pytest.mark.parametrize("family", [kernels.MATERN52, kernels.MATERN32, kernels.RBF])
-def test_correlation_slope_is_the_derivative(family):
+def test_the_slope_is_the_derivative_of_the_correlation(family):
     for r2 in (1e-3, 0.2, 1.0, 7.0):
         step = 1e-6 * r2
-        slope = (kernels.correlation(family, r2 + step) - kernels.correlation(family, r2 - step)) / (2 * step)
-        assert kernels.correlation_slope(family, r2) == pytest.approx(slope, rel=1e-6)
+        expected = (kernels.correlation(family, r2 + step) - kernels.correlation(family, r2 - step)) / (2 * step)
+        rho, slope = kernels.correlation_and_slope(family, r2)
+        assert rho == kernels.correlation(family, r2)
+        assert slope == pytest.approx(expected, rel=1e-6)
     assert kernels.correlation(family, 0.0) == 1.0
-    assert np.isfinite(kernels.correlation_slope(family, 0.0))
+    assert np.isfinite(kernels.correlation_and_slope(family, 0.0)).all()
     assert kernels.correlation(family, 1e8) == 0.0
 
 
 def test_covariance_is_positive_semidefinite(covariance):
     X = points(covariance, 40)
     X[20:] = X[:20]  # repeats
-    eigenvalues = np.linalg.eigvalsh(kernels.gram(covariance, np.ascontiguousarray(X.T)))
+    eigenvalues = np.linalg.eigvalsh(gram(covariance, X))
     assert eigenvalues.min() > -1e-12 * eigenvalues.max()

@@ -12,12 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from numbo.kernels._jit import jit
-from numbo.kernels.cholesky import unwhiten_into, whiten_into
+from numbo.kernels.cholesky import accumulate, unwhiten_into, whiten_into
 from numbo.kernels.covariance import (
     Covariance,
     add_trend_into,
-    correlation,
-    correlation_slope,
+    correlation_and_slope,
     covariance_into,
     has_trend,
     prior_variance,
@@ -29,6 +28,7 @@ UCB, LOG_EI = 0, 1
 SQRT_2PI = math.sqrt(2.0 * math.pi)
 LOG_SQRT_2PI = math.log(SQRT_2PI)
 RELATIVE_VARIANCE_FLOOR = 1e-14
+BLOCK = 256
 
 
 class Posterior(NamedTuple):
@@ -97,18 +97,32 @@ def floored_sd(variance, prior):
 
 @jit
 def predict(posterior, Z):
-    """Posterior mean (c,) and variance (c,) of the latent function at the rows of ``Z (c, d)``; never negative."""
-    n, count = posterior.n, Z.shape[0]
-    mean, variance = np.empty(count), np.empty(count)
-    k, v = np.empty(n), np.empty(n)
+    """Posterior mean (c,) and variance (c,) of the latent function at the rows of ``Z (c, d)``; never negative.
+
+    In blocks of points, which share the rows of ``W``; the result for a point does not depend on its block.
+    """
+    n, (count, d) = posterior.n, Z.shape
+    mean, variance = np.zeros(count), np.empty(count)
+    K, ZT, v = np.empty((n, BLOCK)), np.empty((d, BLOCK)), np.empty(BLOCK)
     for c in range(count):
-        covariance_into(posterior.covariance, posterior.XT, n, Z[c], k)
-        whiten_into(posterior.WT, n, k, v)
-        mu, var = 0.0, prior_variance(posterior.covariance, Z[c])
+        variance[c] = prior_variance(posterior.covariance, Z[c])
+    for start in range(0, count, BLOCK):
+        size = min(BLOCK, count - start)
+        for c in range(size):
+            for j in range(d):
+                ZT[j, c] = Z[start + c, j]
+        mu, var = mean[start : start + size], variance[start : start + size]
         for i in range(n):
-            mu += k[i] * posterior.alpha[i]
-            var -= v[i] * v[i]
-        mean[c], variance[c] = mu, max(var, 0.0)
+            covariance_into(posterior.covariance, ZT, size, posterior.X[i], K[i])
+        accumulate(mu, 0, size, posterior.alpha, K, 0, n)
+        for i in range(n):
+            for c in range(size):
+                v[c] = 0.0
+            accumulate(v, 0, size, posterior.W[i], K, 0, i + 1)
+            for c in range(size):
+                var[c] -= v[c] * v[c]
+        for c in range(size):
+            var[c] = max(var[c], 0.0)
     return mean, variance
 
 
@@ -130,8 +144,8 @@ def acquisition_gradient_into(posterior, acquisition, x, gradient):
     k, slope, v, q = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     squared_distances_into(cov, posterior.XT, n, x, k)
     for i in range(n):
-        slope[i] = 2.0 * cov.signal_variance * correlation_slope(cov.family, k[i])
-        k[i] = cov.signal_variance * correlation(cov.family, k[i])
+        rho, rho_slope = correlation_and_slope(cov.family, k[i])
+        k[i], slope[i] = cov.signal_variance * rho, 2.0 * cov.signal_variance * rho_slope
     trend = has_trend(cov)
     if trend:
         add_trend_into(cov, posterior.XT, n, x, k)

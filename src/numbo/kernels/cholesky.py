@@ -21,23 +21,42 @@ from numbo.kernels._jit import jit
 
 
 @jit
-def cholesky_into(K, L):
-    """Factorise the symmetric ``K`` into ``L`` (upper part set to zero). ``K`` is destroyed. Returns success."""
-    n = K.shape[0]
-    for k in range(n):
-        pivot = K[k, k]
-        if not (pivot > 0.0 and pivot < math.inf):
+def accumulate(target, start, stop, c, A, first, last):
+    """target[start:stop] += sum of c[k] * A[k, start:stop] over first <= k < last.
+
+    Four rows at a time: a quarter of the loads and stores of ``target``, in a fixed order of additions.
+    """
+    k = first
+    while k + 4 <= last:
+        c0, c1, c2, c3 = c[k], c[k + 1], c[k + 2], c[k + 3]
+        r0, r1, r2, r3 = A[k], A[k + 1], A[k + 2], A[k + 3]
+        for i in range(start, stop):
+            target[i] += (c0 * r0[i] + c1 * r1[i]) + (c2 * r2[i] + c3 * r3[i])
+        k += 4
+    while k < last:
+        c0, r0 = c[k], A[k]
+        for i in range(start, stop):
+            target[i] += c0 * r0[i]
+        k += 1
+
+
+@jit
+def cholesky_into(K, n, L):
+    """Factorise the leading ``n`` x ``n`` block of the symmetric ``K`` into that of ``L``, with zeros above it.
+
+    The upper part of ``K`` is destroyed. Returns success.
+    """
+    c = np.empty(n)
+    for i in range(n):  # K becomes L^T, row by row
+        for k in range(i):
+            c[k] = -K[k, i]
+        row = K[i]
+        accumulate(row, i, n, c, K, 0, i)
+        if not (row[i] > 0.0 and row[i] < math.inf):
             return False
-        root = math.sqrt(pivot)
-        row = K[k]
-        row[k] = root
-        for j in range(k + 1, n):
+        root = math.sqrt(row[i])
+        for j in range(i, n):
             row[j] /= root
-        for i in range(k + 1, n):
-            f = row[i]
-            target = K[i]
-            for j in range(i, n):
-                target[j] -= f * row[j]
     for i in range(n):
         for j in range(i + 1):
             L[i, j] = K[j, i]
@@ -49,15 +68,16 @@ def cholesky_into(K, L):
 @jit
 def invert_lower_into(L, n, start, W, WT):
     """Rows ``start..n-1`` of W = L^-1 (and the same columns of ``WT``), given the rows before them."""
+    c = np.empty(n)
     for i in range(start, n):
         row = W[i]
         for j in range(n):
             row[j] = 0.0
         for k in range(i):
-            f = L[i, k]
-            other = W[k]
-            for j in range(k + 1):
-                row[j] -= f * other[j]
+            c[k] = -L[i, k]
+        for k in range(0, i, 4):
+            last = min(k + 4, i)
+            accumulate(row, 0, last, c, W, k, last)
         for j in range(i):
             row[j] /= L[i, i]
         row[i] = 1.0 / L[i, i]
@@ -68,15 +88,25 @@ def invert_lower_into(L, n, start, W, WT):
 
 
 @jit
+def inverse_into(W, n, out):
+    """Lower triangle of K^-1 = W^T W."""
+    c = np.empty(n)
+    for i in range(n):
+        row = out[i]
+        for j in range(i + 1):
+            row[j] = 0.0
+        for k in range(i, n):
+            c[k] = W[k, i]
+        accumulate(row, 0, i + 1, c, W, i, n)
+
+
+@jit
 def whiten_into(WT, n, k, out):
     """out[:n] = W k[:n]."""
     for i in range(n):
         out[i] = 0.0
-    for j in range(n):
-        f = k[j]
-        row = WT[j]
-        for i in range(j, n):
-            out[i] += f * row[i]
+    for j in range(0, n, 4):  # the rows of WT are zero before their diagonal
+        accumulate(out, j, n, k, WT, j, min(j + 4, n))
 
 
 @jit
@@ -84,11 +114,9 @@ def unwhiten_into(W, n, v, out):
     """out[:n] = W^T v[:n]; with v = W k this is K^-1 k."""
     for i in range(n):
         out[i] = 0.0
-    for i in range(n):
-        f = v[i]
-        row = W[i]
-        for j in range(i + 1):
-            out[j] += f * row[j]
+    for i in range(0, n, 4):  # the rows of W are zero behind their diagonal
+        last = min(i + 4, n)
+        accumulate(out, 0, last, v, W, i, last)
 
 
 @jit

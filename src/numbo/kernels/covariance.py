@@ -49,14 +49,18 @@ def correlation(family, r2):
 
 
 @jit
-def correlation_slope(family, r2):
-    """d rho / d r2; finite at r2 = 0 for all three families."""
+def correlation_and_slope(family, r2):
+    """rho and d rho / d r2, which is finite at r2 = 0 for all three families."""
     if family == MATERN52:
         r = math.sqrt(5.0 * r2)
-        return -(5.0 / 6.0) * (1.0 + r) * math.exp(-r)
+        e = math.exp(-r)
+        return (1.0 + r + r * r / 3.0) * e, -(5.0 / 6.0) * (1.0 + r) * e
     if family == MATERN32:
-        return -1.5 * math.exp(-math.sqrt(3.0 * r2))
-    return -0.5 * math.exp(-0.5 * r2)
+        r = math.sqrt(3.0 * r2)
+        e = math.exp(-r)
+        return (1.0 + r) * e, -1.5 * e
+    e = math.exp(-0.5 * r2)
+    return e, -0.5 * e
 
 
 @jit
@@ -82,6 +86,22 @@ def squared_distances_into(cov, XT, n, x, r2):
 
 
 @jit
+def trend_products_into(cov, XT, n, x, linear, quadratic):
+    """Write <u, v> and <u^2, v^2> between ``x`` and the first ``n`` columns of ``XT``."""
+    for i in range(n):
+        linear[i] = quadratic[i] = 0.0
+    for j in range(x.shape[0]):
+        if not cov.categorical[j]:
+            row = XT[j]
+            u = 2.0 * x[j] - 1.0
+            u2 = u * u
+            for i in range(n):
+                v = 2.0 * row[i] - 1.0
+                linear[i] += u * v
+                quadratic[i] += u2 * (v * v)
+
+
+@jit
 def add_trend_into(cov, XT, n, x, out):
     """Add a1 <u, v> + a2 <u^2, v^2> between ``x`` and the first ``n`` columns of ``XT`` to ``out[:n]``."""
     for j in range(x.shape[0]):
@@ -91,7 +111,7 @@ def add_trend_into(cov, XT, n, x, out):
             c1, c2 = cov.linear_variance * u, cov.quadratic_variance * (u * u)
             for i in range(n):
                 v = 2.0 * row[i] - 1.0
-                out[i] += c1 * v + c2 * (v * v)
+                out[i] += v * (c1 + c2 * v)
 
 
 @jit
@@ -139,19 +159,15 @@ def cross_covariance(cov, XT, ZT):
 
 
 @jit
-def gram(cov, XT):
-    """K (n, n) with K_ij = k(X_i, X_j), without noise; symmetric to the last bit."""
-    d, n = XT.shape
-    out = np.empty((n, n))
-    x = np.empty(d)
+def gram_into(cov, XT, n, noise, out):
+    """Write K_ij = k(X_i, X_j) + noise [i = j] of the first ``n`` columns of ``XT`` to ``out[:n, :n]``, symmetric."""
+    x = np.empty(XT.shape[0])
     for i in range(n):
         x[:] = XT[:, i]
         covariance_into(cov, XT, i, x, out[i])
-        out[i, i] = prior_variance(cov, x)
-    for i in range(n):
+        out[i, i] = prior_variance(cov, x) + noise
         for k in range(i):
             out[k, i] = out[i, k]
-    return out
 
 
 @jit

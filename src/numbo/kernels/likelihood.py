@@ -14,16 +14,16 @@ import math
 import numpy as np
 
 from numbo.kernels._jit import jit
-from numbo.kernels.cholesky import cholesky_into, invert_lower_into, unwhiten_into, whiten_into
+from numbo.kernels.cholesky import cholesky_into, inverse_into, invert_lower_into, unwhiten_into, whiten_into
 from numbo.kernels.covariance import (
     Covariance,
-    add_trend_into,
-    correlation,
-    correlation_slope,
+    correlation_and_slope,
     prior_variance,
     squared_distances_into,
+    trend_products_into,
 )
 
+WORKSPACE = 7
 LOG_2PI = math.log(2.0 * math.pi)
 
 
@@ -40,30 +40,36 @@ def unpack(theta, family, categorical):
 
 
 @jit
-def log_marginal_likelihood(theta, XT, y, family, categorical):
-    """Value and gradient (len(theta),) of log p(y | X, theta); (-inf, 0) where K is not positive definite."""
+def log_marginal_likelihood(theta, XT, y, family, categorical, workspace):
+    """Value and gradient (len(theta),) of log p(y | X, theta); (-inf, 0) where K is not positive definite.
+
+    ``workspace (WORKSPACE, n, n)`` is overwritten. Fresh memory at every call would cost as much as the arithmetic.
+    """
     d, n = XT.shape
     cov = unpack(theta, family, categorical)
     gradient = np.zeros(theta.shape[0])
     trend = theta.shape[0] > d + 2
     s, noise = cov.signal_variance, cov.noise_variance
-    K, slopes, L = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
+    K, slopes, L, W, WT = workspace[0], workspace[1], workspace[2], workspace[3], workspace[4]
+    linear_products, quadratic_products = workspace[5], workspace[6]
     x = np.empty(d)
     for i in range(n):
         x[:] = XT[:, i]
         row, slope = K[i], slopes[i]
         squared_distances_into(cov, XT, i, x, row)
         for k in range(i):
-            slope[k] = s * correlation_slope(family, row[k])
-            row[k] = s * correlation(family, row[k])
+            rho, rho_slope = correlation_and_slope(family, row[k])
+            row[k], slope[k] = s * rho, s * rho_slope
         if trend:
-            add_trend_into(cov, XT, i, x, row)
+            linear_row, quadratic_row = linear_products[i], quadratic_products[i]
+            trend_products_into(cov, XT, i + 1, x, linear_row, quadratic_row)
+            for k in range(i):
+                row[k] += cov.linear_variance * linear_row[k] + cov.quadratic_variance * quadratic_row[k]
         row[i] = prior_variance(cov, x) + noise
         for k in range(i):
             K[k, i] = row[k]
-    if not cholesky_into(K, L):
+    if not cholesky_into(K, n, L):
         return -math.inf, gradient
-    W, WT = np.empty((n, n)), np.empty((n, n))
     invert_lower_into(L, n, 0, W, WT)
     v, alpha = np.empty(n), np.empty(n)
     whiten_into(WT, n, y, v)
@@ -74,28 +80,18 @@ def log_marginal_likelihood(theta, XT, y, family, categorical):
 
     # G = alpha alpha^T - K^-1, lower triangle, one row at a time; d value / d t = 1/2 tr(G dK/dt)
     inverse = K
-    for i in range(n):
-        for k in range(i + 1):
-            inverse[i, k] = 0.0
-    for m in range(n):
-        row = W[m]
-        for i in range(m + 1):
-            f = row[i]
-            target = inverse[i]
-            for k in range(i + 1):
-                target[k] += f * row[k]
+    inverse_into(W, n, inverse)
     lengthscale_sums = np.zeros((d, n))
-    linear_sums, quadratic_sums = np.zeros(n), np.zeros(n)
-    noise_sum = 0.0
+    linear = quadratic = noise_sum = 0.0
     coefficient = np.empty(n)
     for i in range(n):
         G, slope = inverse[i], slopes[i]
-        diagonal = alpha[i] * alpha[i] - G[i]
-        noise_sum += diagonal
-        for k in range(i):
+        for k in range(i + 1):
             G[k] = alpha[i] * alpha[k] - G[k]
+        noise_sum += G[i]
+        G[i] *= 0.5  # the triangle below counts twice
+        for k in range(i):
             coefficient[k] = G[k] * slope[k]
-        G[i] = 0.5 * diagonal
         for j in range(d):
             column, xj, sums = XT[j], XT[j, i], lengthscale_sums[j]
             if categorical[j]:
@@ -105,21 +101,14 @@ def log_marginal_likelihood(theta, XT, y, family, categorical):
                 for k in range(i):
                     diff = column[k] - xj
                     sums[k] += coefficient[k] * (diff * diff)
-                if trend:
-                    u = 2.0 * xj - 1.0
-                    u2 = u * u
-                    for k in range(i + 1):
-                        t = 2.0 * column[k] - 1.0
-                        linear_sums[k] += G[k] * (u * t)
-                        quadratic_sums[k] += G[k] * (u2 * (t * t))
+        if trend:
+            for k in range(i + 1):
+                linear += G[k] * linear_products[i, k]
+                quadratic += G[k] * quadratic_products[i, k]
     # tr(G rho) follows from tr(G K) = y^T alpha - n and the other parts, which are at hand
     trace = -float(n)
     for i in range(n):
         trace += y[i] * alpha[i]
-    linear = quadratic = 0.0
-    for k in range(n):
-        linear += linear_sums[k]
-        quadratic += quadratic_sums[k]
     for j in range(d):
         total = 0.0
         for k in range(n):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from numbo.kernels._jit import jit
+from numbo.kernels.cholesky import accumulate
 from numbo.kernels.covariance import covariance_into, prior_variance
 
 
@@ -28,7 +29,7 @@ def pivoted_cholesky(cov, XT, size, forced, weights):
         residual[i] = prior_variance(cov, x)
     scale = residual.max()
     chosen = np.empty(size, dtype=np.int64)
-    columns = np.empty((size, n))
+    columns, c = np.empty((size, n)), np.empty(size)
     for m in range(size):
         pivot = -1
         if m < forced.shape[0]:
@@ -47,10 +48,8 @@ def pivoted_cholesky(cov, XT, size, forced, weights):
             x[:] = XT[:, pivot]
             covariance_into(cov, XT, n, x, column)
             for t in range(m):
-                other = columns[t]
-                f = other[pivot]
-                for i in range(n):
-                    column[i] -= f * other[i]
+                c[t] = -columns[t, pivot]
+            accumulate(column, 0, n, c, columns, 0, m)
             for i in range(n):
                 column[i] /= root
                 residual[i] -= column[i] * column[i]

@@ -25,8 +25,8 @@ from numbo.kernels.cholesky import (
     unwhiten_into,
     whiten_into,
 )
-from numbo.kernels.covariance import MATERN32, MATERN52, RBF, Covariance, covariance_into, gram, prior_variance
-from numbo.kernels.likelihood import log_marginal_likelihood, unpack
+from numbo.kernels.covariance import MATERN32, MATERN52, RBF, Covariance, covariance_into, gram_into, prior_variance
+from numbo.kernels.likelihood import WORKSPACE, log_marginal_likelihood, unpack
 from numbo.models.priors import default_theta, log_bounds, log_prior
 
 Array = NDArray[np.float64]
@@ -65,6 +65,7 @@ class ExactGP:
         self.trend = trend and not self.categorical.all()
         self.theta = default_theta(len(self.categorical), self.trend)
         self.n = self.known = 0
+        self._allocate(0)
 
     @property
     def covariance(self) -> Covariance:
@@ -82,9 +83,11 @@ class ExactGP:
             quadratic_variance=cov.quadratic_variance,
         )
 
-    def log_posterior(self, theta: Array, XT: Array, y: Array) -> tuple[float, Array]:
+    def log_posterior(self, theta: Array, XT: Array, y: Array, workspace: Array | None = None) -> tuple[float, Array]:
         """Log marginal likelihood plus log prior of the hyperparameters (up to a constant), and the gradient."""
-        value, gradient = log_marginal_likelihood(theta, XT, y, FAMILIES[self.kernel], self.categorical)
+        if workspace is None:
+            workspace = np.empty((WORKSPACE, len(y), len(y)))
+        value, gradient = log_marginal_likelihood(theta, XT, y, FAMILIES[self.kernel], self.categorical, workspace)
         prior, prior_gradient = log_prior(theta, len(self.categorical))
         return value + prior, gradient + prior_gradient
 
@@ -98,8 +101,9 @@ class ExactGP:
 
         XT = np.ascontiguousarray(X.T)
         d = len(self.categorical)
+        workspace = np.empty((WORKSPACE, len(y), len(y)))
         starts = [self.theta, default_theta(d, self.trend)]
-        values = [self.log_posterior(theta, XT, y)[0] for theta in starts]
+        values = [self.log_posterior(theta, XT, y, workspace)[0] for theta in starts]
         start = starts[int(np.argmax(values))]
         self.theta = start.copy()
         if not math.isfinite(max(values)):
@@ -108,7 +112,7 @@ class ExactGP:
             return
 
         def negative(theta: Array) -> tuple[float, Array]:
-            value, gradient = self.log_posterior(theta, XT, y)
+            value, gradient = self.log_posterior(theta, XT, y, workspace)
             if not (math.isfinite(value) and np.isfinite(gradient).all()):
                 return 1e25, np.zeros_like(theta)
             return -value, -gradient
@@ -130,26 +134,24 @@ class ExactGP:
         A covariance matrix that is not positive definite in floating point gets jitter on its diagonal, from
         1e-10 of its mean up; it always ends in a usable posterior.
         """
-        n, d = X.shape
-        self._allocate(n + spare)
+        n = len(X)
+        if not n + spare <= len(self._y) <= 2 * (n + spare):
+            self._allocate(n + spare)
         self.n = self.known = n
         self._X[:n], self._XT[:, :n], self._y[:n] = X, X.T, y
         cov = self.covariance
-        K = gram(cov, np.ascontiguousarray(self._XT[:, :n]))
-        level = float(np.mean(np.diag(K)))
-        L = np.empty((n, n))
         jitter = 0.0
         while True:
-            work = K.copy()
-            work.flat[:: n + 1] += cov.noise_variance + jitter
-            if cholesky_into(work, L):
+            self._noise = cov.noise_variance + jitter
+            gram_into(cov, self._XT, n, self._noise, self._K)
+            level = float(np.mean(np.diag(self._K)[:n]))
+            if cholesky_into(self._K, n, self._L):
                 break
             jitter = max(10.0 * jitter, 1e-10 * level)
             if jitter > MAX_JITTER * level:
                 logger.warning("A covariance matrix stayed singular; its correlations are ignored.")
-                K = np.diag(np.diag(K))
-        self._noise = cov.noise_variance + jitter
-        self._L[:n, :n] = L
+                self._L[:n, :n] = math.sqrt(max(level, np.finfo(float).tiny)) * np.eye(n)
+                break
         invert_lower_into(self._L, n, 0, self._W, self._WT)
         self._solve()
 
@@ -222,7 +224,7 @@ class ExactGP:
         d = len(self.categorical)
         self._X, self._XT = np.zeros((capacity, d)), np.zeros((d, capacity))
         self._y, self._alpha = np.zeros(capacity), np.zeros(capacity)
-        self._L, self._W, self._WT = (np.zeros((capacity, capacity)) for _ in range(3))
+        self._K, self._L, self._W, self._WT = (np.zeros((capacity, capacity)) for _ in range(4))
 
     def _grow(self) -> None:
         old = (self._X, self._XT, self._y, self._alpha, self._L, self._W, self._WT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -61,7 +61,7 @@ class Optimizer(ABC):
         self._warned = False
         self._design_seed = int(self._rng.integers(2**31))
         self._design: Array | None = None
-        self._asked = self._position = 0
+        self._asked = 0
 
     # -- ask ---------------------------------------------------------------------------------------------------
 
@@ -83,24 +83,37 @@ class Optimizer(ABC):
         self._asked += 1
         return params
 
-    def suggest(self, position: int | None = None) -> tuple[Array, int]:
+    def suggest(self, seed: Any = None, *, position: int | None = None) -> tuple[Array, int]:
         """The next point (d,) in the unit cube and its origin, without making it pending.
 
         For adapters that keep their own trials. The origin says which part of the search proposed the point, so
         that its result can be credited there: `GLOBAL`, or the number of a trust region. It goes to `hold`.
-        ``position`` is the point's place in the initial design, the number of known points by default.
+
+        Args:
+            seed: of a random stream for this suggestion only; the optimizer's own one by default.
+            position: place in the initial design, if it is still in use; by default the number of known points.
         """
         history = self._history
-        self._position = history.n + len(history.pending) if position is None else position
         if history.n + len(history.pending) < self.n_initial or history.best < 0:
-            return self._space_filling(), GLOBAL
+            return self.suggest_initial(position=position)
+        if seed is not None:
+            self._rng = np.random.default_rng(seed)
         try:
             return self._propose()
         except Exception:
             if not self._warned:
                 logger.warning("No model could be fitted; a space-filling point is suggested instead.", exc_info=True)
                 self._warned = True
-            return self._space_filling(), GLOBAL
+            return self.suggest_initial(position=position)
+
+    def suggest_initial(self, seed: Any = None, *, position: int | None = None) -> tuple[Array, int]:
+        """As `suggest`, from the initial design: a Sobol sequence, scrambled once and for all."""
+        history = self._history
+        return self._space_filling(history.n + len(history.pending) if position is None else position), GLOBAL
+
+    def taken(self, x: Array) -> bool:
+        """Whether ``x (d,)`` should not be suggested: it was observed or is pending, and repeats are avoided."""
+        return self.avoid_repeats and self._history.taken(x)
 
     def hold(self, key: Hashable, params: Mapping[str, Any], origin: int = GLOBAL) -> None:
         """Make ``params`` pending under ``key``: what other workers are evaluating shapes the next suggestions."""
@@ -214,17 +227,17 @@ class Optimizer(ABC):
 
     # -- shared pieces -----------------------------------------------------------------------------------------
 
-    def _space_filling(self) -> Array:
-        """The next point of a scrambled Sobol sequence that was neither observed nor is pending."""
+    def _space_filling(self, start: int | None = None) -> Array:
+        """The next point of a scrambled Sobol sequence, from ``start`` on, that is not taken."""
         history = self._history
-        start = self._position
+        start = history.n + len(history.pending) if start is None else start
         if self._design is None or start + 64 > len(self._design):
             from scipy.stats import qmc
 
             size = 2 ** math.ceil(math.log2(start + 128))
             self._design = qmc.Sobol(self.space.d, scramble=True, rng=self._design_seed).random(size)
         points = self.space.snap(self._design[start : start + 64])
-        return next((x for x in points if not (self.avoid_repeats and history.taken(x))), points[0])
+        return next((x for x in points if not self.taken(x)), points[0])
 
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to go on exactly here: settings, observations, pending points, RNG. Plain data."""

@@ -94,7 +94,7 @@ class GPOptimizer(Optimizer):
             groups,
             lower,
             upper,
-            self._history.taken if self.avoid_repeats else lambda x: False,
+            self.taken,
             starts=STARTS,
         )
 

@@ -1,0 +1,77 @@
+"""Median time of one suggestion through ``study.ask``, against the number of trials the study holds.
+
+Levy-20, in memory. A study is filled with trials that did happen: 300 of the sampler's own and, beyond, random
+points near the best of them, so that the model sees what it sees late in a run. Then 40 trials are asked for and
+told, and timed.
+"""
+
+from __future__ import annotations
+
+import csv
+import time
+from pathlib import Path
+
+import numpy as np
+import optuna
+
+from benchmarks.problems import PROBLEMS
+from benchmarks.runner import suggest
+from benchmarks.samplers import SAMPLERS
+
+PROBLEM = PROBLEMS["levy-20"]
+SIZES = (100, 500, 1000, 5000, 10_000)
+REPEATS = 40
+
+
+def prefilled(sampler: str, n: int) -> optuna.Study:
+    """A study of ``n`` finished trials."""
+    study = optuna.create_study(sampler=SAMPLERS[sampler](0))
+    own = min(n, 300 if sampler != "GPSampler" else 20)
+    for _ in range(own):
+        trial = study.ask()
+        study.tell(trial, PROBLEM.function(suggest(trial, PROBLEM)))
+    rng = np.random.default_rng(0)
+    distributions = study.trials[0].distributions
+    center = np.array([study.best_params[name] for name in distributions])
+    span = PROBLEM.high - PROBLEM.low
+    trials = []
+    for _ in range(n - own):
+        scale = span * 10.0 ** rng.uniform(-3, 0)
+        x = np.clip(center + scale * rng.normal(size=PROBLEM.d), PROBLEM.low, PROBLEM.high)
+        params = dict(zip(distributions, map(float, x), strict=True))
+        trials.append(optuna.create_trial(params=params, distributions=distributions, value=PROBLEM.function(x)))
+    study.add_trials(trials)
+    return study
+
+
+def ask_ms(sampler: str, n: int, repeats: int = REPEATS) -> list[float]:
+    """Times of single suggestions in milliseconds; the first one, which takes in the history, is not counted."""
+    study = prefilled(sampler, n)
+    times = []
+    for _ in range(repeats + 1):
+        before = time.perf_counter()
+        trial = study.ask()
+        x = suggest(trial, PROBLEM)
+        times.append(1e3 * (time.perf_counter() - before))
+        study.tell(trial, PROBLEM.function(x))
+    return times[1:]
+
+
+def measure(results: Path, *, gpsampler: bool) -> None:
+    """Print the table and write it to ``ask-time.csv``."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    rows: list[tuple[str, int, float, float, float]] = []
+    for sampler in ("GSSBO", "GSSBO-paper", "CMA-ES", "TPE", "Random"):
+        for n in SIZES if sampler != "TPE" else SIZES[:3]:
+            times = ask_ms(sampler, n)
+            rows.append((sampler, n, float(np.median(times)), float(np.mean(times)), float(np.quantile(times, 0.9))))
+            print("{:12s} n={:6d}  median {:8.2f} ms  mean {:8.2f}  90% {:8.2f}".format(*rows[-1]), flush=True)
+    if gpsampler:
+        times = ask_ms("GPSampler", 500, repeats=5)
+        rows.append(("GPSampler", 500, float(np.median(times)), float(np.mean(times)), float(np.max(times))))
+        print("{:12s} n={:6d}  median {:8.2f} ms  mean {:8.2f}  max {:8.2f}".format(*rows[-1]))
+    results.mkdir(parents=True, exist_ok=True)
+    with (results / "ask-time.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["sampler", "trials", "median_ms", "mean_ms", "q90_ms"])
+        writer.writerows(rows)

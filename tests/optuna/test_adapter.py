@@ -1,0 +1,403 @@
+"""What Optuna's own test classes leave out."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import pickle
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import optuna
+import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.samplers import RandomSampler
+from optuna.trial import TrialState
+
+from numbo.optuna import GPUCBSampler, GSSBOSampler, _records
+from numbo.optuna._view import MAX_OVERTAKEN, MAX_PENDING
+
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+SPACE = {
+    "x": FloatDistribution(-3.0, 3.0),
+    "k": IntDistribution(1, 8),
+    "act": CategoricalDistribution(("relu", None, 3)),
+}
+
+
+def objective(trial):
+    x = trial.suggest_float("x", -3.0, 3.0)
+    k = trial.suggest_int("k", 1, 8)
+    act = trial.suggest_categorical("act", ("relu", None, 3))
+    return (x - 1) ** 2 + abs(k - 3) + (act is not None)
+
+
+@pytest.fixture(params=["GSSBO", "GPUCB"])
+def make(request):
+    cls = {"GSSBO": GSSBOSampler, "GPUCB": GPUCBSampler}[request.param]
+    return lambda **kw: cls(**({"seed": 0, "n_startup_trials": 5, "warn_independent_sampling": False} | kw))
+
+
+def optimizer_of(study):
+    (view,) = study.sampler._views.values()
+    return view.optimizer
+
+
+def published(trial):
+    return f"{_records.KEY}:0" in trial.system_attrs
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_finds_the_optimum(make, direction):
+    sign = 1 if direction == "minimize" else -1
+    study = optuna.create_study(sampler=make(), direction=direction)
+    study.optimize(lambda t: sign * objective(t), n_trials=45)
+    assert sign * study.best_value < 0.2
+    assert study.best_params["act"] is None
+
+
+def test_explicit_search_space_is_used_from_the_first_trial(make):
+    study = optuna.create_study(sampler=make(search_space=SPACE | {"one": IntDistribution(4, 4)}))
+    study.optimize(objective, n_trials=8)
+    assert all(published(t) for t in study.trials)
+    assert "one" not in json.loads(study.trials[0].system_attrs[f"{_records.KEY}:0"])["params"]
+
+
+def test_a_study_is_resumed_where_it_stopped(make):
+    whole = optuna.create_study(sampler=make(search_space=SPACE))
+    whole.optimize(objective, n_trials=30)
+    resumed = optuna.create_study(sampler=make(search_space=SPACE))
+    for _ in range(30):
+        resumed.optimize(objective, n_trials=1)
+    # a sampler that saw every trial, and one that meets the storage for the first time, from the start on
+    assert [t.params for t in whole.trials] == [t.params for t in resumed.trials]
+    fresh = optuna.create_study(sampler=make(search_space=SPACE))
+    fresh.add_trials(whole.trials)
+    suggestions = [fresh.ask() for _ in range(3)]
+    points = {tuple(t.suggest_float("x", -3, 3) for _ in range(1)) for t in suggestions}
+    assert len(points) == 3
+    assert optimizer_of(fresh).n_told == 30
+    assert optimizer_of(fresh).best[1] == whole.best_value
+
+
+def test_trials_that_others_add_are_learned(make):
+    study = optuna.create_study(sampler=make())
+    study.optimize(objective, n_trials=6)
+    for x in np.linspace(-3, 3, 20):
+        study.add_trial(
+            optuna.create_trial(params={"x": x, "k": 3, "act": None}, distributions=SPACE, value=(x - 1) ** 2)
+        )
+    study.optimize(objective, n_trials=1)
+    assert optimizer_of(study).n_told == 26
+
+
+def test_enqueued_points_inside_and_outside_of_the_range(make):
+    study = optuna.create_study(sampler=make())
+    study.enqueue_trial({"x": 1.0, "k": 3, "act": None})
+    study.enqueue_trial({"x": 99.0, "k": 3, "act": None})
+    study.enqueue_trial({"x": 0.5})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        study.optimize(objective, n_trials=25)
+    assert study.trials[0].params == {"x": 1.0, "k": 3, "act": None}
+    assert study.trials[1].params["x"] == 99.0
+    assert study.trials[2].params["x"] == 0.5
+    assert all(t.state == TrialState.COMPLETE for t in study.trials)
+    assert optimizer_of(study).n_told == 23  # the one outside of the space does not fit the model
+
+
+def test_pruned_trials_teach_their_last_value(make):
+    def pruning(trial):
+        value = objective(trial)
+        if trial.number % 2:
+            trial.report(value + 1, 0)
+            trial.report(value, 1)
+            raise optuna.TrialPruned
+        if trial.number % 5 == 0:
+            raise optuna.TrialPruned  # nothing reported
+        return value
+
+    study = optuna.create_study(sampler=make(), pruner=optuna.pruners.NopPruner())
+    study.optimize(pruning, n_trials=30)
+    told = [t for t in study.trials[:-1] if t.state == TrialState.COMPLETE or t.intermediate_values]
+    opt = optimizer_of(study)
+    assert opt.n_told == len(told)
+    expected = [t.value if t.state == TrialState.COMPLETE else t.intermediate_values[1] for t in told]
+    np.testing.assert_allclose(-opt._history.y, expected)
+
+
+@pytest.mark.parametrize("learn", [True, False])
+def test_failed_trials(make, learn):
+    def failing(trial):
+        value = objective(trial)
+        if trial.params["k"] > 4:
+            raise RuntimeError("out of memory")
+        return value
+
+    study = optuna.create_study(sampler=make(learn_failures=learn))
+    study.optimize(failing, n_trials=40, catch=(RuntimeError,))
+    failed = [t.state == TrialState.FAIL for t in study.trials]
+    told = optimizer_of(study)._history.y
+    assert np.isnan(told).sum() == (sum(failed[:-1]) if learn else 0)
+    if learn:
+        assert sum(failed[15:]) <= 5
+
+
+def test_infinite_and_nan_objectives(make):
+    values = {3: math.inf, 7: -math.inf, 11: math.nan, 13: 1e300}
+
+    def wild(trial):
+        value = objective(trial)
+        return values.get(trial.number, value)
+
+    study = optuna.create_study(sampler=make())
+    study.optimize(wild, n_trials=25)
+    assert len(study.trials) == 25
+    mean, std = optimizer_of(study).predict([{"x": 1.0, "k": 3, "act": 1}])
+    assert np.isfinite(mean).all()
+    assert np.isfinite(std).all()
+
+
+def test_a_pickled_sampler_goes_on_alike_and_is_small(make):
+    study = optuna.create_study(sampler=make(search_space=SPACE))
+    study.optimize(objective, n_trials=20)
+    data = pickle.dumps(study.sampler)
+    assert len(data) < 20_000
+    trial = study.ask()
+    copies = [pickle.loads(data), pickle.loads(pickle.dumps(pickle.loads(data)))]
+    a, b = (c.sample_relative(study, trial._cached_frozen_trial, SPACE) for c in copies)
+    assert a == b
+
+
+def test_reseeding_changes_the_suggestions_and_keeps_the_model(make):
+    study = optuna.create_study(sampler=make(search_space=SPACE))
+    study.optimize(objective, n_trials=12)
+    trial = study.ask()
+    frozen = trial._cached_frozen_trial
+    sample = study.sampler.sample_relative
+    first, again = sample(study, frozen, SPACE), sample(study, frozen, SPACE)
+    assert first == again
+    opt = optimizer_of(study)
+    changed = False
+    for _ in range(5):
+        study.sampler.reseed_rng()
+        changed |= sample(study, frozen, SPACE) != first
+    assert changed
+    assert optimizer_of(study) is opt
+
+
+def test_threads_share_a_sampler(make):
+    study = optuna.create_study(sampler=make(search_space=SPACE))
+    study.optimize(objective, n_trials=60, n_jobs=8)
+    assert len(study.trials) == 60
+    assert all(t.state == TrialState.COMPLETE for t in study.trials)
+    assert len({tuple(t.params.values()) for t in study.trials}) == 60
+    assert study.best_value < 1.0
+
+
+def test_hyperband_does_not_rebuild_the_model(make):
+    def reporting(trial):
+        value = objective(trial)
+        for step in range(1, 10):
+            trial.report(value + 3 / step, step)
+            if trial.should_prune():
+                raise optuna.TrialPruned
+        return value
+
+    pruner = optuna.pruners.HyperbandPruner(min_resource=1, max_resource=9, reduction_factor=3)
+    study = optuna.create_study(sampler=make(search_space=SPACE), pruner=pruner)
+    study.optimize(reporting, n_trials=20)
+    before = optimizer_of(study)
+    study.optimize(reporting, n_trials=20)
+    assert optimizer_of(study) is before
+    assert before.n_told == 39
+    assert len(pruner._pruners) == 3
+    assert {t.state for t in study.trials} == {TrialState.COMPLETE, TrialState.PRUNED}
+
+
+def test_a_range_changed_in_mid_study_keeps_what_still_fits(make):
+    study = optuna.create_study(sampler=make())
+
+    def f(trial, high):
+        x = trial.suggest_float("x", 0.0, high)
+        return (x - 1.5) ** 2 + trial.suggest_float("y", 0.0, 1.0)
+
+    study.optimize(lambda t: f(t, 4.0), n_trials=15)
+    kept = sum(t.params["x"] <= 2.0 for t in study.trials)
+    study.optimize(lambda t: f(t, 2.0), n_trials=15)
+    assert all(0.0 <= t.params["x"] <= 2.0 for t in study.trials[15:])
+    opt = optimizer_of(study)
+    assert opt.space["x"].high == 2.0
+    assert kept + 14 <= opt.n_told <= kept + 15
+    assert all(published(t) for t in study.trials[16:])  # no fall-back to random sampling
+    study.optimize(lambda t: f(t, 8.0), n_trials=10)
+    assert optimizer_of(study).space["x"].high == 8.0
+    assert study.best_value < 0.3
+
+
+def test_a_range_that_always_changes_is_left_to_independent_sampling(make):
+    study = optuna.create_study(sampler=make())
+    study.optimize(lambda t: t.suggest_float("x", 0, 1 + t.number) + t.suggest_float("y", 0, 1), n_trials=25)
+    assert optimizer_of(study).space.keys() == {"y"}
+
+
+def test_changed_choices_keep_the_trials_that_fit(make):
+    study = optuna.create_study(sampler=make())
+    study.optimize(lambda t: float(t.suggest_categorical("c", ["a", "b"]) == "a"), n_trials=8)
+    other = optuna.create_study(sampler=make(search_space={"c": CategoricalDistribution(["b", "z"])}))
+    other.add_trials(study.trials)
+    other.sampler.sample_relative(other, other.ask()._cached_frozen_trial, other.sampler._search_space)
+    assert optimizer_of(other).n_told == sum(t.params["c"] == "b" for t in study.trials)
+
+
+def test_conditional_parameters_warn_once_a_trial_and_are_sampled_independently():
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0, n_startup_trials=3))
+
+    def conditional(trial):
+        kind = trial.suggest_categorical("kind", ["a", "b"])
+        return trial.suggest_float(f"only_{kind}", 0, 1)
+
+    with pytest.warns(UserWarning, match="'only_[ab]' of trial [3-5] independently, with RandomSampler"):
+        study.optimize(conditional, n_trials=6)
+
+
+def test_running_trials_of_others_are_pending_by_their_attributes(make):
+    study = optuna.create_study(sampler=make(search_space=SPACE))
+    study.optimize(objective, n_trials=10)
+    asked = [study.ask(SPACE) for _ in range(6)]
+    assert len({tuple(t.params.values()) for t in asked}) == 6
+    late = study.ask()  # has suggested nothing yet, but its point is chosen and published with the first parameter
+    late.suggest_float("x", -3.0, 3.0)
+    study.ask(SPACE)
+    pending = optimizer_of(study).pending
+    assert len(pending) == 7
+    assert pending[-1]["x"] == late.params["x"]
+
+
+TORN = ['{"origin":0,"par', "", "[]", "null", "7", '{"space":0,"origin":0,"params":{}}', '{"params":{}}']
+WRONG_TYPES = ['{"space":%d,"origin":"x","params":{}}', '{"space":%d,"origin":0,"params":[1]}', '{"space":%d,"origin":0}']
+TORN += [text % _records.digest(SPACE) for text in WRONG_TYPES]
+
+
+@pytest.mark.parametrize("text", TORN)
+def test_torn_and_foreign_attributes_are_ignored(make, text):
+    study = optuna.create_study(sampler=make(search_space=SPACE))
+    study.optimize(objective, n_trials=7)
+    for value in (text, {"not": "text"}, 7):
+        trial = study.ask()
+        study._storage.set_trial_system_attr(trial._trial_id, f"{_records.KEY}:0", value)
+    for params in ({"x": "y", "k": 1, "act": 0}, {"x": 0.0, "k": 1e9, "act": 77}, {"x": [], "k": {}, "act": None}):
+        wrong = json.dumps({"space": _records.digest(SPACE), "origin": 0, "params": params})
+        study._storage.set_trial_system_attr(study.ask()._trial_id, f"{_records.KEY}:0", wrong)
+    study.optimize(objective, n_trials=3)
+    assert optimizer_of(study).pending == []
+
+
+def test_long_parameters_are_published_in_short_pieces():
+    space = {f"parameter_with_a_rather_long_name_{i}": FloatDistribution(0, 1) for i in range(150)}
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0, search_space=space))
+    trial = study.ask(space)
+    attrs = study.trials[0].system_attrs
+    assert len(attrs) > 2
+    assert max(len(v) for v in attrs.values()) <= _records.PIECE
+    space_digest = _records.digest(space)
+    assert _records.read(study.trials[0], space_digest) == (trial.params, -1)
+    assert _records.read(study.trials[0], space_digest + 1) is None
+    last = max(attrs)
+    del attrs[last]
+    torn = study.trials[0]
+    torn.system_attrs = attrs
+    assert _records.read(torn, space_digest) is None
+
+
+def test_stale_running_trials_are_not_hallucinated_for_ever(make):
+    study = optuna.create_study(sampler=make(search_space=SPACE))
+    for _ in range(MAX_PENDING + 40):
+        study.ask(SPACE)
+    assert len(optimizer_of(study).pending) == MAX_PENDING
+    done = optuna.create_trial(params={"x": 0.0, "k": 1, "act": None}, distributions=SPACE, value=1.0)
+    study.add_trials([done] * (MAX_OVERTAKEN + 2 * MAX_PENDING))
+    study.ask(SPACE)
+    assert optimizer_of(study).pending == []
+
+
+def test_multi_objective_studies_are_refused(make):
+    study = optuna.create_study(sampler=make(), directions=["minimize", "maximize"])
+    with pytest.raises(ValueError, match="multi-objective"):
+        study.optimize(lambda t: (t.suggest_float("x", 0, 1), 0.0), n_trials=2)
+
+
+def test_constraints_are_said_to_be_ignored(make):
+    study = optuna.create_study(sampler=make())
+
+    def constrained(trial):
+        trial.set_constraint("c", trial.suggest_float("x", 0, 1))
+        return 0.0
+
+    if not hasattr(optuna.trial.Trial, "set_constraint"):
+        pytest.skip("this Optuna has no Trial.set_constraint")
+    with pytest.warns(UserWarning, match="does not use them"):
+        study.optimize(constrained, n_trials=1)
+
+
+def test_one_sampler_for_several_studies(make):
+    sampler = make(search_space=SPACE)
+    studies = [optuna.create_study(sampler=sampler) for _ in range(3)]
+    for _ in range(12):
+        for study in studies:
+            study.optimize(objective, n_trials=1)
+    assert [v.optimizer.n_told for v in sampler._views.values()] == [11, 11, 11]
+
+
+SCRIPT = """
+import optuna, sys
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+from numbo.optuna import GSSBOSampler
+study = optuna.create_study(sampler=GSSBOSampler(seed=5, n_startup_trials=4, warn_independent_sampling=False))
+def f(t):
+    x = t.suggest_float("x", -1, 1); y = t.suggest_int("y", 1, 50, log=True); z = t.suggest_categorical("z", ["p", "q"])
+    return x * x + y + (z == "p")
+study.optimize(f, n_trials=30)
+print([t.params for t in study.trials])
+"""
+
+
+def test_the_same_suggestions_in_any_process_whatever_hash_seed_and_threads():
+    outputs = set()
+    for hash_seed, threads in (("0", "1"), ("1", "2"), ("random", "4")):
+        environment = os.environ | {"PYTHONHASHSEED": hash_seed, "OMP_NUM_THREADS": threads, "NUMBA_NUM_THREADS": "2"}
+        result = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True)
+        assert result.returncode == 0, result.stderr
+        outputs.add(result.stdout)
+    assert len(outputs) == 1
+
+
+BAD = [
+    ({"n_startup_trials": -1}, "n_startup_trials"),
+    ({"search_space": {}}, "search_space"),
+    ({"criterion": "best"}, "'best'"),
+    ({"buffer_size": 10}, "buffer_size"),
+    ({"kernel": "cubic"}, "'cubic'"),
+]
+
+
+@pytest.mark.parametrize(("settings", "words"), BAD)
+def test_bad_settings_are_reported_at_once_in_one_clear_sentence(settings, words):
+    with pytest.raises(ValueError, match=words) as error:
+        GSSBOSampler(**settings)
+    assert "\n" not in str(error.value)
+    with pytest.raises(TypeError, match="speed"):
+        GSSBOSampler(speed=3)
+
+
+def test_the_independent_sampler_is_the_users():
+    class Fixed(RandomSampler):
+        def sample_independent(self, study, trial, name, distribution):
+            return 0.25
+
+    study = optuna.create_study(sampler=GSSBOSampler(independent_sampler=Fixed()))
+    assert study.ask().suggest_float("x", 0, 1) == 0.25

@@ -1,0 +1,62 @@
+"""Several processes on one study, over real storages."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import optuna
+import pytest
+from optuna.trial import TrialState
+
+WORKER = """
+import sys, optuna
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+from numbo.optuna import GSSBOSampler
+kind, path, worker = sys.argv[1:]
+if kind == "journal":
+    from optuna.storages.journal import JournalFileBackend
+    storage = optuna.storages.JournalStorage(JournalFileBackend(path))
+else:
+    storage = optuna.storages.RDBStorage(f"sqlite:///{path}", engine_kwargs={"connect_args": {"timeout": 60}})
+study = optuna.load_study(study_name="s", storage=storage,
+                          sampler=GSSBOSampler(seed=0, n_startup_trials=6, warn_independent_sampling=False))
+def f(t):
+    x = t.suggest_float("x", -3, 3); y = t.suggest_float("y", -3, 3); k = t.suggest_int("k", 0, 9)
+    return (x - 1) ** 2 + (y + 1) ** 2 + abs(k - 4)
+study.optimize(f, n_trials=20)
+(view,) = study.sampler._views.values()
+print(view.optimizer.n_told)
+"""
+
+
+@pytest.mark.parametrize("kind", ["journal", "sqlite"])
+def test_two_processes_share_a_study(kind, tmp_path):
+    path = tmp_path / "study"
+    if kind == "journal":
+        from optuna.storages.journal import JournalFileBackend
+
+        storage = optuna.storages.JournalStorage(JournalFileBackend(str(path)))
+    else:
+        storage = optuna.storages.RDBStorage(f"sqlite:///{path}")
+    study = optuna.create_study(study_name="s", storage=storage)
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WORKER, kind, str(path), str(w)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for w in range(2)
+    ]
+    told = []
+    for worker in workers:
+        out, error = worker.communicate(timeout=240)
+        assert worker.returncode == 0, error
+        assert "could be fitted" not in error
+        told.append(int(out))
+    trials = study.get_trials()
+    assert [t.state for t in trials] == [TrialState.COMPLETE] * 40
+    assert len({tuple(t.params.values()) for t in trials}) == 40  # equal seeds, no equal suggestions
+    assert max(told) > 25  # each process learned from the other
+    assert study.best_value < 1.0
