@@ -18,8 +18,12 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
+# The package is put together from two folders (see pyproject.toml); mypy sees it as it is installed.
 types: $(READY)
-	$(BIN)/mypy
+	mkdir -p build/types/numbo
+	ln -sfn $(CURDIR)/src/numbo/* build/types/numbo/
+	ln -sfn $(CURDIR)/integrations/optuna build/types/numbo/optuna
+	MYPYPATH=build/types $(BIN)/mypy --explicit-package-bases build/types/numbo benchmarks examples
 
 benchmark: $(READY)
 	$(BIN)/python -m benchmarks ask-time

@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 import numpy as np
-import optuna
 
+import optuna
 from benchmarks.problems import PROBLEMS
 from benchmarks.runner import suggest
 from benchmarks.samplers import SAMPLERS

@@ -78,7 +78,10 @@ def kmeans_plus_plus(cov: Covariance, X: np.ndarray, size: int, forced: list[int
         free = [i for i in range(len(X)) if i not in chosen]
         if chosen:
             weights = np.array(
-                [min(max(k(cov, X[i], X[i]) + k(cov, X[c], X[c]) - 2 * k(cov, X[i], X[c]), 0) for c in chosen) for i in free]
+                [
+                    min(max(k(cov, X[i], X[i]) + k(cov, X[c], X[c]) - 2 * k(cov, X[i], X[c]), 0) for c in chosen)
+                    for i in free
+                ]
             )
         else:
             weights = np.ones(len(free))

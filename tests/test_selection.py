@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests import naive
 
 from numbo.models import ExactGP
 from numbo.selection import CRITERIA, Pool, select_subset
-from tests import naive
 
 RNG = np.random.default_rng(0)
 X = RNG.random((60, 3))

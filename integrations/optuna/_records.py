@@ -34,7 +34,7 @@ def publish(study: Study, trial: FrozenTrial, space: int, params: Mapping[str, A
 def read(trial: FrozenTrial, space: int) -> tuple[dict[str, Any], int] | None:
     """Parameters and origin as published; ``None`` where they are absent, torn, not ours or of another space."""
     attrs = trial.system_attrs
-    pieces = []
+    pieces: list[str] = []
     while isinstance(piece := attrs.get(f"{KEY}:{len(pieces)}"), str):
         pieces.append(piece)
     try:

@@ -86,7 +86,7 @@ class StudyView:
             self._hold(trial)
 
     def _hold(self, trial: FrozenTrial) -> dict[str, Any] | None:
-        """Make the trial's point pending; returns its internal parameters, ``None`` if they are unknown or do not fit."""
+        """Make the trial's point pending; returns its internal parameters, ``None`` if unknown or out of range."""
         assert self.optimizer is not None
         record = _records.read(trial, self.digest)
         origin = GLOBAL if record is None else record[1]

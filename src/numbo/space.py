@@ -281,7 +281,7 @@ class Space(Mapping[str, Dimension]):
 
     def grid_index(self, X: Array) -> NDArray[np.int64]:
         """Rows of `grid` at which the points ``X (n, d)`` of a finite space stand."""
-        return np.ravel_multi_index(tuple(self.cells(X).T), tuple(int(s) for s in self.sizes))  # type: ignore[return-value]
+        return np.ravel_multi_index(tuple(self.cells(X).T), tuple(int(s) for s in self.sizes))
 
     def _middles(self, j: int, cells: NDArray[np.int64]) -> Array:
         """Unit-cube coordinates of values of dimension ``j``, given by their number."""

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from tests import naive
+from tests.conftest import make_points
 
 from numbo.kernels import acquisition as kernels
 from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, Posterior
-from tests import naive
-from tests.conftest import make_points
 
 
 def conditioned(cov, n=8, capacity=10):
@@ -26,7 +26,9 @@ def conditioned(cov, n=8, capacity=10):
     return Posterior(cov, n, XF, XTF, alpha, WF, WTF), X, y
 
 
-@pytest.mark.parametrize("z", [-1e8, -1e5, -1e3, -60.0, -20.0, -5.0, -3.3, -2.4, -2.0000001, -2.0, -1.9, -0.3, 0.0, 0.7, 5.0, 30.0])
+@pytest.mark.parametrize(
+    "z", [-1e8, -1e5, -1e3, -60.0, -20.0, -5.0, -3.3, -2.4, -2.0000001, -2.0, -1.9, -0.3, 0.0, 0.7, 5.0, 30.0]
+)
 def test_log_h_against_extended_precision(z):
     value, cdf_ratio, phi_ratio = kernels.log_h(z)
     expected = naive.log_h(z)

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.conftest import make_covariance
+from tests.kernels.test_acquisition import conditioned
 
 from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, acquisition_gradient_into, acquisition_values
 from numbo.kernels.ascent import ascend
-from tests.conftest import make_covariance
-from tests.kernels.test_acquisition import conditioned
 
 CASES = [(Acquisition(UCB, 1.0), False), (Acquisition(LOG_EI, 1.0), False), (Acquisition(LOG_EI, 1.0), True)]
 

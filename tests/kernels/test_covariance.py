@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from numbo.kernels import covariance as kernels
 from tests import naive
 from tests.conftest import make_points
+
+from numbo.kernels import covariance as kernels
 
 
 def points(cov, n, seed=0):

@@ -24,7 +24,9 @@ def package(folder: Path, constant: str) -> None:
     (folder / "pkg" / "__init__.py").touch()
     source = Path(_jit.__file__).read_text()
     (folder / "pkg" / "_jit.py").write_text(source)
-    (folder / "pkg" / "callee.py").write_text(f"from pkg._jit import jit\n@jit\ndef inner(x):\n    return x + {constant}\n")
+    (folder / "pkg" / "callee.py").write_text(
+        f"from pkg._jit import jit\n@jit\ndef inner(x):\n    return x + {constant}\n"
+    )
     (folder / "pkg" / "caller.py").write_text(
         "from pkg._jit import jit\nfrom pkg.callee import inner\n@jit\ndef outer(x):\n    return inner(x)\n"
     )

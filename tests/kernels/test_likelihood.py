@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests import naive
+from tests.conftest import make_points
 
 from numbo.kernels import likelihood
 from numbo.kernels.likelihood import WORKSPACE, unpack
-from tests import naive
-from tests.conftest import make_points
 
 
 def log_marginal_likelihood(theta, XT, y, family, categorical):

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from numbo.kernels.selection import kmeans_plus_plus, pivoted_cholesky
 from tests import naive
 from tests.conftest import make_points
+
+from numbo.kernels.selection import kmeans_plus_plus, pivoted_cholesky
 
 
 def points(cov, n=14):

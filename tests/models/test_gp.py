@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests import naive
+from tests.conftest import make_points
 
 from numbo.models import ExactGP
 from numbo.models import gp as gp_module
-from tests import naive
-from tests.conftest import make_points
 
 KERNELS = ["matern52", "matern32", "rbf"]
 

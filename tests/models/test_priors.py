@@ -3,16 +3,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
+from tests import naive
 
 from numbo.models import priors
-from tests import naive
 
 
 @pytest.mark.parametrize("trend", [False, True])
 def test_gradient_and_bounds(trend):
     theta = priors.default_theta(3, trend) + np.linspace(-0.5, 0.5, 7 if trend else 5)
     _, gradient = priors.log_prior(theta, 3)
-    np.testing.assert_allclose(gradient, naive.numerical_gradient(lambda t: priors.log_prior(t, 3)[0], theta), atol=1e-6)
+    np.testing.assert_allclose(
+        gradient, naive.numerical_gradient(lambda t: priors.log_prior(t, 3)[0], theta), atol=1e-6
+    )
     bounds = priors.log_bounds(3, trend)
     assert bounds.shape == (len(theta), 2)
     assert (bounds[:, 0] < theta).all()

@@ -18,7 +18,9 @@ MAKERS = {
     "GPUCB": lambda space, **kw: GPUCB(space, **({"n_initial": 5} | kw)),
     "GSSBO": lambda space, **kw: GSSBO(space, **({"n_initial": 5, "buffer_size": 20} | kw)),
     "GSSBO-paper": lambda space, **kw: GSSBO(space, preset="paper", **({"n_initial": 5, "buffer_size": 20} | kw)),
-    "GSSBO-dynamic": lambda space, **kw: GSSBO(space, buffer_size="dynamic", buffer_factor=1.1, **({"n_initial": 5} | kw)),
+    "GSSBO-dynamic": lambda space, **kw: GSSBO(
+        space, buffer_size="dynamic", buffer_factor=1.1, **({"n_initial": 5} | kw)
+    ),
     "GSSBO-time": lambda space, **kw: GSSBO(
         space, buffer_size="dynamic", buffer_rule="time", buffer_factor=1.01, **({"n_initial": 5} | kw)
     ),
@@ -318,7 +320,9 @@ def test_a_model_that_breaks_is_logged_once_and_does_not_stop_the_run(make, monk
 
 
 @pytest.mark.parametrize("acquisition", ["ucb", "log_ei"])
-@pytest.mark.parametrize(("kernel", "trend", "winsorize"), list(itertools.product(["matern32", "rbf"], [True, False], [True])))
+@pytest.mark.parametrize(
+    ("kernel", "trend", "winsorize"), list(itertools.product(["matern32", "rbf"], [True, False], [True]))
+)
 def test_all_settings_run(make, acquisition, kernel, trend, winsorize):
     opt = make(MIXED, seed=0, acquisition=acquisition, kernel=kernel, trend=trend, winsorize=winsorize, beta="log")
     drive(opt, 15)

@@ -11,14 +11,14 @@ import sys
 import warnings
 
 import numpy as np
-import optuna
 import pytest
+from numbo.optuna import GPUCBSampler, GSSBOSampler, _records
+from numbo.optuna._view import MAX_OVERTAKEN, MAX_PENDING
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import RandomSampler
 from optuna.trial import TrialState
 
-from numbo.optuna import GPUCBSampler, GSSBOSampler, _records
-from numbo.optuna._view import MAX_OVERTAKEN, MAX_PENDING
+import optuna
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
@@ -279,7 +279,11 @@ def test_running_trials_of_others_are_pending_by_their_attributes(make):
 
 
 TORN = ['{"origin":0,"par', "", "[]", "null", "7", '{"space":0,"origin":0,"params":{}}', '{"params":{}}']
-WRONG_TYPES = ['{"space":%d,"origin":"x","params":{}}', '{"space":%d,"origin":0,"params":[1]}', '{"space":%d,"origin":0}']
+WRONG_TYPES = [
+    '{"space":%d,"origin":"x","params":{}}',
+    '{"space":%d,"origin":0,"params":[1]}',
+    '{"space":%d,"origin":0}',
+]
 TORN += [text % _records.digest(SPACE) for text in WRONG_TYPES]
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import optuna
 import pytest
 from optuna.trial import TrialState
+
+import optuna
 
 WORKER = """
 import sys, optuna

@@ -39,7 +39,7 @@ MAX_JITTER = 1e-2
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """What a fit found, in the field's terms: ``lengthscales (d,)`` in units of the cube, variances of standardised y."""
+    """What a fit found, in the field's terms: ``lengthscales (d,)`` of the unit cube, variances of standardised y."""
 
     lengthscales: Array
     signal_variance: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -211,7 +211,7 @@ class Optimizer(ABC):
     def _predict(self, X: Array) -> tuple[Array, Array]:
         """Mean and standard deviation of the objective, larger is better, at ``X (c, d)``."""
 
-    def _observed(self, i: int, y: float, origin: int) -> None:
+    def _observed(self, i: int, y: float, origin: int) -> None:  # noqa: B027 - optional
         """Called after observation ``i`` was stored."""
 
     def _settings(self) -> dict[str, Any]:
@@ -222,7 +222,7 @@ class Optimizer(ABC):
         """What cannot be recomputed from settings and observations."""
         return {}
 
-    def _restore_model(self, state: dict[str, Any]) -> None:
+    def _restore_model(self, state: dict[str, Any]) -> None:  # noqa: B027 - optional
         """Take in `_model_state`."""
 
     # -- shared pieces -----------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ class LocalSearch:
     def candidates(
         self, history: History, spread: Array, corners: tuple[Array, Array], rng: np.random.Generator
     ) -> Array:
-        """Points (c, d) that differ from the incumbent in a few coordinates, taken from ``spread (c, d)`` in the box."""
+        """Points (c, d) that differ from the incumbent in some coordinates, taken from ``spread (c, d)`` in the box."""
         lower, upper = corners
         count, d = spread.shape
         changed = rng.random((count, d)) < min(1.0, PERTURBED / d)

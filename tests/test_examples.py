@@ -1,0 +1,30 @@
+"""The examples run as a user would run them, in short form."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_diabetes_network_search():
+    command = [sys.executable, str(ROOT / "examples" / "nas_diabetes.py"), "--trials", "30"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert result.returncode == 0, result.stderr
+    error = float(re.search(r"Best test error ([\d.]+)%", result.stdout)[1])
+    assert 15.0 < error < 24.0
+    for name in ("batch_size", "learning_rate", "learning_rate_decay", "hidden_units", "Training took"):
+        assert name in result.stdout
+    assert "Warning" not in result.stderr
+
+
+def test_readme_code_runs():
+    text = (ROOT / "README.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    assert blocks
+    for block in blocks:
+        result = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, timeout=240)
+        assert result.returncode == 0, f"{block}\n{result.stderr}"
