@@ -12,7 +12,7 @@ test: $(READY)
 	$(BIN)/python -m pytest
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest tests/kernels tests/models
 	$(BIN)/python -m coverage report --include='src/numbo/kernels/*' --fail-under=100
-	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest tests/kernels tests/models
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds-checked $(BIN)/python -m pytest tests/kernels tests/models
 
 lint: $(READY)
 	$(BIN)/ruff check .

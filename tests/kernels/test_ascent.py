@@ -59,6 +59,16 @@ def test_equal_bounds_hold_a_coordinate():
     assert (X[:, 0] != starts[:, 0]).all()
 
 
+def test_more_iterations_never_end_lower():
+    posterior, _, _ = conditioned(make_covariance(0, 3, True), n=10, capacity=10)
+    starts = np.random.default_rng(3).random((4, 3))
+    box = np.zeros_like(starts), np.ones_like(starts)
+    runs = [ascend(posterior, Acquisition(LOG_EI, 2.0), starts, *box, k, 0.0)[1] for k in (0, 1, 2, 5, 20)]
+    np.testing.assert_allclose(runs[0], acquisition_values(posterior, Acquisition(LOG_EI, 2.0), starts), rtol=1e-9)
+    assert (np.diff(runs, axis=0) >= 0).all()
+    assert (runs[-1] > runs[0]).all()
+
+
 def test_nothing_free_is_no_work():
     posterior, _, _ = conditioned(make_covariance(0, 2, False), n=4, capacity=4)
     starts = np.full((1, 2), 0.4)

@@ -102,6 +102,7 @@ def predict(posterior, Z):
     In blocks of points, which share the rows of ``W``; the result for a point does not depend on its block.
     """
     n, (count, d) = posterior.n, Z.shape
+    zero = np.int64(0)
     mean, variance = np.zeros(count), np.empty(count)
     K, ZT, v = np.empty((n, BLOCK)), np.empty((d, BLOCK)), np.empty(BLOCK)
     for c in range(count):
@@ -114,11 +115,11 @@ def predict(posterior, Z):
         mu, var = mean[start : start + size], variance[start : start + size]
         for i in range(n):
             covariance_into(posterior.covariance, ZT, size, posterior.X[i], K[i])
-        accumulate(mu, 0, size, posterior.alpha, K, 0, n)
+        accumulate(mu, zero, size, posterior.alpha, K, zero, n)
         for i in range(n):
             for c in range(size):
                 v[c] = 0.0
-            accumulate(v, 0, size, posterior.W[i], K, 0, i + 1)
+            accumulate(v, zero, size, posterior.W[i], K, zero, i + 1)
             for c in range(size):
                 var[c] -= v[c] * v[c]
         for c in range(size):

@@ -24,7 +24,8 @@ from numbo.kernels._jit import jit
 def accumulate(target, start, stop, c, A, first, last):
     """target[start:stop] += sum of c[k] * A[k, start:stop] over first <= k < last.
 
-    Four rows at a time: a quarter of the loads and stores of ``target``, in a fixed order of additions.
+    Four rows at a time: a quarter of the loads and stores of ``target``, in a fixed order of additions. Callers
+    write a constant 0 as ``np.int64(0)``: Numba compiles a function anew for every literal argument.
     """
     k = first
     while k + 4 <= last:
@@ -51,7 +52,7 @@ def cholesky_into(K, n, L):
         for k in range(i):
             c[k] = -K[k, i]
         row = K[i]
-        accumulate(row, i, n, c, K, 0, i)
+        accumulate(row, i, n, c, K, np.int64(0), i)
         if not (row[i] > 0.0 and row[i] < math.inf):
             return False
         root = math.sqrt(row[i])
@@ -77,7 +78,7 @@ def invert_lower_into(L, n, start, W, WT):
             c[k] = -L[i, k]
         for k in range(0, i, 4):
             last = min(k + 4, i)
-            accumulate(row, 0, last, c, W, k, last)
+            accumulate(row, np.int64(0), last, c, W, k, last)
         for j in range(i):
             row[j] /= L[i, i]
         row[i] = 1.0 / L[i, i]
@@ -97,7 +98,7 @@ def inverse_into(W, n, out):
             row[j] = 0.0
         for k in range(i, n):
             c[k] = W[k, i]
-        accumulate(row, 0, i + 1, c, W, i, n)
+        accumulate(row, np.int64(0), i + 1, c, W, i, n)
 
 
 @jit
@@ -116,7 +117,7 @@ def unwhiten_into(W, n, v, out):
         out[i] = 0.0
     for i in range(0, n, 4):  # the rows of W are zero behind their diagonal
         last = min(i + 4, n)
-        accumulate(out, 0, last, v, W, i, last)
+        accumulate(out, np.int64(0), last, v, W, i, last)
 
 
 @jit

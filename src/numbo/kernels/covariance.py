@@ -64,6 +64,13 @@ def correlation_and_slope(family, r2):
 
 
 @jit
+def copy_column_into(XT, i, x):
+    """x[:] = XT[:, i], without the error messages that Numba would compile for a slice assignment."""
+    for j in range(x.shape[0]):
+        x[j] = XT[j, i]
+
+
+@jit
 def has_trend(cov):
     return cov.linear_variance > 0.0 or cov.quadratic_variance > 0.0
 
@@ -153,7 +160,7 @@ def cross_covariance(cov, XT, ZT):
     out = np.empty((ZT.shape[1], n))
     x = np.empty(d)
     for c in range(ZT.shape[1]):
-        x[:] = ZT[:, c]
+        copy_column_into(ZT, c, x)
         covariance_into(cov, XT, n, x, out[c])
     return out
 
@@ -163,7 +170,7 @@ def gram_into(cov, XT, n, noise, out):
     """Write K_ij = k(X_i, X_j) + noise [i = j] of the first ``n`` columns of ``XT`` to ``out[:n, :n]``, symmetric."""
     x = np.empty(XT.shape[0])
     for i in range(n):
-        x[:] = XT[:, i]
+        copy_column_into(XT, i, x)
         covariance_into(cov, XT, i, x, out[i])
         out[i, i] = prior_variance(cov, x) + noise
         for k in range(i):

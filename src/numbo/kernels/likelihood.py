@@ -17,6 +17,7 @@ from numbo.kernels._jit import jit
 from numbo.kernels.cholesky import cholesky_into, inverse_into, invert_lower_into, unwhiten_into, whiten_into
 from numbo.kernels.covariance import (
     Covariance,
+    copy_column_into,
     correlation_and_slope,
     prior_variance,
     squared_distances_into,
@@ -34,9 +35,10 @@ def unpack(theta, family, categorical):
     linear = quadratic = 0.0
     if theta.shape[0] > d + 2:
         linear, quadratic = math.exp(theta[d + 2]), math.exp(theta[d + 3])
-    return Covariance(
-        family, np.exp(theta[:d]), math.exp(theta[d]), linear, quadratic, math.exp(theta[d + 1]), categorical
-    )
+    weights = np.empty(d)
+    for j in range(d):
+        weights[j] = math.exp(theta[j])
+    return Covariance(family, weights, math.exp(theta[d]), linear, quadratic, math.exp(theta[d + 1]), categorical)
 
 
 @jit
@@ -54,7 +56,7 @@ def log_marginal_likelihood(theta, XT, y, family, categorical, workspace):
     linear_products, quadratic_products = workspace[5], workspace[6]
     x = np.empty(d)
     for i in range(n):
-        x[:] = XT[:, i]
+        copy_column_into(XT, i, x)
         row, slope = K[i], slopes[i]
         squared_distances_into(cov, XT, i, x, row)
         for k in range(i):
@@ -70,7 +72,7 @@ def log_marginal_likelihood(theta, XT, y, family, categorical, workspace):
             K[k, i] = row[k]
     if not cholesky_into(K, n, L):
         return -math.inf, gradient
-    invert_lower_into(L, n, 0, W, WT)
+    invert_lower_into(L, n, np.int64(0), W, WT)
     v, alpha = np.empty(n), np.empty(n)
     whiten_into(WT, n, y, v)
     unwhiten_into(W, n, v, alpha)

@@ -9,7 +9,7 @@ import numpy as np
 
 from numbo.kernels._jit import jit
 from numbo.kernels.cholesky import accumulate
-from numbo.kernels.covariance import covariance_into, prior_variance
+from numbo.kernels.covariance import copy_column_into, covariance_into, prior_variance
 
 
 @jit
@@ -21,13 +21,13 @@ def pivoted_cholesky(cov, XT, size, forced, weights):
     multiply the conditional variances. O(n size^2 + n size d).
     """
     d, n = XT.shape
-    residual = np.empty(n)
+    residual, scale = np.empty(n), 0.0
     taken = np.zeros(n, dtype=np.bool_)
     x = np.empty(d)
     for i in range(n):
-        x[:] = XT[:, i]
+        copy_column_into(XT, i, x)
         residual[i] = prior_variance(cov, x)
-    scale = residual.max()
+        scale = max(scale, residual[i])
     chosen = np.empty(size, dtype=np.int64)
     columns, c = np.empty((size, n)), np.empty(size)
     for m in range(size):
@@ -45,11 +45,11 @@ def pivoted_cholesky(cov, XT, size, forced, weights):
         column = columns[m]
         if residual[pivot] > 1e-13 * scale:
             root = np.sqrt(residual[pivot])
-            x[:] = XT[:, pivot]
+            copy_column_into(XT, pivot, x)
             covariance_into(cov, XT, n, x, column)
             for t in range(m):
                 c[t] = -columns[t, pivot]
-            accumulate(column, 0, n, c, columns, 0, m)
+            accumulate(column, np.int64(0), n, c, columns, np.int64(0), m)
             for i in range(n):
                 column[i] /= root
                 residual[i] -= column[i] * column[i]
@@ -68,12 +68,12 @@ def kmeans_plus_plus(cov, XT, size, forced, uniforms):
     the nearest chosen point ``c``. ``uniforms (size,)`` are numbers in [0, 1), one a draw.
     """
     d, n = XT.shape
-    prior, distance, row = np.empty(n), np.full(n, np.inf), np.empty(n)
+    prior, distance, row = np.empty(n), np.empty(n), np.empty(n)
     taken = np.zeros(n, dtype=np.bool_)
     x = np.empty(d)
     for i in range(n):
-        x[:] = XT[:, i]
-        prior[i] = prior_variance(cov, x)
+        copy_column_into(XT, i, x)
+        prior[i], distance[i] = prior_variance(cov, x), np.inf
     chosen = np.empty(size, dtype=np.int64)
     for m in range(size):
         if m < forced.shape[0]:
@@ -92,7 +92,7 @@ def kmeans_plus_plus(cov, XT, size, forced, uniforms):
                     cumulative += weight
         chosen[m] = pick
         taken[pick] = True
-        x[:] = XT[:, pick]
+        copy_column_into(XT, pick, x)
         covariance_into(cov, XT, n, x, row)
         for i in range(n):
             distance[i] = min(distance[i], max(prior[i] + prior[pick] - 2.0 * row[i], 0.0))
