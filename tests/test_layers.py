@@ -15,8 +15,9 @@ ALLOWED = {
     "numbo.kernels": set(),
     "numbo.models": {"numbo.kernels"},
     "numbo.selection": {"numbo.kernels", "numbo.models"},
+    "numbo.dictionaries": {"numbo.kernels", "numbo.models"},
     "numbo.space": set(),
-    "numbo.optimizers": {"numbo.kernels", "numbo.models", "numbo.selection", "numbo.space"},
+    "numbo.optimizers": {"numbo.kernels", "numbo.models", "numbo.dictionaries", "numbo.selection", "numbo.space"},
     "numbo.optuna": {"numbo.optimizers", "numbo.space", "numbo.selection"},
     "numbo": {"numbo.optimizers", "numbo.selection", "numbo.space"},
 }
@@ -24,6 +25,7 @@ FOREIGN = {
     "numbo.kernels": {"numpy", "numba"},
     "numbo.models": {"numpy", "scipy"},
     "numbo.selection": {"numpy"},
+    "numbo.dictionaries": {"numpy", "scipy"},
     "numbo.space": {"numpy"},
     "numbo.optimizers": {"numpy", "scipy", "typing_extensions"},
     "numbo.optuna": {"optuna"},

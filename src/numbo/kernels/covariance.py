@@ -144,6 +144,15 @@ def prior_variance(cov, x):
 
 
 @jit
+def prior_variances(cov, X):
+    """k(x, x) at every row of ``X (n, d)``, as an array (n,)."""
+    out = np.empty(X.shape[0])
+    for i in range(X.shape[0]):
+        out[i] = prior_variance(cov, X[i])
+    return out
+
+
+@jit
 def prior_variance_gradient_into(cov, x, out):
     """d k(x, x) / dx; zero in categorical dimensions."""
     for j in range(x.shape[0]):

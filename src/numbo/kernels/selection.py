@@ -61,6 +61,51 @@ def pivoted_cholesky(cov, XT, size, forced, weights):
 
 
 @jit
+def independent_columns(cov, XT, tolerance):
+    """A maximal numerically independent set of points, by pivoted Cholesky, and the factor of its covariance.
+
+    Stops when no conditional variance exceeds ``tolerance`` times the largest prior one. Returns the indices (r,)
+    in the order of the pivots, and the lower Cholesky factor (r, r) of their covariance matrix.
+    """
+    d, n = XT.shape
+    residual, scale = np.empty(n), 0.0
+    x = np.empty(d)
+    for i in range(n):
+        copy_column_into(XT, i, x)
+        residual[i] = prior_variance(cov, x)
+        scale = max(scale, residual[i])
+    chosen = np.empty(n, dtype=np.int64)
+    columns, c = np.empty((n, n)), np.empty(n)
+    rank = 0
+    while rank < n:
+        pivot = 0
+        for i in range(n):
+            if residual[i] > residual[pivot]:
+                pivot = i
+        if not residual[pivot] > tolerance * scale:
+            break
+        root = np.sqrt(residual[pivot])
+        column = columns[rank]
+        copy_column_into(XT, pivot, x)
+        covariance_into(cov, XT, n, x, column)
+        for t in range(rank):
+            c[t] = -columns[t, pivot]
+        accumulate(column, np.int64(0), n, c, columns, np.int64(0), rank)
+        for i in range(n):
+            column[i] /= root
+            residual[i] -= column[i] * column[i]
+        column[pivot] = root
+        residual[pivot] = 0.0
+        chosen[rank] = pivot
+        rank += 1
+    L = np.zeros((rank, rank))
+    for r in range(rank):
+        for t in range(r + 1):
+            L[r, t] = columns[t, chosen[r]]
+    return chosen[:rank].copy(), L
+
+
+@jit
 def kmeans_plus_plus(cov, XT, size, forced, uniforms):
     """k-means++ seeding (Arthur & Vassilvitskii 2007) in the feature space of the covariance.
 

@@ -1,6 +1,7 @@
 """Surrogate models: fit, condition, predict. They know arrays in the unit cube and nothing of users' spaces."""
 
 from numbo.models.gp import ExactGP, Hyperparameters
+from numbo.models.sparse_gp import SparseGP
 from numbo.models.transforms import OutputTransform, finite_range
 
-__all__ = ["ExactGP", "Hyperparameters", "OutputTransform", "finite_range"]
+__all__ = ["ExactGP", "Hyperparameters", "OutputTransform", "SparseGP", "finite_range"]
