@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests import naive
+from tests.conftest import make_covariance, make_points
 
 from numbo.dictionaries import bless, leverage_estimates, posterior_variance_sampling, recursive_rls
 from numbo.kernels.covariance import RBF, Covariance, cross_covariance
 from numbo.models import SparseGP
-from tests import naive
-from tests.conftest import make_covariance, make_points
 
 N = 600
 

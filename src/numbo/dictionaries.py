@@ -73,7 +73,7 @@ def recursive_rls(
         Indices (m,) of the dictionary, in increasing order, and the probabilities (m,) they were drawn with.
     """
     n, lam = len(X), covariance.noise_variance
-    if n <= FEW * max(1.0, math.log(1.0 / delta)) and qbar is None or n <= FEW:
+    if (n <= FEW * max(1.0, math.log(1.0 / delta)) and qbar is None) or n <= FEW:
         return np.arange(n), np.ones(n)
     half = np.flatnonzero(rng.random(n) < 0.5)
     if len(half) == 0:

@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import linalg
+from tests import naive
+from tests.conftest import make_covariance, make_points
 
 from numbo.kernels.covariance import MATERN52, RBF
 from numbo.models import SparseGP
-from tests import naive
-from tests.conftest import make_covariance, make_points
 
 
 def brute(cov, S, X, y, A):
