@@ -119,6 +119,46 @@ def test_neighbours_differ_in_one_discrete_coordinate():
     assert Space({"x": Float(0, 1)}).neighbours(np.array([0.4])).shape == (0, 1)
 
 
+WIDE = [
+    Int(1, 2**64, log=True),
+    Int(2**60, 2**60 + 10, log=True),
+    Int(0, 2**64),
+    Float(1e300, 1.0000000000000002e300, log=True),
+    Float(0.0, 5e-324),
+    Float(-1.7e308, 1.7e308),
+]
+
+
+@pytest.mark.parametrize("dimension", WIDE, ids=repr)
+def test_huge_and_tiny_ranges(dimension):
+    space = Space({"p": dimension})
+    for u in (0.0, 1e-9, 0.3, 0.5, 1.0):
+        value = space.decode(space.snap(np.array([[u]]))[0])["p"]
+        assert dimension.contains(value)
+        assert 0.0 <= space.encode({"p": value})[0] <= 1.0
+    low, high = (space.decode(np.array([u]))["p"] for u in (0.0, 1.0))
+    assert (low, high) == (pytest.approx(dimension.low), pytest.approx(dimension.high))
+
+
+def test_a_grid_over_many_dimensions_of_one_value():
+    space = Space({f"one{i}": Int(3, 3) for i in range(70)} | {"k": Int(0, 5)})
+    assert space.grid().shape == (6, 71)
+    np.testing.assert_array_equal(space.grid_index(space.grid()), np.arange(6))
+
+
+def test_values_off_the_grid_are_taken_for_the_nearest_on_it():
+    assert Int(0, 5, step=3).to_unit(5) == 0.75
+    assert Float(0, 1, step=0.6).to_unit(1.0) == 0.75
+
+
+def test_choices_of_any_kind():
+    space = Space(
+        {"n": Categorical([16, 32]), "s": Categorical(["a", "b"]), "v": Categorical([np.arange(2), np.ones(2)])}
+    )
+    params = {"n": np.int64(32), "s": np.str_("b"), "v": np.ones(2)}
+    assert space.cells(space.encode(params)[None])[0].tolist() == [1, 1, 1]
+
+
 def test_equal_choices_of_different_types_are_told_apart():
     space = Space({"c": Categorical([1, True, 1.0, float("nan"), None])})
     for i, choice in enumerate(space["c"].choices):
@@ -149,6 +189,7 @@ BAD = [
     (lambda: Int(0, 3, step=0), "step"),
     (lambda: Int(1, 3, log=True, step=2), "not both"),
     (lambda: Categorical([]), "at least one choice"),
+    (lambda: Categorical(["a", "b", "a"]), "'a' twice"),
     (lambda: Space({}), "at least one dimension"),
     (lambda: Space({"x": 3.0}), "'x'"),
     (lambda: Space({"x": Float(0, 1)}).encode({"x": 2.0}), "2.0"),

@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from numbo.space import Categorical, Dimension, Float, Int, Space
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+    check_distribution_compatibility,
+)
 from optuna.trial import FrozenTrial
 
 
@@ -58,7 +64,8 @@ class LatestSpace:
 
     It holds the parameters that every trial so far has had, each with its latest distribution. A range that was
     changed in mid-study is therefore searched as it is now, instead of being dropped. A parameter whose
-    distribution keeps changing is dynamic by design and is left to independent sampling.
+    distribution keeps changing is dynamic by design, and one that has been of two kinds (which Optuna refuses) is
+    nobody's to search: both are left to independent sampling. A trial without any parameters says nothing.
     """
 
     MAX_CHANGES = 8
@@ -69,16 +76,28 @@ class LatestSpace:
 
     def add(self, trial: FrozenTrial) -> None:
         found = trial.distributions
+        if not found:
+            return
         if self._latest is None:
             self._latest = {name: (trial.number, distribution) for name, distribution in found.items()}
             return
         for name in self._latest.keys() - found.keys():
             del self._latest[name]
-        for name, (number, distribution) in self._latest.items():
+        for name, (number, distribution) in list(self._latest.items()):
+            try:
+                check_distribution_compatibility(found[name], distribution)
+            except ValueError:
+                del self._latest[name]
+                continue
             if found[name] != distribution:
                 self._changes[name] = self._changes.get(name, 0) + 1
             if trial.number > number:
                 self._latest[name] = (trial.number, found[name])
+
+    @property
+    def known(self) -> bool:
+        """Whether any trial has said something."""
+        return self._latest is not None
 
     def distributions(self) -> dict[str, BaseDistribution]:
         """The space, by name in alphabetical order, without parameters that have one value only."""

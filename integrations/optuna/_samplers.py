@@ -28,8 +28,9 @@ MAX_VIEWS = 8
 class NumboSampler(BaseSampler):
     """Base of the samplers: keeps one optimizer a study, rebuilt from the storage whenever it has to be.
 
-    Every suggestion is a function of the seed, the trial's number and the finished and running trials in the
-    storage. Other processes, resumed studies and added trials are therefore all alike to it.
+    A suggestion follows from the seed, the trial's number, the finished and running trials in the storage, and the
+    hyperparameters, which are fitted on a schedule. Other processes, resumed studies and added trials are all alike
+    to it.
 
     Args:
         seed: seed of the suggestions; ``None`` draws one.
@@ -38,7 +39,8 @@ class NumboSampler(BaseSampler):
         warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
         search_space: distributions by name. Without it, the space is what all finished trials have in common, and
             the first trial is sampled independently.
-        learn_failures: whether failed trials are remembered as places to avoid.
+        learn_failures: whether failed trials, and those pruned before they reported anything, are remembered as
+            places to avoid. Otherwise nothing but the very point is left out from then on.
         settings: the algorithm's own settings, as its optimizer in `numbo` takes them.
     """
 
@@ -65,6 +67,7 @@ class NumboSampler(BaseSampler):
         self._warn_independent_sampling = warn_independent_sampling
         self._search_space = None if search_space is None else dict(search_space)
         self._learn_failures = learn_failures
+        self._space_known = search_space is not None
         self._views: dict[Any, StudyView] = {}
         self._lock = threading.RLock()
         self._settings = settings
@@ -84,6 +87,7 @@ class NumboSampler(BaseSampler):
             return {}
         with self._lock:
             view, _ = self._synced_view(study)
+            self._space_known = view.space.known
             return view.space.distributions()
 
     def sample_relative(
@@ -130,7 +134,7 @@ class NumboSampler(BaseSampler):
         if sampler is None:
             # one stream a trial and name: processes with equal seeds must not start with equal points
             sampler = RandomSampler(seed=zlib.crc32(f"{self._seed} {trial.number} {param_name}".encode()))
-        if self._warn_independent_sampling and trial.number >= max(1, self._n_startup_trials):
+        if self._warn_independent_sampling and self._space_known and trial.number >= self._n_startup_trials:
             warnings.warn(
                 f"{type(self).__name__} samples the parameter {param_name!r} of trial {trial.number} independently, "
                 f"with {type(sampler).__name__}: it is not part of every trial so far, or its "

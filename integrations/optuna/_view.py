@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -29,7 +28,7 @@ class StudyView:
     """
 
     def __init__(self, learn_failures: bool) -> None:
-        self.space = LatestSpace()
+        self._complete, self._pruned = LatestSpace(), LatestSpace()
         self.optimizer: Optimizer | None = None
         self._learn_failures = learn_failures
         self._distributions: dict[str, BaseDistribution] = {}
@@ -52,10 +51,17 @@ class StudyView:
         self._looked_at, self._last_number = len(trials), trials[-1].number if trials else -1
         self._n_finished += len(fresh)
         for trial in fresh:
-            if trial.state in (TrialState.COMPLETE, TrialState.PRUNED):
-                self.space.add(trial)
+            if trial.state == TrialState.COMPLETE:
+                self._complete.add(trial)
+            elif trial.state == TrialState.PRUNED:
+                self._pruned.add(trial)
         if self.optimizer is not None:
             self._tell(fresh)
+
+    @property
+    def space(self) -> LatestSpace:
+        """The search space of complete trials; while there are none, of pruned ones, which may have stopped short."""
+        return self._complete if self._complete.known else self._pruned
 
     def optimizer_over(
         self,
@@ -104,16 +110,32 @@ class StudyView:
     def _tell(self, trials: Iterable[FrozenTrial]) -> None:
         """Tell the optimizer finished trials, in the order of their completion."""
         assert self.optimizer is not None
-        for trial in sorted(trials, key=lambda t: (t.datetime_complete or datetime.datetime.min, t.number)):
+        for trial in sorted(trials, key=_completion):
             value = self._value(trial)
-            if value is not None and (params := self._hold(trial)) is not None:
+            params = self._hold(trial)
+            if params is None:
+                continue
+            if value is None:
+                self.optimizer.release(trial.number)
+                self.optimizer.exclude(params)
+            else:
                 self.optimizer.tell(params, value, key=trial.number)
 
     def _value(self, trial: FrozenTrial) -> float | None:
-        """What is learned from a finished trial: a value, NaN for a failure, ``None`` for nothing."""
+        """What is learned from a finished trial: a value, NaN for a failure, ``None`` for nothing but its place.
+
+        A trial that was pruned before it reported anything is a failure: that is how objectives refuse a point.
+        """
         if trial.state == TrialState.COMPLETE:
             return trial.value
         if trial.state == TrialState.PRUNED:
             reported = [v for _, v in sorted(trial.intermediate_values.items()) if not math.isnan(v)]
-            return reported[-1] if reported else None
+            if reported:
+                return reported[-1]
         return math.nan if self._learn_failures else None
+
+
+def _completion(trial: FrozenTrial) -> tuple[float, int]:
+    """Order of completion, for local times and for those with a time zone."""
+    done = trial.datetime_complete
+    return (-math.inf if done is None else done.timestamp(), trial.number)

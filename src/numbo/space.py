@@ -57,7 +57,7 @@ class Float:
         if size == 1:
             return 0.5
         if self.step is not None:
-            return (round((value - self.low) / self.step) + 0.5) / size
+            return (min(round((value - self.low) / self.step), size - 1) + 0.5) / size
         if self.log:
             return _fraction(math.log(value), math.log(self.low), math.log(self.high))
         return _fraction(value, self.low, self.high)
@@ -103,18 +103,27 @@ class Int:
     def size(self) -> float:
         return (int(self.high) - int(self.low)) // int(self.step) + 1
 
+    @property
+    def _log_bounds(self) -> tuple[float, float] | None:
+        """Logarithms of the outer edges of the first and last cell; None for a linear or too narrow range."""
+        if not self.log:
+            return None
+        low, high = math.log(self.low - 0.5), math.log(self.high + 0.5)
+        return (low, high) if low < high else None
+
     def to_unit(self, value: int) -> float:
         if self.size == 1:
             return 0.5
-        if self.log:
-            return _fraction(math.log(value), math.log(self.low - 0.5), math.log(self.high + 0.5))
-        return (round((value - self.low) / self.step) + 0.5) / self.size
+        if self._log_bounds is not None:
+            return _fraction(math.log(value), *self._log_bounds)
+        cell = min(round((value - self.low) / self.step), self.size - 1)
+        return (cell + 0.5) / self.size
 
     def from_unit(self, u: float) -> int:
         if self.size == 1:
             return int(self.low)
-        if self.log:
-            value = round(math.exp(_blend(u, math.log(self.low - 0.5), math.log(self.high + 0.5))))
+        if self._log_bounds is not None:
+            value = round(math.exp(_blend(u, *self._log_bounds)))
         else:
             value = int(self.low) + _cell(u, self.size) * int(self.step)
         return int(min(max(value, self.low), self.high))
@@ -136,6 +145,9 @@ class Categorical:
         object.__setattr__(self, "choices", tuple(choices))
         if not self.choices:
             raise ValueError("Categorical needs at least one choice, got none.")
+        for i, choice in enumerate(self.choices):
+            if self.index(choice) != i:
+                raise ValueError(f"Categorical choices must differ, got {choice!r} twice.")
 
     @property
     def size(self) -> float:
@@ -143,15 +155,11 @@ class Categorical:
 
     def index(self, value: Any) -> int:
         """Position of ``value``; the type decides between equal choices such as 1 and True. -1 if absent."""
-        fallback = -1
-        for i, choice in enumerate(self.choices):
-            if choice is value or (choice != choice and value != value):
-                return i
-            if type(choice) is type(value) and bool(choice == value):
-                return i
-            if fallback < 0 and isinstance(value, int | float) and isinstance(choice, int | float) and choice == value:
-                fallback = i
-        return fallback
+        for same in (_identical, _equal_and_of_one_type, _equal):
+            for i, choice in enumerate(self.choices):
+                if same(choice, value):
+                    return i
+        return -1
 
     def to_unit(self, value: Any) -> float:
         return (self.index(value) + 0.5) / len(self.choices)
@@ -166,13 +174,30 @@ class Categorical:
 Dimension: TypeAlias = Float | Int | Categorical
 
 
+def _identical(a: Any, b: Any) -> bool:
+    return a is b
+
+
+def _equal_and_of_one_type(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and _equal(a, b)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Equality of any two objects, arrays and NaN among them."""
+    try:
+        return bool(np.all(a == b)) or bool(a != a and b != b)
+    except (TypeError, ValueError):
+        return False
+
+
 def _cell(u: float, size: float) -> int:
     return int(min(max(math.floor(u * size), 0), size - 1))
 
 
 def _fraction(value: float, low: float, high: float) -> float:
-    """Position of ``value`` in [low, high], for ranges up to the largest double."""
-    return min(max((0.5 * value - 0.5 * low) / (0.5 * high - 0.5 * low), 0.0), 1.0)
+    """Position of ``value`` in [low, high], for ranges up to the largest double and down to the smallest."""
+    half = 0.5 * high - 0.5 * low
+    return min(max((0.5 * value - 0.5 * low) / half, 0.0), 1.0) if half > 0.0 else 0.5
 
 
 def _blend(u: float, low: float, high: float) -> float:
@@ -188,6 +213,8 @@ class Space(Mapping[str, Dimension]):
 
     #: Ordinal dimensions with at most this many values are searched value by value, larger ones by gradient too.
     SMALL = 16
+    #: Ordinal dimensions with more values than a double can count are snapped when they are decoded only.
+    COUNTABLE = 2**53
 
     def __init__(self, dimensions: Mapping[str, Dimension]) -> None:
         if not dimensions:
@@ -204,7 +231,7 @@ class Space(Mapping[str, Dimension]):
         #: (d,) which dimensions gradient ascent moves.
         self.relaxed: NDArray[np.bool_] = ~self.categorical & (self.sizes > self.SMALL)
         #: (d,) which dimensions have finitely many values, and which have not.
-        self.discrete: NDArray[np.bool_] = np.isfinite(self.sizes)
+        self.discrete: NDArray[np.bool_] = self.sizes <= self.COUNTABLE
         self.continuous: NDArray[np.bool_] = ~self.discrete
         self._parts = parts
         self._discrete = np.flatnonzero(self.discrete).tolist()
@@ -257,9 +284,9 @@ class Space(Mapping[str, Dimension]):
         out = np.zeros(X.shape, dtype=np.int64)
         for j in self._discrete:
             size, part = self.sizes[j], self._parts[j]
-            if isinstance(part, Int) and part.log:
-                low, high = math.log(part.low - 0.5), math.log(part.high + 0.5)
-                cell = np.round(np.exp(_blend(X[:, j], low, high))) - part.low  # type: ignore[arg-type]
+            bounds = part._log_bounds if isinstance(part, Int) else None
+            if bounds is not None and size > 1:
+                cell = np.round(np.exp(_blend(X[:, j], *bounds)) - part.low)  # type: ignore[arg-type, union-attr]
             else:
                 cell = np.floor(X[:, j] * size)
             out[:, j] = np.clip(cell, 0, size - 1)
@@ -276,19 +303,26 @@ class Space(Mapping[str, Dimension]):
 
     def grid(self) -> Array:
         """All points of a finite space, (cardinality, d), in lexicographic order."""
-        axes = [self._middles(j, np.arange(int(size))) for j, size in enumerate(self.sizes)]
-        return np.stack([m.ravel() for m in np.meshgrid(*axes, indexing="ij")], axis=1)
+        rows = np.arange(int(self.cardinality))
+        cells = rows[:, None] // self._strides() % self.sizes.astype(np.int64)
+        return np.stack([self._middles(j, cells[:, j]) for j in range(self.d)], axis=1)
 
     def grid_index(self, X: Array) -> NDArray[np.int64]:
         """Rows of `grid` at which the points ``X (n, d)`` of a finite space stand."""
-        return np.ravel_multi_index(tuple(self.cells(X).T), tuple(int(s) for s in self.sizes))
+        return self.cells(X) @ self._strides()
+
+    def _strides(self) -> NDArray[np.int64]:
+        """How many rows of `grid` lie between neighbouring values of each dimension."""
+        sizes = self.sizes.astype(np.int64)
+        return np.append(np.cumprod(sizes[:0:-1])[::-1], 1).astype(np.int64)
 
     def _middles(self, j: int, cells: NDArray[np.int64]) -> Array:
         """Unit-cube coordinates of values of dimension ``j``, given by their number."""
         part, size = self._parts[j], self.sizes[j]
-        if isinstance(part, Int) and part.log and size > 1:
-            low, high = math.log(part.low - 0.5), math.log(part.high + 0.5)
-            return (np.log(part.low + cells) - low) / (high - low)
+        bounds = part._log_bounds if isinstance(part, Int) else None
+        if bounds is not None and size > 1:
+            low, high = bounds
+            return (np.log(part.low + cells) - low) / (high - low)  # type: ignore[union-attr]
         return (cells + 0.5) / size
 
     def neighbours(self, x: Array) -> Array:

@@ -204,6 +204,47 @@ def test_nothing_but_failures_goes_on_space_filling(make):
         opt.predict([opt.ask()])
 
 
+def test_a_finite_space_of_failures_is_not_repeated_either(make):
+    opt = make(Space({k: Int(0, 4) for k in "abc"}), seed=0)
+    seen = set()
+    for _ in range(125):
+        p = opt.ask()
+        seen.add(tuple(p.values()))
+        opt.tell(p, None)
+    assert len(seen) == 125
+
+
+def test_looking_at_the_model_changes_nothing(make_reproducible):
+    a, b = (drive(make_reproducible(MIXED, seed=3), 25) for _ in range(2))
+    b.predict([b.best[0]])
+    for _ in range(10):
+        p, q = a.ask(), b.ask()
+        assert p == q
+        b.predict([q])
+        a.tell(p, objective(p))
+        b.tell(q, objective(q))
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_one_infinite_value_does_not_blind_the_search(make, sign):
+    space = Space({f"x{i}": Float(-1, 1) for i in range(3)})
+    opt = make(space, seed=0)
+    for i in range(70):
+        p = opt.ask()
+        opt.tell(p, sign * math.inf if i == 8 else sum((v - 0.2) ** 2 for v in p.values()))
+    y = -opt._history.y
+    assert y[np.isfinite(y)].min() < 0.02
+
+
+def test_an_excluded_point_is_not_suggested_and_teaches_nothing(make):
+    opt = make(Space({"a": Int(0, 3)}), seed=0)
+    opt.exclude({"a": 2})
+    assert sorted(p["a"] for p in opt.ask(3)) == [0, 1, 3]
+    assert opt.n_told == 0
+    clone = type(opt).from_state_dict(opt.state_dict())
+    assert clone.taken(clone.space.encode({"a": 2}))
+
+
 VALUES = st.floats(allow_nan=True, allow_infinity=True) | st.none() | st.sampled_from([0.0, 1.0, 1e300, -1e300, 5e-324])
 
 
@@ -235,7 +276,7 @@ def test_points_nobody_asked_for_are_learned(make):
     opt.tell({"x": 0.35}, 0.0004)
     assert opt.n_told == 22
     mean, std = opt.predict([{"x": 0.37}, {"x": 0.9}])
-    assert mean == pytest.approx([0.0, 0.2809], abs=0.05)
+    assert mean == pytest.approx([0.0, 0.2809], abs=0.1)
     assert (std > 0).all()
 
 
@@ -262,6 +303,7 @@ def test_tell_matches_pending_points_and_ignores_strangers(make):
 
 BAD = [
     (lambda opt, p: opt.tell(p, "good"), "'good'"),
+    (lambda opt, p: opt.tell(p, 10**400), "must be a number"),
     (lambda opt, p: opt.tell([p, p], [1.0]), "2 points and 1 values"),
     (lambda opt, p: opt.tell(p | {"x": 7.0}, 1.0), "7.0"),
     (lambda opt, p: opt.tell({}, 1.0), "missing"),

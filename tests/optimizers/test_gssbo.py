@@ -46,6 +46,14 @@ def test_the_subset_has_m_samples_with_the_initial_and_the_newest(criterion, res
         drive(opt, 1)
 
 
+def test_the_best_samples_are_kept():
+    opt = drive(GSSBO(SPACE, buffer_size=20, n_initial=5, elites=0.4, trust_region=False, seed=0), 50)
+    best = set(np.argsort(-opt._history.y, kind="stable")[:8].tolist())
+    assert best <= set(opt._members().tolist())
+    crowded = drive(GSSBO(SPACE, buffer_size=20, n_initial=17, elites=0.9, seed=0), 50)
+    assert len(crowded._members()) == 20
+
+
 def test_reselection_from_all_data_brings_back_what_was_dropped():
     opt = drive(GSSBO(SPACE, preset="paper", criterion="random", buffer_size=12, n_initial=4, seed=0), 60)
     previous, back = set(), 0
@@ -55,7 +63,9 @@ def test_reselection_from_all_data_brings_back_what_was_dropped():
         previous = members
         drive(opt, 1)
     assert back > 20
-    streaming = drive(GSSBO(SPACE, criterion="random", buffer_size=12, n_initial=4, seed=0, reselect=1e6), 60)
+    streaming = drive(
+        GSSBO(SPACE, criterion="random", buffer_size=12, n_initial=4, seed=0, reselect=1e6, elites=0.0), 60
+    )
     streaming._reselect_at = 10**9
     previous = set(streaming._members().tolist())
     for _ in range(20):
@@ -126,6 +136,7 @@ BAD = [
     ({"buffer_factor": 1.0}, "buffer_factor"),
     ({"buffer_rule": "clock"}, "'clock'"),
     ({"perturbation": -0.1}, "perturbation"),
+    ({"elites": 1.0}, "elites"),
     ({"reselect": float("nan")}, "reselect"),
 ]
 

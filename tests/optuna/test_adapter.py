@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 import os
@@ -123,11 +124,61 @@ def test_pruned_trials_teach_their_last_value(make):
 
     study = optuna.create_study(sampler=make(), pruner=optuna.pruners.NopPruner())
     study.optimize(pruning, n_trials=30)
-    told = [t for t in study.trials[:-1] if t.state == TrialState.COMPLETE or t.intermediate_values]
     opt = optimizer_of(study)
-    assert opt.n_told == len(told)
-    expected = [t.value if t.state == TrialState.COMPLETE else t.intermediate_values[1] for t in told]
+    expected = [
+        t.value if t.state == TrialState.COMPLETE else t.intermediate_values.get(1, math.nan) for t in study.trials[:-1]
+    ]
+    assert sum(map(math.isnan, expected)) == 3
     np.testing.assert_allclose(-opt._history.y, expected)
+
+
+@pytest.mark.parametrize("learn", [True, False])
+def test_a_point_that_is_refused_is_not_suggested_again(make, learn):
+    def refusing(trial):
+        x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
+        if x + y < 0.6:
+            raise optuna.TrialPruned
+        return (x - 0.1) ** 2 + (y - 0.1) ** 2
+
+    study = optuna.create_study(sampler=make(learn_failures=learn))
+    study.optimize(refusing, n_trials=60)
+    assert len({tuple(t.params.values()) for t in study.trials}) == 60
+    if learn:
+        assert sum(t.state == TrialState.COMPLETE for t in study.trials[30:]) > 10
+
+
+def test_a_trial_of_another_kind_leaves_its_parameter_to_independent_sampling(make):
+    study = optuna.create_study(sampler=make())
+    f = lambda t: t.suggest_float("x", 0, 1) + t.suggest_float("y", 0, 1)  # noqa: E731
+    study.optimize(f, n_trials=3)
+    other = {"x": IntDistribution(0, 10), "y": FloatDistribution(0, 1)}
+    study.add_trial(optuna.create_trial(params={"x": 3, "y": 0.5}, distributions=other, value=1.0))
+    study.optimize(f, n_trials=8)
+    assert optimizer_of(study).space.keys() == {"y"}
+
+
+def test_trials_that_stopped_short_do_not_shrink_the_space(make):
+    study = optuna.create_study(sampler=make())
+    study.add_trial(optuna.create_trial(value=1.0))  # no parameters at all
+
+    def early(trial):
+        x = trial.suggest_float("x", 0, 1)
+        if trial.number % 4 == 1:
+            raise optuna.TrialPruned
+        return x + trial.suggest_float("y", 0, 1)
+
+    study.optimize(early, n_trials=16)
+    assert optimizer_of(study).space.keys() == {"x", "y"}
+
+
+def test_finished_times_with_and_without_time_zones(make):
+    study = optuna.create_study(sampler=make(search_space=SPACE))
+    study.optimize(objective, n_trials=6)
+    trial = optuna.create_trial(params={"x": 0.0, "k": 1, "act": None}, distributions=SPACE, value=1.0)
+    trial.datetime_start = trial.datetime_complete = datetime.datetime.now(datetime.timezone.utc)
+    study.add_trial(trial)
+    study.optimize(objective, n_trials=3)
+    assert optimizer_of(study).n_told == 9
 
 
 @pytest.mark.parametrize("learn", [True, False])

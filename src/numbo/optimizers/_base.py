@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 
 logger = logging.getLogger("numbo")
 
+#: Largest finite space whose unseen points are kept as a list.
+ENUMERABLE = 50_000
 DIRECTIONS = ("minimize", "maximize")
 #: Origin of a point that no local search proposed.
 GLOBAL = -1
@@ -62,6 +64,8 @@ class Optimizer(ABC):
         self._design_seed = int(self._rng.integers(2**31))
         self._design: Array | None = None
         self._asked = 0
+        self._grid = self.space.grid() if self.space.cardinality <= ENUMERABLE else None
+        self._unseen = np.ones(0 if self._grid is None else len(self._grid), dtype=bool)
 
     # -- ask ---------------------------------------------------------------------------------------------------
 
@@ -166,7 +170,7 @@ class Optimizer(ABC):
     def _signed(self, value: Any) -> float:
         try:
             return math.nan if value is None else self._sign * float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ValueError(f"value must be a number or None for a failure, got {value!r}.") from None
 
     def _store(self, x: Array, y: float, params: Mapping[str, Any], key: Hashable | None) -> None:
@@ -175,7 +179,18 @@ class Optimizer(ABC):
             wanted = point_key(x)
             key = next((k for k, p in history.pending.items() if point_key(p.x) == wanted), None)
         pending = history.pending.pop(key, None)
+        self._see(x)
         self._observed(history.add(x, y, params), y, GLOBAL if pending is None else pending.origin)
+
+    def _see(self, x: Array) -> None:
+        if self._grid is not None:
+            self._unseen[self.space.grid_index(x[None])] = False
+
+    def exclude(self, params: Mapping[str, Any]) -> None:
+        """Never suggest ``params`` again, and learn nothing else from them."""
+        x = self.space.encode(params)
+        self._history.counts[point_key(x)] += 1
+        self._see(x)
 
     @property
     def n_told(self) -> int:
@@ -237,7 +252,20 @@ class Optimizer(ABC):
             size = 2 ** math.ceil(math.log2(start + 128))
             self._design = qmc.Sobol(self.space.d, scramble=True, rng=self._design_seed).random(size)
         points = self.space.snap(self._design[start : start + 64])
-        return next((x for x in points if not self.taken(x)), points[0])
+        free = next((x for x in points if not self.taken(x)), None)
+        if free is None and self._grid is not None and len(rows := self._free_rows()):
+            return self._grid[rows[start % len(rows)]]
+        return points[0] if free is None else free
+
+    def _free_rows(self) -> NDArray[np.int64]:
+        """Rows of the grid of an enumerable space that may be suggested; all of them if repeats are welcome."""
+        assert self._grid is not None
+        if not self.avoid_repeats:
+            return np.arange(len(self._grid))
+        free = self._unseen.copy()
+        if self._history.pending:
+            free[self.space.grid_index(self._history.pending_points())] = False
+        return np.flatnonzero(free)
 
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to go on exactly here: settings, observations, pending points, RNG. Plain data."""
@@ -249,6 +277,7 @@ class Optimizer(ABC):
             "X": history.X.copy(),
             "y": history.y.copy(),
             "best_params": dict(history.best_params),
+            "counts": dict(history.counts),
             "pending": [(key, dict(p.params), p.origin) for key, p in history.pending.items()],
             "rng": self._rng.bit_generator.state,
             "design_seed": self._design_seed,
@@ -264,9 +293,13 @@ class Optimizer(ABC):
         self = cls(state["space"], **state["settings"])
         for x, y in zip(state["X"], state["y"], strict=True):
             self._history.add(x, y)
+            self._see(x)
         self._history.best_params = dict(state["best_params"])
+        self._history.counts.clear()
+        self._history.counts.update(state["counts"])
         for key, params, origin in state["pending"]:
             self.hold(key, params, origin)
+        self._rng = np.random.Generator(getattr(np.random, state["rng"]["bit_generator"])())
         self._rng.bit_generator.state = state["rng"]
         self._design_seed, self._asked = state["design_seed"], state["asked"]
         self._restore_model(state["model"])

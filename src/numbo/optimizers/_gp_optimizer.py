@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition
 from numbo.models.gp import FAMILIES
 from numbo.optimizers._base import GLOBAL, Optimizer
-from numbo.optimizers._history import point_key
 from numbo.optimizers._search import maximize
 from numbo.optimizers._surrogate import Surrogate
 
@@ -20,8 +20,6 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 ACQUISITIONS = ("ucb", "log_ei")
-#: Largest finite space whose unseen points are kept as a list.
-ENUMERABLE = 50_000
 CANDIDATES = 512
 STARTS = 3
 ELITES = 4
@@ -60,19 +58,11 @@ class GPOptimizer(Optimizer):
         self.trend, self.winsorize = trend, winsorize
         self._global = self._surrogate()
         self._base: Array | None = None
-        self._unseen: NDArray[np.bool_] | None = None
-        if self.space.cardinality <= ENUMERABLE:
-            self._grid = self.space.grid()
-            self._unseen = np.ones(len(self._grid), dtype=bool)
 
     def _surrogate(self, **schedule: Any) -> Surrogate:
         return Surrogate(
             self.space.categorical, kernel=self.kernel, trend=self.trend, winsorize=self.winsorize, **schedule
         )
-
-    def _observed(self, i: int, y: float, origin: int) -> None:
-        if self._unseen is not None:
-            self._unseen[self.space.grid_index(self._history.X[i : i + 1])] = False
 
     def _acquisition(self, surrogate: Surrogate, best: float) -> Acquisition:
         """The acquisition function for a surrogate; ``best`` is the incumbent in the units of the history."""
@@ -110,15 +100,11 @@ class GPOptimizer(Optimizer):
 
     def _candidates(self, members: Indices, y: Array) -> list[Array]:
         """Unseen points of a finite space, or a shifted Sobol set and perturbations of the best members."""
-        if self._unseen is not None:
-            for p in self._history.pending.values():
-                self._unseen[self.space.grid_index(p.x[None])] = False
-            unseen = np.flatnonzero(self._unseen) if self.avoid_repeats else np.arange(len(self._grid))
-            for p in self._history.pending.values():
-                self._unseen[self.space.grid_index(p.x[None])] = point_key(p.x) not in self._history.counts
-            if len(unseen) > 2 * CANDIDATES:
-                unseen = self._rng.choice(unseen, 2 * CANDIDATES, replace=False)
-            return [self._grid[unseen] if len(unseen) else self._grid[:1]]
+        if self._grid is not None:
+            rows = self._free_rows()
+            if len(rows) > 2 * CANDIDATES:
+                rows = self._rng.choice(rows, 2 * CANDIDATES, replace=False)
+            return [self._grid[rows] if len(rows) else self._grid[:1]]
         elites = self._history.X[members[np.argsort(-y[members], kind="stable")[:ELITES]]]
         scales = np.minimum(self._global.gp.hyperparameters.lengthscales, 1.0)
         steps = self._rng.normal(size=(16, *elites.shape)) * (0.1 * scales)
@@ -151,8 +137,6 @@ class GPOptimizer(Optimizer):
 
     def _restore_model(self, state: dict[str, Any]) -> None:
         self._restore_surrogate(self._global, state["global"])
-        if self._unseen is not None and self._history.n:
-            self._unseen[self.space.grid_index(self._history.X)] = False
 
     def _restore_surrogate(self, surrogate: Surrogate, state: dict[str, Any]) -> None:
         surrogate.restore(state, self._history.X, self._history.values(state["updated_at"]))
@@ -165,5 +149,7 @@ class GPOptimizer(Optimizer):
         return self._propose_from(self._members()), GLOBAL
 
     def _predict(self, X: Array) -> tuple[Array, Array]:
-        self._global.update(self._history.X, self._history.values(), self._members())
-        return self._global.predict(X)
+        probe = copy.copy(self)  # looking at the model changes nothing about what is suggested next
+        probe._rng, probe._global = copy.deepcopy((self._rng, self._global))
+        probe._global.update(self._history.X, self._history.values(), probe._members())
+        return probe._global.predict(X)

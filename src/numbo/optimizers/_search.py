@@ -50,29 +50,28 @@ def maximize(
     best = np.concatenate(chosen)
     X, found = candidates[best], values[best]
     if space.relaxed.any():
-        X, found = _ascend(posterior, acquisition, space, X, lower, upper)
+        X, found = _ascend(posterior, acquisition, space, X, found, lower, upper)
     if space.discrete.any():
         for r in range(len(X)):
             X[r], found[r] = _flip(posterior, acquisition, space, X[r], found[r], lower, upper)
-    for x in X[np.argsort(-found, kind="stable")]:
-        if not taken(x):
-            return x
+    points, values = np.concatenate([X, candidates]), np.concatenate([found, values])
     for i in np.argsort(-values, kind="stable"):
-        if not taken(candidates[i]):
-            return candidates[i]
+        if not taken(points[i]):
+            return points[i]
     return None
 
 
 def _ascend(
-    posterior: Posterior, acquisition: Acquisition, space: Space, X: Array, lower: Array, upper: Array
+    posterior: Posterior, acquisition: Acquisition, space: Space, X: Array, found: Array, lower: Array, upper: Array
 ) -> tuple[Array, Array]:
-    """Climb in the relaxed coordinates, snap, and keep what improved."""
+    """Climb from ``X (s, d)`` of values ``found (s,)`` in the relaxed coordinates, snap, and keep what improved."""
     low, high = np.where(space.relaxed, lower, X), np.where(space.relaxed, upper, X)
     climbed, values = ascend(posterior, acquisition, X, low, high, ASCENT_ITERATIONS, ASCENT_TOLERANCE)
     if space.discrete.any():
         climbed = space.snap(climbed)
         values = acquisition_values(posterior, acquisition, climbed)
-    return climbed, values
+    better = values > found
+    return np.where(better[:, None], climbed, X), np.where(better, values, found)
 
 
 def _flip(
@@ -90,7 +89,6 @@ def _flip(
             break
         x, value = near[best], float(values[best])
         if space.continuous.any():
-            climbed, climbed_values = _ascend(posterior, acquisition, space, x[None], lower, upper)
-            if climbed_values[0] > value:
-                x, value = climbed[0], float(climbed_values[0])
+            climbed, climbed_values = _ascend(posterior, acquisition, space, x[None], np.array([value]), lower, upper)
+            x, value = climbed[0], float(climbed_values[0])
     return x, value

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from numbo.optimizers._base import GLOBAL
 from numbo.optimizers._buffer import RULES, DynamicBuffer
-from numbo.optimizers._gp_optimizer import CANDIDATES, ENUMERABLE, GPOptimizer
+from numbo.optimizers._gp_optimizer import CANDIDATES, GPOptimizer
 from numbo.optimizers._local_search import LocalSearch
 from numbo.optimizers._trust_region import TrustRegion
 from numbo.selection import CRITERIA, Pool, check_criterion
@@ -38,6 +38,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "criterion": "nystrom",
         "buffer_size": 128,
         "perturbation": 0.0,
+        "elites": 0.25,
         "reselect": 0.1,
         "acquisition": "log_ei",
         "trend": True,
@@ -48,6 +49,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "criterion": "sign",
         "buffer_size": "dynamic",
         "perturbation": 0.1,
+        "elites": 0.0,
         "reselect": 0.0,
         "acquisition": "ucb",
         "trend": False,
@@ -71,6 +73,8 @@ class GSSBO(GPOptimizer):
         buffer_factor: Z, the ratio of iteration costs at which the dynamic buffer switches.
         buffer_rule: ``"work"`` (a cost model, reproducible) or ``"time"`` (the wall clock, as in the paper).
         perturbation: sigma_d, standard deviation of the noise on the gradients.
+        elites: this share of the subset is kept for the best samples, and the criterion chooses the rest: the model
+            has to be good where the optimum may be (quality and diversity, Moss et al. 2023).
         reselect: the subset is chosen anew from all data when the history has grown by this share; in between it
             is chosen from the last subset and the new samples. 0 chooses from all data every time.
         trust_region: whether a local search is run beside the global model. Spaces small enough to be enumerated
@@ -92,6 +96,7 @@ class GSSBO(GPOptimizer):
         buffer_factor: float = 4.0,
         buffer_rule: str = "work",
         perturbation: float | None = None,
+        elites: float | None = None,
         reselect: float | None = None,
         trust_region: bool | None = None,
         **options: Any,
@@ -106,16 +111,21 @@ class GSSBO(GPOptimizer):
         self.perturbation = float(default["perturbation"] if perturbation is None else perturbation)
         if not 0.0 <= self.perturbation < np.inf:
             raise ValueError(f"perturbation must be a non-negative number, got {perturbation!r}.")
+        self.elites = float(default["elites"] if elites is None else elites)
+        if not 0.0 <= self.elites < 1.0:
+            raise ValueError(f"elites must be a share of at least 0 and below 1, got {elites!r}.")
         self.reselect = float(default["reselect"] if reselect is None else reselect)
         if not 0.0 <= self.reselect < np.inf:
             raise ValueError(f"reselect must be a non-negative number, got {reselect!r}.")
+        if buffer_size is None and preset == "default":  # room for the criterion beside any initial design
+            buffer_size = max(default["buffer_size"], self.n_initial + default["buffer_size"] // 4)
         self.buffer_size = default["buffer_size"] if buffer_size is None else buffer_size
         self._buffer = self._check_buffer(self.buffer_size, buffer_factor, buffer_rule)
         self._selected: Indices = np.empty(0, dtype=np.int64)
         self._selected_at = self._reselect_at = 0
         self.trust_region = bool(default["trust_region"] if trust_region is None else trust_region)
         self._local: LocalSearch | None = None
-        if self.trust_region and self.space.cardinality > ENUMERABLE:
+        if self.trust_region and self._grid is None:
             self._local = LocalSearch(self.space, self._surrogate(**LOCAL_REFIT), self._buffer.size or 128)
 
     def _check_buffer(self, size: int | str | None, factor: float, rule: str) -> DynamicBuffer:
@@ -152,9 +162,10 @@ class GSSBO(GPOptimizer):
 
     def _propose_locally(self, local: LocalSearch) -> Array | None:
         history = self._history
-        corners = local.update(history, history.values())
+        y = history.values()
+        corners = local.update(history, y)
         groups = [local.candidates(history, self._spread(CANDIDATES), corners, self._rng)]
-        return self._step(local.surrogate, local.region.best, groups, *corners)
+        return self._step(local.surrogate, float(y[local.region.center]), groups, *corners)
 
     # -- lines 5 to 17 -----------------------------------------------------------------------------------------
 
@@ -174,14 +185,16 @@ class GSSBO(GPOptimizer):
         return self._selected
 
     def _select(self, pool: Indices, size: int) -> Indices:
-        """Positions in ``pool`` of the subset: initial and newest samples, and the criterion's choice."""
+        """Positions in ``pool`` of the subset: initial, newest and best samples, and the criterion's choice."""
         history, surrogate = self._history, self._global
         y = history.values()
         if len(surrogate.members) == 0:  # a long history at once: a first model on an even sample of it
             surrogate.update(history.X, y, np.linspace(0, history.n - 1, size).astype(np.int64))
             surrogate.fitted_at = 0
         surrogate.release()
-        forced = np.flatnonzero((pool < self.n_initial) | (pool == history.n - 1))
+        forced = (pool < self.n_initial) | (pool == history.n - 1)
+        best = np.argsort(-y[pool], kind="stable")[: int(self.elites * size)]
+        forced[best[: size - np.count_nonzero(forced)]] = True
         candidates = Pool(
             X=history.X[pool],
             y=surrogate.transform.forward(y[pool]),
@@ -189,14 +202,15 @@ class GSSBO(GPOptimizer):
             members=np.isin(pool, surrogate.members),
             perturbation=self.perturbation,
         )
-        return CRITERIA[self.criterion](candidates, size, forced, self._rng)
+        return CRITERIA[self.criterion](candidates, size, np.flatnonzero(forced), self._rng)
 
     # -- state -------------------------------------------------------------------------------------------------
 
     def _observed(self, i: int, y: float, origin: int) -> None:
         super()._observed(i, y, origin)
         if self._local is not None:
-            self._local.region.tell(i, y, origin)
+            # an infinite value counts as the best or worst finite one, and none of them is an improvement
+            self._local.region.tell(i, -np.inf if np.isinf(y) else y, origin)
 
     def _settings(self) -> dict[str, Any]:
         return super()._settings() | {
@@ -206,6 +220,7 @@ class GSSBO(GPOptimizer):
             "buffer_factor": self._buffer.factor,
             "buffer_rule": self._buffer.rule,
             "perturbation": self.perturbation,
+            "elites": self.elites,
             "reselect": self.reselect,
             "trust_region": self.trust_region,
         }
