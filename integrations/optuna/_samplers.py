@@ -189,7 +189,7 @@ class NumboSampler(BaseSampler):
 
 
 class GSSBOSampler(NumboSampler):
-    """GSSBO: a GP on a subset of the trials, chosen by gradient information, with a local search around the best.
+    """GSSBO: a GP on a chosen subset of the trials, with a local search around the best.
 
     Milliseconds a suggestion at any number of trials. ``settings`` are those of `numbo.GSSBO`: ``preset``,
     ``criterion``, ``buffer_size``, ``acquisition``, ``kernel``, ``avoid_repeats`` and so on.

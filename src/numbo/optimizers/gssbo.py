@@ -35,7 +35,7 @@ Indices = NDArray[np.int64]
 
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {
-        "criterion": "nystrom",
+        "criterion": "kmeans++",
         "buffer_size": 128,
         "perturbation": 0.0,
         "elites": 0.25,
