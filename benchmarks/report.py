@@ -53,8 +53,8 @@ def table(runs: Runs, figure: str, samplers: list[str], problems: list[str]) -> 
 
 
 def mean_ranks(runs: Runs, samplers: list[str], problems: list[str]) -> str:
-    """Mean rank of the median best value over the problems that all of ``samplers`` finished."""
-    lines = ["| trials | " + " | ".join(samplers) + " |", "|---" * (len(samplers) + 1) + "|"]
+    """Mean rank of the median best value over the problems that all of ``samplers`` finished, and how many these are."""
+    lines = ["| trials | problems | " + " | ".join(samplers) + " |", "|---" * (len(samplers) + 2) + "|"]
     for checkpoint in CHECKPOINTS:
         ranks = []
         for problem in problems:
@@ -66,7 +66,9 @@ def mean_ranks(runs: Runs, samplers: list[str], problems: list[str]) -> str:
                 values = np.array([np.median(m) for m in medians])
                 ranks.append([(values < v).sum() + 0.5 * ((values == v).sum() - 1) + 1 for v in values])
         if ranks:
-            lines.append(f"| {checkpoint} | " + " | ".join(f"{r:.2f}" for r in np.mean(ranks, axis=0)) + " |")
+            lines.append(
+                f"| {checkpoint} | {len(ranks)} | " + " | ".join(f"{r:.2f}" for r in np.mean(ranks, axis=0)) + " |"
+            )
     return "\n".join(lines)
 
 
@@ -85,8 +87,10 @@ def plot(runs: Runs, samplers: list[str], problems: list[str], path: Path) -> No
                 axis.fill_between(trials, values.min(axis=0), values.max(axis=0), color=color, alpha=0.12, lw=0)
         axis.set(title=problem, xlabel="trials", xscale="log", yscale="log")
     axes[0][0].set_ylabel("best regret, median and range")
-    handles, labels = axes[0][-1].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="lower center", ncols=len(samplers))
+    entries = {
+        label: handle for axis in axes[0] for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(entries.values(), entries.keys(), loc="lower center", ncols=len(samplers))
     figure.tight_layout(rect=(0, 0.08, 1, 1))
     figure.savefig(path, dpi=110)
     plt.close(figure)
@@ -114,6 +118,9 @@ def write_report(results: Path, name: str) -> None:
         text += ["", f"## Best regret{heading}", "", f"Seeds: {', '.join(f'{s} {n}' for s, n in count.items())}.", ""]
         text += [table(runs, "best", samplers, problems), "", f"![best regret]({name}{suffix}.png)"]
         text += ["", f"## Mean rank of the median best value{heading}", "", mean_ranks(runs, samplers, problems)]
+        finished = [s for s in samplers if all((p, s) in runs for p in problems)]
+        if finished != samplers:
+            text += ["", "Of those that were run on every problem:", "", mean_ranks(runs, finished, problems)]
         text += [
             "",
             f"## Mean regret of all trials so far{heading}",

@@ -77,4 +77,4 @@ def test_mean_ranks():
         return {("levy-20", s): [{"best": {"100": v}}] for s, v in medians.items()}
 
     lines = report.mean_ranks(runs(a=1.0, b=3.0, c=3.0), ["a", "b", "c"], ["levy-20"]).splitlines()
-    assert lines[-1] == "| 100 | 1.00 | 2.50 | 2.50 |"
+    assert lines[-1] == "| 100 | 1 | 1.00 | 2.50 | 2.50 |"
