@@ -53,7 +53,7 @@ def table(runs: Runs, figure: str, samplers: list[str], problems: list[str]) -> 
 
 
 def mean_ranks(runs: Runs, samplers: list[str], problems: list[str]) -> str:
-    """Mean rank of the median best value over the problems that all of ``samplers`` finished, and how many these are."""
+    """Mean rank of the median best value over the problems that all of ``samplers`` finished, and their number."""
     lines = ["| trials | problems | " + " | ".join(samplers) + " |", "|---" * (len(samplers) + 2) + "|"]
     for checkpoint in CHECKPOINTS:
         ranks = []
