@@ -13,6 +13,37 @@ from numbo.kernels.covariance import copy_column_into, covariance_into, prior_va
 
 
 @jit
+def prior_residuals(cov, XT):
+    """Conditional variances (n,) before anything was chosen, and the largest of them."""
+    d, n = XT.shape
+    residual, largest = np.empty(n), 0.0
+    x = np.empty(d)
+    for i in range(n):
+        copy_column_into(XT, i, x)
+        residual[i] = prior_variance(cov, x)
+        largest = max(largest, residual[i])
+    return residual, largest
+
+
+@jit
+def project_out(cov, XT, columns, rank, pivot, residual):
+    """One step of pivoted Cholesky: write column ``rank`` for ``pivot``, and take what it explains off ``residual``."""
+    d, n = XT.shape
+    x, c, column = np.empty(d), np.empty(rank), columns[rank]
+    root = np.sqrt(residual[pivot])
+    copy_column_into(XT, pivot, x)
+    covariance_into(cov, XT, n, x, column)
+    for t in range(rank):
+        c[t] = -columns[t, pivot]
+    accumulate(column, np.int64(0), n, c, columns, np.int64(0), rank)
+    for i in range(n):
+        column[i] /= root
+        residual[i] -= column[i] * column[i]
+    column[pivot] = root
+    residual[pivot] = 0.0
+
+
+@jit
 def pivoted_cholesky(cov, XT, size, forced, weights):
     """Greedy Nystrom subset: the next point has the largest conditional variance given those chosen so far.
 
@@ -20,16 +51,10 @@ def pivoted_cholesky(cov, XT, size, forced, weights):
     (Wei et al., GSSBO, appendix A); the algorithm is pivoted Cholesky (Harbrecht et al. 2012). ``weights (n,)``
     multiply the conditional variances. O(n size^2 + n size d).
     """
-    d, n = XT.shape
-    residual, scale = np.empty(n), 0.0
+    n = XT.shape[1]
+    residual, scale = prior_residuals(cov, XT)
     taken = np.zeros(n, dtype=np.bool_)
-    x = np.empty(d)
-    for i in range(n):
-        copy_column_into(XT, i, x)
-        residual[i] = prior_variance(cov, x)
-        scale = max(scale, residual[i])
-    chosen = np.empty(size, dtype=np.int64)
-    columns, c = np.empty((size, n)), np.empty(size)
+    chosen, columns = np.empty(size, dtype=np.int64), np.empty((size, n))
     for m in range(size):
         pivot = -1
         if m < forced.shape[0]:
@@ -42,21 +67,12 @@ def pivoted_cholesky(cov, XT, size, forced, weights):
                     best, pivot = score, i
         chosen[m] = pivot
         taken[pivot] = True
-        column = columns[m]
         if residual[pivot] > 1e-13 * scale:
-            root = np.sqrt(residual[pivot])
-            copy_column_into(XT, pivot, x)
-            covariance_into(cov, XT, n, x, column)
-            for t in range(m):
-                c[t] = -columns[t, pivot]
-            accumulate(column, np.int64(0), n, c, columns, np.int64(0), m)
-            for i in range(n):
-                column[i] /= root
-                residual[i] -= column[i] * column[i]
+            project_out(cov, XT, columns, m, pivot, residual)
         else:  # a repeat of points chosen before: it explains nothing more
             for i in range(n):
-                column[i] = 0.0
-        residual[pivot] = 0.0
+                columns[m, i] = 0.0
+            residual[pivot] = 0.0
     return chosen
 
 
@@ -67,16 +83,10 @@ def independent_columns(cov, XT, tolerance):
     Stops when no conditional variance exceeds ``tolerance`` times the largest prior one. Returns the indices (r,)
     in the order of the pivots, and the lower Cholesky factor (r, r) of their covariance matrix.
     """
-    d, n = XT.shape
-    residual, scale = np.empty(n), 0.0
-    x = np.empty(d)
-    for i in range(n):
-        copy_column_into(XT, i, x)
-        residual[i] = prior_variance(cov, x)
-        scale = max(scale, residual[i])
-    chosen = np.empty(n, dtype=np.int64)
-    columns, c = np.empty((n, n)), np.empty(n)
-    rank = 0
+    n = XT.shape[1]
+    residual, scale = prior_residuals(cov, XT)
+    chosen, columns = np.empty(n, dtype=np.int64), np.empty((n, n))
+    rank = np.int64(0)
     while rank < n:
         pivot = 0
         for i in range(n):
@@ -84,18 +94,7 @@ def independent_columns(cov, XT, tolerance):
                 pivot = i
         if not residual[pivot] > tolerance * scale:
             break
-        root = np.sqrt(residual[pivot])
-        column = columns[rank]
-        copy_column_into(XT, pivot, x)
-        covariance_into(cov, XT, n, x, column)
-        for t in range(rank):
-            c[t] = -columns[t, pivot]
-        accumulate(column, np.int64(0), n, c, columns, np.int64(0), rank)
-        for i in range(n):
-            column[i] /= root
-            residual[i] -= column[i] * column[i]
-        column[pivot] = root
-        residual[pivot] = 0.0
+        project_out(cov, XT, columns, rank, pivot, residual)
         chosen[rank] = pivot
         rank += 1
     L = np.zeros((rank, rank))

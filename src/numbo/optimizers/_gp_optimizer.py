@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -109,9 +110,8 @@ class GPOptimizer(Optimizer):
         scales = np.minimum(self._global.gp.hyperparameters.lengthscales, 1.0)
         steps = self._rng.normal(size=(16, *elites.shape)) * (0.1 * scales)
         near = np.clip(elites + steps, 0.0, 1.0)
-        shuffled = np.where(self.space.categorical, self._rng.random(near.shape), near)
-        flip = self.space.categorical & (self._rng.random(near.shape) < 1.0 / max(1, self.space.d))
-        near = np.where(flip, shuffled, np.where(self.space.categorical, elites, near))
+        drawn, flip = self._rng.random(near.shape), self._rng.random(near.shape) < 1.0 / self.space.d
+        near = np.where(self.space.categorical, np.where(flip, drawn, elites), near)
         near = np.concatenate([elites, near.reshape(-1, self.space.d)])
         return [self.space.snap(near), self.space.snap(self._spread(CANDIDATES))]
 
@@ -141,9 +141,9 @@ class GPOptimizer(Optimizer):
     def _restore_surrogate(self, surrogate: Surrogate, state: dict[str, Any]) -> None:
         surrogate.restore(state, self._history.X, self._history.values(state["updated_at"]))
 
+    @abstractmethod
     def _members(self) -> Indices:
         """Indices of the observations that the global model is conditioned on."""
-        raise NotImplementedError
 
     def _propose(self) -> tuple[Array, int]:
         return self._propose_from(self._members()), GLOBAL
