@@ -89,7 +89,13 @@ def recursive_rls(
 
 
 def bless(
-    covariance: Covariance, X: Array, rng: np.random.Generator, *, qbar: float = 2.0, step: float = 2.0
+    covariance: Covariance,
+    X: Array,
+    rng: np.random.Generator,
+    *,
+    qbar: float = 2.0,
+    step: float = 2.0,
+    limit: int | None = None,
 ) -> tuple[Indices, Array]:
     """Bottom-up leverage score sampling (Rudi et al. 2018, "On Fast Leverage Score Sampling", algorithm 2, BLESS-R).
 
@@ -102,6 +108,8 @@ def bless(
         rng: source of the draws.
         qbar: oversampling factor.
         step: ratio of successive regularisations, above 1.
+        limit: most points wanted. The path ends early at the regularisation whose dictionary would hold more, so that
+            what is returned is accurate for a larger lambda.
 
     Returns:
         Indices (m,) of the dictionary, in increasing order, and the probabilities (m,) they were drawn with.
@@ -123,6 +131,8 @@ def bless(
         scores = leverage_estimates(covariance, X[candidates], X[chosen], path * p, path)
         accept = np.minimum(qbar * scores, bound)
         kept = rng.random(len(candidates)) * bound < accept
+        if limit is not None and np.count_nonzero(kept) > limit:
+            break
         if kept.any():
             chosen, p = candidates[kept], accept[kept]
         if path <= lam:

@@ -10,38 +10,63 @@ Resparsification", section 2.
     k~(x, x') = (k(x, x') - z(x)^T z(x')) / lambda + z(x)^T V^-1 z(x')
     var~(x)   = k~(x, x)
 
-``lambda var~`` is the variance of the deterministic training conditional (Quinonero-Candela & Rasmussen 2005). Its
-first term, what the dictionary cannot represent, is never dropped: without it the variance starves far from the
+``lambda var~`` is the variance of the deterministic training conditional (Quinonero-Candela & Rasmussen 2005). What
+the dictionary cannot represent, ``k - z^T z``, is never dropped: without it the variance starves far from the
 dictionary. With a dictionary that spans all points, ``lambda var~`` and ``mu~`` are the exact GP's.
 
-Any square root of ``K_S^+`` gives the same ``k~``. Here it is the inverse Cholesky factor of a maximal set of
-numerically independent dictionary points, found by pivoting, so that repeats and near-repeats do no harm.
+Any square root of ``K_S^+`` gives the same ``k~``. Here it is the inverse Cholesky factor L of a maximal set of
+numerically independent dictionary points, found by pivoting, so that repeats and near-repeats do no harm. Because
+``I - lambda V^-1`` is positive semidefinite, it has a factor ``U^T U`` with ``U`` lower triangular, and
 
-Glossary: ``S (m, d)`` dictionary, ``Z (n, m)`` embedded observations, ``alpha`` and ``w`` solutions with ``V``.
+    lambda k~(x, x') = k(x, x') - (W k_S(x))^T (W k_S(x'))            W = U L^-1, lower triangular
+    mu~(x)           = alpha^T k_S(x)                                 alpha = L^-T V^-1 Z^T y
+
+which is the form of an exact GP's posterior: one set of kernels predicts, climbs and searches for both.
+
+Glossary: ``S (m, d)`` dictionary of atoms, ``Z (u, m)`` embedded points, ``counts (u,)`` how often each was observed
+(or is pending), ``LV`` the Cholesky factor of V, ``R`` the inverse of L.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, solve_triangular
 
-from numbo.kernels.cholesky import cholesky_update
-from numbo.kernels.covariance import Covariance, cross_covariance, prior_variances
+from numbo.kernels.acquisition import Posterior, predict
+from numbo.kernels.covariance import Covariance, cross_covariance, prior_variance, prior_variances
 from numbo.kernels.selection import independent_columns
+from numbo.kernels.sparse import (
+    dtc_mean_weights,
+    dtc_variances,
+    dtc_weights,
+    embed,
+    embed_one,
+    inverse_factor,
+    observe,
+    precision_factor,
+)
 
 Array = NDArray[np.float64]
 
 #: A dictionary point whose variance given the others falls below this share of the largest is left out.
 DEPENDENT = 1e-10
+SPARE = 32
 
 
 class SparseGP:
     """The DTC posterior of observations under a covariance, on a dictionary.
 
+    It owns the points it is conditioned on, each with a number of observations and the sum of their values.
+
     Args:
         covariance: the covariance function; its noise variance is lambda.
         dictionary: points (m, d), repeats allowed.
+
+    Attributes:
+        kept: rows of ``dictionary`` that became atoms, in the order of the atoms.
+        m, u: number of atoms and of points.
 
     Raises:
         ValueError: if lambda is not positive, or the dictionary is empty.
@@ -55,67 +80,176 @@ class SparseGP:
         self.covariance = covariance
         self.regularization = float(covariance.noise_variance)
         points = np.ascontiguousarray(dictionary, dtype=np.float64)
-        kept, L = independent_columns(covariance, np.ascontiguousarray(points.T), DEPENDENT)
-        self.dictionary, self._L = points[kept], L
-        self._ST = np.ascontiguousarray(self.dictionary.T)
-        m = len(kept)
-        self._LV = np.sqrt(self.regularization) * np.eye(m)  # V = LV LV^T
-        self._Zty = np.zeros(m)
-        self.n = 0
+        self.kept, self._L = independent_columns(covariance, np.ascontiguousarray(points.T), DEPENDENT)
+        self._set_atoms(points[self.kept])
+        self._LV = math.sqrt(self.regularization) * np.eye(self.m)
+        self._store(np.empty((0, points.shape[1])), np.empty((0, self.m)), np.empty(0))
+        self.mark()
+
+    def _set_atoms(self, S: Array) -> None:
+        self.dictionary, self.m = S, len(S)
+        self._ST = np.ascontiguousarray(S.T)
+        self._R, self._RT = inverse_factor(self._L)
+        self._changed()
+
+    def _changed(self) -> None:
+        """What follows from the atoms and the points has to be computed again."""
+        self._weights: tuple[Array, ...] | None = None
+        self._variances: Array | None = None
+        self._alpha: Array | None = None
 
     @property
-    def m(self) -> int:
-        """Number of independent dictionary points."""
-        return len(self.dictionary)
+    def X(self) -> Array:
+        """The points (u, d) it is conditioned on."""
+        return self._X[: self.u]
+
+    @property
+    def counts(self) -> Array:
+        """How often each point was observed or is pending, (u,)."""
+        return self._counts[: self.u]
+
+    @property
+    def Z(self) -> Array:
+        """The embedded points (u, m)."""
+        return self._Z[: self.u, : self.m]
 
     def embed(self, X: Array) -> Array:
         """Nystrom embedding Z (n, m) of the points ``X (n, d)``."""
-        K = cross_covariance(self.covariance, self._ST, np.ascontiguousarray(X.T))
-        return self.embed_columns(K)
+        return embed(self.covariance, self.dictionary, self._R, np.ascontiguousarray(X, dtype=np.float64))
 
-    def embed_columns(self, K: Array) -> Array:
-        """The embedding (n, m), from covariances ``K (n, m)`` with the dictionary that are already there."""
-        Z: Array = solve_triangular(self._L, K.T, lower=True, check_finite=False).T
-        return Z
+    # -- conditioning ------------------------------------------------------------------------------------------
 
-    def condition(self, Z: Array, y: Array, counts: Array | None = None) -> None:
-        """Condition on embedded points ``Z (n, m)`` with values ``y (n,)``.
+    def condition(self, X: Array, counts: Array | None = None) -> None:
+        """Condition on the points ``X (n, d)``, each observed ``counts (n,)`` times; values come by `set_values`."""
+        counts = np.ones(len(X)) if counts is None else np.asarray(counts, dtype=np.float64)
+        Z = self.embed(X)
+        LV, ok = precision_factor(Z, counts, self.regularization)
+        if not ok:
+            raise np.linalg.LinAlgError("Z^T Z + lambda I is not positive definite: points or counts are not finite.")
+        self._LV = LV
+        self._store(X, Z, counts)
 
-        ``counts (n,)`` lets a row stand for several observations; its value is then their mean.
+    def _store(self, X: Array, Z: Array, counts: Array) -> None:
+        """Keep the points, with room for more points and atoms."""
+        n, m = Z.shape
+        room = n + max(SPARE, n // 4)
+        self._X, self._Z, self._counts = np.empty((room, X.shape[1])), np.empty((room, m + SPARE)), np.empty(room)
+        self._X[:n], self._Z[:n, :m], self._counts[:n] = X, Z, counts
+        self._sums = np.zeros(room)
+        self.u = n
+        self._changed()
+
+    def add(self, x: Array, value: float = 0.0) -> Array:
+        """One more point ``x (d,)`` with one observation. O(m^2).
+
+        A pending point whose ``value`` is the posterior mean there shrinks variances and leaves the mean alone.
+
+        Returns:
+            h (m,) such that this takes ``(h^T k_S(x'))^2`` off ``lambda var~(x')`` at every ``x'``.
         """
-        weighted = Z if counts is None else Z * counts[:, None]
-        self._LV = np.linalg.cholesky(weighted.T @ Z + self.regularization * np.eye(self.m))
-        self._Zty = weighted.T @ y
-        self.n = len(Z) if counts is None else int(counts.sum())
+        if self.u == len(self._X):
+            sums = self._sums[: self.u]
+            self._store(self.X, self.Z, self.counts)
+            self._sums[: self.u] = sums
+        u, z = self.u, embed_one(self.covariance, self._ST, self._RT, np.ascontiguousarray(x))
+        self._X[u], self._Z[u, : self.m], self._counts[u], self._sums[u] = x, z, 1.0, value
+        self.u = u + 1
+        self._changed()
+        return observe(self._R, self._LV, z, self.regularization)
 
-    def add(self, z: Array, y: float | None) -> None:
-        """Add one embedded observation ``z (m,)``; without a value it is pending and shrinks variances only. O(m^2)."""
-        cholesky_update(self._LV, self.m, np.int64(0), z.copy())
-        if y is not None:
-            self._Zty += y * z
-        self.n += 1
+    def repeat(self, i: int, value: float = 0.0) -> Array:
+        """One more observation of its point ``i``, otherwise as `add`. O(m^2)."""
+        self._counts[i] += 1.0
+        self._sums[i] += value
+        self._changed()
+        return observe(self._R, self._LV, self.Z[i].copy(), self.regularization)
 
-    def solve(self, B: Array) -> Array:
-        """V^-1 B."""
-        return cho_solve((self._LV, True), B, check_finite=False)
+    def mark(self) -> None:
+        """Remember this state for `rollback`."""
+        u = self.u
+        self._mark = (self.dictionary, self._L, self._LV.copy(), u, self._counts[:u].copy(), self._sums[:u].copy())
+        self._mark_solved = self._weights, self._variances, self._alpha
 
-    def mean(self, Z: Array) -> Array:
-        """mu~ (n,) at embedded points ``Z (n, m)``."""
-        return Z @ self.solve(self._Zty)
+    def rollback(self) -> None:
+        """Return to the last `mark`: points and atoms that came after it are forgotten."""
+        dictionary, self._L, LV, self.u, counts, sums = self._mark
+        self._LV, self._counts[: self.u], self._sums[: self.u] = LV.copy(), counts, sums
+        if len(dictionary) != self.m:
+            self._set_atoms(dictionary)
+        self._weights, self._variances, self._alpha = self._mark_solved
 
-    def variance(self, Z: Array, prior: Array) -> Array:
-        """var~ (n,) at embedded points ``Z (n, m)`` with prior variances ``prior (n,)``; never negative."""
-        outside = np.maximum(prior - np.einsum("ij,ij->i", Z, Z), 0.0)
-        inside = solve_triangular(self._LV, Z.T, lower=True, check_finite=False)
-        return outside / self.regularization + np.einsum("ji,ji->i", inside, inside)
+    def grow(self, x: Array) -> bool:
+        """Make ``x (d,)`` an atom too. O(u m). Returns False, and does nothing, if the others represent it already."""
+        x = np.ascontiguousarray(x, dtype=np.float64)
+        z, prior = embed_one(self.covariance, self._ST, self._RT, x), float(prior_variance(self.covariance, x))
+        pivot = prior - float(z @ z)
+        if not pivot > DEPENDENT * prior:
+            return False
+        m, root = self.m, math.sqrt(pivot)
+        if m == self._Z.shape[1]:
+            self._Z = np.concatenate([self._Z, np.empty((len(self._Z), max(SPARE, m // 2)))], axis=1)
+        k = cross_covariance(self.covariance, np.ascontiguousarray(self.X.T), x[:, None])[0]
+        column = (k - np.einsum("ij,j->i", self.Z, z)) / root
+        weighted = self.counts * column
+        off = np.einsum("ij,i->j", self.Z, weighted)
+        self._Z[: self.u, m] = column
+        v = inverse_factor(self._LV)[0] @ off
+        corner = float(weighted @ column) + self.regularization - float(v @ v)
+        self._L = _bordered(self._L, z, root)
+        self._LV = _bordered(self._LV, v, math.sqrt(max(corner, self.regularization)))
+        self._set_atoms(np.concatenate([self.dictionary, x[None]]))
+        return True
+
+    def set_values(self, sums: Array) -> None:
+        """Set the values of its points, ``sums (u,)`` over their observations."""
+        self._sums[: self.u], self._alpha = sums, None
+
+    # -- prediction --------------------------------------------------------------------------------------------
+
+    def _solve(self) -> tuple[Array, ...]:
+        if self._weights is None:
+            *weights, ok = dtc_weights(self._R, self._LV, self.regularization)
+            if not ok:
+                raise np.linalg.LinAlgError("I - lambda V^-1 is not positive semidefinite: points are not finite.")
+            self._weights = (*weights, np.ascontiguousarray(weights[0].T))
+        return self._weights
+
+    @property
+    def posterior(self) -> Posterior:
+        """The posterior in the form of an exact GP on the atoms; its variance is ``lambda var~``."""
+        W, _, half, halfT, WT = self._solve()
+        if self._alpha is None:
+            Zty = np.einsum("ij,i->j", self.Z, self._sums[: self.u])
+            self._alpha = dtc_mean_weights(self._R, half, halfT, Zty)
+        return Posterior(self.covariance, self.m, self.dictionary, self._ST, self._alpha, W, WT)
 
     def predict(self, X: Array) -> tuple[Array, Array]:
-        """mu~ (n,) and var~ (n,) at ``X (n, d)``."""
-        Z = self.embed(X)
-        return self.mean(Z), self.variance(Z, prior_variances(self.covariance, np.ascontiguousarray(X)))
+        """mu~ (n,) and var~ (n,) at ``X (n, d)``; the variance is never negative."""
+        mean, variance = predict(self.posterior, np.ascontiguousarray(X, dtype=np.float64))
+        return mean, variance / self.regularization
+
+    def variances(self) -> Array:
+        """var~ (u,) at its own points."""
+        if self._variances is None:
+            prior = prior_variances(self.covariance, self.X)
+            self._variances = dtc_variances(self.Z, self._solve()[1], prior) / self.regularization
+        return self._variances
+
+    def log_determinant(self) -> float:
+        """log det(V / lambda): twice the information that its observations carry about the objective."""
+        return float(2.0 * np.log(np.diag(self._LV)).sum() - self.m * math.log(self.regularization))
 
     def cross(self, X: Array, Y: Array) -> Array:
         """k~ (n, p) between the points ``X (n, d)`` and ``Y (p, d)``."""
-        ZX, ZY = self.embed(X), self.embed(Y)
-        K = cross_covariance(self.covariance, np.ascontiguousarray(Y.T), np.ascontiguousarray(X.T))
-        return (K - ZX @ ZY.T) / self.regularization + ZX @ self.solve(ZY.T)
+        W = self.posterior.W
+        XT, YT = np.ascontiguousarray(X.T), np.ascontiguousarray(Y.T)
+        KX, KY = cross_covariance(self.covariance, self._ST, XT), cross_covariance(self.covariance, self._ST, YT)
+        return (cross_covariance(self.covariance, YT, XT) - (KX @ W.T) @ (W @ KY.T)) / self.regularization
+
+
+def _bordered(L: Array, row: Array, corner: float) -> Array:
+    """The lower triangular ``L`` with one more row."""
+    m = len(L)
+    out = np.zeros((m + 1, m + 1))
+    out[:m, :m], out[m, :m], out[m, m] = L, row, corner
+    return out

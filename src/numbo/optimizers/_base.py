@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from numbo.optimizers._history import History, Pending, point_key
+from numbo.arms import Arms
+from numbo.optimizers._history import History, Pending, own, point_key
 from numbo.space import Space
 
 if TYPE_CHECKING:
@@ -29,10 +30,10 @@ GLOBAL = -1
 
 
 class Optimizer(ABC):
-    """Ask/tell optimisation of a black box over a `Space`.
+    """Ask/tell optimisation of a black box over a `Space`, or over explicit `Arms`.
 
     Args:
-        space: what is searched.
+        space: what is searched. Points are dicts of values by name; of `Arms`, they are row indices.
         direction: ``"minimize"`` or ``"maximize"``.
         n_initial: points of the space-filling initial design before the model takes over.
         seed: anything `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
@@ -42,14 +43,14 @@ class Optimizer(ABC):
 
     def __init__(
         self,
-        space: Space | Mapping[str, Any],
+        space: Space | Arms | Mapping[str, Any],
         *,
         direction: str = "minimize",
         n_initial: int = 20,
         seed: Any = None,
         avoid_repeats: bool = True,
     ) -> None:
-        self.space = space if isinstance(space, Space) else Space(space)
+        self.space: Any = space if isinstance(space, Space | Arms) else Space(space)
         if direction not in DIRECTIONS:
             raise ValueError(f"direction must be one of {DIRECTIONS}, got {direction!r}.")
         if n_initial < 1:
@@ -64,16 +65,17 @@ class Optimizer(ABC):
         self._design_seed = int(self._rng.integers(2**31))
         self._design: Array | None = None
         self._asked = 0
-        self._grid = self.space.grid() if self.space.cardinality <= ENUMERABLE else None
+        enumerated = isinstance(space, Arms) or self.space.cardinality <= ENUMERABLE
+        self._grid: Array | None = self.space.grid() if enumerated else None
         self._unseen = np.ones(0 if self._grid is None else len(self._grid), dtype=bool)
 
     # -- ask ---------------------------------------------------------------------------------------------------
 
     @overload
-    def ask(self) -> dict[str, Any]: ...
+    def ask(self) -> Any: ...
     @overload
-    def ask(self, n: int) -> list[dict[str, Any]]: ...
-    def ask(self, n: int | None = None) -> dict[str, Any] | list[dict[str, Any]]:
+    def ask(self, n: int) -> list[Any]: ...
+    def ask(self, n: int | None = None) -> Any:
         """The next point to evaluate, or a list of ``n``; each is pending until it is told.
 
         Never raises on data: where a model cannot be fitted, a point of the initial design is returned and the
@@ -81,7 +83,10 @@ class Optimizer(ABC):
         """
         if n is not None:
             return [self.ask() for _ in range(n)]
-        x, origin = self.suggest()
+        return self._hand_out(*self.suggest())
+
+    def _hand_out(self, x: Array, origin: int) -> Any:
+        """The user's form of the point ``x (d,)``, which is pending from now on."""
         params = self.space.decode(x)
         self.hold(("asked", self._asked), params, origin)
         self._asked += 1
@@ -119,9 +124,9 @@ class Optimizer(ABC):
         """Whether ``x (d,)`` should not be suggested: it was observed or is pending, and repeats are avoided."""
         return self.avoid_repeats and self._history.taken(x)
 
-    def hold(self, key: Hashable, params: Mapping[str, Any], origin: int = GLOBAL) -> None:
+    def hold(self, key: Hashable, params: Any, origin: int = GLOBAL) -> None:
         """Make ``params`` pending under ``key``: what other workers are evaluating shapes the next suggestions."""
-        self._history.pending[key] = Pending(self.space.encode(params), dict(params), origin)
+        self._history.pending[key] = Pending.of(self.space.encode(params), params, origin)
 
     def release(self, key: Hashable) -> None:
         """Forget a pending point that will not be told."""
@@ -136,36 +141,30 @@ class Optimizer(ABC):
         self._rng = np.random.default_rng(seed)
 
     @property
-    def pending(self) -> list[dict[str, Any]]:
+    def pending(self) -> list[Any]:
         """Points that are out, oldest first."""
-        return [dict(p.params) for p in self._history.pending.values()]
+        return [own(p.params) for p in self._history.pending.values()]
 
     # -- tell --------------------------------------------------------------------------------------------------
 
-    def tell(
-        self,
-        params: Mapping[str, Any] | Sequence[Mapping[str, Any]],
-        value: float | Sequence[float | None] | None,
-        *,
-        key: Hashable | None = None,
-    ) -> None:
+    def tell(self, params: Any, value: Any, *, key: Hashable | None = None) -> None:
         """Report the objective at ``params``, which need not have been asked for.
 
         ``None`` and NaN report a failure: the place is avoided from then on. Infinite values count as the best or
-        worst finite one. A list of points takes a list of values.
+        worst finite one. A sequence of points takes a sequence of as many values.
 
         Raises:
-            ValueError: if ``params`` do not lie in the space or lists differ in length; nothing is stored then.
+            ValueError: if ``params`` do not lie in the space or lengths differ; nothing is stored then.
         """
-        if not isinstance(params, Mapping):
-            values = list(value) if isinstance(value, Iterable) else [value]
-            if len(params) != len(values):
-                raise ValueError(f"tell got {len(params)} points and {len(values)} values; they must match.")
-            encoded = [(self.space.encode(p), self._signed(v), p) for p, v in zip(params, values, strict=True)]
-            for x, y, p in encoded:
-                self._store(x, y, p, None)
+        if isinstance(params, Mapping) or np.ndim(params) == 0:
+            self._store(self.space.encode(params), self._signed(value), params, key)
             return
-        self._store(self.space.encode(params), self._signed(value), params, key)
+        values = list(value) if isinstance(value, Iterable) else [value]
+        if len(params) != len(values):
+            raise ValueError(f"tell got {len(params)} points and {len(values)} values; they must match.")
+        encoded = [(self.space.encode(p), self._signed(v), p) for p, v in zip(params, values, strict=True)]
+        for x, y, p in encoded:
+            self._store(x, y, p, None)
 
     def _signed(self, value: Any) -> float:
         try:
@@ -173,11 +172,11 @@ class Optimizer(ABC):
         except (TypeError, ValueError, OverflowError):
             raise ValueError(f"value must be a number or None for a failure, got {value!r}.") from None
 
-    def _store(self, x: Array, y: float, params: Mapping[str, Any], key: Hashable | None) -> None:
+    def _store(self, x: Array, y: float, params: Any, key: Hashable | None) -> None:
         history = self._history
         if key is None:
             wanted = point_key(x)
-            key = next((k for k, p in history.pending.items() if point_key(p.x) == wanted), None)
+            key = next((k for k, p in history.pending.items() if p.identity == wanted), None)
         pending = history.pending.pop(key, None)
         self._see(x)
         self._observed(history.add(x, y, params), y, GLOBAL if pending is None else pending.origin)
@@ -186,7 +185,7 @@ class Optimizer(ABC):
         if self._grid is not None:
             self._unseen[self.space.grid_index(x[None])] = False
 
-    def exclude(self, params: Mapping[str, Any]) -> None:
+    def exclude(self, params: Any) -> None:
         """Never suggest ``params`` again, and learn nothing else from them."""
         x = self.space.encode(params)
         self._history.counts[point_key(x)] += 1
@@ -198,14 +197,14 @@ class Optimizer(ABC):
         return self._history.n
 
     @property
-    def best(self) -> tuple[dict[str, Any], float] | None:
+    def best(self) -> tuple[Any, float] | None:
         """Best point and its value so far, ``None`` before the first success."""
         i = self._history.best
         if i < 0:
             return None
-        return dict(self._history.best_params), self._sign * float(self._history.y[i])
+        return own(self._history.best_params), self._sign * float(self._history.y[i])
 
-    def predict(self, params: Sequence[Mapping[str, Any]]) -> tuple[Array, Array]:
+    def predict(self, params: Sequence[Any]) -> tuple[Array, Array]:
         """Posterior mean (c,) and standard deviation (c,) of the objective at ``params``, in the user's units.
 
         Raises:
@@ -276,9 +275,9 @@ class Optimizer(ABC):
             "space": self.space,
             "X": history.X.copy(),
             "y": history.y.copy(),
-            "best_params": dict(history.best_params),
+            "best_params": own(history.best_params),
             "counts": dict(history.counts),
-            "pending": [(key, dict(p.params), p.origin) for key, p in history.pending.items()],
+            "pending": [(key, own(p.params), p.origin) for key, p in history.pending.items()],
             "rng": self._rng.bit_generator.state,
             "design_seed": self._design_seed,
             "asked": self._asked,
@@ -294,7 +293,7 @@ class Optimizer(ABC):
         for x, y in zip(state["X"], state["y"], strict=True):
             self._history.add(x, y)
             self._see(x)
-        self._history.best_params = dict(state["best_params"])
+        self._history.best_params = own(state["best_params"])
         self._history.counts.clear()
         self._history.counts.update(state["counts"])
         for key, params, origin in state["pending"]:

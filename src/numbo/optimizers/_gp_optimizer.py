@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition
 from numbo.models.gp import FAMILIES
 from numbo.optimizers._base import GLOBAL, Optimizer
+from numbo.optimizers._candidates import CANDIDATES, ELITES, Candidates
 from numbo.optimizers._search import maximize
 from numbo.optimizers._surrogate import Surrogate
 
@@ -21,9 +22,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 ACQUISITIONS = ("ucb", "log_ei")
-CANDIDATES = 512
 STARTS = 3
-ELITES = 4
 
 
 class GPOptimizer(Optimizer):
@@ -58,7 +57,7 @@ class GPOptimizer(Optimizer):
         self.kernel, self.acquisition, self.beta = kernel, acquisition, beta
         self.trend, self.winsorize = trend, winsorize
         self._global = self._surrogate()
-        self._base: Array | None = None
+        self._starts = Candidates(self.space, self._design_seed)
 
     def _surrogate(self, **schedule: Any) -> Surrogate:
         return Surrogate(
@@ -107,21 +106,7 @@ class GPOptimizer(Optimizer):
                 rows = self._rng.choice(rows, 2 * CANDIDATES, replace=False)
             return [self._grid[rows] if len(rows) else self._grid[:1]]
         elites = self._history.X[members[np.argsort(-y[members], kind="stable")[:ELITES]]]
-        scales = np.minimum(self._global.gp.hyperparameters.lengthscales, 1.0)
-        steps = self._rng.normal(size=(16, *elites.shape)) * (0.1 * scales)
-        near = np.clip(elites + steps, 0.0, 1.0)
-        drawn, flip = self._rng.random(near.shape), self._rng.random(near.shape) < 1.0 / self.space.d
-        near = np.where(self.space.categorical, np.where(flip, drawn, elites), near)
-        near = np.concatenate([elites, near.reshape(-1, self.space.d)])
-        return [self.space.snap(near), self.space.snap(self._spread(CANDIDATES))]
-
-    def _spread(self, count: int) -> Array:
-        """``count`` space-filling points (count, d): one Sobol set, shifted at random each time."""
-        if self._base is None:
-            from scipy.stats import qmc
-
-            self._base = qmc.Sobol(self.space.d, scramble=True, rng=self._design_seed).random(CANDIDATES)
-        return (self._base[:count] + self._rng.random(self.space.d)) % 1.0
+        return self._starts.groups(elites, self._global.gp.hyperparameters.lengthscales, self._rng)
 
     def _settings(self) -> dict[str, Any]:
         return super()._settings() | {
@@ -136,6 +121,7 @@ class GPOptimizer(Optimizer):
         return {"global": self._global.state_dict()}
 
     def _restore_model(self, state: dict[str, Any]) -> None:
+        self._starts = Candidates(self.space, self._design_seed)
         self._restore_surrogate(self._global, state["global"])
 
     def _restore_surrogate(self, surrogate: Surrogate, state: dict[str, Any]) -> None:

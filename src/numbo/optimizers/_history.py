@@ -20,13 +20,23 @@ def point_key(x: Array) -> bytes:
     return np.rint(x * 1e12).astype(np.int64).tobytes()
 
 
+def own(params: Any) -> Any:
+    """A copy of a user's point that is ours: a dict of values, or the index of an arm."""
+    return dict(params) if isinstance(params, Mapping) else int(params)
+
+
 @dataclass(frozen=True)
 class Pending:
     """A point that was handed out, and the part of the search that proposed it (`numbo.optimizers._base`)."""
 
     x: Array
-    params: Mapping[str, Any]
+    params: Any
     origin: int
+    identity: bytes
+
+    @classmethod
+    def of(cls, x: Array, params: Any, origin: int) -> Pending:
+        return cls(x, own(params), origin, point_key(x))
 
 
 class History:
@@ -38,7 +48,7 @@ class History:
         self.counts: Counter[bytes] = Counter()
         self.pending: dict[Hashable, Pending] = {}
         self.best = -1
-        self.best_params: Mapping[str, Any] = {}
+        self.best_params: Any = {}
 
     @property
     def X(self) -> Array:
@@ -48,7 +58,7 @@ class History:
     def y(self) -> Array:
         return self._y[: self.n]
 
-    def add(self, x: Array, y: float, params: Mapping[str, Any] | None = None) -> int:
+    def add(self, x: Array, y: float, params: Any = None) -> int:
         """Append an observation; returns its index. ``params`` are kept word by word if it is the best."""
         i = self.n
         if i == len(self._y):
@@ -58,7 +68,7 @@ class History:
         self.n = i + 1
         self.counts[point_key(x)] += 1
         if not np.isnan(y) and (self.best < 0 or y > self._y[self.best]):
-            self.best, self.best_params = i, dict(params or {})
+            self.best, self.best_params = i, own({} if params is None else params)
         return i
 
     def values(self, n: int | None = None) -> Array:
@@ -73,4 +83,4 @@ class History:
     def taken(self, x: Array) -> bool:
         """Whether the point was observed or is pending."""
         key = point_key(x)
-        return key in self.counts or any(point_key(p.x) == key for p in self.pending.values())
+        return key in self.counts or any(p.identity == key for p in self.pending.values())

@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from numbo.optimizers._base import GLOBAL
 from numbo.optimizers._buffer import RULES, DynamicBuffer
-from numbo.optimizers._gp_optimizer import CANDIDATES, GPOptimizer
+from numbo.optimizers._candidates import CANDIDATES
+from numbo.optimizers._gp_optimizer import GPOptimizer
 from numbo.optimizers._local_search import LocalSearch
 from numbo.optimizers._trust_region import TrustRegion
 from numbo.selection import CRITERIA, Pool, check_criterion
@@ -164,7 +165,7 @@ class GSSBO(GPOptimizer):
         history = self._history
         y = history.values()
         corners = local.update(history, y)
-        groups = [local.candidates(history, self._spread(CANDIDATES), corners, self._rng)]
+        groups = [local.candidates(history, self._starts.spread(CANDIDATES, self._rng), corners, self._rng)]
         return self._step(local.surrogate, float(y[local.region.center]), groups, *corners)
 
     # -- lines 5 to 17 -----------------------------------------------------------------------------------------

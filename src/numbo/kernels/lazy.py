@@ -1,0 +1,115 @@
+"""Lazy maximisation of upper confidence bounds over a fixed set of arms, while only the variances shrink.
+
+Calandriello et al. (2020), appendix A.3: between two updates of the mean and the dictionary no bound can grow, so
+one that was computed earlier in the batch is still an upper bound, and only arms whose stale bound is the largest
+have to be computed anew. The arm returned is the one that a full evaluation finds, and of equal ones the first.
+
+    mean(x)       = alpha^T k_S(x)
+    variance_t(x) = k(x, x) - |W k_S(x)|^2 - sum_j (h_j^T k_S(x))^2
+
+where ``h_j`` is the direction that the j-th chosen point took off the variance (`numbo.kernels.sparse.observe`).
+
+Glossary: ``X (A, d)`` arms; ``H (capacity, m)`` directions by row, ``count`` of them in use; ``top`` the best arm of
+each block of `WIDTH` arms.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from numbo.kernels._jit import jit
+from numbo.kernels.cholesky import whiten_into
+from numbo.kernels.covariance import covariance_into, prior_variance
+
+WIDTH = 128
+UNKNOWN = -1
+
+
+class Bounds(NamedTuple):
+    """What is known of the arms: arrays (A,), and ``top (ceil(A / WIDTH),)``.
+
+    ``bound`` is an upper bound of the upper confidence bound, -inf where an arm is out of the question. ``stamp``
+    says how many directions ``variance`` includes; where it is `UNKNOWN`, neither ``mean`` nor ``variance`` nor
+    ``start``, the variance before any direction, were computed yet.
+    """
+
+    mean: np.ndarray
+    start: np.ndarray
+    variance: np.ndarray
+    bound: np.ndarray
+    stamp: np.ndarray
+    top: np.ndarray
+
+
+@jit
+def best_of_block(bound, block):
+    """The first of the arms of a block whose bound is largest."""
+    start = block * WIDTH
+    best = start
+    for i in range(start + 1, min(start + WIDTH, bound.shape[0])):
+        if bound[i] > bound[best]:
+            best = i
+    return best
+
+
+@jit
+def rank_blocks(bounds):
+    """Find the best arm of every block anew."""
+    for block in range(bounds.top.shape[0]):
+        bounds.top[block] = best_of_block(bounds.bound, block)
+
+
+@jit
+def refresh(posterior, X, H, count, beta, bounds, arm, k, v):
+    """Bring one arm up to date. ``k (m,)`` and ``v (m,)`` are workspace."""
+    m = posterior.n
+    covariance_into(posterior.covariance, posterior.XT, m, X[arm], k)
+    if bounds.stamp[arm] == UNKNOWN:
+        whiten_into(posterior.WT, m, k, v)
+        mean, variance = 0.0, prior_variance(posterior.covariance, X[arm])
+        for i in range(m):
+            mean += posterior.alpha[i] * k[i]
+            variance -= v[i] * v[i]
+        bounds.mean[arm], bounds.start[arm], bounds.stamp[arm] = mean, max(variance, 0.0), 0
+        bounds.variance[arm] = bounds.start[arm]
+    variance = bounds.variance[arm]
+    for t in range(bounds.stamp[arm], count):
+        c, h = 0.0, H[t]
+        for i in range(m):
+            c += k[i] * h[i]
+        variance -= c * c
+    bounds.variance[arm], bounds.stamp[arm] = max(variance, 0.0), count
+    bounds.bound[arm] = bounds.mean[arm] + beta * math.sqrt(bounds.variance[arm])
+
+
+@jit
+def lazy_argmax(posterior, X, H, count, beta, bounds):
+    """The arm with the largest ``mean + beta sqrt(variance)``, -1 if all are out; and how many were computed."""
+    m = posterior.n
+    k, v = np.empty(m), np.empty(m)
+    computed = 0
+    while True:
+        arm = bounds.top[0]
+        for block in range(1, bounds.top.shape[0]):
+            if bounds.bound[bounds.top[block]] > bounds.bound[arm]:
+                arm = bounds.top[block]
+        if not bounds.bound[arm] > -math.inf:
+            return -1, computed
+        if bounds.stamp[arm] == count:
+            return arm, computed
+        refresh(posterior, X, H, count, beta, bounds, arm, k, v)
+        bounds.top[arm // WIDTH] = best_of_block(bounds.bound, arm // WIDTH)
+        computed += 1
+
+
+@jit
+def refresh_all(posterior, X, arms, bounds):
+    """Compute the mean and the starting variance of ``arms`` that are not known yet."""
+    m = posterior.n
+    k, v, H = np.empty(m), np.empty(m), np.empty((0, m))
+    for arm in arms:
+        if bounds.stamp[arm] == UNKNOWN:
+            refresh(posterior, X, H, np.int64(0), 0.0, bounds, arm, k, v)

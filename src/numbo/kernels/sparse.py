@@ -1,0 +1,180 @@
+"""The linear algebra of a sparse (DTC) posterior, without any dependence on the threads of a BLAS.
+
+    k_S(x)  covariances with the m atoms of the dictionary         K_S = L L^T,  R = L^-1
+    z(x)    = R k_S(x)                                             the embedding
+    V       = Z^T N Z + lambda I = LV LV^T                         N: how often each point was observed
+    U^T U   = I - lambda V^-1                                      U lower triangular
+
+Glossary: ``S (m, d)`` atoms, ``ST (d, m)`` the same by column; ``Z (u, m)`` embedded points by row.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from numbo.kernels._jit import jit
+from numbo.kernels.cholesky import (
+    accumulate,
+    cholesky_into,
+    cholesky_update,
+    inverse_into,
+    invert_lower_into,
+    unwhiten_into,
+    whiten_into,
+)
+from numbo.kernels.covariance import covariance_into
+
+BLOCK = 256
+
+
+@jit
+def inverse_factor(L):
+    """R = L^-1 and its transpose."""
+    m = L.shape[0]
+    R, RT = np.zeros((m, m)), np.zeros((m, m))
+    invert_lower_into(L, m, np.int64(0), R, RT)
+    return R, RT
+
+
+@jit
+def embed(cov, S, R, X):
+    """Z (n, m): the embedding of every row of ``X (n, d)``, in blocks of points."""
+    (n, d), m = X.shape, S.shape[0]
+    zero = np.int64(0)
+    Z = np.empty((n, m))
+    K, XT, row = np.empty((m, BLOCK)), np.empty((d, BLOCK)), np.empty(BLOCK)
+    for start in range(0, n, BLOCK):
+        size = min(BLOCK, n - start)
+        for c in range(size):
+            for j in range(d):
+                XT[j, c] = X[start + c, j]
+        for i in range(m):
+            covariance_into(cov, XT, size, S[i], K[i])
+        for i in range(m):
+            for c in range(size):
+                row[c] = 0.0
+            accumulate(row, zero, size, R[i], K, zero, i + 1)
+            for c in range(size):
+                Z[start + c, i] = row[c]
+    return Z
+
+
+@jit
+def precision_factor(Z, counts, regularization):
+    """LV, lower triangular: the Cholesky factor of Z^T diag(counts) Z + regularization I; and success."""
+    u, m = Z.shape
+    zero = np.int64(0)
+    V, LV, c = np.zeros((m, m)), np.empty((m, m)), np.empty(BLOCK)
+    for start in range(0, u, BLOCK):
+        size = min(BLOCK, u - start)
+        block = Z[start : start + size]
+        for i in range(m):
+            for t in range(size):
+                c[t] = counts[start + t] * block[t, i]
+            accumulate(V[i], zero, i + 1, c, block, zero, size)
+    for i in range(m):
+        V[i, i] += regularization
+        for j in range(i):
+            V[j, i] = V[i, j]
+    return LV, cholesky_into(V, m, LV)
+
+
+@jit
+def dtc_weights(R, LV, regularization):
+    """W = U R (m, m), U (m, m), LV^-1 (m, m) and its transpose, and success.
+
+    ``lambda var~(x) = k(x, x) - |W k_S(x)|^2``. A direction that was never observed is an eigenvalue 0 of
+    ``I - lambda V^-1``, give or take rounding: its diagonal is raised by the least power of ten that lets the
+    factorisation through.
+    """
+    m = R.shape[0]
+    zero = np.int64(0)
+    half, halfT, inverse = np.zeros((m, m)), np.zeros((m, m)), np.empty((m, m))
+    invert_lower_into(LV, m, zero, half, halfT)
+    inverse_into(half, m, inverse)
+    M, C = np.empty((m, m)), np.empty((m, m))
+    ok, jitter = False, 1e-15
+    while not ok and jitter < 1e-5:
+        for i in range(m):  # rows and columns in reverse: a factor U^T U from a factor C C^T
+            for j in range(i + 1):
+                value = -regularization * inverse[i, j]
+                if i == j:
+                    value += 1.0 + jitter
+                M[m - 1 - i, m - 1 - j] = value
+                M[m - 1 - j, m - 1 - i] = value
+        ok = cholesky_into(M, m, C)
+        jitter *= 10.0
+    U, W = np.zeros((m, m)), np.zeros((m, m))
+    for i in range(m):
+        for j in range(i + 1):
+            U[i, j] = C[m - 1 - j, m - 1 - i]
+        for j in range(0, i + 1, 4):
+            last = min(j + 4, i + 1)
+            accumulate(W[i], zero, last, U[i], R, j, last)
+    return W, U, half, halfT, ok
+
+
+@jit
+def dtc_mean_weights(R, half, halfT, Zty):
+    """alpha = R^T V^-1 Z^T y (m,), of ``mu~(x) = alpha^T k_S(x)``; ``half`` is LV^-1."""
+    m = R.shape[0]
+    v, w, alpha = np.empty(m), np.empty(m), np.empty(m)
+    whiten_into(halfT, m, Zty, v)
+    unwhiten_into(half, m, v, w)
+    unwhiten_into(R, m, w, alpha)
+    return alpha
+
+
+@jit
+def dtc_variances(Z, U, prior):
+    """``lambda var~`` (u,) at embedded points: prior - |U z|^2, never negative."""
+    u, m = Z.shape
+    zero = np.int64(0)
+    out, v = np.empty(u), np.empty(m)
+    UT = np.ascontiguousarray(U.T)
+    for i in range(u):
+        whiten_into(UT, m, Z[i], v)
+        total = 0.0
+        for j in range(m):
+            total += v[j] * v[j]
+        out[i] = max(prior[i] - total, 0.0)
+    return out
+
+
+@jit
+def embed_one(cov, ST, RT, x):
+    """z(x), the embedding (m,) of one point ``x (d,)``."""
+    m = ST.shape[1]
+    k, z = np.empty(m), np.empty(m)
+    covariance_into(cov, ST, m, x, k)
+    whiten_into(RT, m, k, z)
+    return z
+
+
+@jit
+def observe(R, LV, z, regularization):
+    """Take in one more observation at the embedded point ``z (m,)``: LV is updated in place.
+
+    Returns h (m,) such that it takes ``(h^T k_S(x))^2`` off ``lambda var~(x)`` at every ``x``. O(m^2).
+    """
+    m = z.shape[0]
+    w, h = z.copy(), np.empty(m)
+    norm = 0.0
+    for i in range(m):  # w = LV^-1 z
+        total = w[i]
+        for j in range(i):
+            total -= LV[i, j] * w[j]
+        w[i] = total / LV[i, i]
+        norm += w[i] * w[i]
+    for i in range(m - 1, -1, -1):  # w = V^-1 z
+        w[i] /= LV[i, i]
+        for j in range(i):
+            w[j] -= LV[i, j] * w[i]
+    scale = math.sqrt(regularization / (1.0 + norm))
+    for i in range(m):
+        w[i] *= scale
+    unwhiten_into(R, m, w, h)
+    cholesky_update(LV, m, np.int64(0), z.copy())
+    return h

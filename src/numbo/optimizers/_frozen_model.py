@@ -1,0 +1,106 @@
+"""A sparse posterior frozen at its last feedback, and the pulls that were made since.
+
+Inside a batch nothing but variances moves: the mean, the dictionary and the variances ``var~_fb`` that the batch
+started with stay. A pull is hallucinated, whether its value is still out or has arrived since: it enters with the
+mean that the model has there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.kernels.acquisition import Posterior, predict
+from numbo.kernels.covariance import cross_covariance, prior_variances
+from numbo.models import SparseGP
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+class FrozenModel:
+    """A `SparseGP` whose points and atoms carry the numbers of `numbo.optimizers._pulls.Pulls`.
+
+    Args:
+        gp: conditioned on the points with the numbers ``points (u,)``; its atoms have the numbers ``atoms (m,)``.
+
+    Attributes:
+        posterior: mean and variance at the last feedback.
+        batch, variances: numbers of the pulls since then, and ``var~_fb`` of each.
+        learned: pulls that entered as feedback since the dictionary was drawn, with whether they became atoms.
+        grown: which pulls of the batch became atoms.
+    """
+
+    def __init__(self, gp: SparseGP, points: Indices, atoms: Indices) -> None:
+        self.gp = gp
+        self._row = {int(p): row for row, p in enumerate(points)}
+        self.atoms = atoms
+        self.learned: list[tuple[int, bool]] = []
+        self.freeze()
+
+    def freeze(self) -> None:
+        """All that the model knows is feedback; the batch is empty."""
+        self.gp.mark()
+        self.posterior: Posterior = self.gp.posterior
+        self._frozen = len(self._row), len(self.atoms)
+        self.batch: list[int] = []
+        self.variances: list[float] = []
+        self.grown: list[bool] = []
+
+    def thaw(self) -> None:
+        """Forget the pulls since the last feedback."""
+        rows, atoms = self._frozen
+        self.gp.rollback()
+        self.atoms = self.atoms[:atoms]
+        self._row = dict(list(self._row.items())[:rows])
+        self.batch, self.variances, self.grown = [], [], []
+
+    @property
+    def points(self) -> Indices:
+        """Numbers (u,) of the model's points."""
+        return np.fromiter(self._row, dtype=np.int64, count=len(self._row))
+
+    def prospect(self, x: Array) -> tuple[float, float]:
+        """The mean and ``var~_fb`` at ``x (d,)`` at the last feedback."""
+        mean, variance = predict(self.posterior, x[None])
+        return float(mean[0]), float(variance[0]) / self.gp.regularization
+
+    def learn(self, number: int, x: Array, grow: bool) -> None:
+        """Enter a pull whose value has arrived; `set_sums` and `freeze` come next."""
+        self.learned.append((number, grow))
+        self._pull(number, x, 0.0, grow)
+
+    def hallucinate(self, number: int, x: Array, mean: float, variance: float, grow: bool) -> Array | None:
+        """Enter a pull of the batch. Returns the direction it takes off variances, None if it became an atom."""
+        self.batch.append(number)
+        self.variances.append(variance)
+        self.grown.append(grow)
+        return self._pull(number, x, mean, grow)
+
+    def _pull(self, number: int, x: Array, value: float, grow: bool) -> Array | None:
+        grew = grow and self.gp.grow(x)
+        if grew:
+            self.atoms = np.append(self.atoms, number)
+        row = self._row.get(number)
+        if row is None:
+            self._row[number] = self.gp.u
+            direction = self.gp.add(x, value)
+        else:
+            direction = self.gp.repeat(row, value)
+        return None if grew else direction
+
+    def set_sums(self, sums: Array) -> None:
+        """Values of all points, by number: ``sums (numbers,)`` over their observations."""
+        self.gp.set_values(sums[self.points])
+
+    def ratios(self, X: Array, pulled: Array) -> Array:
+        """``sum_s k~_fb(x, x_s)^2 / var~_fb(x)`` over the points ``pulled (b, d)``, at ``X (n, d)`` (lemma 3)."""
+        posterior, lam = self.posterior, self.gp.regularization
+        cov, XT, PT = posterior.covariance, np.ascontiguousarray(X.T), np.ascontiguousarray(pulled.T)
+        VX = posterior.W @ cross_covariance(cov, XT, posterior.XT)
+        VP = posterior.W @ cross_covariance(cov, PT, posterior.XT)
+        prior = prior_variances(cov, np.ascontiguousarray(X))
+        variance = np.maximum(prior - np.einsum("ij,ij->j", VX, VX), 1e-12 * prior)
+        covariance = cross_covariance(cov, XT, PT) - VP.T @ VX
+        out: Array = np.einsum("ij,ij->j", covariance, covariance) / (lam * variance)
+        return out

@@ -1,0 +1,99 @@
+"""The covariance function of the sparse optimizers: given, or learned on a schedule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.kernels.covariance import Covariance
+from numbo.models import ExactGP, OutputTransform
+from numbo.models.gp import FAMILIES
+
+Array = NDArray[np.float64]
+
+#: So many observations hyperparameters are learned from, a quarter of them the best.
+FIT_SIZE = 128
+#: They are learned anew when the number of observations has grown by this share.
+GROWTH = 0.1
+#: lambda is at least this share of the variance of the values. Below it every observation counts as independent of
+#: all others, and no dictionary is small.
+NOISE_FLOOR = 1e-4
+
+
+class KernelSchedule:
+    """Covariance and output transform.
+
+    Args:
+        categorical: (d,) which dimensions compare by equality.
+        kernel: family of the covariance function.
+        lengthscale, noise_std: of a fixed kernel with unit variance, in the units of the unit cube and of the values;
+            both None to learn them.
+        trend, winsorize: of a learned kernel (`numbo.models`).
+    """
+
+    def __init__(
+        self,
+        categorical: NDArray[np.bool_],
+        kernel: str,
+        lengthscale: Array | None,
+        noise_std: float | None,
+        *,
+        trend: bool,
+        winsorize: bool,
+    ) -> None:
+        self._gp = ExactGP(categorical, kernel=kernel, trend=trend)
+        self.winsorize = winsorize
+        self.transform = OutputTransform(0.0, 1.0, -np.inf)
+        self.fitted_at = 0
+        self._fixed: Covariance | None = None
+        if lengthscale is not None and noise_std is not None:
+            inverse = np.ascontiguousarray(np.broadcast_to(lengthscale, categorical.shape) ** -2.0)
+            self._fixed = Covariance(
+                FAMILIES[kernel], inverse, 1.0, 0.0, 0.0, float(noise_std) ** 2, self._gp.categorical
+            )
+
+    @property
+    def fixed(self) -> bool:
+        return self._fixed is not None
+
+    @property
+    def covariance(self) -> Covariance:
+        """The covariance function; its noise variance is lambda."""
+        if self._fixed is not None:
+            return self._fixed
+        covariance = self._gp.covariance
+        return covariance._replace(noise_variance=max(covariance.noise_variance, NOISE_FLOOR))
+
+    @property
+    def lengthscales(self) -> Array:
+        """(d,) in the unit cube."""
+        return self.covariance.inverse_squared_lengthscales**-0.5
+
+    def due(self, n: int) -> bool:
+        """Whether hyperparameters are to be learned anew from ``n`` observations."""
+        return not self.fixed and n - self.fitted_at >= max(1, int(GROWTH * self.fitted_at))
+
+    def transformed(self, y: Array) -> Array:
+        """Values as the model takes them, ``y (n,)`` being finite; the transform follows them if it is learned."""
+        if not self.fixed:
+            self.transform = OutputTransform.fit(y, self.winsorize)
+        return self.transform.forward(y)
+
+    def learn(self, X: Array, y: Array, rng: np.random.Generator) -> None:
+        """Learn from the best of the observations ``X (n, d)``, ``y (n,)`` and a random choice of the others."""
+        n = len(y)
+        members = np.arange(n)
+        if n > FIT_SIZE:
+            order = np.argsort(-y, kind="stable")
+            others = rng.choice(order[FIT_SIZE // 4 :], FIT_SIZE - FIT_SIZE // 4, replace=False)
+            members = np.sort(np.concatenate([order[: FIT_SIZE // 4], others]))
+        self._gp.fit(X[members], self.transformed(y)[members])
+        self.fitted_at = n
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"theta": self._gp.theta.copy(), "fitted_at": self.fitted_at}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._gp.theta, self.fitted_at = state["theta"].copy(), state["fitted_at"]

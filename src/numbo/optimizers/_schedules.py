@@ -1,0 +1,57 @@
+"""How wide the confidence bounds of BKB and BBKB are: the multiplier beta of ``sqrt(var~)``.
+
+F bounds the RKHS norm of the objective, xi is the noise's standard deviation, lambda = xi^2, delta the probability
+with which bounds may fail, and epsilon = 1/2 the accuracy of the dictionary. The *information* of a schedule grows
+with every point by the logarithm of what its variance was at the beginning of its batch.
+
+The schedules of the papers are safe and wide; the ones named ``"reference"`` have the smaller constants that the
+authors of BBKB published code with. A number multiplies the posterior standard deviation ``sqrt(lambda var~)``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+SCHEDULES = ("paper", "reference")
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """What the schedules are made of."""
+
+    norm_bound: float
+    delta: float
+
+    def bkb(self, kind: str, effective_dimension: float, n: int, kappa2: float, lam: float) -> float:
+        """beta_t: Calandriello et al. (2019), theorem 2; ``effective_dimension`` is the sum of var~ over all pulls."""
+        xi2, F, log_delta = lam, self.norm_bound, math.log(1.0 / self.delta)
+        if kind == "reference":
+            information = effective_dimension * math.log(max(n, 1))
+            return math.sqrt(lam) * F + math.sqrt(xi2 * (information + log_delta))
+        information = 3.0 * math.log(max(kappa2 * n, 1.0)) * effective_dimension
+        return 2.0 * math.sqrt(xi2 * (information + log_delta)) + (1.0 + math.sqrt(2.0)) * math.sqrt(lam) * F
+
+    def bbkb(self, kind: str, information: float, ratio_threshold: float, lam: float) -> float:
+        """alpha_fb = C~ beta_fb: Calandriello et al. (2020), theorem 2, or the reference code's multiplier."""
+        xi2, F, log_delta = lam, self.norm_bound, math.log(1.0 / self.delta)
+        if kind == "reference":
+            return math.sqrt(lam) * F + math.sqrt(xi2 * (ratio_threshold * information + log_delta))
+        beta = 2.0 * math.sqrt(xi2 * (information + log_delta)) + (1.0 + math.sqrt(2.0)) * math.sqrt(lam) * F
+        return ratio_threshold * beta
+
+    @staticmethod
+    def weight(kind: str) -> float:
+        """w of the information ``sum log(1 + w var~_fb(x_s))``."""
+        return 1.0 if kind == "reference" else 3.0
+
+
+def check_beta(beta: float | str) -> float | str:
+    """``beta`` if it is the name of a schedule or a non-negative number.
+
+    Raises:
+        ValueError: otherwise.
+    """
+    if beta in SCHEDULES or (isinstance(beta, int | float) and 0.0 <= beta < math.inf):
+        return beta
+    raise ValueError(f"beta must be one of {SCHEDULES} or a non-negative number, got {beta!r}.")

@@ -1,0 +1,241 @@
+"""What the optimizers on a sparse posterior share: arms or a space, the covariance, the dictionary, and choosing.
+
+Two representations of the same model, `numbo.models.SparseGP`, serve two kinds of domain. Arms and spaces small
+enough to be enumerated are searched exactly, arm by arm, lazily (`numbo.models.ArmPosterior`). Larger spaces are
+searched from candidates by gradient ascent and flips (`numbo.optimizers._search`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.arms import Arms
+from numbo.dictionaries import bless, posterior_variance_sampling, recursive_rls
+from numbo.kernels.acquisition import UCB, Acquisition, predict
+from numbo.models import ArmPosterior, SparseGP
+from numbo.models.gp import FAMILIES
+from numbo.optimizers._base import Optimizer
+from numbo.optimizers._candidates import ELITES, Candidates
+from numbo.optimizers._kernel import KernelSchedule
+from numbo.optimizers._pulls import Pulls
+from numbo.optimizers._search import maximize
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+STARTS = 3
+#: Atoms of a dictionary under a learned covariance, unless it is set.
+DEFAULT_DICTIONARY = 128
+#: Histories of at most so many points need no sampling to find a first dictionary.
+SMALL_HISTORY = 64
+INITIAL_DICTIONARIES = ("bless", "rls")
+
+
+class SparseOptimizer(Optimizer):
+    """An `Optimizer` over a sparse Gaussian process.
+
+    Args:
+        space: what is searched; or
+        arms: an explicit set of arms, an array (A, d) of features or `numbo.Arms`. Points are then row indices, which
+            are maximised unless ``direction`` says otherwise, and may be repeated.
+        kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
+        lengthscale: of a fixed kernel, a number or (d,), in the units of the arms' features, or of the unit cube
+            that a space is mapped to. The fixed kernel has unit variance, and values are taken as they are.
+        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective; lambda is its
+            square. Without both of them the kernel is learned from the data, on a schedule.
+        norm_bound: F, a bound of the objective's RKHS norm under the kernel.
+        delta: the probability with which confidence bounds may fail.
+        qbar: oversampling of the dictionary. Infinity puts every observed point into it: the exact GP.
+        max_dictionary: most atoms that are drawn, ``None`` for no limit; 128 by default where the kernel is learned.
+        initial_dictionary: how the first dictionary is drawn from a history, ``"bless"`` or ``"rls"``.
+        trend, winsorize: of a learned kernel, as `numbo.GSSBO`.
+        n_initial: points of the space-filling initial design: 1 by default under a fixed kernel, 20 otherwise.
+        avoid_repeats: as `Optimizer`; by default for spaces, not for arms.
+
+    Raises:
+        ValueError: for settings outside of what is described here.
+    """
+
+    def __init__(
+        self,
+        space: Any = None,
+        *,
+        arms: Any = None,
+        direction: str | None = None,
+        kernel: str = "matern52",
+        lengthscale: Any = None,
+        noise_std: float | None = None,
+        norm_bound: float = 1.0,
+        delta: float = 0.1,
+        qbar: float = 2.0,
+        max_dictionary: int | str | None = "auto",
+        initial_dictionary: str = "bless",
+        trend: bool = True,
+        winsorize: bool = True,
+        n_initial: int | None = None,
+        avoid_repeats: bool | None = None,
+        seed: Any = None,
+    ) -> None:
+        if (space is None) == (arms is None):
+            raise ValueError("Give either a space or arms=, one of the two.")
+        if arms is not None:
+            space = arms if isinstance(arms, Arms) else Arms(arms)
+        explicit = isinstance(space, Arms)
+        fixed = lengthscale is not None
+        super().__init__(
+            space,
+            direction=("maximize" if explicit else "minimize") if direction is None else direction,
+            n_initial=(1 if fixed else 20) if n_initial is None else n_initial,
+            seed=seed,
+            avoid_repeats=not explicit if avoid_repeats is None else avoid_repeats,
+        )
+        self.kernel, self.trend, self.winsorize = kernel, trend, winsorize
+        self.lengthscale, self.noise_std = _check_kernel(kernel, lengthscale, noise_std, self.space.d)
+        for name, value, high in (("norm_bound", norm_bound, math.inf), ("delta", delta, 1.0)):
+            if not (isinstance(value, int | float) and 0.0 < value < high):
+                raise ValueError(f"{name} must be a number above 0 and below {high}, got {value!r}.")
+        if not (isinstance(qbar, int | float) and qbar > 0.0):
+            raise ValueError(f"qbar must be a positive number, got {qbar!r}.")
+        if max_dictionary == "auto":
+            max_dictionary = None if fixed else DEFAULT_DICTIONARY
+        if max_dictionary is not None and not (isinstance(max_dictionary, int) and max_dictionary >= 1):
+            raise ValueError(f"max_dictionary must be a positive integer or None, got {max_dictionary!r}.")
+        if initial_dictionary not in INITIAL_DICTIONARIES:
+            raise ValueError(f"initial_dictionary must be one of {INITIAL_DICTIONARIES}, got {initial_dictionary!r}.")
+        self.norm_bound, self.delta, self.qbar = float(norm_bound), float(delta), float(qbar)
+        self.max_dictionary, self.initial_dictionary = max_dictionary, initial_dictionary
+        scaled = None if self.lengthscale is None else np.asarray(self.lengthscale)
+        if scaled is not None and explicit:
+            scaled = scaled / self.space.ranges
+        self._kernel = KernelSchedule(
+            self.space.categorical, kernel, scaled, self.noise_std, trend=trend, winsorize=winsorize
+        )
+        self._pulls = Pulls(self.space.d)
+        self._arms = None if self._grid is None else ArmPosterior(self._grid)
+        self._arm_of: Indices = np.empty(0, dtype=np.int64)
+        self._starts = Candidates(self.space, self._design_seed)
+
+    # -- the dictionary ----------------------------------------------------------------------------------------
+
+    def _draw(self, leverage: Array) -> tuple[Indices, NDArray[np.bool_]]:
+        """Which points become atoms: each with probability ``min(1, qbar leverage)``; and which of them are certain.
+
+        ``leverage (u,)`` is the variance ``var~`` of a point, summed over its pulls: at least as likely as one draw a
+        pull. ``qbar`` is lowered where the expected number of atoms would exceed `max_dictionary`.
+        """
+        qbar = self.qbar
+        if self.max_dictionary is not None and np.minimum(1.0, _times(qbar, leverage)).sum() > self.max_dictionary:
+            qbar = _expecting(leverage, self.max_dictionary)
+        p = _times(qbar, leverage)
+        chosen = posterior_variance_sampling(p, 1.0, self._rng)
+        if len(chosen) == 0:
+            chosen = np.array([int(np.argmax(leverage))])
+        return chosen, p[chosen] >= 1.0
+
+    def _first_dictionary(self, X: Array) -> tuple[Indices, NDArray[np.bool_]]:
+        """Atoms for points ``X (n, d)`` that no model knows yet: all of a few, a leverage score sample of many."""
+        limit = self.max_dictionary
+        if len(X) <= SMALL_HISTORY or (math.isinf(self.qbar) and limit is None):
+            return np.arange(len(X)), np.ones(len(X), dtype=bool)
+        X = np.ascontiguousarray(X)
+        if self.initial_dictionary == "bless":
+            chosen, _ = bless(self._kernel.covariance, X, self._rng, qbar=self.qbar, limit=limit)
+        else:
+            chosen, _ = recursive_rls(self._kernel.covariance, X, self._rng, delta=self.delta)
+            if limit is not None and len(chosen) > limit:
+                chosen = np.sort(self._rng.choice(chosen, limit, replace=False))
+        return chosen, np.zeros(len(chosen), dtype=bool)
+
+    # -- choosing ----------------------------------------------------------------------------------------------
+
+    def _maximize(self, gp: SparseGP, beta: float, elites: Array) -> Array:
+        """The point (d,) of a large space with the largest ``mean + beta sd``."""
+        d = self.space.d
+        x = maximize(
+            gp.posterior,
+            Acquisition(UCB, beta),
+            self.space,
+            self._starts.groups(elites, self._kernel.lengthscales, self._rng),
+            np.zeros(d),
+            np.ones(d),
+            self.taken,
+            starts=STARTS,
+        )
+        return self._space_filling() if x is None else x
+
+    def _elites(self, y: Array) -> Array:
+        """The best observed points (e, d)."""
+        return self._history.X[np.argsort(-y, kind="stable")[:ELITES]]
+
+    def _rows(self) -> Indices:
+        """The arms (numbers,) that the distinct points are."""
+        known = len(self._arm_of)
+        if known < self._pulls.u:
+            self._arm_of = np.append(self._arm_of, self.space.grid_index(self._pulls.X[known:]))
+        return self._arm_of
+
+    def _excluded(self) -> NDArray[np.bool_] | None:
+        """Which arms (A,) must not be chosen again."""
+        if not self.avoid_repeats:
+            return None
+        out = np.ones(len(self._unseen), dtype=bool)
+        out[self._free_rows()] = False
+        return out
+
+    # -- settings and state ------------------------------------------------------------------------------------
+
+    def _settings(self) -> dict[str, Any]:
+        names = ("kernel", "lengthscale", "noise_std", "norm_bound", "delta", "qbar", "max_dictionary")
+        names += ("initial_dictionary", "trend", "winsorize")
+        return super()._settings() | {name: getattr(self, name) for name in names}
+
+    def _model_state(self) -> dict[str, Any]:
+        return {"kernel": self._kernel.state_dict(), "pulls": self._pulls.X.copy()}
+
+    def _restore_model(self, state: dict[str, Any]) -> None:
+        self._starts = Candidates(self.space, self._design_seed)
+        self._kernel.restore(state["kernel"])
+        self._pulls.restore(state["pulls"])
+
+    def _to_user(self, gp: SparseGP, X: Array) -> tuple[Array, Array]:
+        """Mean and standard deviation (c,) in the units of the history's values."""
+        mean, variance = predict(gp.posterior, np.ascontiguousarray(X))
+        return self._kernel.transform.backward(mean, np.sqrt(variance))
+
+
+def _times(qbar: float, leverage: Array) -> Array:
+    """``qbar leverage``, with an infinite ``qbar`` meaning certainty."""
+    return np.full(len(leverage), np.inf) if math.isinf(qbar) else qbar * leverage
+
+
+def _expecting(leverage: Array, size: int) -> float:
+    """The ``qbar`` with ``sum min(1, qbar leverage) = size``; there are more than ``size`` points."""
+    falling = np.sort(leverage)[::-1]
+    rest = np.append(np.cumsum(falling[::-1])[::-1], 0.0)
+    for certain in range(size):  # the most important points reach probability 1 first
+        qbar = (size - certain) / max(rest[certain], np.finfo(float).tiny)
+        if qbar * falling[certain] <= 1.0:
+            break
+    return float(qbar)
+
+
+def _check_kernel(kernel: str, lengthscale: Any, noise_std: Any, d: int) -> tuple[Any, float | None]:
+    if kernel not in FAMILIES:
+        raise ValueError(f"kernel must be one of {sorted(FAMILIES)}, got {kernel!r}.")
+    if (lengthscale is None) != (noise_std is None):
+        raise ValueError("lengthscale and noise_std fix the kernel together: give both, or neither to learn it.")
+    if lengthscale is None:
+        return None, None
+    scales = np.asarray(lengthscale, dtype=np.float64)
+    if scales.shape not in ((), (d,)) or not (np.isfinite(scales).all() and (scales > 0.0).all()):
+        raise ValueError(f"lengthscale must be a positive number or {d} of them, got {lengthscale!r}.")
+    if not (isinstance(noise_std, int | float) and 0.0 < noise_std < math.inf):
+        raise ValueError(
+            f"noise_std must be a positive number, got {noise_std!r}: lambda, its square, regularises the model. For an "
+            "objective without noise take a small share of its range, such as 0.01."
+        )
+    return float(scales) if scales.ndim == 0 else scales, float(noise_std)
