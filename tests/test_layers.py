@@ -17,9 +17,17 @@ ALLOWED = {
     "numbo.selection": {"numbo.kernels", "numbo.models"},
     "numbo.dictionaries": {"numbo.kernels", "numbo.models"},
     "numbo.space": set(),
-    "numbo.optimizers": {"numbo.kernels", "numbo.models", "numbo.dictionaries", "numbo.selection", "numbo.space"},
+    "numbo.arms": set(),
+    "numbo.optimizers": {
+        "numbo.kernels",
+        "numbo.models",
+        "numbo.dictionaries",
+        "numbo.selection",
+        "numbo.space",
+        "numbo.arms",
+    },
     "numbo.optuna": {"numbo.optimizers", "numbo.space", "numbo.selection"},
-    "numbo": {"numbo.optimizers", "numbo.selection", "numbo.space"},
+    "numbo": {"numbo.optimizers", "numbo.selection", "numbo.space", "numbo.arms"},
 }
 FOREIGN = {
     "numbo.kernels": {"numpy", "numba"},
@@ -27,6 +35,7 @@ FOREIGN = {
     "numbo.selection": {"numpy"},
     "numbo.dictionaries": {"numpy", "scipy"},
     "numbo.space": {"numpy"},
+    "numbo.arms": {"numpy", "scipy"},
     "numbo.optimizers": {"numpy", "scipy", "typing_extensions"},
     "numbo.optuna": {"optuna"},
     "numbo": set(),

@@ -12,14 +12,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from numbo.optimizers import GPUCB, GSSBO
+    from numbo.arms import Arms
+    from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO
     from numbo.selection import select_subset
     from numbo.space import Categorical, Float, Int, Space
 
 __version__ = "0.1.0"
-__all__ = ["GPUCB", "GSSBO", "Categorical", "Float", "Int", "Space", "select_subset"]
+__all__ = ["BBKB", "BKB", "GPUCB", "GSSBO", "Arms", "Categorical", "Float", "Int", "Space", "select_subset"]
 
 _HOMES = {
+    "Arms": "numbo.arms",
+    "BBKB": "numbo.optimizers",
+    "BKB": "numbo.optimizers",
     "GPUCB": "numbo.optimizers",
     "GSSBO": "numbo.optimizers",
     "Categorical": "numbo.space",

@@ -29,13 +29,17 @@ class Arms:
         except (TypeError, ValueError):
             raise ValueError("arms must be an array (A, d) of numbers, one row an arm.") from None
         if points.ndim != 2 or 0 in points.shape:
-            raise ValueError(f"arms must be an array (A, d) with at least one row and column, got shape {points.shape}.")
+            raise ValueError(
+                f"arms must be an array (A, d) with at least one row and column, got shape {points.shape}."
+            )
         if not np.isfinite(points).all():
-            raise ValueError(f"arms must be finite, got NaN or infinity in row {np.argmin(np.isfinite(points).all(1))}.")
+            raise ValueError(
+                f"arms must be finite, got NaN or infinity in row {np.argmin(np.isfinite(points).all(1))}."
+            )
         low, high = points.min(axis=0), points.max(axis=0)
         half = 0.5 * high - 0.5 * low  # of ranges up to the largest double
         #: (d,) length of the unit cube in the units of the features; 1 for a constant feature.
-        self.ranges: Array = np.where(half > 0.0, 2.0 * half, 1.0)
+        self.ranges: Array = np.where(half > 0.0, np.minimum(half, 8e307) * 2.0, 1.0)
         scaled = np.where(half > 0.0, (0.5 * points - 0.5 * low) / np.where(half > 0.0, half, 1.0), 0.5)
         self._grid: Array = np.ascontiguousarray(scaled)
         self._index: dict[bytes, int] = {}

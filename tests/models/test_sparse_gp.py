@@ -32,8 +32,14 @@ COVARIANCES = [make_covariance(RBF, 3, False), make_covariance(MATERN52, 3, Fals
 
 def fitted(cov, S, X, y):
     gp = SparseGP(cov, S)
-    gp.condition(gp.embed(X), y)
+    gp.condition(X)
+    gp.set_values(y)
     return gp
+
+
+def same_posterior(a, b, A, rtol=1e-7):
+    for found, expected in zip(a.predict(A), b.predict(A), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=rtol, atol=1e-9)
 
 
 @pytest.mark.parametrize("cov", COVARIANCES)
@@ -46,6 +52,9 @@ def test_posterior_is_the_definition(cov, m):
     np.testing.assert_allclose(mean, expected_mean, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(variance, np.diag(expected_cross), rtol=1e-6)
     np.testing.assert_allclose(gp.cross(A, A), expected_cross, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(gp.variances(), np.diag(brute(cov, X[:m], X, y, X)[1]), rtol=1e-6)
+    V = gp.Z.T @ gp.Z + cov.noise_variance * np.eye(gp.m)
+    assert gp.log_determinant() == pytest.approx(np.linalg.slogdet(V / cov.noise_variance)[1])
 
 
 @pytest.mark.parametrize("cov", COVARIANCES)
@@ -66,34 +75,92 @@ def test_the_variance_does_not_starve_far_from_the_dictionary():
     assert gp.regularization * gp.predict(far)[1][0] == pytest.approx(cov.signal_variance)
 
 
-@pytest.mark.parametrize("pending", [False, True])
-def test_adding_one_at_a_time_is_conditioning_on_all(pending):
+def test_before_any_observation_it_is_the_prior():
+    cov = COVARIANCES[0]
+    X, _, A = data()
+    mean, variance = SparseGP(cov, X).predict(A)
+    assert not mean.any()
+    np.testing.assert_allclose(cov.noise_variance * variance, cov.signal_variance, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n", [10, 24])
+def test_adding_one_at_a_time_is_conditioning_on_all(n):
     cov = COVARIANCES[1]
+    X, y, A = data(n=90)
+    whole, grown = fitted(cov, X[:8], X, y), fitted(cov, X[:8], X[:n], y[:n])
+    before = grown.regularization * grown.predict(A)[1]
+    for x, value in zip(X[n:], y[n:], strict=True):
+        h = grown.add(x, value)
+        after = grown.regularization * grown.predict(A)[1]
+        taken = (naive.gram(cov, A, grown.dictionary) @ h) ** 2
+        np.testing.assert_allclose(before - after, taken, rtol=1e-5, atol=1e-9)
+        before = after
+    assert grown.u == whole.u == 90
+    same_posterior(grown, whole, A)
+
+
+def test_a_point_that_enters_at_its_mean_leaves_the_mean_alone():
+    cov = COVARIANCES[0]
     X, y, A = data()
-    whole, grown = fitted(cov, X[:8], X, y), fitted(cov, X[:8], X[:10], y[:10])
-    for x, value in zip(X[10:], y[10:], strict=True):
-        grown.add(grown.embed(x[None])[0], None if pending else value)
-    assert grown.n == whole.n == 25
-    Z = grown.embed(A)
-    prior = np.diag(naive.gram(cov, A))
-    np.testing.assert_allclose(grown.variance(Z, prior), whole.variance(Z, prior), rtol=1e-8)
-    if not pending:
-        np.testing.assert_allclose(grown.mean(Z), whole.mean(Z), rtol=1e-7, atol=1e-9)
+    gp = fitted(cov, X[:8], X, y)
+    mean, variance = gp.predict(A)
+    for x in A[:3]:
+        gp.add(x, gp.predict(x[None])[0][0])
+    np.testing.assert_allclose(gp.predict(A)[0], mean, rtol=1e-7, atol=1e-9)
+    assert (gp.predict(A)[1] < variance).all()
 
 
-def test_counted_repeats_are_repeats():
+def test_repeats_are_counted_one_at_a_time_or_together():
     cov = COVARIANCES[0]
     X, y, A = data(n=6)
     counts = np.array([1.0, 3.0, 2.0, 1.0, 1.0, 4.0])
     index = np.repeat(np.arange(6), counts.astype(int))
     values = y[index] + np.random.default_rng(0).normal(size=len(index))
-    means = np.array([values[index == i].mean() for i in range(6)])
-    a, b = SparseGP(cov, X), SparseGP(cov, X)
-    a.condition(a.embed(X[index]), values)
-    b.condition(b.embed(X), means, counts)
-    assert a.n == b.n == 12
-    for found, expected in zip(b.predict(A), a.predict(A), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10)
+    sums = np.bincount(index, values)
+    literal = fitted(cov, X[:4], X[index], values)
+    counted = SparseGP(cov, X[:4])
+    counted.condition(X, counts)
+    counted.set_values(sums)
+    stepwise = fitted(cov, X[:4], X, np.zeros(6))
+    for i in np.repeat(np.arange(6), counts.astype(int) - 1):
+        stepwise.repeat(i)
+    stepwise.set_values(sums)
+    np.testing.assert_array_equal(stepwise.counts, counts)
+    same_posterior(counted, literal, A)
+    same_posterior(stepwise, literal, A)
+
+
+@pytest.mark.parametrize("cov", COVARIANCES)
+def test_growing_the_dictionary_is_starting_with_it(cov):
+    X, y, A = data(n=60)
+    grown = fitted(cov, X[:3], X[:20], y[:20])
+    for i in range(3, 50):  # past the spare room for atoms and points
+        assert grown.grow(X[i])
+        if i >= 20:
+            grown.add(X[i], y[i])
+    assert not grown.grow(X[7])
+    whole = fitted(cov, X[:50], X[:50], y[:50])
+    assert grown.m == whole.m == 50
+    same_posterior(grown, whole, A, rtol=1e-5)
+
+
+def test_rollback_returns_to_the_mark():
+    cov = COVARIANCES[0]
+    X, y, A = data(n=60)
+    gp, untouched = fitted(cov, X[:5], X[:10], y[:10]), fitted(cov, X[:5], X[:10], y[:10])
+    gp.mark()
+    for i in range(10, 60):
+        gp.grow(X[i])
+        gp.add(X[i], 3.0)
+        gp.repeat(0, 1.0)
+    gp.rollback()
+    assert (gp.u, gp.m) == (10, 5)
+    for found, expected in zip(gp.predict(A), untouched.predict(A), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    for model in (gp, untouched):
+        model.grow(X[30])
+        model.add(X[31], 1.0)
+    same_posterior(gp, untouched, A, rtol=1e-14)
 
 
 @pytest.mark.parametrize("case", ["repeats", "nearly", "one", "all equal"])

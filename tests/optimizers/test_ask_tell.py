@@ -12,10 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from numbo import GPUCB, GSSBO, Categorical, Float, Int, Space
+from numbo import BBKB, BKB, GPUCB, GSSBO, Categorical, Float, Int, Space
 
 MAKERS = {
     "GPUCB": lambda space, **kw: GPUCB(space, **({"n_initial": 5} | kw)),
+    "BKB": lambda space, **kw: BKB(space, **({"n_initial": 5, "max_dictionary": 40} | kw)),
+    "BBKB": lambda space, **kw: BBKB(space, **({"n_initial": 5, "max_dictionary": 40} | kw)),
+    "BBKB-fixed": lambda space, **kw: BBKB(
+        space,
+        **({"n_initial": 5, "lengthscale": 0.5, "noise_std": 0.1, "beta": 0.5, "stopping": "global-local"} | kw),
+    ),
     "GSSBO": lambda space, **kw: GSSBO(space, **({"n_initial": 5, "buffer_size": 20} | kw)),
     "GSSBO-paper": lambda space, **kw: GSSBO(space, preset="paper", **({"n_initial": 5, "buffer_size": 20} | kw)),
     "GSSBO-dynamic": lambda space, **kw: GSSBO(
@@ -38,6 +44,17 @@ MIXED = Space(
 
 @pytest.fixture(params=list(MAKERS))
 def make(request):
+    return MAKERS[request.param]
+
+
+@pytest.fixture(params=[name for name in MAKERS if name != "BBKB-fixed"])
+def make_adaptive(request):
+    """Optimizers that adapt to the scale of the objective."""
+    return MAKERS[request.param]
+
+
+@pytest.fixture(params=[name for name in MAKERS if name.startswith("G")])
+def make_gp(request):
     return MAKERS[request.param]
 
 
@@ -73,9 +90,9 @@ def test_suggestions_lie_in_the_space_with_python_types(make):
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
-def test_better_than_random(make, direction):
+def test_better_than_random(make_adaptive, direction):
     sign = 1.0 if direction == "minimize" else -1.0
-    opt = drive(make(MIXED, seed=1, direction=direction), 60, lambda p: sign * objective(p))
+    opt = drive(make_adaptive(MIXED, seed=1, direction=direction), 60, lambda p: sign * objective(p))
     best, value = opt.best
     assert value == sign * objective(best)
     rng = np.random.default_rng(0)
@@ -172,9 +189,9 @@ def test_repeats_are_possible_where_they_are_wanted(make):
     assert values.count(2) > 10
 
 
-def test_a_large_discrete_space_is_not_repeated_either(make):
+def test_a_large_discrete_space_is_not_repeated_either(make_adaptive):
     space = Space({f"k{i}": Int(0, 30) for i in range(4)})
-    opt = drive(make(space, seed=0), 60, lambda p: sum((v - 7) ** 2 for v in p.values()))
+    opt = drive(make_adaptive(space, seed=0), 60, lambda p: sum((v - 7) ** 2 for v in p.values()))
     keys = {tuple(space.decode(x).values()) for x in opt._history.X}
     assert len(keys) == 60
     assert opt.best[1] <= 12
@@ -329,10 +346,14 @@ SETTINGS = [
     ({"direction": "up"}, "'up'"),
     ({"n_initial": 0}, "n_initial"),
     ({"kernel": "cubic"}, "'cubic'"),
-    ({"acquisition": "pi"}, "'pi'"),
     ({"beta": -1.0}, "beta"),
     ({"beta": "sqrt"}, "'sqrt'"),
 ]
+
+
+def test_an_acquisition_that_is_not_there(make_gp):
+    with pytest.raises(ValueError, match="'pi'"):
+        make_gp(MIXED, acquisition="pi")
 
 
 @pytest.mark.parametrize(("setting", "words"), SETTINGS)
@@ -365,8 +386,8 @@ def test_a_model_that_breaks_is_logged_once_and_does_not_stop_the_run(make, monk
 @pytest.mark.parametrize(
     ("kernel", "trend", "winsorize"), list(itertools.product(["matern32", "rbf"], [True, False], [True]))
 )
-def test_all_settings_run(make, acquisition, kernel, trend, winsorize):
-    opt = make(MIXED, seed=0, acquisition=acquisition, kernel=kernel, trend=trend, winsorize=winsorize, beta="log")
+def test_all_settings_run(make_gp, acquisition, kernel, trend, winsorize):
+    opt = make_gp(MIXED, seed=0, acquisition=acquisition, kernel=kernel, trend=trend, winsorize=winsorize, beta="log")
     drive(opt, 15)
     clone = type(opt).from_state_dict(opt.state_dict())
     assert (clone.kernel, clone.acquisition, clone.trend, clone.beta) == (kernel, acquisition, trend, "log")

@@ -106,10 +106,11 @@ def lazy_argmax(posterior, X, H, count, beta, bounds):
 
 
 @jit
-def refresh_all(posterior, X, arms, bounds):
-    """Compute the mean and the starting variance of ``arms`` that are not known yet."""
-    m = posterior.n
-    k, v, H = np.empty(m), np.empty(m), np.empty((0, m))
-    for arm in arms:
-        if bounds.stamp[arm] == UNKNOWN:
-            refresh(posterior, X, H, np.int64(0), 0.0, bounds, arm, k, v)
+def reveal(posterior, X, beta, bounds, arm):
+    """Compute the mean and the starting variance of an arm, if they are not known yet. What is out stays out."""
+    if bounds.stamp[arm] == UNKNOWN:
+        m, out = posterior.n, bounds.bound[arm] == -math.inf
+        refresh(posterior, X, np.empty((0, m)), np.int64(0), beta, bounds, arm, np.empty(m), np.empty(m))
+        if out:
+            bounds.bound[arm] = -math.inf
+        bounds.top[arm // WIDTH] = best_of_block(bounds.bound, arm // WIDTH)

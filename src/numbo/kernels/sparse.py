@@ -131,7 +131,6 @@ def dtc_mean_weights(R, half, halfT, Zty):
 def dtc_variances(Z, U, prior):
     """``lambda var~`` (u,) at embedded points: prior - |U z|^2, never negative."""
     u, m = Z.shape
-    zero = np.int64(0)
     out, v = np.empty(u), np.empty(m)
     UT = np.ascontiguousarray(U.T)
     for i in range(u):

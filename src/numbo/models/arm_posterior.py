@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from numbo.kernels.acquisition import Posterior
 from numbo.kernels.covariance import Covariance, cross_covariance, prior_variances
-from numbo.kernels.lazy import UNKNOWN, WIDTH, Bounds, lazy_argmax, rank_blocks, refresh_all
+from numbo.kernels.lazy import UNKNOWN, WIDTH, Bounds, lazy_argmax, rank_blocks, reveal
 from numbo.models.sparse_gp import SparseGP
 
 Array = NDArray[np.float64]
@@ -29,7 +29,7 @@ BLOCK = 2048
 #: Columns of the covariance between all arms and some of them are kept up to this size.
 COLUMN_BYTES = 256 * 2**20
 #: Computing one arm by itself costs so many times its share of a computation of all.
-SINGLE_COST = 8
+SINGLE_COST = 4
 
 
 class ArmPosterior:
@@ -40,16 +40,25 @@ class ArmPosterior:
         self.X = np.ascontiguousarray(X, dtype=np.float64)
         self._XT = np.ascontiguousarray(self.X.T)
         self._columns = _Columns(self._XT)
-        blocks = -(-A // WIDTH)
-        self._bounds = Bounds(*(np.zeros(A) for _ in range(4)), np.zeros(A, dtype=np.int64), np.zeros(blocks, int))
+        self._bounds = Bounds(
+            mean=np.zeros(A),
+            start=np.zeros(A),
+            variance=np.zeros(A),
+            bound=np.zeros(A),
+            stamp=np.zeros(A, dtype=np.int64),
+            top=np.zeros(-(-A // WIDTH), dtype=np.int64),
+        )
+        self._conditioned: Posterior | None = None
         self._posterior: Posterior | None = None
         self._atoms: Indices = np.empty(0, dtype=np.int64)
         self._directions: list[Array] = []
         self._whitened: tuple[Array, Array] | None = None
         self._beta = 0.0
         self._means: tuple[Array, float] = np.zeros(A), 0.0
-        self._ceiling, self._ceiling_sd = np.empty(0), np.empty(0)
-        self._core: dict[int, float] = {}
+        self._ceiling_sd = np.empty(0)
+        self._prior = np.empty(0)
+        self._core: Indices = np.empty(0, dtype=np.int64)
+        self._core_counts = np.empty(0)
         self._core_covariance: Covariance | None = None
         self._effort = 0
 
@@ -64,30 +73,32 @@ class ArmPosterior:
             atoms: the arms (m,) that its atoms are.
             lasting: which atoms (m,) are expected to be part of the next dictionaries, too.
         """
-        self._posterior, self._atoms, self._directions, self._whitened = gp.posterior, atoms, [], None
-        counts = dict(zip(points.tolist(), gp.counts.tolist(), strict=True))
-        present = set(atoms.tolist())
+        self._conditioned = self._posterior = gp.posterior
+        self._atoms, self._directions, self._whitened = atoms, [], None
+        counts, missing = np.zeros(len(self.X)), np.ones(len(self.X), dtype=bool)
+        counts[points], missing[atoms] = gp.counts, False
         held = (
             self._core_covariance is not None
             and _same(self._core_covariance, gp.covariance)
-            and all(arm in present and counts[arm] >= count for arm, count in self._core.items())
+            and not missing[self._core].any()
+            and not (counts[self._core] < self._core_counts).any()
         )
         if not held or SINGLE_COST * self._effort > len(self.X):
             core = atoms[lasting]
-            self._raise_ceiling(gp.covariance, core, np.array([counts[int(a)] for a in core]))
+            self._raise_ceiling(gp.covariance, core, counts[core])
         self._means = self._all_means(gp.posterior, atoms)
 
     def _raise_ceiling(self, covariance: Covariance, core: Indices, counts: Array) -> None:
         self._effort = 0
-        self._core, self._core_covariance = dict(zip(core.tolist(), counts.tolist(), strict=True)), covariance
-        self._ceiling = prior_variances(covariance, self.X)
+        if self._core_covariance is None or not _same(self._core_covariance, covariance):
+            self._prior, self._core_covariance = prior_variances(covariance, self.X), covariance
+        self._core, self._core_counts = core, counts
+        ceiling = self._prior
         if len(core):
             exact = SparseGP(covariance, self.X[core])
             exact.condition(self.X[core], counts)
-            self._ceiling -= self._explained(exact.posterior, core[exact.kept])
-        prior = float(np.max(prior_variances(covariance, self.X)))
-        self._ceiling = np.maximum(self._ceiling, 0.0) * (1.0 + 1e-6) + 1e-12 * prior
-        self._ceiling_sd = np.sqrt(self._ceiling)
+            ceiling = ceiling - self._explained(exact.posterior, core[exact.kept])
+        self._ceiling_sd = np.sqrt(np.maximum(ceiling, 0.0) * (1.0 + 1e-6) + 1e-12 * self._prior)
 
     def _explained(self, posterior: Posterior, atoms: Indices) -> Array:
         """|W k_S(x)|^2 at all arms, by matrix products."""
@@ -103,11 +114,11 @@ class ArmPosterior:
         if slots is None:
             means = np.concatenate([posterior.alpha @ K for _, K in self._blocks(posterior, atoms)])
         else:
-            used = self._columns.rows[: slots.max() + 1]
+            used = self._columns.rows[: int(slots.max()) + 1]
             weights = np.zeros(len(used))
             weights[slots] = posterior.alpha
             means = weights @ used
-        prior = float(np.max(prior_variances(posterior.covariance, posterior.X)))
+        prior = float(np.max(self._prior))
         return means, 1e-15 * len(atoms) * prior * float(np.abs(posterior.alpha).sum())
 
     def _blocks(self, posterior: Posterior, atoms: Indices):  # type: ignore[no-untyped-def]
@@ -123,17 +134,16 @@ class ArmPosterior:
 
     # -- choosing ----------------------------------------------------------------------------------------------
 
-    def start(
-        self, beta: float, excluded: NDArray[np.bool_] | None = None, *, by_variance: bool = False
-    ) -> None:
+    def start(self, beta: float, excluded: NDArray[np.bool_] | None = None, *, by_variance: bool = False) -> None:
         """Set out to choose by ``mean + beta sqrt(variance)``; ``excluded (A,)`` arms are never chosen.
 
         With ``by_variance`` the mean is left out: uncertainty sampling.
         """
         bounds, self._beta = self._bounds, 1.0 if by_variance else beta
         means, slack = (np.zeros(len(self.X)), 0.0) if by_variance else self._means
-        if by_variance:
-            self._posterior = self._model._replace(alpha=np.zeros(self._model.n))
+        posterior = self._conditioned
+        assert posterior is not None, "condition comes first"
+        self._posterior = posterior._replace(alpha=np.zeros(posterior.n)) if by_variance else posterior
         bounds.stamp[:] = UNKNOWN
         np.multiply(self._ceiling_sd, self._beta, out=bounds.bound)
         np.add(bounds.bound, means, out=bounds.bound)
@@ -160,7 +170,7 @@ class ArmPosterior:
 
     def prospect(self, arm: int) -> tuple[float, float]:
         """Mean and variance ``lambda var~`` of ``arm`` before any direction was taken off."""
-        refresh_all(self._model, self.X, np.array([arm]), self._bounds)
+        reveal(self._model, self.X, self._beta, self._bounds, arm)
         return float(self._bounds.mean[arm]), float(self._bounds.start[arm])
 
     def variance(self, arm: int) -> float:
@@ -182,8 +192,8 @@ class ArmPosterior:
         cov = posterior.covariance
         if self._whitened is None:
             V = np.concatenate([posterior.W @ K for _, K in self._blocks(posterior, self._atoms)], axis=1)
-            prior = prior_variances(cov, self.X)
-            self._whitened = V, np.maximum(prior - np.einsum("ij,ij->j", V, V), 1e-12 * prior)
+            variance = self._prior - np.einsum("ij,ij->j", V, V)
+            self._whitened = V, np.maximum(variance, 1e-12 * self._prior)
         V, variance = self._whitened
         slots = self._columns.slots(cov, others)
         if slots is None:
@@ -199,37 +209,39 @@ class _Columns:
     """Covariances between all arms and some of them, by row, computed when they are first needed."""
 
     def __init__(self, XT: Array) -> None:
+        A = XT.shape[1]
         self._XT = XT
-        self._capacity = max(64, COLUMN_BYTES // (8 * max(XT.shape[1], 1)))
+        self._capacity = max(64, COLUMN_BYTES // (8 * A))
         self._covariance: Covariance | None = None
-        self._slot: dict[int, int] = {}
-        self.rows: Array = np.zeros((0, XT.shape[1]))
+        self._slot: Indices = np.full(A, -1)
+        self._filled = 0
+        self.rows: Array = np.empty((0, A))
 
     def slots(self, covariance: Covariance, arms: Indices) -> Indices | None:
         """Rows of `rows` at which the columns of ``arms`` stand; None if there are too many to keep."""
         if len(arms) > self._capacity:
             return None
         if self._covariance is None or not _same(self._covariance, covariance):
-            self._covariance, self._slot = covariance, {}
-        wanted = arms.tolist()
-        missing = [a for a in wanted if a not in self._slot]
-        if len(self._slot) + len(missing) > self._capacity:
-            self._slot = {a: s for a, s in self._slot.items() if a in set(wanted)}
-        if missing:
-            free = iter(sorted(set(range(len(self._slot) + len(missing))) - set(self._slot.values())))
-            for arm in missing:
-                self._slot[arm] = self._fill(next(free), arm)
-        return np.array([self._slot[a] for a in wanted], dtype=np.int64)
+            self._covariance, self._filled = covariance, 0
+            self._slot[:] = -1
+        missing = np.unique(arms[self._slot[arms] < 0])
+        if self._filled + len(missing) > self._capacity:  # start over with what is needed now
+            self._filled, missing = 0, np.unique(arms)
+            self._slot[:] = -1
+        for arm in missing:
+            self._fill(int(arm))
+        return self._slot[arms]
 
-    def _fill(self, slot: int, arm: int) -> int:
-        if slot >= len(self.rows):
-            more = min(self._capacity, max(2 * len(self.rows), 64)) - len(self.rows)
-            self.rows = np.concatenate([self.rows, np.zeros((more, self._XT.shape[1]))])
+    def _fill(self, arm: int) -> None:
+        slot = self._filled
+        if slot == len(self.rows):
+            more = min(self._capacity, max(2 * slot, 64)) - slot
+            self.rows = np.concatenate([self.rows, np.empty((more, len(self._slot)))])
         assert self._covariance is not None
         column = np.ascontiguousarray(self._XT[:, arm : arm + 1])
         self.rows[slot] = cross_covariance(self._covariance, self._XT, column)[0]
-        return slot
+        self._slot[arm], self._filled = slot, slot + 1
 
 
 def _same(a: Covariance, b: Covariance) -> bool:
-    return all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
+    return a is b or all(np.array_equal(getattr(a, name), getattr(b, name)) for name in a._fields)

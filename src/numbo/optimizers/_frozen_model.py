@@ -21,11 +21,15 @@ Indices = NDArray[np.int64]
 class FrozenModel:
     """A `SparseGP` whose points and atoms carry the numbers of `numbo.optimizers._pulls.Pulls`.
 
+    `set_sums` and `freeze` complete it.
+
     Args:
         gp: conditioned on the points with the numbers ``points (u,)``; its atoms have the numbers ``atoms (m,)``.
 
     Attributes:
         posterior: mean and variance at the last feedback.
+        total: sum of ``variances``.
+        ratio_sums, summed: sums of lemma 3 over the first so many pulls of the batch, at all arms.
         batch, variances: numbers of the pulls since then, and ``var~_fb`` of each.
         learned: pulls that entered as feedback since the dictionary was drawn, with whether they became atoms.
         grown: which pulls of the batch became atoms.
@@ -36,16 +40,20 @@ class FrozenModel:
         self._row = {int(p): row for row, p in enumerate(points)}
         self.atoms = atoms
         self.learned: list[tuple[int, bool]] = []
-        self.freeze()
 
     def freeze(self) -> None:
         """All that the model knows is feedback; the batch is empty."""
         self.gp.mark()
         self.posterior: Posterior = self.gp.posterior
         self._frozen = len(self._row), len(self.atoms)
+        self._start_batch()
+
+    def _start_batch(self) -> None:
         self.batch: list[int] = []
         self.variances: list[float] = []
         self.grown: list[bool] = []
+        self.total, self.summed = 0.0, 0
+        self.ratio_sums: Array | float = 0.0
 
     def thaw(self) -> None:
         """Forget the pulls since the last feedback."""
@@ -53,7 +61,7 @@ class FrozenModel:
         self.gp.rollback()
         self.atoms = self.atoms[:atoms]
         self._row = dict(list(self._row.items())[:rows])
-        self.batch, self.variances, self.grown = [], [], []
+        self._start_batch()
 
     @property
     def points(self) -> Indices:
@@ -74,6 +82,7 @@ class FrozenModel:
         """Enter a pull of the batch. Returns the direction it takes off variances, None if it became an atom."""
         self.batch.append(number)
         self.variances.append(variance)
+        self.total += variance
         self.grown.append(grow)
         return self._pull(number, x, mean, grow)
 

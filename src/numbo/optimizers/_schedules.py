@@ -40,11 +40,6 @@ class Confidence:
         beta = 2.0 * math.sqrt(xi2 * (information + log_delta)) + (1.0 + math.sqrt(2.0)) * math.sqrt(lam) * F
         return ratio_threshold * beta
 
-    @staticmethod
-    def weight(kind: str) -> float:
-        """w of the information ``sum log(1 + w var~_fb(x_s))``."""
-        return 1.0 if kind == "reference" else 3.0
-
 
 def check_beta(beta: float | str) -> float | str:
     """``beta`` if it is the name of a schedule or a non-negative number.

@@ -33,6 +33,18 @@ DEFAULT_DICTIONARY = 128
 #: Histories of at most so many points need no sampling to find a first dictionary.
 SMALL_HISTORY = 64
 INITIAL_DICTIONARIES = ("bless", "rls")
+SETTINGS = (
+    "kernel",
+    "lengthscale",
+    "noise_std",
+    "norm_bound",
+    "delta",
+    "qbar",
+    "max_dictionary",
+    "initial_dictionary",
+    "trend",
+    "winsorize",
+)
 
 
 class SparseOptimizer(Optimizer):
@@ -189,9 +201,7 @@ class SparseOptimizer(Optimizer):
     # -- settings and state ------------------------------------------------------------------------------------
 
     def _settings(self) -> dict[str, Any]:
-        names = ("kernel", "lengthscale", "noise_std", "norm_bound", "delta", "qbar", "max_dictionary")
-        names += ("initial_dictionary", "trend", "winsorize")
-        return super()._settings() | {name: getattr(self, name) for name in names}
+        return super()._settings() | {name: getattr(self, name) for name in SETTINGS}
 
     def _model_state(self) -> dict[str, Any]:
         return {"kernel": self._kernel.state_dict(), "pulls": self._pulls.X.copy()}
@@ -235,7 +245,7 @@ def _check_kernel(kernel: str, lengthscale: Any, noise_std: Any, d: int) -> tupl
         raise ValueError(f"lengthscale must be a positive number or {d} of them, got {lengthscale!r}.")
     if not (isinstance(noise_std, int | float) and 0.0 < noise_std < math.inf):
         raise ValueError(
-            f"noise_std must be a positive number, got {noise_std!r}: lambda, its square, regularises the model. For an "
-            "objective without noise take a small share of its range, such as 0.01."
+            f"noise_std must be a positive number, got {noise_std!r}: its square, lambda, regularises the model. For "
+            "an objective without noise take a small share of its range, such as 0.01."
         )
     return float(scales) if scales.ndim == 0 else scales, float(noise_std)

@@ -27,9 +27,7 @@ class BKB(BBKB):
         """beta_t of a named schedule."""
         covariance = self._kernel.covariance
         n, dimension = self._history.n, self._effective_dimension
-        return self._confidence.bkb(
-            schedule, dimension, n, covariance.signal_variance, covariance.noise_variance
-        )
+        return self._confidence.bkb(schedule, dimension, n, covariance.signal_variance, covariance.noise_variance)
 
     def _settings(self) -> dict[str, Any]:
         settings = super()._settings()

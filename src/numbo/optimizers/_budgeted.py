@@ -1,0 +1,337 @@
+"""The life of a budgeted model: pulls enter it, a dictionary is drawn, feedback is taken in.
+
+`numbo.optimizers.bbkb` and `numbo.optimizers.sbpe` say when; what happens is the same.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.models import SparseGP
+from numbo.optimizers._base import GLOBAL
+from numbo.optimizers._frozen_model import FrozenModel
+from numbo.optimizers._sparse_optimizer import SparseOptimizer
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+#: Between two draws a dictionary may outgrow `max_dictionary` by this factor.
+OVERGROWTH = 1.25
+
+
+@dataclass(frozen=True)
+class SparseStatus:
+    """What the model of a sparse optimizer looks like now.
+
+    Attributes:
+        effective_dimension: ``sum var~(x_s)`` over the observations, when the dictionary was last drawn.
+        dictionary_size: number of atoms.
+        batch_size: pulls since the last feedback.
+        batch_sizes: of the batches that ended.
+        beta: multiplier of the standard deviation ``sqrt(var~)`` in the upper confidence bound.
+        resparsifications: how often a dictionary was drawn.
+    """
+
+    effective_dimension: float
+    dictionary_size: int
+    batch_size: int
+    batch_sizes: tuple[int, ...]
+    beta: float
+    resparsifications: int
+
+
+class BudgetedOptimizer(SparseOptimizer):
+    """A `SparseOptimizer` whose model is frozen between feedbacks (`numbo.optimizers._frozen_model`).
+
+    Args:
+        resparsify: the dictionary is drawn anew when the history has grown by this share; in between, new points
+            join it with their probability as feedback is taken in. 0 draws it at the end of every batch, as the
+            papers do: the default under a fixed kernel. 0.1 by default where the kernel is learned.
+        options: those of `SparseOptimizer`.
+    """
+
+    def __init__(self, space: Any = None, *, resparsify: float | None = None, **options: Any) -> None:
+        super().__init__(space, **options)
+        resparsify = (0.0 if self._kernel.fixed else 0.1) if resparsify is None else resparsify
+        if not 0.0 <= resparsify < math.inf:
+            raise ValueError(f"resparsify must be a non-negative number, got {resparsify!r}.")
+        self.resparsify = float(resparsify)
+        self._model: FrozenModel | None = None
+        self._drawn: Indices = np.empty(0, dtype=np.int64)
+        self._extra: Indices = np.empty(0, dtype=np.int64)
+        self._fed_back = self._drawn_at = self._draws = 0
+        self._multiplier = self._information = self._effective_dimension = 0.0
+        self._batch_sizes: list[int] = []
+
+    @property
+    def status(self) -> SparseStatus:
+        """Effective dimension, sizes of the dictionary and of the batches, and beta."""
+        model = self._model
+        return SparseStatus(
+            effective_dimension=self._effective_dimension,
+            dictionary_size=0 if model is None else model.gp.m,
+            batch_size=0 if model is None else len(model.batch),
+            batch_sizes=tuple(self._batch_sizes),
+            beta=self._multiplier * math.sqrt(self._kernel.covariance.noise_variance),
+            resparsifications=self._draws,
+        )
+
+    # -- what an algorithm supplies ------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _batch_is_over(self) -> bool:
+        """Whether the model has to take in feedback, or to draw a new dictionary, before it is used again."""
+
+    @abstractmethod
+    def _confidence_multiplier(self) -> float:
+        """What multiplies the standard deviation ``sqrt(lambda var~)`` until the next feedback."""
+
+    #: w of the information ``sum log(1 + w var~_fb(x_s))`` that pulls carry.
+    _information_weight = 3.0
+
+    @property
+    def _by_variance(self) -> bool:
+        """Whether arms are chosen by their variance alone."""
+        return False
+
+    # -- choosing ----------------------------------------------------------------------------------------------
+
+    def _propose(self) -> tuple[Array, int]:
+        self._catch_up()
+        if self._batch_is_over() and (self.resparsify == 0.0 or self._history.n > self._fed_back):
+            self._end_batch()
+        return self._select()
+
+    def _select(self) -> tuple[Array, int]:
+        assert self._model is not None
+        if self._arms is None:
+            elites = self._elites(self._history.values())
+            return self._maximize(self._model.gp, self._multiplier, elites), GLOBAL
+        assert self._grid is not None
+        arm = self._choose()
+        return (self._space_filling() if arm < 0 else self._grid[arm]), GLOBAL
+
+    def _choose(self) -> int:
+        """The next arm, -1 if none is left."""
+        assert self._arms is not None
+        return self._arms.choose()
+
+    # -- pulls -----------------------------------------------------------------------------------------------
+
+    def _catch_up(self) -> None:
+        """Hallucinate what was pulled since the model was last looked at; make a model if there is none."""
+        told, pending = self._pulls.told(self._history), self._pending()
+        if self._model is None:
+            self._resparsify()
+            return
+        if (self._missing(told, pending) < 0).any():  # a point was released: its pull cannot be taken back alone
+            self._model.thaw()
+            if (self._missing(told, pending) < 0).any():
+                self._resparsify()
+                return
+            self._show()
+        self._enter(self._missing(told, pending))
+
+    def _pending(self) -> Indices:
+        return self._pulls.pending(self._history.pending.values())
+
+    def _missing(self, told: Indices, pending: Indices) -> Indices:
+        """How many pulls of each point (numbers,) did not enter the model yet."""
+        assert self._model is not None
+        wanted = self._pulls.counts(np.concatenate([told, pending]))
+        batch = np.array(self._model.batch, dtype=np.int64)
+        return wanted - self._pulls.counts(np.concatenate([told[: self._fed_back], self._extra, batch]))
+
+    def _enter(self, missing: Indices) -> None:
+        for number in np.repeat(np.flatnonzero(missing > 0), missing[missing > 0]).tolist():
+            self._hallucinate(number)
+
+    def _hallucinate(self, number: int, grow: bool | None = None) -> None:
+        model, x = self._model, self._pulls.X[number]
+        assert model is not None
+        if self._arms is not None and self.resparsify == 0.0:
+            mean, variance = self._arms.prospect(int(self._rows()[number]))
+            variance /= model.gp.regularization
+        else:
+            mean, variance = model.prospect(x)
+        direction = model.hallucinate(number, x, mean, variance, self._joins(variance) if grow is None else grow)
+        if self._arms is not None:
+            if direction is None:
+                self._show()
+            else:
+                self._arms.observe(direction)
+            if self.avoid_repeats:
+                self._arms.exclude(int(self._rows()[number]))
+
+    def _joins(self, variance: float) -> bool:
+        """Whether a new point joins the dictionary between two draws."""
+        assert self._model is not None
+        if self.resparsify == 0.0 or self._overgrown():
+            return False
+        return bool(self._rng.random() < self.qbar * variance)
+
+    def _overgrown(self) -> bool:
+        assert self._model is not None
+        return self.max_dictionary is not None and self._model.gp.m >= OVERGROWTH * self.max_dictionary
+
+    # -- dictionary and feedback -------------------------------------------------------------------------------
+
+    def _end_batch(self) -> None:
+        model, n = self._model, self._history.n
+        assert model is not None
+        told = self._pulls.told(self._history)
+        arrived = self._pulls.counts(told[self._fed_back :])
+        for number, variance in zip(model.batch, model.variances, strict=True):
+            if arrived[number] > 0:
+                arrived[number] -= 1
+                self._information += math.log1p(self._information_weight * variance)
+        if n > self._fed_back:
+            self._batch_sizes.append(n - self._fed_back)
+        drawn_long_ago = n >= self._drawn_at * (1.0 + self.resparsify) or self._overgrown()
+        if drawn_long_ago or self._kernel.due(n) or len(self._extra):
+            self._resparsify()
+            return
+        fresh = [(int(number), model.prospect(self._pulls.X[number])[1]) for number in told[self._fed_back :]]
+        model.thaw()
+        for number, variance in fresh:
+            model.learn(number, self._pulls.X[number], self._joins(variance))
+        self._settle()
+
+    def _resparsify(self) -> None:
+        """Draw a dictionary from all points, told and pending, and condition on the observations.
+
+        Where values do not matter, pending points are conditioned on like the others.
+        """
+        history, pulls, old = self._history, self._pulls, self._model
+        told, pending = pulls.told(history), self._pending()
+        self._extra = pending if self._by_variance else pending[:0]
+        wanted = pulls.counts(np.concatenate([told, pending]))
+        counts = pulls.counts(np.concatenate([told, self._extra]))
+        points, numbers = np.flatnonzero(counts), np.flatnonzero(wanted)
+        learned = self._kernel.due(history.n)
+        if learned:
+            self._kernel.learn(history.X, history.values(), self._rng)
+        if old is None:
+            chosen, certain = self._first_dictionary(pulls.X[points])
+            numbers = points
+        else:
+            leverage = self._leverages(old, numbers, points, counts, learned) * wanted[numbers]
+            chosen, certain = self._draw(leverage)
+        self._drawn = numbers[chosen]
+        gp = SparseGP(self._kernel.covariance, pulls.X[self._drawn])
+        gp.condition(pulls.X[points], counts[points].astype(np.float64))
+        self._model = FrozenModel(gp, points, self._drawn[gp.kept])
+        self._effective_dimension = float(counts[points] @ gp.variances())
+        if old is None or self._by_variance:
+            self._information = gp.log_determinant()
+        self._drawn_at, self._draws = history.n, self._draws + 1
+        self._settle(certain[gp.kept])
+
+    def _leverages(self, old: FrozenModel, numbers: Indices, points: Indices, counts: Indices, learned: bool) -> Array:
+        """``var~_fb`` of the points ``numbers``; under a new covariance, ``var~`` on the old dictionary."""
+        out = np.zeros(self._pulls.u)
+        if learned:
+            gp = SparseGP(self._kernel.covariance, old.gp.dictionary)
+            gp.condition(self._pulls.X[points], counts[points].astype(np.float64))
+            out[numbers] = gp.predict(self._pulls.X[numbers])[1]
+            return out[numbers]
+        out[old.batch] = old.variances
+        batch = dict(zip(old.batch, old.variances, strict=True))
+        old.thaw()
+        out[old.points] = old.gp.variances()
+        unknown = [int(i) for i in numbers if out[i] == 0.0 and int(i) not in batch]
+        if unknown:
+            out[unknown] = old.gp.predict(self._pulls.X[unknown])[1]
+        return out[numbers]
+
+    def _settle(self, lasting: NDArray[np.bool_] | None = None) -> None:
+        """Take in the values that have arrived, and hallucinate what is still out."""
+        model, history = self._model, self._history
+        assert model is not None
+        self._feed(history.n)
+        self._multiplier = self._confidence_multiplier()
+        self._show(lasting)
+        self._enter(self._missing(self._pulls.told(history), self._pending()))
+
+    def _feed(self, n: int) -> None:
+        """Set the values of the first ``n`` observations and freeze the model there."""
+        assert self._model is not None
+        values = self._kernel.transformed(self._history.values(n))
+        told = self._pulls.told(self._history, n)
+        self._model.set_sums(np.bincount(told, values, self._pulls.u).astype(np.float64))
+        self._model.freeze()
+        self._fed_back = n
+
+    def _show(self, lasting: NDArray[np.bool_] | None = None) -> None:
+        """Let the arms, if there are any, take in the model as it is now."""
+        model = self._model
+        if self._arms is None or model is None:
+            return
+        rows, certain = self._rows(), np.zeros(len(model.atoms), dtype=bool) if lasting is None else lasting
+        self._arms.condition(model.gp, rows[model.points], rows[model.atoms], certain)
+        self._arms.start(self._multiplier, self._excluded(), by_variance=self._by_variance)
+
+    # -- the rest ----------------------------------------------------------------------------------------------
+
+    def _predict(self, X: Array) -> tuple[Array, Array]:
+        probe = copy.copy(self)  # looking at the model changes nothing about what is suggested next
+        probe._rng, probe._model, probe._kernel = copy.deepcopy((self._rng, self._model, self._kernel))
+        probe._history, probe._arms = copy.copy(self._history), None
+        probe._history.pending = {}
+        if probe._model is not None and probe._fed_back < probe._history.n:
+            probe._batch_sizes = []
+            probe._catch_up()
+            probe._end_batch()
+        elif probe._model is None:
+            probe._resparsify()
+        else:
+            probe._model.thaw()
+        assert probe._model is not None
+        return probe._to_user(probe._model.gp, X)
+
+    def _settings(self) -> dict[str, Any]:
+        return super()._settings() | {"resparsify": self.resparsify}
+
+    def _model_state(self) -> dict[str, Any]:
+        model = self._model
+        state = super()._model_state() | {
+            "counters": (self._fed_back, self._drawn_at, self._draws),
+            "numbers": (self._multiplier, self._information, self._effective_dimension),
+            "batch_sizes": list(self._batch_sizes),
+        }
+        if model is None:
+            return state
+        return state | {
+            "drawn": self._drawn.copy(),
+            "extra": self._extra.copy(),
+            "learned": list(model.learned),
+            "batch": list(zip(model.batch, model.grown, strict=True)),
+        }
+
+    def _restore_model(self, state: dict[str, Any]) -> None:
+        """Build the model by the same steps as it was, so that it is the same to the last bit."""
+        super()._restore_model(state)
+        self._fed_back, self._drawn_at, self._draws = state["counters"]
+        self._multiplier, self._information, self._effective_dimension = state["numbers"]
+        self._batch_sizes = list(state["batch_sizes"])
+        if "drawn" not in state:
+            return
+        pulls, self._drawn, self._extra = self._pulls, state["drawn"].copy(), state["extra"].copy()
+        counts = pulls.counts(np.concatenate([pulls.told(self._history, self._drawn_at), self._extra]))
+        points = np.flatnonzero(counts)
+        gp = SparseGP(self._kernel.covariance, pulls.X[self._drawn])
+        gp.condition(pulls.X[points], counts[points].astype(np.float64))
+        self._model = FrozenModel(gp, points, self._drawn[gp.kept])
+        for number, grow in state["learned"]:
+            self._model.learn(number, pulls.X[number], grow)
+        self._feed(self._fed_back)
+        self._show()
+        for number, grow in state["batch"]:
+            self._hallucinate(number, grow)

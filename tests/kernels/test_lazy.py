@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.conftest import make_covariance, make_points
+
+from numbo.kernels.covariance import RBF
+from numbo.kernels.lazy import UNKNOWN, WIDTH, Bounds, best_of_block, lazy_argmax, rank_blocks, reveal
+from numbo.models import SparseGP
+
+
+def bounds_of(bound):
+    A = len(bound)
+    arrays = (np.zeros(A) for _ in range(3))
+    return Bounds(
+        *arrays, np.array(bound), np.full(A, UNKNOWN, dtype=np.int64), np.zeros(-(-A // WIDTH), dtype=np.int64)
+    )
+
+
+@pytest.mark.parametrize("A", [1, WIDTH - 1, WIDTH, WIDTH + 1, 3 * WIDTH + 5])
+def test_blocks_are_ranked_by_their_first_best(A):
+    rng = np.random.default_rng(A)
+    bound = rng.integers(0, 20, A).astype(float)
+    bounds = bounds_of(bound)
+    rank_blocks(bounds)
+    for block, best in enumerate(bounds.top):
+        part = bound[block * WIDTH : (block + 1) * WIDTH]
+        assert best == block * WIDTH + int(np.argmax(part)) == best_of_block(bound, block)
+
+
+@pytest.mark.parametrize("beta", [0.0, 1.5])
+def test_arms_are_computed_until_the_best_is_certain(beta):
+    arms = make_points(3 * WIDTH, 2)
+    gp = SparseGP(make_covariance(RBF, 2, False), arms[:8])
+    gp.condition(arms[:12])
+    gp.set_values(np.sin(9 * arms[:12, 0]))
+    mean, variance = gp.predict(arms)
+    variance *= gp.regularization
+    truth = mean + beta * np.sqrt(variance)
+    loose = truth + np.random.default_rng(0).random(len(arms))
+    bounds = bounds_of(loose)
+    rank_blocks(bounds)
+    arm, computed = lazy_argmax(gp.posterior, arms, np.empty((0, gp.m)), 0, beta, bounds)
+    assert arm == int(np.argmax(truth))
+    known = bounds.stamp == 0
+    assert computed == known.sum() < len(arms)
+    assert (known == (loose >= truth.max())).all()
+    np.testing.assert_allclose(bounds.bound[known], truth[known], rtol=1e-7)
+    np.testing.assert_allclose(bounds.start[known], variance[known], rtol=1e-6)
+
+
+def test_nothing_is_left_when_all_are_out():
+    arms = make_points(10, 2)
+    gp = SparseGP(make_covariance(RBF, 2, False), arms[:3])
+    bounds = bounds_of(np.full(10, -np.inf))
+    rank_blocks(bounds)
+    assert lazy_argmax(gp.posterior, arms, np.empty((0, 3)), 0, 1.0, bounds) == (-1, 0)
+
+
+def test_revealing_an_arm_keeps_the_bounds_in_order():
+    arms = make_points(10, 2)
+    gp = SparseGP(make_covariance(RBF, 2, False), arms[:3])
+    gp.condition(arms[:5])
+    gp.set_values(np.ones(5))
+    bounds = bounds_of(np.full(10, 5.0))
+    rank_blocks(bounds)
+    reveal(gp.posterior, arms, 1.5, bounds, 0)
+    mean, variance = gp.predict(arms)
+    truth = mean + 1.5 * np.sqrt(gp.regularization * variance)
+    assert bounds.bound[0] == pytest.approx(truth[0])
+    assert bounds.top[0] == 1
+    bounds.mean[0] = 123.0
+    reveal(gp.posterior, arms, 1.5, bounds, 0)
+    assert bounds.mean[0] == 123.0
+    bounds.bound[1] = truth[1] = -np.inf
+    reveal(gp.posterior, arms, 1.5, bounds, 1)
+    assert bounds.bound[1] == -np.inf
+    assert bounds.top[0] == 2
+    assert (bounds.stamp == UNKNOWN).sum() == 8
+    assert lazy_argmax(gp.posterior, arms, np.empty((0, gp.m)), 0, 1.5, bounds)[0] == int(np.argmax(truth))

@@ -1,0 +1,397 @@
+"""BBKB and BKB against their papers, step by step."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import linalg
+from tests import naive
+
+from numbo import BBKB, BKB, Arms, Float, Int, Space
+from numbo.kernels.covariance import RBF, Covariance
+
+NOISE = 0.05
+LAM = NOISE**2
+
+
+def problem(A=150, d=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.random((A, d)) * [3.0, 1.0][:d] + 5.0
+    f = np.exp(-2 * ((X - X[A // 3]) ** 2).sum(axis=1))
+    return X, f, lambda arms: f[arms] + NOISE * rng.normal(size=len(arms))
+
+
+def make(cls, X, **kw):
+    options = {"kernel": "rbf", "lengthscale": 0.7, "noise_std": NOISE, "delta": 0.01, "seed": 0}
+    return cls(arms=X, **(options | kw))
+
+
+def covariance(d=2):
+    return Covariance(RBF, np.full(d, 0.7**-2.0), 1.0, 0.0, 0.0, LAM, np.zeros(d, dtype=bool))
+
+
+class Literal:
+    """Section 3 of the BKB paper, with one row an observation and no cleverness."""
+
+    def __init__(self, X, atoms, pulled, y=None):
+        values, vectors = np.linalg.eigh(naive.gram(covariance(X.shape[1]), X[atoms]))
+        keep = values > 1e-10 * values.max()
+        root = vectors[:, keep] / np.sqrt(values[keep])
+        self.Z = naive.gram(covariance(X.shape[1]), X, X[atoms]) @ root
+        Zt = self.Z[pulled]
+        self.V = Zt.T @ Zt + LAM * np.eye(self.Z.shape[1])
+        self.mean = None if y is None else self.Z @ linalg.solve(self.V, Zt.T @ y)
+
+    @property
+    def variance(self):
+        inside = np.einsum("ij,ji->i", self.Z, linalg.solve(self.V, self.Z.T))
+        return (1.0 - np.sum(self.Z**2, axis=1)) / LAM + inside
+
+    def pull(self, arm):
+        self.V += np.outer(self.Z[arm], self.Z[arm])
+
+
+def atoms_of(opt, X):
+    """The dictionary as arms: rows of X in the unit cube, scaled back."""
+    S = opt._model.gp.dictionary * opt.space.ranges + X.min(axis=0)
+    return [int(np.argmin(((X - s) ** 2).sum(axis=1))) for s in S]
+
+
+def near_best(bound, arm):
+    return bound[arm] >= bound.max() - 1e-6 * (1.0 + abs(bound.max()))
+
+
+@pytest.mark.parametrize("beta", ["paper", "reference", 1.5])
+def test_bkb_is_the_algorithm_of_the_paper(beta):
+    """Every arm is the literal argmax given the dictionary, and beta the literal formula."""
+    X, _, pull = problem()
+    opt = make(BKB, X, beta=beta)
+    arms, y = [], []
+    for t in range(60):
+        arm = opt.ask()
+        if t > 0:
+            model = Literal(X, atoms_of(opt, X), arms, np.array(y))
+            pulled = model.variance[arms].sum()
+            width = {
+                "paper": 2 * NOISE * math.sqrt(3 * math.log(max(t, 1)) * pulled + math.log(100))
+                + (1 + math.sqrt(2)) * NOISE,
+                "reference": NOISE + NOISE * math.sqrt(pulled * math.log(t) + math.log(100)),
+                1.5: 1.5 * NOISE,
+            }[beta]
+            status = opt.status
+            assert status.beta == pytest.approx(width, rel=1e-5)
+            assert status.effective_dimension == pytest.approx(pulled, rel=1e-5)
+            assert near_best(model.mean + width * np.sqrt(model.variance), arm)
+        value = float(pull([arm])[0])
+        opt.tell(arm, value)
+        arms.append(arm)
+        y.append(value)
+    assert opt.status.resparsifications == 59
+    assert 3 <= opt.status.dictionary_size <= len(set(arms))
+
+
+@pytest.mark.parametrize("stopping", ["global", "global-local"])
+def test_bbkb_is_the_algorithm_of_the_paper(stopping):
+    """Every arm and every end of a batch follow from the literal posterior; beta from the literal sum."""
+    X, _, pull = problem()
+    opt = make(BBKB, X, beta="paper", stopping=stopping)
+    first = opt.next_batch()
+    assert len(first) == 1
+    arms, y = list(first), list(pull(first))
+    opt.tell(first, y)
+    information = None
+    while len(arms) < 120:
+        batch = opt.next_batch()
+        atoms = atoms_of(opt, X)
+        model = Literal(X, atoms, arms, np.array(y))
+        start, V = model.variance, model.V.copy()
+        if information is None:
+            information = np.linalg.slogdet(V / LAM)[1]
+        beta = 2 * NOISE * math.sqrt(information + math.log(100)) + (1 + math.sqrt(2)) * NOISE
+        assert opt.status.beta == pytest.approx(2 * beta, rel=1e-5)
+        cross = (naive.gram(covariance(), X) - model.Z @ model.Z.T) / LAM + model.Z @ linalg.solve(V, model.Z.T)
+        total, local = 1.0, np.ones(len(X))
+        for i, arm in enumerate(batch):
+            assert near_best(model.mean + 2 * beta * np.sqrt(model.variance), arm)
+            model.pull(arm)
+            total += start[arm]
+            local += cross[:, arm] ** 2 / start
+            goes_on = total <= 2.0 or (stopping == "global-local" and local.max() <= 2.0)
+            assert goes_on == (i + 1 < len(batch))
+        information += np.log1p(3 * start[batch]).sum()
+        values = list(pull(batch))
+        opt.tell(batch, values)
+        arms += batch
+        y += values
+    assert max(opt.status.batch_sizes) > 3
+
+
+def test_local_stopping_makes_larger_batches():
+    X, _, pull = problem(A=400)
+    sizes = {}
+    for stopping in ("global", "global-local"):
+        opt = make(BBKB, X, stopping=stopping, beta="paper")
+        while opt.n_told < 200:
+            batch = opt.next_batch(200 - opt.n_told)
+            opt.tell(batch, pull(batch))
+        sizes[stopping] = np.mean(opt.status.batch_sizes)
+    assert sizes["global-local"] > 1.2 * sizes["global"]
+
+
+def test_with_a_threshold_of_one_bbkb_is_bkb():
+    X, _, _ = problem()
+    f = np.sin(X.sum(axis=1))
+    runs = []
+    for cls, kw in ((BKB, {}), (BBKB, {"ratio_threshold": 1.0})):
+        opt = make(cls, X, beta=1.5, **kw)
+        for _ in range(40):
+            batch = opt.next_batch()
+            assert len(batch) == 1
+            opt.tell(batch, f[batch])
+        runs.append(opt._history.X.copy())
+    np.testing.assert_array_equal(*runs)
+
+
+def test_with_a_perfect_dictionary_bbkb_is_gp_bucb():
+    """The exact GP's posterior, variances hallucinated within the batch (Desautels et al. 2014)."""
+    X, _, pull = problem()
+    opt = make(BBKB, X, beta=1.5, qbar=math.inf)
+    batch = opt.next_batch()
+    arms, y = [], []
+    for _ in range(10):
+        values = list(pull(batch))
+        opt.tell(batch, values)
+        arms += batch
+        y += values
+        batch = opt.next_batch()
+        mean, fed_back = naive.posterior(covariance(), X[arms], np.array(y), X)
+        for i, arm in enumerate(batch):
+            seen = arms + batch[:i]
+            _, variance = naive.posterior(covariance(), X[seen], np.zeros(len(seen)), X)
+            assert near_best(mean + 1.5 * np.sqrt(variance), arm) or fed_back[arm] > 0.5  # not in the dictionary yet
+        assert 1.0 + fed_back[batch[:-1]].sum() / LAM <= 2.0 + 1e-6 or len(batch) == 1
+
+
+def test_atoms_are_drawn_with_the_probability_of_their_variance():
+    X, _, _ = problem()
+    opt = make(BBKB, X, qbar=2.0)
+    leverage = np.array([0.0, 0.01, 0.1, 0.3, 0.5, 7.0])
+    drawn = np.zeros(6)
+    for _ in range(4000):
+        chosen, certain = opt._draw(leverage)
+        drawn[chosen] += 1
+        np.testing.assert_array_equal(certain, 2.0 * leverage[chosen] >= 1.0)
+    np.testing.assert_allclose(drawn / 4000, np.minimum(1.0, 2.0 * leverage), atol=0.03)
+
+
+def test_a_dictionary_stays_within_its_size():
+    X, _, _ = problem()
+    opt = make(BBKB, X, max_dictionary=10)
+    rng = np.random.default_rng(0)
+    for scale in (1e-3, 1.0, 1e3):
+        leverage = scale * rng.random(200) ** 3
+        sizes = [len(opt._draw(leverage)[0]) for _ in range(200)]
+        expected = min(10.0, np.minimum(1.0, 2.0 * leverage).sum())
+        assert np.mean(sizes) == pytest.approx(max(expected, 1.0), abs=0.7)
+
+
+@pytest.mark.parametrize("P", [4, 16])
+def test_uncertainty_sampling_guarantees_a_batch(P):
+    X, _, pull = problem()
+    opt = make(BBKB, X, min_batch=P, qbar=10.0)
+    opt.tell(opt.next_batch(), pull([0]))
+    exploration = opt.next_batch()
+    opt.tell(exploration, pull(exploration))
+    assert len(exploration) > P
+    for _ in range(5):
+        batch = opt.next_batch()
+        assert len(batch) >= P
+        opt.tell(batch, pull(batch))
+
+
+@pytest.mark.parametrize("initial", ["bless", "rls"])
+def test_history_is_taken_in_at_once(initial):
+    X, f, pull = problem(A=500)
+    history = np.random.default_rng(0).integers(500, size=1000)
+    opt = make(BBKB, X, initial_dictionary=initial)
+    opt.tell(history, pull(history))
+    batch = opt.next_batch()
+    assert opt.status.resparsifications == 1
+    assert opt.status.dictionary_size < 100
+    mean, _ = opt.predict(range(500))
+    assert np.abs(mean - f).max() < 0.1
+    assert f[batch].mean() > 0.8
+
+
+def test_stragglers_are_not_waited_for():
+    X, f, _ = problem()
+    opt = make(BBKB, X, avoid_repeats=True)
+    rng = np.random.default_rng(0)
+    out = opt.ask(4)
+    straggler = out[0]
+    for _ in range(80):
+        k = int(rng.integers(1, len(out)))
+        arm = out.pop(k)
+        opt.tell(arm, f[arm])
+        out.append(opt.ask())
+        assert len(set(out)) == 4
+    assert straggler in opt.pending
+    assert opt.n_told == 80
+    assert opt.best[1] > 0.99
+    opt.tell(straggler, f[straggler])
+    assert straggler not in opt.pending
+    assert opt.status.resparsifications > 10
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 1000), arms=st.booleans(), data=st.data())
+def test_a_restored_optimizer_goes_on_exactly(seed, arms, data):
+    """Whatever was asked, told, released or predicted before, in any order."""
+    X, f, _ = problem(A=60)
+    space = Space({"x": Float(0, 1), "k": Int(0, 40)})
+    kw = {"stopping": "global-local", "n_initial": 4, "seed": seed}
+    kw |= {"min_batch": 3} if arms and seed % 2 else {}
+    opt = make(BBKB, X, **kw) if arms else BBKB(space, max_dictionary=12, **kw)
+
+    def value(p):
+        return float(f[p]) if arms else (p["x"] - 0.3) ** 2 + 0.01 * p["k"]
+
+    for _ in range(30):
+        action = data.draw(st.sampled_from(["ask", "ask", "tell", "tell", "tell", "fail", "release", "predict"]))
+        pending = opt._history.pending
+        if action == "ask":
+            opt.ask()
+        elif action == "predict" and opt.best is not None:
+            opt.predict([opt.best[0]])
+        elif pending:
+            key = data.draw(st.sampled_from(sorted(pending)))
+            p = pending[key].params
+            if action == "release":
+                opt.release(key)
+            else:
+                opt.tell(p, None if action == "fail" else value(p), key=key)
+    clone = BBKB.from_state_dict(opt.state_dict())
+    for _ in range(8):
+        a, b = opt.ask(), clone.ask()
+        assert a == b
+        opt.tell(a, value(a))
+        clone.tell(b, value(b))
+    assert opt.status == clone.status
+    assert opt.predict([a]) == clone.predict([b])
+
+
+def test_looking_at_the_model_changes_nothing():
+    X, f, _ = problem()
+    runs = []
+    for look in (False, True):
+        opt = make(BBKB, X)
+        for _ in range(30):
+            arm = opt.ask()
+            if look and opt.best is not None:
+                opt.predict([3])
+            opt.tell(arm, f[arm])
+        runs.append(opt._history.X.copy())
+    np.testing.assert_array_equal(*runs)
+
+
+@pytest.mark.parametrize("cls", [BKB, BBKB])
+@pytest.mark.parametrize(
+    ("X", "f"),
+    [
+        pytest.param(np.ones((20, 3)), np.ones(20), id="all arms equal"),
+        pytest.param(np.repeat(np.random.default_rng(0).random((5, 2)), 4, axis=0), np.arange(20) / 20, id="repeated"),
+        pytest.param(np.random.default_rng(0).random((20, 2)), np.full(20, 7.0), id="constant objective"),
+        pytest.param(np.random.default_rng(0).random((20, 2)), np.zeros(20), id="zero objective"),
+        pytest.param(np.random.default_rng(0).random((1, 1)), np.ones(1), id="one arm"),
+        pytest.param(np.random.default_rng(0).random((20, 2)) * 1e200, np.arange(20) / 20, id="huge features"),
+        pytest.param(np.random.default_rng(0).random((20, 2)), np.arange(20) * 1e300, id="huge values"),
+        pytest.param(np.random.default_rng(0).random((20, 200)), np.arange(20) / 20, id="more features than arms"),
+    ],
+)
+@pytest.mark.parametrize("fixed", [True, False])
+def test_ill_posed_problems_work(cls, X, f, fixed):
+    kernel = {"lengthscale": np.maximum(np.ptp(X, axis=0), 1.0), "noise_std": 0.1} if fixed else {"n_initial": 3}
+    opt = cls(arms=X, seed=0, **kernel)
+    for _ in range(25):
+        arm = opt.ask()
+        assert 0 <= arm < len(X)
+        opt.tell(arm, f[arm])
+    assert np.isfinite(opt.predict([0])).all()
+
+
+BAD = [
+    ({"noise_std": 0.0}, r"noise_std must be a positive number, got 0\.0"),
+    ({"noise_std": None}, "give both, or neither"),
+    ({"lengthscale": -1.0}, "lengthscale"),
+    ({"lengthscale": [1.0, 2.0, 3.0]}, "lengthscale must be a positive number or 2"),
+    ({"kernel": "cubic"}, "'cubic'"),
+    ({"delta": 0.0}, "delta"),
+    ({"delta": 1.0}, "delta"),
+    ({"norm_bound": -1.0}, "norm_bound"),
+    ({"qbar": 0.0}, "qbar"),
+    ({"max_dictionary": 0}, "max_dictionary"),
+    ({"initial_dictionary": "dpp"}, "'dpp'"),
+    ({"ratio_threshold": 0.5}, "ratio_threshold"),
+    ({"stopping": "never"}, "'never'"),
+    ({"beta": "sqrt"}, "'sqrt'"),
+    ({"min_batch": 0}, "min_batch"),
+    ({"resparsify": -0.1}, "resparsify"),
+]
+
+
+@pytest.mark.parametrize(("setting", "words"), BAD)
+def test_bad_settings(setting, words):
+    with pytest.raises(ValueError, match=words) as error:
+        make(BBKB, problem()[0], **setting)
+    assert "\n" not in str(error.value)
+
+
+def test_bad_domains():
+    with pytest.raises(ValueError, match="either a space or arms"):
+        BBKB()
+    with pytest.raises(ValueError, match="either a space or arms"):
+        BBKB({"x": Float(0, 1)}, arms=np.ones((3, 1)))
+    with pytest.raises(ValueError, match="min_batch=4 needs a ratio_threshold above 1"):
+        BBKB(arms=np.ones((3, 1)), min_batch=4, ratio_threshold=1.0)
+    with pytest.raises(ValueError, match="min_batch=4 needs arms"):
+        BBKB({"x": Float(0, 1)}, min_batch=4)
+    for name in ("ratio_threshold", "stopping", "min_batch"):
+        with pytest.raises(TypeError, match=f"BKB has no {name}"):
+            BKB(arms=np.ones((3, 1)), **{name: 2})
+
+
+def test_arms_given_as_a_domain_are_the_same():
+    X, f, _ = problem()
+    runs = []
+    for opt in (make(BBKB, X), BBKB(Arms(X), kernel="rbf", lengthscale=0.7, noise_std=NOISE, delta=0.01, seed=0)):
+        for _ in range(15):
+            arm = opt.ask()
+            opt.tell(arm, f[arm])
+        runs.append(opt._history.X.copy())
+        assert opt.best == (int(np.argmax(f)), f.max()) or opt.best[1] > 0.9
+    np.testing.assert_array_equal(*runs)
+
+
+def test_a_learned_kernel_finds_the_best_arm():
+    X, f, _ = problem(A=2000)
+    opt = BBKB(arms=X, seed=0)
+    for _ in range(60):
+        arm = opt.ask()
+        opt.tell(arm, 100.0 + 30.0 * f[arm])
+    assert opt.best[1] > 129.9
+
+
+def test_the_users_arrays_are_not_changed():
+    X, f, _ = problem()
+    copies = X.copy(), f.copy()
+    opt = make(BBKB, X)
+    arms = np.arange(10)
+    opt.tell(arms, f[:10])
+    opt.next_batch()
+    np.testing.assert_array_equal(X, copies[0])
+    np.testing.assert_array_equal(f, copies[1])
+    np.testing.assert_array_equal(arms, np.arange(10))
