@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numbo.arms import Arms
-    from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO
+    from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE
     from numbo.selection import select_subset
     from numbo.space import Categorical, Float, Int, Space
 
 __version__ = "0.1.0"
-__all__ = ["BBKB", "BKB", "GPUCB", "GSSBO", "Arms", "Categorical", "Float", "Int", "Space", "select_subset"]
+__all__ = ["BBKB", "BKB", "GPUCB", "GSSBO", "SBPE", "Arms", "Categorical", "Float", "Int", "Space", "select_subset"]
 
 _HOMES = {
     "Arms": "numbo.arms",
@@ -26,6 +26,7 @@ _HOMES = {
     "BKB": "numbo.optimizers",
     "GPUCB": "numbo.optimizers",
     "GSSBO": "numbo.optimizers",
+    "SBPE": "numbo.optimizers",
     "Categorical": "numbo.space",
     "Float": "numbo.space",
     "Int": "numbo.space",

@@ -5,5 +5,6 @@ from numbo.optimizers.bbkb import BBKB
 from numbo.optimizers.bkb import BKB
 from numbo.optimizers.gp_ucb import GPUCB
 from numbo.optimizers.gssbo import GSSBO
+from numbo.optimizers.sbpe import SBPE
 
-__all__ = ["BBKB", "BKB", "GLOBAL", "GPUCB", "GSSBO", "Optimizer"]
+__all__ = ["BBKB", "BKB", "GLOBAL", "GPUCB", "GSSBO", "SBPE", "Optimizer"]

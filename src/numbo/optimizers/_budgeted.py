@@ -66,7 +66,7 @@ class BudgetedOptimizer(SparseOptimizer):
         self._model: FrozenModel | None = None
         self._drawn: Indices = np.empty(0, dtype=np.int64)
         self._extra: Indices = np.empty(0, dtype=np.int64)
-        self._fed_back = self._drawn_at = self._draws = 0
+        self._window = self._fed_back = self._drawn_at = self._draws = 0
         self._multiplier = self._information = self._effective_dimension = 0.0
         self._batch_sizes: list[int] = []
 
@@ -93,6 +93,10 @@ class BudgetedOptimizer(SparseOptimizer):
     def _confidence_multiplier(self) -> float:
         """What multiplies the standard deviation ``sqrt(lambda var~)`` until the next feedback."""
 
+    def _learning_is_due(self) -> bool:
+        """Whether the covariance is to be learned anew before the next dictionary is drawn."""
+        return self._kernel.due(self._history.n)
+
     #: w of the information ``sum log(1 + w var~_fb(x_s))`` that pulls carry.
     _information_weight = 3.0
 
@@ -100,6 +104,10 @@ class BudgetedOptimizer(SparseOptimizer):
     def _by_variance(self) -> bool:
         """Whether arms are chosen by their variance alone."""
         return False
+
+    def _count_batch(self, size: int) -> None:
+        """Take note that ``size`` values were taken in together."""
+        self._batch_sizes.append(size)
 
     # -- choosing ----------------------------------------------------------------------------------------------
 
@@ -127,7 +135,7 @@ class BudgetedOptimizer(SparseOptimizer):
 
     def _catch_up(self) -> None:
         """Hallucinate what was pulled since the model was last looked at; make a model if there is none."""
-        told, pending = self._pulls.told(self._history), self._pending()
+        told, pending = self._told(), self._pending()
         if self._model is None:
             self._resparsify()
             return
@@ -139,6 +147,10 @@ class BudgetedOptimizer(SparseOptimizer):
             self._show()
         self._enter(self._missing(told, pending))
 
+    def _told(self, n: int | None = None) -> Indices:
+        """Numbers of the points of the observations that the model is about, up to the ``n``-th of the history."""
+        return self._pulls.told(self._history, n)[self._window :]
+
     def _pending(self) -> Indices:
         return self._pulls.pending(self._history.pending.values())
 
@@ -147,7 +159,7 @@ class BudgetedOptimizer(SparseOptimizer):
         assert self._model is not None
         wanted = self._pulls.counts(np.concatenate([told, pending]))
         batch = np.array(self._model.batch, dtype=np.int64)
-        return wanted - self._pulls.counts(np.concatenate([told[: self._fed_back], self._extra, batch]))
+        return wanted - self._pulls.counts(np.concatenate([self._told(self._fed_back), self._extra, batch]))
 
     def _enter(self, missing: Indices) -> None:
         for number in np.repeat(np.flatnonzero(missing > 0), missing[missing > 0]).tolist():
@@ -186,21 +198,22 @@ class BudgetedOptimizer(SparseOptimizer):
     def _end_batch(self) -> None:
         model, n = self._model, self._history.n
         assert model is not None
-        told = self._pulls.told(self._history)
-        arrived = self._pulls.counts(told[self._fed_back :])
+        told = self._told()
+        fresh = told[self._fed_back - self._window :]
+        arrived = self._pulls.counts(fresh)
         for number, variance in zip(model.batch, model.variances, strict=True):
             if arrived[number] > 0:
                 arrived[number] -= 1
                 self._information += math.log1p(self._information_weight * variance)
         if n > self._fed_back:
-            self._batch_sizes.append(n - self._fed_back)
-        drawn_long_ago = n >= self._drawn_at * (1.0 + self.resparsify) or self._overgrown()
-        if drawn_long_ago or self._kernel.due(n) or len(self._extra):
+            self._count_batch(n - self._fed_back)
+        drawn_long_ago = n - self._drawn_at >= self.resparsify * (self._drawn_at - self._window) or self._overgrown()
+        if drawn_long_ago or self._learning_is_due() or len(self._extra):
             self._resparsify()
             return
-        fresh = [(int(number), model.prospect(self._pulls.X[number])[1]) for number in told[self._fed_back :]]
+        entries = [(int(number), model.prospect(self._pulls.X[number])[1]) for number in fresh]
         model.thaw()
-        for number, variance in fresh:
+        for number, variance in entries:
             model.learn(number, self._pulls.X[number], self._joins(variance))
         self._settle()
 
@@ -210,17 +223,16 @@ class BudgetedOptimizer(SparseOptimizer):
         Where values do not matter, pending points are conditioned on like the others.
         """
         history, pulls, old = self._history, self._pulls, self._model
-        told, pending = pulls.told(history), self._pending()
+        told, pending = self._told(), self._pending()
         self._extra = pending if self._by_variance else pending[:0]
         wanted = pulls.counts(np.concatenate([told, pending]))
         counts = pulls.counts(np.concatenate([told, self._extra]))
         points, numbers = np.flatnonzero(counts), np.flatnonzero(wanted)
-        learned = self._kernel.due(history.n)
+        learned = self._learning_is_due()
         if learned:
             self._kernel.learn(history.X, history.values(), self._rng)
         if old is None:
-            chosen, certain = self._first_dictionary(pulls.X[points])
-            numbers = points
+            chosen, certain = self._first_dictionary(pulls.X[numbers])
         else:
             leverage = self._leverages(old, numbers, points, counts, learned) * wanted[numbers]
             chosen, certain = self._draw(leverage)
@@ -258,13 +270,13 @@ class BudgetedOptimizer(SparseOptimizer):
         self._feed(history.n)
         self._multiplier = self._confidence_multiplier()
         self._show(lasting)
-        self._enter(self._missing(self._pulls.told(history), self._pending()))
+        self._enter(self._missing(self._told(), self._pending()))
 
     def _feed(self, n: int) -> None:
         """Set the values of the first ``n`` observations and freeze the model there."""
         assert self._model is not None
-        values = self._kernel.transformed(self._history.values(n))
-        told = self._pulls.told(self._history, n)
+        values = self._kernel.transformed(self._history.values(n))[self._window :]
+        told = self._told(n)
         self._model.set_sums(np.bincount(told, values, self._pulls.u).astype(np.float64))
         self._model.freeze()
         self._fed_back = n
@@ -302,7 +314,7 @@ class BudgetedOptimizer(SparseOptimizer):
     def _model_state(self) -> dict[str, Any]:
         model = self._model
         state = super()._model_state() | {
-            "counters": (self._fed_back, self._drawn_at, self._draws),
+            "counters": (self._window, self._fed_back, self._drawn_at, self._draws),
             "numbers": (self._multiplier, self._information, self._effective_dimension),
             "batch_sizes": list(self._batch_sizes),
         }
@@ -318,13 +330,13 @@ class BudgetedOptimizer(SparseOptimizer):
     def _restore_model(self, state: dict[str, Any]) -> None:
         """Build the model by the same steps as it was, so that it is the same to the last bit."""
         super()._restore_model(state)
-        self._fed_back, self._drawn_at, self._draws = state["counters"]
+        self._window, self._fed_back, self._drawn_at, self._draws = state["counters"]
         self._multiplier, self._information, self._effective_dimension = state["numbers"]
         self._batch_sizes = list(state["batch_sizes"])
         if "drawn" not in state:
             return
         pulls, self._drawn, self._extra = self._pulls, state["drawn"].copy(), state["extra"].copy()
-        counts = pulls.counts(np.concatenate([pulls.told(self._history, self._drawn_at), self._extra]))
+        counts = pulls.counts(np.concatenate([self._told(self._drawn_at), self._extra]))
         points = np.flatnonzero(counts)
         gp = SparseGP(self._kernel.covariance, pulls.X[self._drawn])
         gp.condition(pulls.X[points], counts[points].astype(np.float64))

@@ -1,4 +1,4 @@
-"""How wide the confidence bounds of BKB and BBKB are: the multiplier beta of ``sqrt(var~)``.
+"""How wide confidence bounds are: the multiplier beta of ``sqrt(var~)`` in BKB and BBKB, of sigma_bar in S-BPE.
 
 F bounds the RKHS norm of the objective, xi is the noise's standard deviation, lambda = xi^2, delta the probability
 with which bounds may fail, and epsilon = 1/2 the accuracy of the dictionary. The *information* of a schedule grows
@@ -39,6 +39,31 @@ class Confidence:
             return math.sqrt(lam) * F + math.sqrt(xi2 * (ratio_threshold * information + log_delta))
         beta = 2.0 * math.sqrt(xi2 * (information + log_delta)) + (1.0 + math.sqrt(2.0)) * math.sqrt(lam) * F
         return ratio_threshold * beta
+
+
+def sparse_confidence(delta: float, lambda_max: float, tau: float, norm_bound: float, noise_std: float) -> float:
+    """beta(delta) of Vakili et al. (2022), theorem 3.5: ``|f - mu_bar| <= beta sigma_bar`` at a point, either side.
+
+    Args:
+        delta: the probability with which the bound may fail.
+        lambda_max: top eigenvalue of ``K_XX - K_XZ K_ZZ^-1 K_ZX``.
+        tau: square root of the regularisation lambda.
+        norm_bound: C_k, a bound of the RKHS norm.
+        noise_std: R, the sub-Gaussian scale of the noise.
+    """
+    bias = (2.0 + math.sqrt(lambda_max) / tau) * norm_bound
+    return bias + noise_std / tau * math.sqrt(2.0 * math.log(1.0 / delta))
+
+
+def uniform_confidence(
+    delta: float, lambda_max: float, tau: float, norm_bound: float, noise_std: float, n: int, d: int, k_max: float
+) -> float:
+    """beta~_n(delta) of corollary 3.7, uniform over a domain of dimension ``d``, with c = 1 in assumption 3.6."""
+    noise = math.sqrt(n) * noise_std / tau * math.sqrt(2.0 * math.log(4.0 * n / delta))
+    mean_norm = norm_bound * (1.0 + math.sqrt(n) * k_max / tau) + noise
+    log_cover = d * (math.log(mean_norm) + math.log(n))
+    bias = (2.0 + math.sqrt(lambda_max) / tau) * norm_bound
+    return bias + noise_std / tau * math.sqrt(2.0 * (max(log_cover, 0.0) + math.log(2.0 / delta)))
 
 
 def check_beta(beta: float | str) -> float | str:

@@ -1,0 +1,289 @@
+"""S-BPE: sparse batched pure exploration (Vakili et al. 2022, algorithm 1).
+
+    3      batch i has N_i = ceil(sqrt(N N_{i-1})) points                                 `_close_batches`
+    6, 7   its model knows the points of the batch alone, on a dictionary of them         `_resparsify`
+    8      the next point is the most uncertain one of those still in the race            `_select`
+    16     at its end, mean and variance by a dictionary of recursive RLS                 `_final_model`
+    17     whatever cannot be the maximum within its confidence bounds drops out          `_eliminate`
+
+Which points a batch has does not depend on its values: that is what theorem 3.5 asks for. A value that arrives after
+its batch has ended counts for the next one. Past the horizon N, batches go on with about N points each.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.dictionaries import recursive_rls
+from numbo.kernels.acquisition import UCB, Acquisition, Posterior, predict
+from numbo.kernels.covariance import cross_covariance
+from numbo.models import SparseGP
+from numbo.optimizers._base import GLOBAL
+from numbo.optimizers._budgeted import BudgetedOptimizer
+from numbo.optimizers._candidates import CANDIDATES
+from numbo.optimizers._schedules import sparse_confidence, uniform_confidence
+from numbo.optimizers._search import maximize
+from numbo.optimizers._sparse_optimizer import STARTS
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+#: Within a batch the dictionary is drawn anew when variances may have shrunk by this factor, as in BBKB.
+RATIO_THRESHOLD = 2.0
+#: Up to so many distinct points the top eigenvalue lambda_max is computed; above, RLS promises at most tau^2.
+EIGENVALUES = 2000
+#: Draws of candidates in a large space before the search for points in the race is given up.
+ROUNDS = 20
+
+
+class Filter:
+    """What one batch found out: a point is in the race while its upper bound reaches ``best_lower``."""
+
+    def __init__(self, posterior: Posterior, beta: float, offset: float, widening: float) -> None:
+        self.posterior, self.beta, self.offset, self.widening = posterior, beta, offset, widening
+        self.best_lower = -math.inf
+
+    def bounds(self, X: Array) -> tuple[Array, Array]:
+        """Lower and upper confidence bounds (n,) at ``X (n, d)``: eq. (13), or eq. (15) with its offsets."""
+        mean, variance = predict(self.posterior, np.ascontiguousarray(X))
+        width = self.offset + self.beta * (np.sqrt(variance) + self.widening)
+        return mean - width, mean + width
+
+    def passes(self, X: Array) -> NDArray[np.bool_]:
+        """Which of ``X (n, d)`` stay in the race."""
+        return self.bounds(X)[1] >= self.best_lower
+
+
+class SBPE(BudgetedOptimizer):
+    """Sparse batched pure exploration.
+
+    It explores what may still be the optimum, evenly, and rules out the rest with confidence: for noisy objectives
+    and large budgets. Over arms and spaces that can be enumerated, all of them are in the race at first; in larger
+    spaces, membership is decided point by point.
+
+    Args:
+        horizon: N, about how many evaluations there will be; it sets the sizes of the batches.
+        beta: ``"paper"`` (theorem 3.5, or corollary 3.7 in a continuous space) or a multiplier of the standard
+            deviation.
+        options: ``resparsify`` of `BudgetedOptimizer`, and those of `SparseOptimizer`.
+
+    Raises:
+        ValueError: for settings outside of what is described here.
+    """
+
+    def __init__(self, space: Any = None, *, horizon: int = 1000, beta: float | str = 2.0, **options: Any) -> None:
+        super().__init__(space, **options)
+        if not (isinstance(horizon, int | np.integer) and horizon >= 1):
+            raise ValueError(f"horizon must be a positive integer, got {horizon!r}.")
+        if beta != "paper" and not (isinstance(beta, int | float) and 0.0 <= beta < math.inf):
+            raise ValueError(f"beta must be 'paper' or a non-negative number, got {beta!r}.")
+        self.horizon, self.beta = int(horizon), beta
+        self._size = self._next_size(1)
+        self._racing = np.ones(0 if self._grid is None else len(self._grid), dtype=bool)
+        self._filters: list[Filter] = []
+
+    def _next_size(self, size: int) -> int:
+        return max(1, math.ceil(math.sqrt(self.horizon * size)))
+
+    @property
+    def n_batches(self) -> int:
+        """B, the number of batches within the horizon."""
+        size, total, count = 1, 0, 0
+        while total < self.horizon:
+            size = self._next_size(size)
+            total, count = total + size, count + 1
+        return count
+
+    @property
+    def racing(self) -> NDArray[np.bool_] | None:
+        """Which arms (A,) may still be the optimum; None in a space that is too large to be enumerated."""
+        return None if self._grid is None else self._racing.copy()
+
+    def next_batch(self, limit: int | None = None) -> list[Any]:
+        """The points that the present batch still lacks, at most ``limit``: to evaluate together, then tell."""
+        missing = self._size - (self._history.n - self._window) - len(self._history.pending)
+        if missing <= 0:
+            missing = self._next_size(self._size)
+        return self.ask(missing if limit is None else min(missing, limit))
+
+    # -- lines 3 to 8 ------------------------------------------------------------------------------------------
+
+    def _propose(self) -> tuple[Array, int]:
+        self._close_batches()
+        if len(self._told()) + len(self._history.pending) == 0:
+            return self._first_point(), GLOBAL
+        return super()._propose()
+
+    def _close_batches(self) -> None:
+        """End every batch whose values have arrived."""
+        while self._history.n - self._window >= self._size:
+            self._eliminate(self._window + self._size)
+            self._batch_sizes.append(self._size)
+            self._window += self._size
+            self._size = self._next_size(self._size)
+            self._model = None
+            self._fed_back = self._drawn_at = self._window
+            if self._kernel.due(self._window):  # before the batch, never by its own values
+                history = self._history
+                self._kernel.learn(history.X[: self._window], history.values(self._window), self._rng)
+
+    def _first_point(self) -> Array:
+        """Any point in the race: before the first pull all are equally uncertain."""
+        if self._grid is not None:
+            allowed = np.flatnonzero(self._racing & ~self._out())
+            return self._grid[self._rng.choice(allowed)] if len(allowed) else self._space_filling()
+        candidates = self._candidates()
+        free = [x for x in candidates if not self.taken(x)]
+        return free[0] if free else self._space_filling()
+
+    def _select(self) -> tuple[Array, int]:
+        if self._arms is not None:
+            return super()._select()
+        assert self._model is not None
+        posterior = self._model.gp.posterior
+        d = self.space.d
+        x = maximize(
+            posterior._replace(alpha=np.zeros(posterior.n)),
+            Acquisition(UCB, 1.0),
+            self.space,
+            [self._candidates()],
+            np.zeros(d),
+            np.ones(d),
+            lambda x: self.taken(x) or not self._in_race(x[None])[0],
+            starts=STARTS,
+        )
+        return (self._space_filling() if x is None else x), GLOBAL
+
+    def _candidates(self) -> Array:
+        """Points (c, d) of a large space that are in the race, the best observed ones and their like among them."""
+        found: list[Array] = []
+        elites = self._elites(self._history.values())
+        for _ in range(ROUNDS):
+            points = np.concatenate(self._starts.groups(elites, self._kernel.lengthscales, self._rng))
+            points = points[self._in_race(points)]
+            found.append(points)
+            if sum(map(len, found)) >= CANDIDATES or not self._filters:
+                break
+            if len(points):  # what is left of a small region is found around what was found of it
+                elites = points[self._rng.integers(len(points), size=len(elites))]
+        return np.concatenate([*found, elites[:1]])
+
+    def _in_race(self, X: Array) -> NDArray[np.bool_]:
+        inside = np.ones(len(X), dtype=bool)
+        for one in self._filters:
+            inside &= one.passes(X)
+        return inside
+
+    def _out(self) -> NDArray[np.bool_]:
+        taken = super()._excluded()
+        return np.zeros(len(self._racing), dtype=bool) if taken is None else taken
+
+    def _excluded(self) -> NDArray[np.bool_]:
+        return ~self._racing | self._out()
+
+    def _batch_is_over(self) -> bool:
+        assert self._model is not None
+        return 1.0 + self._model.total > RATIO_THRESHOLD
+
+    @property
+    def _by_variance(self) -> bool:
+        return True
+
+    def _count_batch(self, size: int) -> None:
+        """The batches of S-BPE are counted where they end (`_close_batches`)."""
+
+    def _confidence_multiplier(self) -> float:
+        return 1.0
+
+    def _learning_is_due(self) -> bool:
+        """Only between batches (`_close_batches`); before the first one, from the initial design."""
+        return self._model is None and self._window == 0 and self._kernel.due(self._history.n)
+
+    # -- lines 16 and 17 ---------------------------------------------------------------------------------------
+
+    def _final_model(self, start: int, end: int) -> tuple[SparseGP, float]:
+        """The model of observations ``start`` to ``end`` on a dictionary of recursive RLS, and its lambda_max."""
+        values = self._kernel.transformed(self._history.values(end))[start:end]
+        told = self._pulls.told(self._history, end)[start:]
+        counts = self._pulls.counts(told)
+        points = np.flatnonzero(counts)
+        X, covariance = np.ascontiguousarray(self._pulls.X[points]), self._kernel.covariance
+        chosen, _ = recursive_rls(covariance, X, self._rng, delta=self.delta)
+        if self.max_dictionary is not None and len(chosen) > self.max_dictionary:
+            chosen = np.sort(self._rng.choice(chosen, self.max_dictionary, replace=False))
+        gp = SparseGP(covariance, X[chosen])
+        gp.condition(X, counts[points].astype(np.float64))
+        gp.set_values(np.bincount(told, values, self._pulls.u)[points].astype(np.float64))
+        return gp, _lambda_max(gp)
+
+    def _eliminate(self, end: int) -> None:
+        """Line 17: leave in the race what has an upper bound of at least the best lower bound."""
+        gp, lambda_max = self._final_model(self._window, end)
+        verdict = self._filter(gp, lambda_max, end - self._window)
+        if self._grid is not None:
+            racing = np.flatnonzero(self._racing)
+            lower, upper = verdict.bounds(self._grid[racing])
+            self._racing[racing[upper < lower.max()]] = False
+            return
+        points = np.concatenate([self._candidates(), gp.X])
+        verdict.best_lower = float(verdict.bounds(points[self._in_race(points)])[0].max(initial=-math.inf))
+        self._filters.append(verdict)
+
+    def _filter(self, gp: SparseGP, lambda_max: float, n: int) -> Filter:
+        if self.beta != "paper":
+            return Filter(gp.posterior, float(self.beta), 0.0, 0.0)
+        tau = math.sqrt(gp.regularization)
+        share, bound = self.delta / (4.0 * self.n_batches), self.norm_bound
+        if self._grid is not None:
+            beta = sparse_confidence(share / len(self._grid), lambda_max, tau, bound, tau)
+            return Filter(gp.posterior, beta, 0.0, 0.0)
+        k_max = float(gp.covariance.signal_variance)
+        beta = uniform_confidence(share, lambda_max, tau, bound, tau, n, self.space.d, k_max)
+        return Filter(gp.posterior, beta, 2.0 / n, 2.0 / math.sqrt(n))
+
+    # -- the rest ----------------------------------------------------------------------------------------------
+
+    def _predict(self, X: Array) -> tuple[Array, Array]:
+        """By a model of all observations, not of the present batch alone."""
+        probe = copy.copy(self)
+        probe._rng, probe._kernel = copy.deepcopy((self._rng, self._kernel))
+        probe._history, probe._arms = copy.copy(self._history), None
+        probe._history.pending = {}
+        probe._window = probe._fed_back = 0
+        probe._model, probe._extra = None, self._extra[:0]
+        probe._resparsify()
+        assert probe._model is not None
+        return probe._to_user(probe._model.gp, X)
+
+    def _settings(self) -> dict[str, Any]:
+        return super()._settings() | {"horizon": self.horizon, "beta": self.beta}
+
+    def _model_state(self) -> dict[str, Any]:
+        filters = [(f.posterior, f.beta, f.offset, f.widening, f.best_lower) for f in self._filters]
+        return super()._model_state() | {"size": self._size, "racing": self._racing.copy(), "filters": filters}
+
+    def _restore_model(self, state: dict[str, Any]) -> None:
+        self._size, self._racing = state["size"], state["racing"].copy()
+        for posterior, beta, offset, widening, best_lower in state["filters"]:
+            one = Filter(posterior, beta, offset, widening)
+            one.best_lower = best_lower
+            self._filters.append(one)
+        super()._restore_model(state)
+
+
+def _lambda_max(gp: SparseGP) -> float:
+    """Top eigenvalue of ``K_XX - K_XZ K_ZZ^-1 K_ZX`` over the observations, repeats included."""
+    if gp.u > EIGENVALUES:
+        return gp.regularization
+    from scipy.linalg import eigvalsh
+
+    XT = np.ascontiguousarray(gp.X.T)
+    root = np.sqrt(gp.counts)
+    residual = (cross_covariance(gp.covariance, XT, XT) - gp.Z @ gp.Z.T) * np.outer(root, root)
+    top = eigvalsh(residual, subset_by_index=[gp.u - 1, gp.u - 1], check_finite=False)
+    return max(float(top[0]), 0.0)
