@@ -5,6 +5,6 @@ try:
 except ImportError as error:
     raise ImportError("numbo.optuna needs Optuna, which is not installed: pip install 'numbo[optuna]'.") from error
 
-from numbo.optuna._samplers import GPUCBSampler, GSSBOSampler
+from numbo.optuna._samplers import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
 
-__all__ = ["GPUCBSampler", "GSSBOSampler"]
+__all__ = ["BBKBSampler", "BKBSampler", "GPUCBSampler", "GSSBOSampler", "SBPESampler"]

@@ -13,7 +13,7 @@ from numbo.optuna import _records
 from numbo.optuna._distributions import to_external
 from numbo.optuna._view import StudyView
 
-from numbo.optimizers import GPUCB, GSSBO, Optimizer
+from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE, Optimizer
 from numbo.space import Array, Float, Space
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
@@ -205,3 +205,32 @@ class GPUCBSampler(NumboSampler):
     """
 
     _optimizer = GPUCB
+
+
+class BKBSampler(NumboSampler):
+    """BKB: GP-UCB on a sparse posterior of all trials.
+
+    ``settings`` are those of `numbo.BKB`: ``beta``, ``qbar``, ``max_dictionary``, ``kernel`` and so on.
+    """
+
+    _optimizer = BKB
+
+
+class BBKBSampler(NumboSampler):
+    """BBKB: batched GP-UCB on a sparse posterior of all trials, for many workers.
+
+    ``settings`` are those of `numbo.BBKB`: ``ratio_threshold``, ``stopping``, ``beta``, ``qbar``, ``max_dictionary``,
+    ``kernel`` and so on.
+    """
+
+    _optimizer = BBKB
+
+
+class SBPESampler(NumboSampler):
+    """S-BPE: batches of pure exploration that rule out, with confidence, what cannot be the optimum.
+
+    For noisy objectives and large budgets. ``settings`` are those of `numbo.SBPE`: ``horizon`` (about how many trials
+    there will be), ``beta``, ``kernel`` and so on.
+    """
+
+    _optimizer = SBPE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from numbo.optuna import GPUCBSampler, GSSBOSampler
+from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
 from optuna.samplers import BaseSampler
 from optuna.testing.pytest_samplers import (
     BasicSamplerTestCase,
@@ -17,6 +17,9 @@ FACTORIES: dict[str, Callable[[], BaseSampler]] = {
     "GSSBO": lambda: GSSBOSampler(n_startup_trials=0, seed=0, warn_independent_sampling=False),
     "GSSBO-paper": lambda: GSSBOSampler(n_startup_trials=0, seed=0, preset="paper", warn_independent_sampling=False),
     "GSSBO-defaults": lambda: GSSBOSampler(warn_independent_sampling=False),
+    "BKB": lambda: BKBSampler(n_startup_trials=0, seed=0, warn_independent_sampling=False),
+    "BBKB": lambda: BBKBSampler(n_startup_trials=0, seed=0, warn_independent_sampling=False),
+    "SBPE": lambda: SBPESampler(n_startup_trials=0, seed=0, warn_independent_sampling=False),
     "GPUCB": lambda: GPUCBSampler(n_startup_trials=0, seed=0, warn_independent_sampling=False),
 }
 
