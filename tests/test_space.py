@@ -111,12 +111,14 @@ def test_grid_of_a_mixed_finite_space_lists_every_point_once():
 
 def test_neighbours_differ_in_one_discrete_coordinate():
     space = Space({"x": Float(0, 1), "k": Int(0, 100), "s": Int(0, 3), "c": Categorical("abc"), "one": Int(7, 7)})
-    x = space.snap(np.array([[0.3, 0.5, 0.1, 0.9, 0.5]]))[0]
-    near = space.neighbours(x)
-    changed = near != x
+    X = space.snap(np.array([[0.3, 0.5, 0.1, 0.9, 0.5], [0.9, 0.0, 0.9, 0.1, 0.5]]))
+    near, owner = space.neighbours(X)
+    changed = near != X[owner]
     assert (changed.sum(axis=1) == 1).all()
-    assert changed.sum(axis=0).tolist() == [0, 4, 3, 2, 0]
-    assert Space({"x": Float(0, 1)}).neighbours(np.array([0.4])).shape == (0, 1)
+    assert changed[owner == 0].sum(axis=0).tolist() == [0, 4, 3, 2, 0]
+    assert changed[owner == 1].sum(axis=0).tolist() == [0, 2, 3, 2, 0]
+    assert len(np.unique(np.column_stack([near, owner]), axis=0)) == len(near)
+    assert Space({"x": Float(0, 1)}).neighbours(np.array([[0.4]]))[0].shape == (0, 1)
 
 
 WIDE = [

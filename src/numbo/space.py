@@ -325,23 +325,26 @@ class Space(Mapping[str, Dimension]):
             return (np.log(part.low + cells) - low) / (high - low)  # type: ignore[union-attr]
         return (cells + 0.5) / size
 
-    def neighbours(self, x: Array) -> Array:
-        """Points (k, d) that differ from ``x (d,)`` in one discrete coordinate.
+    def neighbours(self, X: Array) -> tuple[Array, NDArray[np.int64]]:
+        """Points (k, d) that differ from a row of ``X (n, d)`` in one discrete coordinate, and which row (k,).
 
         All values of categorical and small ordinal dimensions; one step up and down, and a tenth of the range,
         for larger ones.
         """
-        here = self.cells(x[None])[0]
-        rows = []
+        here = self.cells(X)
+        points, owners = [X[:0]], [np.empty(0, dtype=np.int64)]
         for j in self._discrete:
             size = int(self.sizes[j])
             if self.relaxed[j]:
                 jump = max(2, size // 10)
-                others = here[j] + np.array([-jump, -1, 1, jump])
-                others = others[(others >= 0) & (others < size)]
+                values = here[:, j, None] + np.array([-jump, -1, 1, jump])
+                keep = (values >= 0) & (values < size)
             else:
-                others = np.delete(np.arange(size), here[j])
-            block = np.repeat(x[None], len(others), axis=0)
-            block[:, j] = self._middles(j, others)
-            rows.append(block)
-        return np.concatenate(rows) if rows else np.empty((0, self.d))
+                values = np.broadcast_to(np.arange(size), (len(X), size))
+                keep = values != here[:, j, None]
+            owner = np.nonzero(keep)[0]
+            block = X[owner]
+            block[:, j] = self._middles(j, values[keep])
+            points.append(block)
+            owners.append(owner)
+        return np.concatenate(points), np.concatenate(owners)

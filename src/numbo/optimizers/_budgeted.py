@@ -224,7 +224,7 @@ class BudgetedOptimizer(SparseOptimizer):
         """
         history, pulls, old = self._history, self._pulls, self._model
         told, pending = self._told(), self._pending()
-        self._extra = pending if self._by_variance else pending[:0]
+        self._extra = pending if self._by_variance and self.resparsify == 0.0 else pending[:0]
         wanted = pulls.counts(np.concatenate([told, pending]))
         counts = pulls.counts(np.concatenate([told, self._extra]))
         points, numbers = np.flatnonzero(counts), np.flatnonzero(wanted)

@@ -52,8 +52,7 @@ def maximize(
     if space.relaxed.any():
         X, found = _ascend(posterior, acquisition, space, X, found, lower, upper)
     if space.discrete.any():
-        for r in range(len(X)):
-            X[r], found[r] = _flip(posterior, acquisition, space, X[r], found[r], lower, upper)
+        X, found = _flip(posterior, acquisition, space, X, found, lower, upper)
     points, values = np.concatenate([X, candidates]), np.concatenate([found, values])
     for i in np.argsort(-values, kind="stable"):
         if not taken(points[i]):
@@ -75,20 +74,25 @@ def _ascend(
 
 
 def _flip(
-    posterior: Posterior, acquisition: Acquisition, space: Space, x: Array, value: float, lower: Array, upper: Array
-) -> tuple[Array, float]:
-    """Move to the best neighbour in the discrete coordinates, then climb again, until neither helps."""
+    posterior: Posterior, acquisition: Acquisition, space: Space, X: Array, found: Array, lower: Array, upper: Array
+) -> tuple[Array, Array]:
+    """Move each of ``X (s, d)`` to its best neighbour in the discrete coordinates, then climb, until neither helps."""
+    X, found = X.copy(), found.copy()
+    moving = np.arange(len(X))
     for _ in range(FLIP_ROUNDS):
-        near = space.neighbours(x)
-        near = near[np.all((near >= lower) & (near <= upper), axis=1)]
-        if len(near) == 0:
-            break
+        near, owner = space.neighbours(X[moving])
+        inside = np.all((near >= lower) & (near <= upper), axis=1)
+        near, owner = near[inside], moving[owner[inside]]
         values = acquisition_values(posterior, acquisition, near)
-        best = int(np.argmax(values))
-        if not values[best] > value:
+        moved = []
+        for r in moving:
+            mine = np.flatnonzero(owner == r)
+            if len(mine) and values[best := mine[np.argmax(values[mine])]] > found[r]:
+                X[r], found[r] = near[best], values[best]
+                moved.append(r)
+        if not moved:
             break
-        x, value = near[best], float(values[best])
+        moving = np.array(moved)
         if space.continuous.any():
-            climbed, climbed_values = _ascend(posterior, acquisition, space, x[None], np.array([value]), lower, upper)
-            x, value = climbed[0], float(climbed_values[0])
-    return x, value
+            X[moving], found[moving] = _ascend(posterior, acquisition, space, X[moving], found[moving], lower, upper)
+    return X, found

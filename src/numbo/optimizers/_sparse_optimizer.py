@@ -27,7 +27,7 @@ from numbo.optimizers._search import maximize
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-STARTS = 3
+STARTS = 2
 #: Atoms of a dictionary under a learned covariance, unless it is set.
 DEFAULT_DICTIONARY = 128
 #: Histories of at most so many points need no sampling to find a first dictionary.

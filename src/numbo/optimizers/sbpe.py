@@ -86,6 +86,8 @@ class SBPE(BudgetedOptimizer):
         self._size = self._next_size(1)
         self._racing = np.ones(0 if self._grid is None else len(self._grid), dtype=bool)
         self._filters: list[Filter] = []
+        self._pool: Array | None = None
+        self._pool_of = (0, 0)
 
     def _next_size(self, size: int) -> int:
         return max(1, math.ceil(math.sqrt(self.horizon * size)))
@@ -160,23 +162,30 @@ class SBPE(BudgetedOptimizer):
         return (self._space_filling() if x is None else x), GLOBAL
 
     def _candidates(self) -> Array:
-        """Points (c, d) of a large space that are in the race, the best observed ones and their like among them."""
+        """Points (c, d) of a large space that are in the race, drawn anew with each dictionary."""
+        if self._pool is None or self._pool_of != (self._draws, self._window):
+            self._pool, self._pool_of = self._draw_candidates(), (self._draws, self._window)
+        return self._pool
+
+    def _draw_candidates(self) -> Array:
         found: list[Array] = []
         elites = self._elites(self._history.values())
         for _ in range(ROUNDS):
             points = np.concatenate(self._starts.groups(elites, self._kernel.lengthscales, self._rng))
-            points = points[self._in_race(points)]
+            points = self._rng.permutation(points[self._in_race(points)])
             found.append(points)
             if sum(map(len, found)) >= CANDIDATES or not self._filters:
                 break
             if len(points):  # what is left of a small region is found around what was found of it
                 elites = points[self._rng.integers(len(points), size=len(elites))]
-        return np.concatenate([*found, elites[:1]])
+        return np.concatenate([*found, elites[:1]])[:CANDIDATES]
 
     def _in_race(self, X: Array) -> NDArray[np.bool_]:
-        inside = np.ones(len(X), dtype=bool)
+        rows = np.arange(len(X))
         for one in self._filters:
-            inside &= one.passes(X)
+            rows = rows[one.passes(X[rows])]
+        inside = np.zeros(len(X), dtype=bool)
+        inside[rows] = True
         return inside
 
     def _out(self) -> NDArray[np.bool_]:
@@ -230,7 +239,7 @@ class SBPE(BudgetedOptimizer):
             lower, upper = verdict.bounds(self._grid[racing])
             self._racing[racing[upper < lower.max()]] = False
             return
-        points = np.concatenate([self._candidates(), gp.X])
+        points = np.concatenate([self._draw_candidates(), gp.X])
         verdict.best_lower = float(verdict.bounds(points[self._in_race(points)])[0].max(initial=-math.inf))
         self._filters.append(verdict)
 
@@ -265,10 +274,16 @@ class SBPE(BudgetedOptimizer):
 
     def _model_state(self) -> dict[str, Any]:
         filters = [(f.posterior, f.beta, f.offset, f.widening, f.best_lower) for f in self._filters]
-        return super()._model_state() | {"size": self._size, "racing": self._racing.copy(), "filters": filters}
+        return super()._model_state() | {
+            "size": self._size,
+            "racing": self._racing.copy(),
+            "filters": filters,
+            "pool": (self._pool, self._pool_of),
+        }
 
     def _restore_model(self, state: dict[str, Any]) -> None:
         self._size, self._racing = state["size"], state["racing"].copy()
+        self._pool, self._pool_of = state["pool"]
         for posterior, beta, offset, widening, best_lower in state["filters"]:
             one = Filter(posterior, beta, offset, widening)
             one.best_lower = best_lower
