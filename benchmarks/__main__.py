@@ -1,24 +1,46 @@
-"""``python -m benchmarks run | report | ask-time``; see ``--help`` of each."""
+"""``python -m benchmarks run | report | ask-time | bandits | bandits-report``; see ``--help`` of each."""
 
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Collection
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
 
 
-def main() -> None:
-    from benchmarks import runner
-    from benchmarks.problems import PROBLEMS
-    from benchmarks.samplers import SAMPLERS
+def _check(parser: argparse.ArgumentParser, kind: str, names: list[str], known: Collection[str]) -> None:
+    """Names are checked after parsing: what loads them decides about threads first."""
+    for name in names:
+        if name not in known:
+            parser.error(f"{kind} must be one of {', '.join(known)}; got {name!r}")
 
+
+def _bandits(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    from benchmarks import bandits
+    from benchmarks.arms import PROBLEMS
+
+    _check(parser, "problem", arguments.problems, PROBLEMS)
+    _check(parser, "algorithm", arguments.algorithms, bandits.ALGORITHMS)
+    if arguments.reference is not None:
+        os.environ["BATCH_BKB"] = str(arguments.reference.resolve())
+    jobs = [
+        (problem, algorithm, seed, arguments.horizon, arguments.initial, arguments.data)
+        for seed in range(arguments.seeds)
+        for algorithm in arguments.algorithms
+        for problem in arguments.problems
+    ]
+    bandits.run(RESULTS / f"{arguments.name}.jsonl", jobs, arguments.jobs)
+
+
+def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="run samplers on problems; resumes where it stopped")
     run.add_argument("--name", default="paper", help="results go to benchmarks/results/NAME.jsonl")
-    run.add_argument("--problems", nargs="+", default=list(PROBLEMS), choices=list(PROBLEMS), metavar="PROBLEM")
-    run.add_argument("--samplers", nargs="+", default=["GSSBO"], choices=list(SAMPLERS), metavar="SAMPLER")
+    run.add_argument("--problems", nargs="+", metavar="PROBLEM", help="all by default")
+    run.add_argument("--samplers", nargs="+", default=["GSSBO"], metavar="SAMPLER")
     run.add_argument("--seeds", type=int, default=5)
     run.add_argument("--trials", type=int, default=1000)
     run.add_argument("--jobs", type=int, default=2)
@@ -26,18 +48,43 @@ def main() -> None:
     report.add_argument("--name", default="paper")
     ask = commands.add_parser("ask-time", help="median time of one suggestion against the number of trials")
     ask.add_argument("--gpsampler", action="store_true", help="also measure Optuna's GPSampler at 500 trials (slow)")
+    arms = commands.add_parser("bandits", help="regret and time on explicit arms; resumes where it stopped")
+    arms.add_argument("--name", default="bandits", help="results go to benchmarks/results/NAME.jsonl")
+    arms.add_argument("--problems", nargs="+", default=["abalone", "cadata"], metavar="PROBLEM")
+    arms.add_argument("--algorithms", nargs="+", default=["BBKB", "GlobalLocal-BBKB"], metavar="ALGORITHM")
+    arms.add_argument("--seeds", type=int, default=10)
+    arms.add_argument("--horizon", type=int, default=10_000, help="T, evaluations of a run")
+    arms.add_argument("--initial", type=int, default=0, help="random evaluations that are given at the start")
+    arms.add_argument("--jobs", type=int, default=2, help="runs at once; 1 leaves all threads of the BLAS to one run")
+    arms.add_argument("--data", type=Path, help="folder with abalone.csv and california_housing.csv; else from OpenML")
+    arms.add_argument("--reference", type=Path, help="checkout of luigicarratino/batch-bkb, for the reference-* runs")
+    arms_report = commands.add_parser("bandits-report", help="tables and plots from the results on arms")
+    arms_report.add_argument("--name", default="bandits")
     arguments = parser.parse_args()
     if arguments.command == "run":
+        from benchmarks import runner  # first: it sets the number of threads
+        from benchmarks.problems import PROBLEMS
+        from benchmarks.samplers import SAMPLERS
+
+        problems = arguments.problems or list(PROBLEMS)
+        _check(parser, "problem", problems, PROBLEMS)
+        _check(parser, "sampler", arguments.samplers, SAMPLERS)
         path = RESULTS / f"{arguments.name}.jsonl"
-        runner.run(path, arguments.problems, arguments.samplers, arguments.seeds, arguments.trials, arguments.jobs)
+        runner.run(path, problems, arguments.samplers, arguments.seeds, arguments.trials, arguments.jobs)
     elif arguments.command == "report":
         from benchmarks.report import write_report
 
         write_report(RESULTS, arguments.name)
-    else:
+    elif arguments.command == "ask-time":
         from benchmarks.ask_time import measure
 
         measure(RESULTS, gpsampler=arguments.gpsampler)
+    elif arguments.command == "bandits":
+        _bandits(parser, arguments)
+    else:
+        from benchmarks.bandits_report import write_report as write_bandits_report
+
+        write_bandits_report(RESULTS, arguments.name)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ import matplotlib
 import numpy as np
 
 from benchmarks.problems import PROBLEMS
-from benchmarks.runner import CHECKPOINTS, load
+from benchmarks.runner import CHECKPOINTS
+from benchmarks.storage import load
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

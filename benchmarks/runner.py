@@ -23,6 +23,7 @@ from tqdm import tqdm
 import optuna
 from benchmarks.problems import PROBLEMS, Problem
 from benchmarks.samplers import SAMPLERS
+from benchmarks.storage import load
 
 CHECKPOINTS = (100, 300, 500, 1000)
 ASK_WINDOW = 20
@@ -63,18 +64,6 @@ def run_one(problem_name: str, sampler_name: str, seed: int, trials: int) -> dic
         "ask_seconds": float(asks.sum()),
         "curve": [[int(t), float(best[t - 1])] for t in curve],
     }
-
-
-def load(path: Path) -> list[dict[str, Any]]:
-    """The finished runs in a results file; a line torn by an interruption is left out."""
-    rows = []
-    if path.exists():
-        for line in path.read_text().splitlines():
-            try:
-                rows.append(json.loads(line))
-            except json.JSONDecodeError:
-                continue
-    return rows
 
 
 def run(path: Path, problems: list[str], samplers: list[str], seeds: int, trials: int, jobs: int) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import report, runner
+from benchmarks import report, runner, storage
 from benchmarks.problems import PROBLEMS
 
 ROOT = Path(__file__).parents[1]
@@ -44,12 +44,12 @@ if __name__ == "__main__":
     script.write_text(code)
     for _ in range(2):
         subprocess.run([command[0], str(script)], cwd=ROOT, env=_environment(), check=True, capture_output=True)
-        rows = runner.load(tmp_path / "r.jsonl")
+        rows = storage.load(tmp_path / "r.jsonl")
         assert {(r["sampler"], r["seed"]) for r in rows} == {(s, i) for s in ("Random", "GSSBO") for i in range(2)}
         assert len(rows) == 4
     with (tmp_path / "r.jsonl").open("a") as file:
         file.write('{"problem": "egg')
-    assert len(runner.load(tmp_path / "r.jsonl")) == 4
+    assert len(storage.load(tmp_path / "r.jsonl")) == 4
     report.write_report(tmp_path, "r")
     text = (tmp_path / "r.md").read_text()
     assert "eggholder-2 | 100" in text

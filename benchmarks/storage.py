@@ -1,0 +1,19 @@
+"""Results files: one line of JSON a finished run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def load(path: Path) -> list[dict[str, Any]]:
+    """The finished runs in a results file; a line torn by an interruption is left out."""
+    rows = []
+    if path.exists():
+        for line in path.read_text().splitlines():
+            try:
+                rows.append(json.loads(line))
+            except json.JSONDecodeError:
+                continue
+    return rows
