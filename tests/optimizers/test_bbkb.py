@@ -112,7 +112,7 @@ def test_bbkb_is_the_algorithm_of_the_paper(stopping):
         if information is None:
             information = np.linalg.slogdet(V / LAM)[1]
         beta = 2 * NOISE * math.sqrt(information + math.log(100)) + (1 + math.sqrt(2)) * NOISE
-        assert opt.status.beta == pytest.approx(2 * beta, rel=1e-5)
+        assert opt.status.beta == pytest.approx(2 * beta, rel=1e-4)  # the literal square root cuts eigenvalues off
         cross = (naive.gram(covariance(), X) - model.Z @ model.Z.T) / LAM + model.Z @ linalg.solve(V, model.Z.T)
         total, local = 1.0, np.ones(len(X))
         for i, arm in enumerate(batch):

@@ -112,6 +112,8 @@ class BudgetedOptimizer(SparseOptimizer):
     # -- choosing ----------------------------------------------------------------------------------------------
 
     def _propose(self) -> tuple[Array, int]:
+        # the search has a stream of its own: what it draws does not depend on what the model had to draw before
+        self._search_rng = np.random.default_rng(int(self._rng.integers(2**63)))
         self._catch_up()
         if self._batch_is_over() and (self.resparsify == 0.0 or self._history.n > self._fed_back):
             self._end_batch()

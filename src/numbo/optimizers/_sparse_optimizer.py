@@ -130,6 +130,7 @@ class SparseOptimizer(Optimizer):
         self._arms = None if self._grid is None else ArmPosterior(self._grid)
         self._arm_of: Indices = np.empty(0, dtype=np.int64)
         self._starts = Candidates(self.space, self._design_seed)
+        self._search_rng = self._rng
 
     # -- the dictionary ----------------------------------------------------------------------------------------
 
@@ -171,7 +172,7 @@ class SparseOptimizer(Optimizer):
             gp.posterior,
             Acquisition(UCB, beta),
             self.space,
-            self._starts.groups(elites, self._kernel.lengthscales, self._rng),
+            self._starts.groups(elites, self._kernel.lengthscales, self._search_rng),
             np.zeros(d),
             np.ones(d),
             self.taken,
