@@ -23,7 +23,8 @@ types: $(READY)
 	mkdir -p build/types/numbo
 	ln -sfn $(CURDIR)/src/numbo/* build/types/numbo/
 	ln -sfn $(CURDIR)/integrations/optuna build/types/numbo/optuna
-	MYPYPATH=build/types $(BIN)/mypy --explicit-package-bases build/types/numbo benchmarks examples
+	ln -sfn $(CURDIR)/integrations/ray build/types/numbo/ray
+	MYPYPATH=build/types:examples $(BIN)/mypy --explicit-package-bases build/types/numbo benchmarks examples
 
 benchmark: $(READY)
 	$(BIN)/python -m benchmarks ask-time

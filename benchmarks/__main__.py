@@ -1,4 +1,4 @@
-"""``python -m benchmarks run | report | ask-time | bandits | bandits-report``; see ``--help`` of each."""
+"""``python -m benchmarks run | report | ask-time | bandits | bandits-report | ray-scale``; see ``--help`` of each."""
 
 from __future__ import annotations
 
@@ -60,6 +60,10 @@ def main() -> None:
     arms.add_argument("--reference", type=Path, help="checkout of luigicarratino/batch-bkb, for the reference-* runs")
     arms_report = commands.add_parser("bandits-report", help="tables and plots from the results on arms")
     arms_report.add_argument("--name", default="bandits")
+    scale = commands.add_parser("ray-scale", help="time of the searchers on Ray Tune's control loop")
+    scale.add_argument("--searchers", nargs="+", metavar="SEARCHER", help="all by default")
+    scale.add_argument("--trials", type=int, default=10_000, help="trials of 64 simulated workers")
+    scale.add_argument("--real", type=int, default=1000, help="quick trials on a local Ray; 0 for none")
     arguments = parser.parse_args()
     if arguments.command == "run":
         from benchmarks import runner  # first: it sets the number of threads
@@ -79,6 +83,12 @@ def main() -> None:
         from benchmarks.ask_time import measure
 
         measure(RESULTS, gpsampler=arguments.gpsampler)
+    elif arguments.command == "ray-scale":
+        from benchmarks import ray_scale
+
+        names = arguments.searchers or list(ray_scale.SEARCHERS)
+        _check(parser, "searcher", names, ray_scale.SEARCHERS)
+        ray_scale.measure(RESULTS, names, arguments.trials, arguments.real)
     elif arguments.command == "bandits":
         _bandits(parser, arguments)
     else:

@@ -62,7 +62,9 @@ def test_runs_are_resumed_and_reported(tmp_path):
     bandits.run(tmp_path / "r.jsonl", jobs, 1)
     rows = load(tmp_path / "r.jsonl")
     assert sorted((r["algorithm"], r["seed"]) for r in rows) == [("BBKB", 0), ("BBKB", 1), ("BKB", 0), ("BKB", 1)]
-    theirs = [r | {"algorithm": "reference-BBKB", "seconds": 10 * r["seconds"]} for r in rows if r["algorithm"] == "BBKB"]
+    theirs = [
+        r | {"algorithm": "reference-BBKB", "seconds": 10 * r["seconds"]} for r in rows if r["algorithm"] == "BBKB"
+    ]
     with (tmp_path / "r.jsonl").open("a") as file:
         file.writelines(json.dumps(r) + "\n" for r in theirs)
     bandits_report.write_report(tmp_path, "r")

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -19,6 +21,16 @@ def test_diabetes_network_search():
     for name in ("batch_size", "learning_rate", "learning_rate_decay", "hidden_units", "Training took"):
         assert name in result.stdout
     assert "Warning" not in result.stderr
+
+
+@pytest.mark.parametrize("name", ["ray_nas", "ray_optuna"])
+def test_diabetes_network_search_on_ray(name):
+    command = [sys.executable, str(ROOT / "examples" / f"{name}.py"), "--trials", "12"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    assert result.returncode == 0, result.stderr
+    error = float(re.search(r"Best test error ([\d.]+)% of 12 trials", result.stdout)[1])
+    assert 15.0 < error < 30.0
+    assert "hidden_units" in result.stdout
 
 
 def test_readme_code_runs():

@@ -27,6 +27,7 @@ ALLOWED = {
         "numbo.arms",
     },
     "numbo.optuna": {"numbo.optimizers", "numbo.space", "numbo.selection"},
+    "numbo.ray": {"numbo.optimizers", "numbo.space"},
     "numbo": {"numbo.optimizers", "numbo.selection", "numbo.space", "numbo.arms"},
 }
 FOREIGN = {
@@ -38,12 +39,14 @@ FOREIGN = {
     "numbo.arms": {"numpy", "scipy"},
     "numbo.optimizers": {"numpy", "scipy", "typing_extensions"},
     "numbo.optuna": {"optuna"},
+    "numbo.ray": {"ray"},
     "numbo": set(),
 }
 
 
 def modules():
-    for root, prefix in ((ROOT / "src" / "numbo", "numbo"), (ROOT / "integrations" / "optuna", "numbo.optuna")):
+    adapters = [(ROOT / "integrations" / name, f"numbo.{name}") for name in ("optuna", "ray")]
+    for root, prefix in ((ROOT / "src" / "numbo", "numbo"), *adapters):
         for path in sorted(root.rglob("*.py")):
             parts = [p for p in path.relative_to(root).with_suffix("").parts if p != "__init__"]
             yield pytest.param(path, ".".join([prefix, *parts]), id=".".join([prefix, *parts]))

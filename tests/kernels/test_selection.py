@@ -3,9 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests import naive
-from tests.conftest import make_points
+from tests.conftest import make_covariance, make_points
 
-from numbo.kernels.selection import kmeans_plus_plus, pivoted_cholesky
+from numbo.kernels.covariance import RBF
+from numbo.kernels.selection import independent_columns, kmeans_plus_plus, pivoted_cholesky
 
 
 def points(cov, n=14):
@@ -49,3 +50,17 @@ def test_kmeans_plus_plus_with_nothing_but_repeats(covariance):
     X = np.repeat(points(covariance, 1), 6, axis=0)
     found = kmeans_plus_plus(covariance, np.ascontiguousarray(X.T), 6, np.empty(0, dtype=np.int64), np.full(6, 0.9))
     assert sorted(found) == list(range(6))
+
+
+@pytest.mark.parametrize("count", [1, 5, 12])
+def test_independent_columns_are_a_cholesky_factor_and_an_embedding(count):
+    cov = make_covariance(RBF, 2, False)
+    X = make_points(20, 2)
+    X[3] = X[1]  # a repeat is not independent
+    chosen, Z = independent_columns(cov, np.ascontiguousarray(X.T), count, 1e-10)
+    assert set(chosen) <= set(range(count))
+    assert len(chosen) == count - (count > 3)
+    L = Z[chosen]
+    np.testing.assert_array_equal(np.triu(L, 1), 0.0)
+    np.testing.assert_allclose(L @ L.T, naive.gram(cov, X[chosen]), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(Z @ L.T, naive.gram(cov, X, X[chosen]), rtol=1e-7, atol=1e-9)

@@ -131,6 +131,23 @@ def test_repeats_are_counted_one_at_a_time_or_together():
 
 
 @pytest.mark.parametrize("cov", COVARIANCES)
+def test_conditioning_over_points_is_the_same_in_one_go(cov):
+    X, y, A = data(n=40)
+    X[20:25] = X[:5]
+    counts = np.random.default_rng(0).integers(0, 4, 40).astype(float)
+    atoms = np.array([3, 0, 22, 39, 17, 20])  # 20 repeats 0, and 22 is 2
+    one_go = SparseGP.over(cov, X, counts, atoms)
+    stepwise = SparseGP(cov, X[atoms])
+    stepwise.condition(X, counts)
+    for gp in (one_go, stepwise):
+        gp.set_values(counts * y)
+    np.testing.assert_array_equal(one_go.kept, stepwise.kept)
+    assert one_go.m == 5
+    np.testing.assert_allclose(one_go.Z, stepwise.Z, atol=1e-9)
+    same_posterior(one_go, stepwise, A)
+
+
+@pytest.mark.parametrize("cov", COVARIANCES)
 def test_growing_the_dictionary_is_starting_with_it(cov):
     X, y, A = data(n=60)
     grown = fitted(cov, X[:3], X[:20], y[:20])

@@ -77,19 +77,20 @@ def pivoted_cholesky(cov, XT, size, forced, weights):
 
 
 @jit
-def independent_columns(cov, XT, tolerance):
-    """A maximal numerically independent set of points, by pivoted Cholesky, and the factor of its covariance.
+def independent_columns(cov, XT, count, tolerance):
+    """A maximal numerically independent set among the first ``count`` points, by pivoted Cholesky.
 
     Stops when no conditional variance exceeds ``tolerance`` times the largest prior one. Returns the indices (r,)
-    in the order of the pivots, and the lower Cholesky factor (r, r) of their covariance matrix.
+    in the order of the pivots, and what they explain of all points: Z (n, r) with ``Z = K_nS L^-T``, whose rows at the
+    pivots are L, the lower Cholesky factor of their covariance matrix.
     """
     n = XT.shape[1]
     residual, scale = prior_residuals(cov, XT)
-    chosen, columns = np.empty(n, dtype=np.int64), np.empty((n, n))
+    chosen, columns = np.empty(count, dtype=np.int64), np.empty((count, n))
     rank = np.int64(0)
-    while rank < n:
+    while rank < count:
         pivot = 0
-        for i in range(n):
+        for i in range(count):
             if residual[i] > residual[pivot]:
                 pivot = i
         if not residual[pivot] > tolerance * scale:
@@ -97,11 +98,14 @@ def independent_columns(cov, XT, tolerance):
         project_out(cov, XT, columns, rank, pivot, residual)
         chosen[rank] = pivot
         rank += 1
-    L = np.zeros((rank, rank))
+    Z = np.empty((n, rank))
+    for t in range(rank):
+        for i in range(n):
+            Z[i, t] = columns[t, i]
     for r in range(rank):
-        for t in range(r + 1):
-            L[r, t] = columns[t, chosen[r]]
-    return chosen[:rank].copy(), L
+        for t in range(r + 1, rank):
+            Z[chosen[r], t] = 0.0
+    return chosen[:rank].copy(), Z
 
 
 @jit

@@ -51,7 +51,7 @@ class ArmPosterior:
         self._conditioned: Posterior | None = None
         self._posterior: Posterior | None = None
         self._atoms: Indices = np.empty(0, dtype=np.int64)
-        self._directions: list[Array] = []
+        self._directions, self._count = np.empty((0, 0)), 0
         self._whitened: tuple[Array, Array] | None = None
         self._beta = 0.0
         self._means: tuple[Array, float] = np.zeros(A), 0.0
@@ -74,7 +74,8 @@ class ArmPosterior:
             lasting: which atoms (m,) are expected to be part of the next dictionaries, too.
         """
         self._conditioned = self._posterior = gp.posterior
-        self._atoms, self._directions, self._whitened = atoms, [], None
+        self._atoms, self._whitened = atoms, None
+        self._directions, self._count = np.empty((16, gp.m)), 0
         counts, missing = np.zeros(len(self.X)), np.ones(len(self.X), dtype=bool)
         counts[points], missing[atoms] = gp.counts, False
         held = (
@@ -95,8 +96,7 @@ class ArmPosterior:
         self._core, self._core_counts = core, counts
         ceiling = self._prior
         if len(core):
-            exact = SparseGP(covariance, self.X[core])
-            exact.condition(self.X[core], counts)
+            exact = SparseGP.over(covariance, self.X[core], counts, np.arange(len(core)))
             ceiling = ceiling - self._explained(exact.posterior, core[exact.kept])
         self._ceiling_sd = np.sqrt(np.maximum(ceiling, 0.0) * (1.0 + 1e-6) + 1e-12 * self._prior)
 
@@ -154,14 +154,16 @@ class ArmPosterior:
 
     def choose(self) -> int:
         """The arm with the largest upper confidence bound, -1 if every arm is excluded."""
-        H = np.array(self._directions).reshape(len(self._directions), self._model.n)
-        arm, computed = lazy_argmax(self._model, self.X, H, len(H), self._beta, self._bounds)
+        arm, computed = lazy_argmax(self._model, self.X, self._directions, self._count, self._beta, self._bounds)
         self._effort += computed
         return int(arm)
 
     def observe(self, direction: Array) -> None:
         """Take ``direction (m,)`` off the variances (`numbo.models.SparseGP.add`)."""
-        self._directions.append(direction)
+        if self._count == len(self._directions):
+            self._directions = np.concatenate([self._directions, np.empty_like(self._directions)])
+        self._directions[self._count] = direction
+        self._count += 1
 
     def exclude(self, arm: int) -> None:
         """Never choose ``arm`` until the next `start`."""

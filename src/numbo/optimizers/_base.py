@@ -185,6 +185,11 @@ class Optimizer(ABC):
         if self._grid is not None:
             self._unseen[self.space.grid_index(x[None])] = False
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether every point of a finite space was told or is out, and repeats are avoided."""
+        return self._grid is not None and self.avoid_repeats and len(self._free_rows()) == 0
+
     def exclude(self, params: Any) -> None:
         """Never suggest ``params`` again, and learn nothing else from them."""
         x = self.space.encode(params)

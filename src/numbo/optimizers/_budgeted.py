@@ -65,7 +65,7 @@ class BudgetedOptimizer(SparseOptimizer):
         self.resparsify = float(resparsify)
         self._model: FrozenModel | None = None
         self._drawn: Indices = np.empty(0, dtype=np.int64)
-        self._extra: Indices = np.empty(0, dtype=np.int64)
+        self._drawn_from = self._extra = self._drawn
         self._window = self._fed_back = self._drawn_at = self._draws = 0
         self._multiplier = self._information = self._effective_dimension = 0.0
         self._batch_sizes: list[int] = []
@@ -239,14 +239,19 @@ class BudgetedOptimizer(SparseOptimizer):
             leverage = self._leverages(old, numbers, points, counts, learned) * wanted[numbers]
             chosen, certain = self._draw(leverage)
         self._drawn = numbers[chosen]
-        gp = SparseGP(self._kernel.covariance, pulls.X[self._drawn])
-        gp.condition(pulls.X[points], counts[points].astype(np.float64))
-        self._model = FrozenModel(gp, points, self._drawn[gp.kept])
-        self._effective_dimension = float(counts[points] @ gp.variances())
+        gp = self._conditioned(numbers, counts[numbers])
+        self._model = FrozenModel(gp, numbers, self._drawn[gp.kept])
+        self._effective_dimension = float(counts[numbers] @ gp.variances())
         if old is None or self._by_variance:
             self._information = gp.log_determinant()
         self._drawn_at, self._draws = history.n, self._draws + 1
         self._settle(certain[gp.kept])
+
+    def _conditioned(self, numbers: Indices, counts: Indices) -> SparseGP:
+        """The model of the points ``numbers (u,)``, pulled ``counts (u,)`` times, on the dictionary that was drawn."""
+        self._drawn_from = numbers
+        atoms = np.searchsorted(numbers, self._drawn)
+        return SparseGP.over(self._kernel.covariance, self._pulls.X[numbers], counts.astype(np.float64), atoms)
 
     def _leverages(self, old: FrozenModel, numbers: Indices, points: Indices, counts: Indices, learned: bool) -> Array:
         """``var~_fb`` of the points ``numbers``; under a new covariance, ``var~`` on the old dictionary."""
@@ -325,6 +330,7 @@ class BudgetedOptimizer(SparseOptimizer):
         return state | {
             "drawn": self._drawn.copy(),
             "extra": self._extra.copy(),
+            "numbers_drawn_from": self._drawn_from.copy(),
             "learned": list(model.learned),
             "batch": list(zip(model.batch, model.grown, strict=True)),
         }
@@ -338,11 +344,10 @@ class BudgetedOptimizer(SparseOptimizer):
         if "drawn" not in state:
             return
         pulls, self._drawn, self._extra = self._pulls, state["drawn"].copy(), state["extra"].copy()
-        counts = pulls.counts(np.concatenate([self._told(self._drawn_at), self._extra]))
-        points = np.flatnonzero(counts)
-        gp = SparseGP(self._kernel.covariance, pulls.X[self._drawn])
-        gp.condition(pulls.X[points], counts[points].astype(np.float64))
-        self._model = FrozenModel(gp, points, self._drawn[gp.kept])
+        numbers = state["numbers_drawn_from"]
+        counts = pulls.counts(np.concatenate([self._told(self._drawn_at), self._extra]))[numbers]
+        gp = self._conditioned(numbers, counts)
+        self._model = FrozenModel(gp, numbers, self._drawn[gp.kept])
         for number, grow in state["learned"]:
             self._model.learn(number, pulls.X[number], grow)
         self._feed(self._fed_back)

@@ -60,7 +60,8 @@ class FrozenModel:
         rows, atoms = self._frozen
         self.gp.rollback()
         self.atoms = self.atoms[:atoms]
-        self._row = dict(list(self._row.items())[:rows])
+        while len(self._row) > rows:
+            self._row.popitem()
         self._start_batch()
 
     @property

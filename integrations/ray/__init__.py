@@ -1,0 +1,10 @@
+"""numbo's search algorithms for Ray Tune: ``tune.TuneConfig(search_alg=GSSBOSearch())``."""
+
+try:
+    from ray import tune  # noqa: F401
+except ImportError as error:
+    raise ImportError("numbo.ray needs Ray Tune, which is not installed: pip install 'numbo[ray]'.") from error
+
+from numbo.ray._searchers import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
+
+__all__ = ["BBKBSearch", "BKBSearch", "GSSBOSearch", "SBPESearch"]

@@ -1,0 +1,307 @@
+"""The search algorithms: Ray Tune's `Searcher` over numbo's optimizers. No mathematics here."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import pickle
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from numbo.ray._domains import TuneSpace, holds_domains
+
+from numbo.optimizers import BBKB, BKB, GLOBAL, GSSBO, SBPE, Optimizer
+from numbo.space import Float, Space
+from ray.tune.search import Searcher
+
+logger = logging.getLogger("numbo")
+
+
+class NumboSearch(Searcher):
+    """Base of the searchers: one optimizer, fed by trial ids and configs.
+
+    `suggest` runs on Tune's control loop: it takes milliseconds, and running trials are pending points that shrink the
+    model's uncertainty where they are. A trial that a scheduler stopped early is learned with its last reported value;
+    one that failed or reported NaN marks a place to avoid. Once every point of a finite space was suggested, the search
+    is finished, unless repeats are welcome (``avoid_repeats=False``).
+
+    Args:
+        space: domains as in ``param_space``. Without it, the ``param_space`` of the `Tuner` is searched.
+        metric: name of the reported value; that of the `TuneConfig` by default.
+        mode: ``"min"`` or ``"max"``; that of the `TuneConfig` by default.
+        points_to_evaluate: configs to try first, exactly as they are given, nested or flat, with constants or without.
+            What they leave out is suggested.
+        evaluated_rewards: values of ``points_to_evaluate`` that are known: these points are learned, not tried.
+        seed: of the suggestions; ``None`` draws one.
+        n_initial: trials before the model takes over from the Sobol initial design.
+        learn_failures: whether failed trials are remembered as places to avoid; otherwise only the very point is.
+        settings: the algorithm's own settings, as its optimizer in `numbo` takes them.
+
+    Raises:
+        ValueError: for settings, spaces and points outside of what is described here.
+    """
+
+    _optimizer: type[Optimizer]
+
+    def __init__(
+        self,
+        space: Mapping[str, Any] | None = None,
+        metric: str | None = None,
+        mode: str | None = None,
+        *,
+        points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
+        evaluated_rewards: Sequence[float] | None = None,
+        seed: int | None = None,
+        n_initial: int = 20,
+        learn_failures: bool = True,
+        **settings: Any,
+    ) -> None:
+        for name, value in (("metric", metric), ("mode", mode)):
+            if value is not None and not isinstance(value, str):
+                raise ValueError(f"{name} must be one string, got {value!r}: {type(self).__name__} has one objective.")
+        if mode not in (None, "min", "max"):
+            raise ValueError(f"mode must be 'min' or 'max', got {mode!r}.")
+        super().__init__(metric=metric, mode=mode)
+        self._metric, self._mode = metric, mode
+        self._points = [dict(p) for p in points_to_evaluate or []]
+        if evaluated_rewards is not None and len(evaluated_rewards) != len(self._points):
+            raise ValueError(
+                f"evaluated_rewards must hold a value for each of the {len(self._points)} points_to_evaluate, got "
+                f"{len(evaluated_rewards)}."
+            )
+        self._rewards = None if evaluated_rewards is None else [float(v) for v in evaluated_rewards]
+        self._settings = {"seed": seed, "n_initial": n_initial} | settings
+        self._learn_failures = learn_failures
+        self._num_samples: int | None = None
+        self._tune_space: TuneSpace | None = None
+        self._opt: Optimizer | None = None
+        self._live: dict[str, dict[str, Any]] = {}
+        self._done: set[str] = set()
+        self._warned: set[str] = set()
+        self._optimizer(Space({"x": Float(0.0, 1.0)}), **self._settings)  # wrong settings are reported here
+        if space is not None:
+            self._tune_space = TuneSpace(space)
+            self._start()
+
+    # -- setting up --------------------------------------------------------------------------------------------
+
+    def set_search_properties(self, metric: str | None, mode: str | None, config: dict[str, Any], **spec: Any) -> bool:
+        self._metric, self._mode = self._metric or metric, self._mode or mode
+        num_samples = spec.get("num_samples")
+        if isinstance(num_samples, int) and num_samples > 0:
+            self._num_samples = num_samples
+        if config:
+            if self._tune_space is None:
+                self._tune_space = TuneSpace(config)
+            elif holds_domains(config) and TuneSpace(config).parameters != self._tune_space.parameters:
+                return False  # another space is searched already, and may have been learned from
+        self._start()
+        return True
+
+    def _start(self) -> None:
+        """Make the optimizer as soon as space and mode are known, and give it what was evaluated before."""
+        if self._opt is not None or self._tune_space is None or self._mode is None:
+            return
+        direction = "minimize" if self._mode == "min" else "maximize"
+        budget = {} if self._num_samples is None else self._from_budget(self._num_samples)
+        self._opt = self._optimizer(self._tune_space.space, direction=direction, **(budget | self._settings))
+        if self._rewards is not None:
+            for point, reward in zip(self._points, self._rewards, strict=True):
+                self.add_evaluated_point(point, reward)
+            self._points, self._rewards = [], None
+
+    def _from_budget(self, num_samples: int) -> dict[str, Any]:
+        """Settings that follow from how many trials there will be."""
+        return {}
+
+    def _ready(self) -> tuple[TuneSpace, Optimizer]:
+        if self._tune_space is None:
+            raise RuntimeError(
+                f"{type(self).__name__} has no search space: give the Tuner a param_space, or pass space= to it."
+            )
+        if self._mode is None or self._metric is None:
+            raise RuntimeError(
+                f"{type(self).__name__} has metric={self._metric!r} and mode={self._mode!r}: pass both to TuneConfig, "
+                f'such as TuneConfig(metric="loss", mode="min"), or to {type(self).__name__}.'
+            )
+        self._start()
+        assert self._opt is not None
+        return self._tune_space, self._opt
+
+    # -- Tune's interface --------------------------------------------------------------------------------------
+
+    def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
+        space, opt = self._ready()
+        if self._points:
+            return self._suggest_given(trial_id, self._points.pop(0))
+        if opt.exhausted:
+            return str(Searcher.FINISHED)
+        x, origin = opt.suggest()
+        params = opt.space.decode(x)
+        opt.hold(trial_id, params, origin)
+        config = space.to_config(params)
+        self._live[trial_id] = params
+        return config
+
+    def _suggest_given(self, trial_id: str, point: Mapping[str, Any]) -> dict[str, Any]:
+        """A point to evaluate as the user gave it; what it leaves out is suggested."""
+        space, opt = self._ready()
+        given = space.to_params(point)
+        params = given
+        if given.keys() != space.parameters.keys():
+            params = opt.space.decode(opt.suggest()[0]) | given
+        config = space.to_config(params)
+        self._live[trial_id] = params
+        try:
+            opt.hold(trial_id, params, GLOBAL)
+        except ValueError as error:
+            self._warn(
+                "given", f"A point to evaluate lies outside of the search space and will not be learned: {error}"
+            )
+        return config
+
+    def on_trial_complete(self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False) -> None:
+        if trial_id in self._done or self._opt is None:
+            return
+        params = self._live.pop(trial_id, None)
+        renamed = params is None
+        if params is None:
+            params = self._of_another_name(result)
+            if params is None:
+                return
+        self._done.add(trial_id)
+        if not error and result is None:  # stopped before it was anything
+            self._opt.release(trial_id)
+            return
+        value = None if result is None or error else self._value(result)
+        if value is None and not self._learn_failures:
+            self._opt.release(trial_id)
+            self._refuse(lambda opt: opt.exclude(params))
+            return
+        self._refuse(lambda opt: opt.tell(params, value, key=None if renamed else trial_id))
+
+    def _refuse(self, action: Any) -> None:
+        """Do something with a point that may not lie in the space any more."""
+        try:
+            action(self._opt)
+        except ValueError as error:
+            self._warn("outside", f"A trial's config lies outside of the search space and is not learned: {error}")
+
+    def _value(self, result: Mapping[str, Any]) -> float | None:
+        """The reported objective, None for a failure."""
+        reported: Any = result.get(str(self._metric))
+        try:
+            value = float(reported)
+        except (TypeError, ValueError, OverflowError):
+            self._warn("metric", f"A trial ended with {self._metric}={reported!r}: it counts as failed.")
+            return None
+        return None if math.isnan(value) else value
+
+    def _of_another_name(self, result: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        """The parameters of a trial that Tune has renamed, as it does when it restarts one."""
+        if result is None or self._tune_space is None:
+            return None
+        config = result.get("config")
+        if config is None:
+            config = {k.removeprefix("config/"): v for k, v in result.items() if str(k).startswith("config/")}
+        params = self._tune_space.to_params(config)
+        return params if params.keys() == self._tune_space.parameters.keys() else None
+
+    def add_evaluated_point(
+        self,
+        parameters: dict[str, Any],
+        value: float | None,
+        error: bool = False,
+        pruned: bool = False,
+        intermediate_values: list[float] | None = None,
+    ) -> None:
+        """Learn from a config that was evaluated elsewhere; a pruned one with its last intermediate value.
+
+        Raises:
+            ValueError: if the config does not hold every tuned value, or lies outside of the space.
+        """
+        space, opt = self._ready()
+        if pruned and intermediate_values:
+            value = intermediate_values[-1]
+        params = space.to_params(parameters)
+        if error and not self._learn_failures:
+            opt.exclude(params)
+        else:
+            opt.tell(params, None if error else value)
+
+    def _warn(self, kind: str, message: str) -> None:
+        if kind not in self._warned:
+            self._warned.add(kind)
+            logger.warning(message)
+
+    # -- state -------------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        state["_opt"] = None if self._opt is None else self._opt.state_dict()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if state["_opt"] is not None:
+            self._opt = self._optimizer.from_state_dict(state["_opt"])
+
+    def save(self, checkpoint_path: str) -> None:
+        """Write everything that is needed to go on; the file is complete or not there."""
+        temporary = f"{checkpoint_path}.{os.getpid()}.tmp"
+        with open(temporary, "wb") as file:
+            pickle.dump(self.__getstate__(), file, protocol=pickle.HIGHEST_PROTOCOL)
+        os.replace(temporary, checkpoint_path)
+
+    def restore(self, checkpoint_path: str) -> None:
+        """Go on exactly where the searcher that wrote the file was. The file is a pickle: read your own only."""
+        with open(checkpoint_path, "rb") as file:
+            self.__setstate__(pickle.load(file))
+
+    @property
+    def optimizer(self) -> Optimizer | None:
+        """The optimizer behind the searcher; None before space and mode are known."""
+        return self._opt
+
+
+class GSSBOSearch(NumboSearch):
+    """GSSBO: a GP on a chosen subset of the trials, with a local search around the best.
+
+    ``settings`` are those of `numbo.GSSBO`.
+    """
+
+    _optimizer = GSSBO
+
+
+class BKBSearch(NumboSearch):
+    """BKB: GP-UCB on a sparse posterior of all trials. ``settings`` are those of `numbo.BKB`."""
+
+    _optimizer = BKB
+
+    def _from_budget(self, num_samples: int) -> dict[str, Any]:
+        return {"delta": min(0.5, 1.0 / num_samples)}
+
+
+class BBKBSearch(NumboSearch):
+    """BBKB: batched GP-UCB on a sparse posterior of all trials, for many workers.
+
+    ``settings`` are those of `numbo.BBKB`.
+    """
+
+    _optimizer = BBKB
+
+    def _from_budget(self, num_samples: int) -> dict[str, Any]:
+        return {"delta": min(0.5, 1.0 / num_samples)}
+
+
+class SBPESearch(NumboSearch):
+    """S-BPE: batches of pure exploration that rule out, with confidence, what cannot be the optimum.
+
+    ``settings`` are those of `numbo.SBPE`; the ``horizon`` is the number of samples of the `Tuner`, unless it is given.
+    """
+
+    _optimizer = SBPE
+
+    def _from_budget(self, num_samples: int) -> dict[str, Any]:
+        return {"horizon": num_samples}

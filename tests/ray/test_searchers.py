@@ -1,0 +1,367 @@
+"""The searchers without a running Ray: what Ray's own tests ask of its searchers, and what wrappers there get wrong."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import pickle
+
+import numpy as np
+import pytest
+from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
+from numbo.ray._domains import TuneSpace
+from ray.tune.search import Searcher
+
+from ray import tune
+
+SEARCHERS = {"GSSBO": GSSBOSearch, "BKB": BKBSearch, "BBKB": BBKBSearch, "SBPE": SBPESearch}
+SPACE = {
+    "lr": tune.loguniform(1e-5, 1e-1),
+    "net": {"width": tune.randint(1, 65), "act": tune.choice(["relu", "tanh", None]), "kind": "mlp"},
+    "drops": [tune.uniform(0.0, 0.5), 0.1, {"rate": tune.quniform(0.0, 1.0, 0.1), "fixed": 3}],
+    "epochs": 10,
+}
+
+
+@pytest.fixture(params=list(SEARCHERS))
+def cls(request):
+    return SEARCHERS[request.param]
+
+
+def make(cls, space=SPACE, **kw):
+    return cls(space, **({"metric": "loss", "mode": "min", "seed": 0, "n_initial": 5} | kw))
+
+
+def loss(config):
+    return (
+        (math.log10(config["lr"]) + 3) ** 2
+        + 0.01 * abs(config["net"]["width"] - 20)
+        + (config["net"]["act"] != "tanh")
+        + config["drops"][0]
+        + config["drops"][2]["rate"]
+    )
+
+
+def play(searcher, n, f=loss, prefix="t"):
+    configs = []
+    for i in range(n):
+        trial = f"{prefix}{i}"
+        config = searcher.suggest(trial)
+        configs.append(config)
+        searcher.on_trial_complete(trial, {"loss": f(config), "config": config})
+    return configs
+
+
+# -- spaces ------------------------------------------------------------------------------------------------------------
+
+DOMAINS = {
+    "uniform": (tune.uniform(-2.0, 5.0), lambda v: isinstance(v, float) and -2.0 <= v <= 5.0),
+    "loguniform": (tune.loguniform(1e-6, 1e2), lambda v: isinstance(v, float) and 1e-6 <= v <= 1e2),
+    "quniform": (tune.quniform(0.0, 1.0, 0.1), lambda v: v in [round(0.1 * k, 1) for k in range(11)]),
+    "qloguniform": (
+        tune.qloguniform(0.5, 100.0, 0.5),
+        lambda v: 0.5 <= v <= 100.0 and v / 0.5 == round(v / 0.5),
+    ),
+    "randint": (tune.randint(-3, 4), lambda v: isinstance(v, int) and -3 <= v <= 3),
+    "lograndint": (tune.lograndint(1, 1000), lambda v: isinstance(v, int) and 1 <= v <= 999),
+    "qrandint": (tune.qrandint(10, 50, 10), lambda v: isinstance(v, int) and v in (10, 20, 30, 40, 50)),
+    "qrandint, q=1": (tune.qrandint(0, 5, 1), lambda v: isinstance(v, int) and 0 <= v <= 4),
+    "qlograndint": (tune.qlograndint(2, 64, 2), lambda v: isinstance(v, int) and v in range(2, 65, 2)),
+    "choice": (tune.choice(["a", 3, None, (1, 2)]), lambda v: v in ["a", 3, None, (1, 2)]),
+    "choice of dicts": (tune.choice([{"k": 1}, {"k": 2}]), lambda v: v in [{"k": 1}, {"k": 2}]),
+}
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_every_domain_keeps_its_bounds_and_types(name):
+    domain, valid = DOMAINS[name]
+    searcher = make(GSSBOSearch, {"p": domain, "one": tune.uniform(0, 1)}, n_initial=2000)
+    values = [searcher.suggest(f"t{i}")["p"] for i in range(1000)]
+    assert all(map(valid, values))
+    space = TuneSpace({"p": domain})
+    for value in values[:50]:
+        params = space.to_params({"p": value})
+        assert space.to_config(params) == {"p": value}
+        np.testing.assert_array_equal(space.space.encode(params), space.space.snap(space.space.encode(params)[None])[0])
+    if name in ("qrandint", "quniform", "randint", "choice", "qrandint, q=1"):
+        spread = {repr(v) for v in values}
+        assert len(spread) == space.space["p"].size  # both ends are reached
+
+
+def test_nested_spaces_and_lists_come_back_as_they_were():
+    config = make(GSSBOSearch).suggest("a")
+    assert set(config) == {"lr", "net", "drops"}
+    assert set(config["net"]) == {"width", "act"}  # constants are Tune's to merge
+    first, second, third = config["drops"]
+    assert 0.0 <= first <= 0.5
+    assert second == 0.1
+    assert third == {"rate": third["rate"], "fixed": 3}
+
+
+def test_keys_with_slashes_do_not_collide():
+    space = TuneSpace({"a/b": tune.uniform(0, 1), "a": {"b": tune.uniform(5, 6)}})
+    config = space.to_config({name: p.dimension.low for name, p in space.parameters.items()})
+    assert config == {"a/b": 0.0, "a": {"b": 5.0}}
+    assert len(space.to_params(config)) == 2
+
+
+@pytest.mark.parametrize(
+    ("space", "words"),
+    [
+        ({"a": {"x": tune.grid_search([1, 2])}}, r"param_space\['a'\]\['x'\] is a grid_search.*tune\.choice"),
+        ({"x": tune.randn(0, 1)}, "no bounds.*tune.uniform"),
+        ({"x": tune.sample_from(lambda c: 3)}, "cannot be searched.*trainable"),
+        ({"x": tune.choice([tune.uniform(0, 1), 3])}, "names of their own"),
+        ({"x": 3}, "nothing to tune"),
+    ],
+)
+def test_what_cannot_be_searched_says_what_to_do(cls, space, words):
+    with pytest.raises(ValueError, match=words):
+        make(cls, space)
+
+
+# -- searching ---------------------------------------------------------------------------------------------------------
+
+
+def test_converges_on_a_parabola(cls):
+    searcher = make(cls, {"x": tune.uniform(-5.0, 5.0)}, **({"horizon": 40} if cls is SBPESearch else {}))
+    configs = play(searcher, 100, lambda c: c["x"] ** 2)
+    assert min(c["x"] ** 2 for c in configs) < 1e-2
+
+
+def test_mode_max(cls):
+    searcher = make(cls, {"x": tune.uniform(-5.0, 5.0)}, mode="max")
+    configs = play(searcher, 60, lambda c: -abs(c["x"] - 1.0))
+    assert min(abs(c["x"] - 1.0) for c in configs) < 0.3
+
+
+def test_space_metric_and_mode_may_come_from_the_tuner(cls):
+    searcher = cls(seed=0)
+    with pytest.raises(RuntimeError, match="no search space: give the Tuner a param_space"):
+        searcher.suggest("a")
+    assert searcher.set_search_properties(None, None, SPACE)
+    with pytest.raises(RuntimeError, match=r"metric=None and mode=None: pass both to TuneConfig"):
+        searcher.suggest("a")
+    assert searcher.set_search_properties("loss", "max", {}, num_samples=77)
+    assert searcher.suggest("a").keys() == {"lr", "net", "drops"}
+    assert searcher.optimizer.direction == "maximize"
+    assert searcher.set_search_properties("loss", "max", SPACE)  # the same again, as when a run is extended
+    assert not searcher.set_search_properties("loss", "max", {"x": tune.uniform(0, 1)})
+
+
+def test_the_budget_of_the_tuner_sets_the_horizon():
+    searcher = SBPESearch()
+    searcher.set_search_properties("loss", "min", SPACE, num_samples=500)
+    assert searcher.optimizer.horizon == 500
+    searcher = SBPESearch(horizon=60)
+    searcher.set_search_properties("loss", "min", SPACE, num_samples=500)
+    assert searcher.optimizer.horizon == 60
+    searcher = BBKBSearch()
+    searcher.set_search_properties("loss", "min", SPACE, num_samples=-1)
+    assert searcher.optimizer.delta == 0.1
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), None, 1e300, "bad"])
+def test_invalid_values(cls, value):
+    searcher = make(cls)
+    play(searcher, 6)
+    for i in range(6):
+        trial = f"bad{i}"
+        searcher.suggest(trial)
+        searcher.on_trial_complete(trial, {"loss": value} if i % 2 else {"loss": np.float32(1.0)})
+    searcher.suggest("missing")
+    searcher.on_trial_complete("missing", {"accuracy": 1.0})
+    assert searcher.optimizer.pending == []
+    config = searcher.suggest("next")
+    assert math.isfinite(config["lr"])
+
+
+pytestmark = pytest.mark.allows_fallback  # a searcher warns once of a metric that is not there
+
+
+def test_failed_stopped_and_repeated_notifications(cls):
+    searcher = make(cls)
+    play(searcher, 5)
+    told = searcher.optimizer.n_told
+    for trial in ("error", "stopped", "twice", "asha"):
+        searcher.suggest(trial)
+    searcher.on_trial_complete("error", result=None, error=True)
+    searcher.on_trial_complete("stopped", result=None, error=False)
+    searcher.on_trial_complete("twice", {"loss": 1.0})
+    searcher.on_trial_complete("twice", {"loss": 2.0})
+    searcher.on_trial_complete("asha", {"loss": 0.5, "training_iteration": 1})
+    searcher.on_trial_complete("never seen", {"loss": 0.5})
+    searcher.on_trial_complete("never seen either", result=None, error=True)
+    assert searcher.optimizer.n_told == told + 3
+    assert np.isnan(searcher.optimizer._history.y).sum() == 1
+    assert searcher.optimizer.pending == []
+
+
+def test_failures_need_not_be_learned(cls):
+    searcher = make(cls, learn_failures=False)
+    play(searcher, 5)
+    searcher.suggest("error")
+    searcher.on_trial_complete("error", error=True)
+    assert searcher.optimizer.n_told == 5
+    assert searcher.optimizer.pending == []
+
+
+def test_a_restarted_trial_is_known_by_its_config(cls):
+    searcher = make(cls)
+    play(searcher, 5)
+    config = searcher.suggest("old name") | {"epochs": 10}
+    flat = {"loss": 0.25, "config/lr": config["lr"], "config/net/width": config["net"]["width"]}
+    flat |= {"config/net/act": config["net"]["act"], "config/drops": config["drops"], "config/epochs": 10}
+    searcher.on_trial_complete("new name", flat)
+    assert searcher.optimizer.n_told == 6
+    assert searcher.optimizer.pending == []
+
+
+# -- points to evaluate ------------------------------------------------------------------------------------------------
+
+
+def test_points_are_evaluated_exactly_first(cls):
+    nested = {"lr": 0.001, "net": {"width": 7, "act": None, "kind": "mlp"}, "drops": [0.25, 0.1, {"rate": 0.3}]}
+    flat = {"lr": 0.02, "net/width": 64, "net/act": "relu", "drops": [0.5, 0.1, {"rate": 1.0}], "epochs": 10}
+    partial = {"lr": 0.003}
+    points = [nested, flat, partial]
+    searcher = make(cls, points_to_evaluate=points)
+    first, second, third = (searcher.suggest(t) for t in "abc")
+    assert (first["lr"], first["net"], first["drops"][0], first["drops"][2]["rate"]) == (
+        0.001,
+        {"width": 7, "act": None},
+        0.25,
+        0.3,
+    )
+    assert (second["lr"], second["net"]["width"], second["drops"][0]) == (0.02, 64, 0.5)
+    assert third["lr"] == 0.003
+    assert points == [nested, flat, partial]
+    for trial in "abc":
+        searcher.on_trial_complete(trial, {"loss": 1.0})
+    assert searcher.optimizer.n_told == 3
+
+
+def test_a_point_outside_of_the_space_is_evaluated_all_the_same(cls):
+    searcher = make(cls, {"x": tune.uniform(0.0, 1.0)}, points_to_evaluate=[{"x": 7.0}, {"x": 0.5}])
+    assert searcher.suggest("a") == {"x": 7.0}
+    assert searcher.suggest("b") == {"x": 0.5}
+    searcher.on_trial_complete("a", {"loss": 1.0})
+    searcher.on_trial_complete("b", {"loss": 1.0})
+    assert searcher.optimizer.n_told == 1
+
+
+def test_evaluated_points_are_learned(cls):
+    points = [{"x": 0.1 * i} for i in range(10)]
+    searcher = make(
+        cls, {"x": tune.uniform(0.0, 1.0)}, points_to_evaluate=points, evaluated_rewards=[p["x"] for p in points]
+    )
+    assert searcher.optimizer.n_told == 10
+    assert searcher.optimizer.best == ({"x": 0.0}, 0.0)
+    searcher.add_evaluated_point({"x": 0.77}, 5.0)
+    searcher.add_evaluated_point({"x": 0.78}, 0.0, error=True)
+    searcher.add_evaluated_point({"x": 0.79}, 0.0, pruned=True, intermediate_values=[9.0, 8.0])
+    assert searcher.optimizer.n_told == 13
+    assert searcher.optimizer._history.y[-1] == -8.0
+    with pytest.raises(ValueError, match="10 points_to_evaluate, got 3"):
+        make(cls, points_to_evaluate=points, evaluated_rewards=[1.0, 2.0, 3.0])
+
+
+# -- finite spaces and parallel trials ---------------------------------------------------------------------------------
+
+
+def test_a_finite_space_is_exhausted_without_repeats(cls):
+    space = {"a": tune.choice(["x", "y", "z"]), "b": tune.randint(0, 4)}
+    searcher = make(cls, space)
+    seen = []
+    for i in itertools.count():
+        config = searcher.suggest(f"t{i}")
+        if config == Searcher.FINISHED:
+            break
+        seen.append((config["a"], config["b"]))
+        if i % 3:
+            searcher.on_trial_complete(f"t{i}", {"loss": config["b"]})
+    assert sorted(seen) == sorted(itertools.product("xyz", range(4)))
+
+
+def test_repeats_are_welcome_if_they_are_said_to_be(cls):
+    searcher = make(cls, {"a": tune.choice([0, 1])}, avoid_repeats=False)
+    configs = play(searcher, 12, lambda c: c["a"])
+    assert len(configs) == 12
+
+
+def test_no_two_pending_suggestions_are_alike(cls):
+    searcher = make(cls)
+    live = {}
+    rng = np.random.default_rng(0)
+    for i in range(90):
+        config = searcher.suggest(f"t{i}")
+        key = repr(config)
+        assert key not in live.values()
+        live[f"t{i}"] = key
+        while len(live) > 16:
+            trial = list(live)[int(rng.integers(len(live)))]
+            del live[trial]
+            searcher.on_trial_complete(trial, {"loss": float(rng.random())})
+    assert len(searcher.optimizer.pending) == 16
+
+
+# -- state -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [3, 25])
+def test_five_a_restore_and_five_more_are_ten(cls, n, tmp_path):
+    whole, first = make(cls), make(cls)
+    expected = play(whole, n) + play(whole, n, prefix="u")
+    found = play(first, n)
+    flying = [first.suggest(f"fly{i}") for i in range(2)]
+    assert [whole.suggest(f"fly{i}") for i in range(2)] != []  # both draw the same number of suggestions
+    first.save(str(tmp_path / "state.pkl"))
+    blank = cls()
+    blank.restore(str(tmp_path / "state.pkl"))
+    del first
+    again = make(cls)
+    assert play(again, n) == expected[:n] == found
+    assert [again.suggest(f"fly{i}") for i in range(2)] == flying
+    for i, config in enumerate(flying):
+        for searcher in (again, blank):
+            searcher.on_trial_complete(f"fly{i}", {"loss": loss(config)})
+    assert play(blank, n, prefix="v") == play(again, n, prefix="v")
+    assert blank.metric == "loss"
+
+
+def test_a_searcher_is_pickled_with_its_trials_and_stays_small(cls):
+    searcher = make(cls)
+    play(searcher, 30)
+    searcher.suggest("live")
+    clone = pickle.loads(data := pickle.dumps(searcher))
+    assert len(data) < 60_000
+    assert clone.suggest("next") == searcher.suggest("next")
+    clone.on_trial_complete("live", {"loss": 0.5})
+    assert clone.optimizer.n_told == 31
+    assert clone.set_max_concurrency(4) is False
+    assert not hasattr(clone, "searcher")
+    assert pickle.loads(pickle.dumps(cls())).optimizer is None
+
+
+def test_tune_saves_it_into_its_folder_and_reads_it_back(cls, tmp_path):
+    searcher = make(cls)
+    play(searcher, 8)
+    searcher.save_to_dir(str(tmp_path))
+    blank = cls()
+    blank.restore_from_dir(str(tmp_path))
+    assert blank.suggest("x") == searcher.suggest("x")
+    assert [p.name for p in tmp_path.iterdir()] == ["searcher-state-default.pkl"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ({"metric": ["a", "b"]}, "metric must be one string"),
+        ({"mode": "lowest"}, "'lowest'"),
+        ({"n_initial": 0}, "n_initial"),
+        ({"kernel": "cubic"}, "'cubic'"),
+    ],
+)
+def test_bad_settings(cls, setting, words):
+    with pytest.raises(ValueError, match=words):
+        make(cls, **setting)

@@ -1,0 +1,175 @@
+"""The searchers in real runs on a local Ray: concurrency, early stopping, dying workers, restored drivers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
+
+from ray import tune
+
+SEARCHERS = {"GSSBO": GSSBOSearch, "BKB": BKBSearch, "BBKB": BBKBSearch, "SBPE": SBPESearch}
+SPACE = {"x": tune.uniform(-3.0, 3.0), "net": {"width": tune.randint(1, 9)}, "fixed": 5}
+
+pytestmark = pytest.mark.usefixtures("local_ray")
+
+
+def fit(trainable, searcher, path, n, **config):
+    tuner = tune.Tuner(
+        trainable,
+        param_space=SPACE,
+        tune_config=tune.TuneConfig(
+            metric="loss", mode="min", search_alg=searcher, num_samples=n, reuse_actors=True, **config
+        ),
+        run_config=tune.RunConfig(storage_path=str(path), name="run", verbose=0),
+    )
+    return tuner.fit()
+
+
+@pytest.fixture
+def parabola():
+    def trainable(config):  # a function inside of one travels to the workers by value
+        assert config["fixed"] == 5
+        tune.report({"loss": (config["x"] - 1.0) ** 2 + abs(config["net"]["width"] - 4)})
+
+    return trainable
+
+
+@pytest.mark.parametrize("name", SEARCHERS)
+def test_a_run_with_concurrent_trials(name, parabola, tmp_path):
+    searcher = SEARCHERS[name](seed=0, n_initial=8)
+    results = fit(parabola, searcher, tmp_path, 24, max_concurrent_trials=4)
+    assert len(results) == 24
+    assert results.num_errors == 0
+    configs = {(r.config["x"], r.config["net"]["width"]) for r in results}
+    assert len(configs) == 24
+    assert results.get_best_result().metrics["loss"] < 2.0
+
+
+def test_trials_that_asha_stops_are_learned(tmp_path):
+    def curve(config):
+        for i in range(1, 10):
+            tune.report({"loss": (config["x"] - 1.0) ** 2 + 1.0 / i})
+
+    searcher = GSSBOSearch(seed=0, n_initial=6)
+    scheduler = tune.schedulers.ASHAScheduler(max_t=9, grace_period=1, reduction_factor=3)
+    results = fit(curve, searcher, tmp_path, 20, max_concurrent_trials=2, scheduler=scheduler)
+    lengths = {r.metrics["training_iteration"] for r in results}
+    assert len(results) == 20
+    assert len(lengths) > 1
+    assert results.get_best_result().metrics["loss"] < 1.0
+
+
+def test_dying_actors_errors_and_nan_do_not_end_the_run(tmp_path):
+    def dangerous(config):
+        if config["net"]["width"] == 8:
+            os._exit(1)
+        if config["net"]["width"] == 7:
+            raise RuntimeError("out of memory")
+        value = float("nan") if config["net"]["width"] == 6 else (config["x"] - 1.0) ** 2
+        tune.report({"loss": value})
+
+    searcher = GSSBOSearch(seed=0, n_initial=12)
+    results = fit(dangerous, searcher, tmp_path, 24, max_concurrent_trials=2)
+    assert len(results) == 24
+    assert 0 < results.num_errors < 12
+    assert results.get_best_result(filter_nan_and_inf=True).metrics["loss"] < 0.5
+
+
+DRIVER = """
+import json, os, sys, time
+from pathlib import Path
+import ray
+from ray import tune
+from numbo.ray import BBKBSearch
+ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+path, log, action = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+def trainable(config):
+    time.sleep(0.15)
+    if config["b"] == 5 and not (log.parent / "healed").exists():
+        raise RuntimeError("broken")
+    with log.open("a") as file:
+        file.write(json.dumps([config["a"], config["b"]]) + "\\n")
+    tune.report({"loss": config["a"] + config["b"]})
+if action == "start":
+    tuner = tune.Tuner(
+        trainable,
+        param_space={"a": tune.randint(0, 6), "b": tune.randint(0, 6)},
+        tune_config=tune.TuneConfig(metric="loss", mode="min", num_samples=100, max_concurrent_trials=2,
+                                    search_alg=BBKBSearch(seed=0, n_initial=6), reuse_actors=True),
+        run_config=tune.RunConfig(storage_path=str(path), name="run", verbose=0,
+                                  checkpoint_config=tune.CheckpointConfig()),
+    )
+else:
+    tuner = tune.Tuner.restore(str(path / "run"), trainable, resume_unfinished=True, restart_errored=True)
+results = tuner.fit()
+print("DONE", len(results), results.num_errors, flush=True)
+"""
+
+
+def lines(path):
+    return [tuple(json.loads(line)) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def test_a_killed_driver_is_restored_and_repeats_nothing(tmp_path):
+    """SIGKILL in mid-run; then the run goes on to the end of the finite space, errored trials included."""
+    script, log = tmp_path / "driver.py", tmp_path / "log"
+    script.write_text(DRIVER)
+    environment = os.environ | {"TUNE_GLOBAL_CHECKPOINT_S": "0", "PYTHONUNBUFFERED": "1"}
+    environment.pop("RAY_ADDRESS", None)
+    with (tmp_path / "out").open("w") as out:
+        driver = subprocess.Popen(
+            [sys.executable, str(script), str(tmp_path), str(log), "start"],
+            env=environment,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+        )
+        deadline = time.time() + 60
+        while len(lines(log)) < 12 and driver.poll() is None and time.time() < deadline:
+            time.sleep(0.05)
+        assert driver.poll() is None, (tmp_path / "out").read_text()
+        os.killpg(driver.pid, signal.SIGKILL)
+        driver.wait()
+    before = lines(log)
+    assert 12 <= len(before) < 36
+    (tmp_path / "healed").touch()
+    result = subprocess.run(
+        [sys.executable, str(script), str(tmp_path), str(log), "restore"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert result.returncode == 0, result.stderr[-2000:]
+    everything = lines(log)
+    assert sorted(set(everything)) == [(a, b) for a in range(6) for b in range(6)]
+    # only what was running, or not snapshotted yet, when the driver died may run twice
+    repeats = len(everything) - len(set(everything))
+    assert repeats <= 4
+    assert "DONE" in result.stdout
+    assert result.stdout.split()[-1] == "0"
+
+
+def test_the_searcher_keeps_up_with_the_control_loop(parabola, tmp_path):
+    """Driver time in the searcher is a small part of a run of quick trials."""
+    spent = []
+
+    class Timed(GSSBOSearch):
+        def suggest(self, trial_id):
+            started = time.perf_counter()
+            config = super().suggest(trial_id)
+            spent.append(time.perf_counter() - started)
+            return config
+
+    results = fit(parabola, Timed(seed=0, n_initial=8), tmp_path, 40, max_concurrent_trials=8)
+    assert (len(results), results.num_errors) == (40, 0)
+    assert len(spent) >= 40
+    assert np.median(spent) < 1.0
