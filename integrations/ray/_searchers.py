@@ -7,9 +7,11 @@ import math
 import os
 import pickle
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from numbo.ray._domains import TuneSpace, holds_domains
+from numbo.ray._snapshot import TrialSnapshot, read_trials, state_files
 
 from numbo.optimizers import BBKB, BKB, GLOBAL, GSSBO, SBPE, Optimizer
 from numbo.space import Float, Space
@@ -258,6 +260,52 @@ class NumboSearch(Searcher):
         """Go on exactly where the searcher that wrote the file was. The file is a pickle: read your own only."""
         with open(checkpoint_path, "rb") as file:
             self.__setstate__(pickle.load(file))
+
+    def save_to_dir(self, checkpoint_dir: str, session_str: str = "default") -> None:
+        """Tune's snapshot. The one before is kept beside it: Tune copies both to the storage, and may die meanwhile."""
+        path = Path(checkpoint_dir) / self.CKPT_FILE_TMPL.format(session_str)
+        if path.exists():
+            os.replace(path, f"{path}.previous")
+        self.save(str(path))
+
+    def restore_from_dir(self, checkpoint_dir: str) -> None:
+        """Go on from Tune's snapshot: from the newest state that can be read, and what the trials say beyond it.
+
+        Raises:
+            RuntimeError: if no state can be read and the searcher was made without space, metric and mode.
+        """
+        folder = Path(checkpoint_dir)
+        for path in state_files(folder, self.CKPT_FILE_TMPL):
+            try:
+                self.restore(str(path))
+            except Exception as error:  # torn by the death of the driver: pickles fail in any way they like
+                self._warn(f"torn {path.name}", f"{path} cannot be read ({error!r}); what is older is tried.")
+            else:
+                break
+        if self._opt is None:
+            self._start()
+        if self._opt is None:
+            raise RuntimeError(
+                f"No state of {type(self).__name__} in {folder} can be read. Restore with a searcher that was given "
+                "space=, metric= and mode=: it learns from the snapshot of the trials."
+            )
+        for trial in read_trials(folder):
+            self._take_over(trial)
+
+    def _take_over(self, trial: TrialSnapshot) -> None:
+        """Learn of a trial that Tune knows more about than the searcher's own state."""
+        if trial.trial_id in self._done or self._tune_space is None:
+            return
+        if trial.status in ("TERMINATED", "ERROR"):
+            result = None if trial.result is None else trial.result | {"config": trial.config}
+            if trial.trial_id not in self._live:
+                result = result or {"config": trial.config}
+            self.on_trial_complete(trial.trial_id, result, error=trial.status == "ERROR")
+        elif trial.trial_id not in self._live:
+            params = self._tune_space.to_params(trial.config)
+            if params.keys() == self._tune_space.parameters.keys():
+                self._live[trial.trial_id] = params
+                self._refuse(lambda opt: opt.hold(trial.trial_id, params))
 
     @property
     def optimizer(self) -> Optimizer | None:

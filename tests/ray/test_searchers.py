@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import pickle
 
@@ -351,6 +352,58 @@ def test_tune_saves_it_into_its_folder_and_reads_it_back(cls, tmp_path):
     blank.restore_from_dir(str(tmp_path))
     assert blank.suggest("x") == searcher.suggest("x")
     assert [p.name for p in tmp_path.iterdir()] == ["searcher-state-default.pkl"]
+
+
+def snapshot(folder, trials):
+    """An experiment snapshot as Tune writes it, cut down to what is read."""
+    rows = [
+        [
+            json.dumps({"trial_id": trial_id, "status": status, "config": config}),
+            json.dumps({"last_result": result}),
+        ]
+        for trial_id, status, config, result in trials
+    ]
+    rows.insert(1, ["{torn", "{}"])
+    (folder / "experiment_state-2026-01-02.json").write_text(json.dumps({"trial_data": rows}))
+    (folder / "experiment_state-2026-01-03.json").write_text('{"trial_data": [')
+
+
+@pytest.mark.parametrize("torn", ["", "half"])
+def test_a_torn_state_is_replaced_by_the_one_before_and_the_trials(cls, torn, tmp_path):
+    searcher = make(cls)
+    play(searcher, 6)
+    searcher.save_to_dir(str(tmp_path), "s")
+    late = {trial: searcher.suggest(trial) | {"epochs": 10} for trial in ("done", "failed", "running", "lost")}
+    searcher.save_to_dir(str(tmp_path), "s")
+    path = tmp_path / "searcher-state-s.pkl"
+    path.write_bytes(path.read_bytes()[: 500 if torn else 0])
+    snapshot(
+        tmp_path,
+        [
+            ("done", "TERMINATED", late["done"], {"loss": 0.25}),
+            ("failed", "ERROR", late["failed"], None),
+            ("running", "RUNNING", late["running"], {}),
+            ("t0", "TERMINATED", {"of": "another space"}, {"loss": 1.0}),
+        ],
+    )
+    blank = cls()
+    blank.restore_from_dir(str(tmp_path))
+    opt = blank.optimizer
+    assert opt.n_told == 8
+    assert np.isnan(opt._history.y).sum() == 1
+    assert len(opt.pending) == 1
+    blank.on_trial_complete("running", {"loss": 0.5})
+    assert (opt.n_told, opt.pending) == (9, [])
+
+
+def test_without_any_state_the_trials_are_learned(cls, tmp_path):
+    config = {"lr": 0.001, "net": {"width": 7, "act": None}, "drops": [0.25, 0.1, {"rate": 0.3, "fixed": 3}]}
+    snapshot(tmp_path, [("a", "TERMINATED", config, {"loss": 0.25})])
+    searcher = make(cls)
+    searcher.restore_from_dir(str(tmp_path))
+    assert searcher.optimizer.n_told == 1
+    with pytest.raises(RuntimeError, match="space=, metric= and mode="):
+        cls().restore_from_dir(str(tmp_path))
 
 
 @pytest.mark.parametrize(
