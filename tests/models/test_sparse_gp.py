@@ -6,6 +6,7 @@ from scipy import linalg
 from tests import naive
 from tests.conftest import make_covariance, make_points
 
+from numbo.kernels.acquisition import predict
 from numbo.kernels.covariance import MATERN52, RBF
 from numbo.models import SparseGP
 
@@ -108,6 +109,30 @@ def test_a_point_that_enters_at_its_mean_leaves_the_mean_alone():
         gp.add(x, gp.predict(x[None])[0][0])
     np.testing.assert_allclose(gp.predict(A)[0], mean, rtol=1e-7, atol=1e-9)
     assert (gp.predict(A)[1] < variance).all()
+
+
+@pytest.mark.parametrize("cov", COVARIANCES)
+@pytest.mark.parametrize("m", [2, 12])
+def test_extending_is_exact_conditioning_on_points_at_their_mean(cov, m):
+    X, y, A = data()
+    gp = fitted(cov, X[:m], X, y)
+    P = np.concatenate([A[:3], A[1:2], X[20:21]])  # a repeat among them
+    posterior = gp.extended(P)
+    mean, variance = predict(posterior, A)
+    np.testing.assert_allclose(mean, gp.predict(A)[0], rtol=1e-9)
+    lam = cov.noise_variance
+    among, across = lam * gp.cross(P, P), lam * gp.cross(A, P)
+    expected = lam * gp.predict(A)[1] - np.sum(across * linalg.solve(among + lam * np.eye(5), across.T).T, axis=1)
+    np.testing.assert_allclose(variance, expected, rtol=1e-6, atol=1e-9)
+    np.testing.assert_array_equal(np.triu(posterior.W, 1), 0.0)
+    np.testing.assert_array_equal(posterior.XT, posterior.X.T)
+    assert gp.extended(X[:0]).n == gp.m
+
+
+def test_points_that_are_not_finite_cannot_extend():
+    X, y, _ = data()
+    with pytest.raises(np.linalg.LinAlgError, match="pending"):
+        fitted(COVARIANCES[0], X[:4], X, y).extended(np.full((2, 3), np.nan))
 
 
 def test_repeats_are_counted_one_at_a_time_or_together():

@@ -64,18 +64,27 @@ class ArmPosterior:
 
     # -- a new model -------------------------------------------------------------------------------------------
 
-    def condition(self, gp: SparseGP, points: Indices, atoms: Indices, lasting: NDArray[np.bool_]) -> None:
+    def condition(
+        self,
+        gp: SparseGP,
+        points: Indices,
+        atoms: Indices,
+        lasting: NDArray[np.bool_],
+        posterior: Posterior | None = None,
+    ) -> None:
         """Take in a model; `start` comes next.
 
         Args:
             gp: the model, all of whose points and atoms are arms.
             points: the arms (u,) that its points are.
-            atoms: the arms (m,) that its atoms are.
-            lasting: which atoms (m,) are expected to be part of the next dictionaries, too.
+            atoms: the arms (m,) that the rows of its posterior stand for.
+            lasting: which of them are expected to be atoms of the next dictionaries, too.
+            posterior: its posterior given further points (`numbo.models.SparseGP.extended`); its own by default.
         """
-        self._conditioned = self._posterior = gp.posterior
+        posterior = gp.posterior if posterior is None else posterior
+        self._conditioned = self._posterior = posterior
         self._atoms, self._whitened = atoms, None
-        self._directions, self._count = np.empty((16, gp.m)), 0
+        self._directions, self._count = np.empty((16, posterior.n)), 0
         counts, missing = np.zeros(len(self.X)), np.ones(len(self.X), dtype=bool)
         counts[points], missing[atoms] = gp.counts, False
         held = (
@@ -87,7 +96,7 @@ class ArmPosterior:
         if not held or SINGLE_COST * self._effort > len(self.X):
             core = atoms[lasting]
             self._raise_ceiling(gp.covariance, core, counts[core])
-        self._means = self._all_means(gp.posterior, atoms)
+        self._means = self._all_means(posterior, atoms)
 
     def _raise_ceiling(self, covariance: Covariance, core: Indices, counts: Array) -> None:
         self._effort = 0
@@ -116,7 +125,7 @@ class ArmPosterior:
         else:
             used = self._columns.rows[: int(slots.max()) + 1]
             weights = np.zeros(len(used))
-            weights[slots] = posterior.alpha
+            np.add.at(weights, slots, posterior.alpha)
             means = weights @ used
         prior = float(np.max(self._prior))
         return means, 1e-15 * len(atoms) * prior * float(np.abs(posterior.alpha).sum())

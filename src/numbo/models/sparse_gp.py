@@ -43,6 +43,7 @@ from numbo.kernels.sparse import (
     dtc_weights,
     embed,
     embed_one,
+    extend,
     inverse_factor,
     observe,
     precision_factor,
@@ -246,6 +247,28 @@ class SparseGP:
             Zty = np.einsum("ij,i->j", self.Z, self._sums[: self.u])
             self._alpha = dtc_mean_weights(self._R, half, halfT, Zty)
         return Posterior(self.covariance, self.m, self.dictionary, self._ST, self._alpha, W, WT)
+
+    def extended(self, points: Array) -> Posterior:
+        """The posterior given one more observation at each of ``points (p, d)``, whose values are its means.
+
+        The points count as what they are, whether the dictionary represents them or not. O(p m^2 + p^3).
+        """
+        posterior = self.posterior
+        if len(points) == 0:
+            return posterior
+        PT = np.ascontiguousarray(points.T)
+        W, ok = extend(posterior, PT, self.regularization)
+        if not ok:
+            raise np.linalg.LinAlgError("The covariance of pending points is not positive definite.")
+        return Posterior(
+            self.covariance,
+            self.m + len(points),
+            np.concatenate([self.dictionary, points]),
+            np.concatenate([self._ST, PT], axis=1),
+            np.append(posterior.alpha, np.zeros(len(points))),
+            W,
+            np.ascontiguousarray(W.T),
+        )
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         """mu~ (n,) and var~ (n,) at ``X (n, d)``; the variance is never negative."""

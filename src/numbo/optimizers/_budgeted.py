@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from numbo.kernels.acquisition import Posterior
 from numbo.models import SparseGP
 from numbo.optimizers._base import GLOBAL
 from numbo.optimizers._frozen_model import FrozenModel
@@ -123,10 +124,20 @@ class BudgetedOptimizer(SparseOptimizer):
         assert self._model is not None
         if self._arms is None:
             elites = self._elites(self._history.values())
-            return self._maximize(self._model.gp, self._multiplier, elites), GLOBAL
+            return self._maximize(self._given_batch(), self._multiplier, elites), GLOBAL
         assert self._grid is not None
         arm = self._choose()
         return (self._space_filling() if arm < 0 else self._grid[arm]), GLOBAL
+
+    def _given_batch(self) -> Posterior:
+        """The posterior with all pulls of the batch hallucinated, exactly."""
+        assert self._model is not None
+        return self._model.gp.extended(self._pulls.X[self._model.batch])
+
+    @property
+    def _one_by_one(self) -> bool:
+        """Whether pulls are hallucinated one by one, as in the papers."""
+        return self._arms is not None and self.resparsify == 0.0
 
     def _choose(self) -> int:
         """The next arm, -1 if none is left."""
@@ -147,7 +158,7 @@ class BudgetedOptimizer(SparseOptimizer):
                 self._resparsify()
                 return
             self._show()
-        self._enter(self._missing(told, pending))
+        self._enter_missing(self._missing(told, pending))
 
     def _told(self, n: int | None = None) -> Indices:
         """Numbers of the points of the observations that the model is about, up to the ``n``-th of the history."""
@@ -163,26 +174,31 @@ class BudgetedOptimizer(SparseOptimizer):
         batch = np.array(self._model.batch, dtype=np.int64)
         return wanted - self._pulls.counts(np.concatenate([self._told(self._fed_back), self._extra, batch]))
 
-    def _enter(self, missing: Indices) -> None:
-        for number in np.repeat(np.flatnonzero(missing > 0), missing[missing > 0]).tolist():
-            self._hallucinate(number)
+    def _enter_missing(self, missing: Indices) -> None:
+        """Hallucinate the ``missing`` pulls of each point (numbers,)."""
+        self._enter(np.repeat(np.flatnonzero(missing > 0), missing[missing > 0]).tolist())
 
-    def _hallucinate(self, number: int, grow: bool | None = None) -> None:
-        model, x = self._model, self._pulls.X[number]
+    def _enter(self, numbers: list[int]) -> None:
+        """Take the pulls ``numbers`` into the batch."""
+        if self._one_by_one:
+            for number in numbers:
+                self._hallucinate(number)
+        elif numbers:
+            assert self._model is not None
+            for number, variance in zip(numbers, self._model.variance(self._pulls.X[numbers]), strict=True):
+                self._model.note(number, float(variance))
+            self._show()
+
+    def _hallucinate(self, number: int) -> None:
+        """Pull an arm."""
+        model, row = self._model, int(self._rows()[number])
         assert model is not None
-        if self._arms is not None and self.resparsify == 0.0:
-            mean, variance = self._arms.prospect(int(self._rows()[number]))
-            variance /= model.gp.regularization
-        else:
-            mean, variance = model.prospect(x)
-        direction = model.hallucinate(number, x, mean, variance, self._joins(variance) if grow is None else grow)
-        if self._arms is not None:
-            if direction is None:
-                self._show()
-            else:
-                self._arms.observe(direction)
-            if self.avoid_repeats:
-                self._arms.exclude(int(self._rows()[number]))
+        assert self._arms is not None
+        mean, variance = self._arms.prospect(row)
+        model.note(number, variance / model.gp.regularization)
+        self._arms.observe(model.pull(number, self._pulls.X[number], mean))
+        if self.avoid_repeats:
+            self._arms.exclude(row)
 
     def _joins(self, variance: float) -> bool:
         """Whether a new point joins the dictionary between two draws."""
@@ -213,9 +229,9 @@ class BudgetedOptimizer(SparseOptimizer):
         if drawn_long_ago or self._learning_is_due() or len(self._extra):
             self._resparsify()
             return
-        entries = [(int(number), model.prospect(self._pulls.X[number])[1]) for number in fresh]
+        variances = model.variance(self._pulls.X[fresh])
         model.thaw()
-        for number, variance in entries:
+        for number, variance in zip(fresh.tolist(), variances, strict=True):
             model.learn(number, self._pulls.X[number], self._joins(variance))
         self._settle()
 
@@ -226,7 +242,7 @@ class BudgetedOptimizer(SparseOptimizer):
         """
         history, pulls, old = self._history, self._pulls, self._model
         told, pending = self._told(), self._pending()
-        self._extra = pending if self._by_variance and self.resparsify == 0.0 else pending[:0]
+        self._extra = pending if self._by_variance and self._one_by_one else pending[:0]
         wanted = pulls.counts(np.concatenate([told, pending]))
         counts = pulls.counts(np.concatenate([told, self._extra]))
         points, numbers = np.flatnonzero(counts), np.flatnonzero(wanted)
@@ -277,7 +293,7 @@ class BudgetedOptimizer(SparseOptimizer):
         self._feed(history.n)
         self._multiplier = self._confidence_multiplier()
         self._show(lasting)
-        self._enter(self._missing(self._told(), self._pending()))
+        self._enter_missing(self._missing(self._told(), self._pending()))
 
     def _feed(self, n: int) -> None:
         """Set the values of the first ``n`` observations and freeze the model there."""
@@ -293,8 +309,13 @@ class BudgetedOptimizer(SparseOptimizer):
         model = self._model
         if self._arms is None or model is None:
             return
-        rows, certain = self._rows(), np.zeros(len(model.atoms), dtype=bool) if lasting is None else lasting
-        self._arms.condition(model.gp, rows[model.points], rows[model.atoms], certain)
+        rows = self._rows()
+        together = model.batch if not self._one_by_one else []
+        stands_for = np.concatenate([model.atoms, np.array(together, dtype=np.int64)])
+        certain = np.zeros(len(stands_for), dtype=bool)
+        certain[: len(model.atoms)] = False if lasting is None else lasting
+        posterior = model.gp.extended(self._pulls.X[together])
+        self._arms.condition(model.gp, rows[model.points], rows[stands_for], certain, posterior)
         self._arms.start(self._multiplier, self._excluded(), by_variance=self._by_variance)
 
     # -- the rest ----------------------------------------------------------------------------------------------
@@ -332,7 +353,7 @@ class BudgetedOptimizer(SparseOptimizer):
             "extra": self._extra.copy(),
             "numbers_drawn_from": self._drawn_from.copy(),
             "learned": list(model.learned),
-            "batch": list(zip(model.batch, model.grown, strict=True)),
+            "batch": list(model.batch),
         }
 
     def _restore_model(self, state: dict[str, Any]) -> None:
@@ -352,5 +373,4 @@ class BudgetedOptimizer(SparseOptimizer):
             self._model.learn(number, pulls.X[number], grow)
         self._feed(self._fed_back)
         self._show()
-        for number, grow in state["batch"]:
-            self._hallucinate(number, grow)
+        self._enter(state["batch"])

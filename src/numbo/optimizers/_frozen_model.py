@@ -1,8 +1,9 @@
 """A sparse posterior frozen at its last feedback, and the pulls that were made since.
 
 Inside a batch nothing but variances moves: the mean, the dictionary and the variances ``var~_fb`` that the batch
-started with stay. A pull is hallucinated, whether its value is still out or has arrived since: it enters with the
-mean that the model has there.
+started with stay. A pull is hallucinated, whether its value is still out or has arrived since: it counts with the
+mean that the model has there. Arms are pulled one by one, each a rank-one update of V as in the papers. Points of large
+spaces, which a dictionary seldom represents, are conditioned on together and exactly (`SparseGP.extended`).
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ class FrozenModel:
         ratio_sums, summed: sums of lemma 3 over the first so many pulls of the batch, at all arms.
         batch, variances: numbers of the pulls since then, and ``var~_fb`` of each.
         learned: pulls that entered as feedback since the dictionary was drawn, with whether they became atoms.
-        grown: which pulls of the batch became atoms.
     """
 
     def __init__(self, gp: SparseGP, points: Indices, atoms: Indices) -> None:
@@ -45,22 +45,19 @@ class FrozenModel:
         """All that the model knows is feedback; the batch is empty."""
         self.gp.mark()
         self.posterior: Posterior = self.gp.posterior
-        self._frozen = len(self._row), len(self.atoms)
+        self._frozen = len(self._row)
         self._start_batch()
 
     def _start_batch(self) -> None:
         self.batch: list[int] = []
         self.variances: list[float] = []
-        self.grown: list[bool] = []
         self.total, self.summed = 0.0, 0
         self.ratio_sums: Array | float = 0.0
 
     def thaw(self) -> None:
         """Forget the pulls since the last feedback."""
-        rows, atoms = self._frozen
         self.gp.rollback()
-        self.atoms = self.atoms[:atoms]
-        while len(self._row) > rows:
+        while len(self._row) > self._frozen:
             self._row.popitem()
         self._start_batch()
 
@@ -69,35 +66,33 @@ class FrozenModel:
         """Numbers (u,) of the model's points."""
         return np.fromiter(self._row, dtype=np.int64, count=len(self._row))
 
-    def prospect(self, x: Array) -> tuple[float, float]:
-        """The mean and ``var~_fb`` at ``x (d,)`` at the last feedback."""
-        mean, variance = predict(self.posterior, x[None])
-        return float(mean[0]), float(variance[0]) / self.gp.regularization
+    def variance(self, X: Array) -> Array:
+        """``var~_fb (n,)`` at ``X (n, d)``."""
+        return predict(self.posterior, X)[1] / self.gp.regularization
 
     def learn(self, number: int, x: Array, grow: bool) -> None:
-        """Enter a pull whose value has arrived; `set_sums` and `freeze` come next."""
+        """Enter a pull whose value has arrived, with ``grow`` as an atom; `set_sums` and `freeze` come next."""
         self.learned.append((number, grow))
-        self._pull(number, x, 0.0, grow)
+        if grow and self.gp.grow(x):
+            self.atoms = np.append(self.atoms, number)
+        self._pull(number, x, 0.0)
 
-    def hallucinate(self, number: int, x: Array, mean: float, variance: float, grow: bool) -> Array | None:
-        """Enter a pull of the batch. Returns the direction it takes off variances, None if it became an atom."""
+    def note(self, number: int, variance: float) -> None:
+        """Take a pull, with its ``var~_fb``, into the batch."""
         self.batch.append(number)
         self.variances.append(variance)
         self.total += variance
-        self.grown.append(grow)
-        return self._pull(number, x, mean, grow)
 
-    def _pull(self, number: int, x: Array, value: float, grow: bool) -> Array | None:
-        grew = grow and self.gp.grow(x)
-        if grew:
-            self.atoms = np.append(self.atoms, number)
+    def pull(self, number: int, x: Array, mean: float) -> Array:
+        """Hallucinate a pull by an update of V; returns the direction it takes off variances."""
+        return self._pull(number, x, mean)
+
+    def _pull(self, number: int, x: Array, value: float) -> Array:
         row = self._row.get(number)
         if row is None:
             self._row[number] = self.gp.u
-            direction = self.gp.add(x, value)
-        else:
-            direction = self.gp.repeat(row, value)
-        return None if grew else direction
+            return self.gp.add(x, value)
+        return self.gp.repeat(row, value)
 
     def set_sums(self, sums: Array) -> None:
         """Values of all points, by number: ``sums (numbers,)`` over their observations."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from numbo.arms import Arms
 from numbo.dictionaries import bless, posterior_variance_sampling, recursive_rls
-from numbo.kernels.acquisition import UCB, Acquisition, predict
+from numbo.kernels.acquisition import UCB, Acquisition, Posterior, predict
 from numbo.models import ArmPosterior, SparseGP
 from numbo.models.gp import FAMILIES
 from numbo.optimizers._base import Optimizer
@@ -165,11 +165,11 @@ class SparseOptimizer(Optimizer):
 
     # -- choosing ----------------------------------------------------------------------------------------------
 
-    def _maximize(self, gp: SparseGP, beta: float, elites: Array) -> Array:
+    def _maximize(self, posterior: Posterior, beta: float, elites: Array) -> Array:
         """The point (d,) of a large space with the largest ``mean + beta sd``."""
         d = self.space.d
         x = maximize(
-            gp.posterior,
+            posterior,
             Acquisition(UCB, beta),
             self.space,
             self._starts.groups(elites, self._kernel.lengthscales, self._search_rng),

@@ -89,7 +89,7 @@ class BBKB(BudgetedOptimizer):
             return batch + [self.ask() for _ in range(wanted - 1)]
         x = self.space.encode(batch[0])
         while limit is None or len(batch) < limit:
-            self._hallucinate(self._pulls.number(x))
+            self._enter([self._pulls.number(x)])
             if self._batch_is_over():
                 if not self._exploring:
                     break

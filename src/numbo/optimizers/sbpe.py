@@ -147,7 +147,7 @@ class SBPE(BudgetedOptimizer):
         if self._arms is not None:
             return super()._select()
         assert self._model is not None
-        posterior = self._model.gp.posterior
+        posterior = self._given_batch()
         d = self.space.d
         x = maximize(
             posterior._replace(alpha=np.zeros(posterior.n)),
