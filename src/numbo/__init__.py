@@ -2,6 +2,7 @@
 
     from numbo import GSSBO, Space, Float            # the core: ask and tell
     from numbo.optuna import GSSBOSampler            # as an Optuna sampler
+    from numbo.ray import GSSBOSearch                # as a Ray Tune searcher
 
 Names are loaded when they are first used: importing the package costs next to nothing.
 """

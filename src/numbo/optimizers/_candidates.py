@@ -35,12 +35,14 @@ class Candidates:
             self._base = qmc.Sobol(self.space.d, scramble=True, rng=self.seed).random(CANDIDATES)
         return (self._base[:count] + rng.random(self.space.d)) % 1.0
 
-    def groups(self, elites: Array, lengthscales: Array, rng: np.random.Generator) -> list[Array]:
-        """Snapped points around the ``elites (e, d)``, and a shifted Sobol set: groups for `maximize`."""
+    def groups(
+        self, elites: Array, lengthscales: Array, rng: np.random.Generator, count: int = CANDIDATES
+    ) -> list[Array]:
+        """Snapped points around the ``elites (e, d)``, and ``count`` space-filling ones: groups for `maximize`."""
         scales = np.minimum(lengthscales, 1.0)
         steps = rng.normal(size=(PERTURBATIONS, *elites.shape)) * (0.1 * scales)
         near = np.clip(elites + steps, 0.0, 1.0)
         drawn, flip = rng.random(near.shape), rng.random(near.shape) < 1.0 / self.space.d
         near = np.where(self.space.categorical, np.where(flip, drawn, elites), near)
         near = np.concatenate([elites, near.reshape(-1, self.space.d)])
-        return [self.space.snap(near), self.space.snap(self.spread(CANDIDATES, rng))]
+        return [self.space.snap(near), self.space.snap(self.spread(count, rng))]

@@ -28,8 +28,10 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 STARTS = 2
+#: Space-filling candidates of a search.
+SPREAD = 256
 #: Atoms of a dictionary under a learned covariance, unless it is set.
-DEFAULT_DICTIONARY = 128
+DEFAULT_DICTIONARY = 96
 #: Histories of at most so many points need no sampling to find a first dictionary.
 SMALL_HISTORY = 64
 INITIAL_DICTIONARIES = ("bless", "rls")
@@ -62,7 +64,7 @@ class SparseOptimizer(Optimizer):
         norm_bound: F, a bound of the objective's RKHS norm under the kernel.
         delta: the probability with which confidence bounds may fail.
         qbar: oversampling of the dictionary. Infinity puts every observed point into it: the exact GP.
-        max_dictionary: most atoms that are drawn, ``None`` for no limit; 128 by default where the kernel is learned.
+        max_dictionary: most atoms that are drawn, ``None`` for no limit; 96 by default where the kernel is learned.
         initial_dictionary: how the first dictionary is drawn from a history, ``"bless"`` or ``"rls"``.
         trend, winsorize: of a learned kernel, as `numbo.GSSBO`.
         n_initial: points of the space-filling initial design: 1 by default under a fixed kernel, 20 otherwise.
@@ -172,7 +174,7 @@ class SparseOptimizer(Optimizer):
             posterior,
             Acquisition(UCB, beta),
             self.space,
-            self._starts.groups(elites, self._kernel.lengthscales, self._search_rng),
+            self._starts.groups(elites, self._kernel.lengthscales, self._search_rng, SPREAD),
             np.zeros(d),
             np.ones(d),
             self.taken,
