@@ -313,7 +313,10 @@ class BudgetedOptimizer(SparseOptimizer):
         together = model.batch if not self._one_by_one else []
         stands_for = np.concatenate([model.atoms, np.array(together, dtype=np.int64)])
         certain = np.zeros(len(stands_for), dtype=bool)
-        certain[: len(model.atoms)] = False if lasting is None else lasting
+        if not self._one_by_one:
+            certain[: len(model.atoms)] = True  # until the next draw, atoms only come
+        elif lasting is not None:
+            certain[: len(model.atoms)] = lasting
         posterior = model.gp.extended(self._pulls.X[together])
         self._arms.condition(model.gp, rows[model.points], rows[stands_for], certain, posterior)
         self._arms.start(self._multiplier, self._excluded(), by_variance=self._by_variance)
