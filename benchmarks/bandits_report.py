@@ -67,6 +67,12 @@ def speedups(rows: Rows) -> str:
     return "\n".join(lines) if len(lines) > 2 else ""
 
 
+def _color(rows: Rows, name: str) -> Any:
+    """One colour an algorithm, in every panel; the authors' code has that of ours."""
+    names = sorted({r["algorithm"].removeprefix("reference-") for r in rows})
+    return plt.get_cmap("tab10")(names.index(name.removeprefix("reference-")) % 10)
+
+
 def _curves(ax: Any, rows: Rows, column: int, ylabel: str, logy: bool) -> None:
     groups: dict[str, Rows] = defaultdict(list)
     longest: dict[str, int] = defaultdict(int)
@@ -79,8 +85,9 @@ def _curves(ax: Any, rows: Rows, column: int, ylabel: str, logy: bool) -> None:
         curves = np.array([[point[column] for point in r["curve"]] for r in group])
         t = [point[0] for point in group[0]["curve"]]
         style = "--" if name.startswith("reference") else "-"
-        (line,) = ax.plot(t, np.median(curves, axis=0), style, label=name)
-        ax.fill_between(t, curves.min(axis=0), curves.max(axis=0), alpha=0.15, color=line.get_color(), linewidth=0)
+        color = _color(rows, name)
+        ax.plot(t, np.median(curves, axis=0), style, label=name, color=color)
+        ax.fill_between(t, curves.min(axis=0), curves.max(axis=0), alpha=0.15, color=color, linewidth=0)
     ax.set_xscale("log")
     ax.set_xlabel("t")
     ax.set_ylabel(ylabel)
@@ -92,7 +99,7 @@ def _batches(ax: Any, rows: Rows) -> None:
     for name in sorted({r["algorithm"] for r in rows if len(set(r["batch_sizes"])) > 1}):
         group = [r for r in rows if r["algorithm"] == name]
         run = max(group, key=lambda r: (r["T"], -r["seed"]))
-        ax.plot(np.cumsum(run["batch_sizes"]), run["batch_sizes"], ".", markersize=3, label=name)
+        ax.plot(np.cumsum(run["batch_sizes"]), run["batch_sizes"], ".", markersize=3, color=_color(rows, name))
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlabel("t")
@@ -105,6 +112,7 @@ def plot(rows: Rows, title: str, path: Path) -> None:
     _curves(axes[0], rows, 1, "cumulative regret / that of uniform sampling", True)
     _curves(axes[1], rows, 2, "regret of the best arm so far", False)
     axes[1].set_yscale("symlog", linthresh=1e-3)
+    axes[1].set_ylim(bottom=0.0)
     _curves(axes[2], rows, 3, "seconds of the algorithm", True)
     _batches(axes[3], rows)
     figure.suptitle(title)
