@@ -120,3 +120,12 @@ def test_bless_wants_a_path_that_descends():
     cov = make_covariance(RBF, 2, False)
     with pytest.raises(ValueError, match=r"step must be above 1, got 1\.0"):
         bless(cov, make_points(5, 2), np.random.default_rng(0), step=1.0)
+
+
+@pytest.mark.parametrize("sampler", [recursive_rls, bless])
+def test_a_dictionary_holds_no_more_points_than_wanted(sampler):
+    cov, X, _ = problem(0)
+    rng = np.random.default_rng(0)
+    chosen, p = sampler(cov, X, rng, limit=9)
+    assert 0 < len(chosen) == len(p) <= 9
+    assert (np.diff(chosen) > 0).all()

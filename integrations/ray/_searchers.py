@@ -207,6 +207,11 @@ class NumboSearch(Searcher):
         config = result.get("config")
         if config is None:
             config = {k.removeprefix("config/"): v for k, v in result.items() if str(k).startswith("config/")}
+        return self._complete(config)
+
+    def _complete(self, config: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The parameters in ``config``, None if it does not hold them all."""
+        assert self._tune_space is not None
         params = self._tune_space.to_params(config)
         return params if params.keys() == self._tune_space.parameters.keys() else None
 
@@ -282,8 +287,7 @@ class NumboSearch(Searcher):
                 self._warn(f"torn {path.name}", f"{path} cannot be read ({error!r}); what is older is tried.")
             else:
                 break
-        if self._opt is None:
-            self._start()
+        self._start()
         if self._opt is None:
             raise RuntimeError(
                 f"No state of {type(self).__name__} in {folder} can be read. Restore with a searcher that was given "
@@ -302,8 +306,8 @@ class NumboSearch(Searcher):
                 result = result or {"config": trial.config}
             self.on_trial_complete(trial.trial_id, result, error=trial.status == "ERROR")
         elif trial.trial_id not in self._live:
-            params = self._tune_space.to_params(trial.config)
-            if params.keys() == self._tune_space.parameters.keys():
+            params = self._complete(trial.config)
+            if params is not None:
                 self._live[trial.trial_id] = params
                 self._refuse(lambda opt: opt.hold(trial.trial_id, params))
 

@@ -58,7 +58,13 @@ def leverage_estimates(covariance: Covariance, X: Array, dictionary: Array, weig
 
 
 def recursive_rls(
-    covariance: Covariance, X: Array, rng: np.random.Generator, *, delta: float = 0.1, qbar: float | None = None
+    covariance: Covariance,
+    X: Array,
+    rng: np.random.Generator,
+    *,
+    delta: float = 0.1,
+    qbar: float | None = None,
+    limit: int | None = None,
 ) -> tuple[Indices, Array]:
     """Recursive ridge leverage score sampling (Musco & Musco 2017, algorithm 2).
 
@@ -68,17 +74,28 @@ def recursive_rls(
         rng: source of the draws.
         delta: failure probability of the guarantee.
         qbar: oversampling factor of every level; by default the paper's ``16 log(sum of scores / delta)``.
+        limit: most points wanted; of more, so many are kept at random.
 
     Returns:
         Indices (m,) of the dictionary, in increasing order, and the probabilities (m,) they were drawn with.
     """
+    chosen, p = _recursive_rls(covariance, X, rng, delta, qbar)
+    if limit is None or len(chosen) <= limit:
+        return chosen, p
+    kept = np.sort(rng.choice(len(chosen), limit, replace=False))
+    return chosen[kept], p[kept]
+
+
+def _recursive_rls(
+    covariance: Covariance, X: Array, rng: np.random.Generator, delta: float, qbar: float | None
+) -> tuple[Indices, Array]:
     n, lam = len(X), covariance.noise_variance
     if (n <= FEW * max(1.0, math.log(1.0 / delta)) and qbar is None) or n <= FEW:
         return np.arange(n), np.ones(n)
     half = np.flatnonzero(rng.random(n) < 0.5)
     if len(half) == 0:
         half = np.arange(n)[:1]
-    inner, probabilities = recursive_rls(covariance, X[half], rng, delta=delta / 3.0, qbar=qbar)
+    inner, probabilities = _recursive_rls(covariance, X[half], rng, delta / 3.0, qbar)
     scores = 1.5 * leverage_estimates(covariance, X, X[half][inner], lam * probabilities, lam)
     factor = 16.0 * math.log(max(float(scores.sum()), 2.0) / delta) if qbar is None else qbar
     p = np.minimum(1.0, factor * scores)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from numbo.kernels.acquisition import Posterior
 from numbo.kernels.covariance import Covariance, cross_covariance, prior_variances
-from numbo.kernels.lazy import UNKNOWN, WIDTH, Bounds, lazy_argmax, rank_blocks, reveal
+from numbo.kernels.lazy import UNKNOWN, WIDTH, Bounds, best_of_block, lazy_argmax, rank_blocks, reveal
 from numbo.models.sparse_gp import SparseGP
 
 Array = NDArray[np.float64]
@@ -176,8 +176,9 @@ class ArmPosterior:
 
     def exclude(self, arm: int) -> None:
         """Never choose ``arm`` until the next `start`."""
+        block = arm // WIDTH
         self._bounds.bound[arm] = -np.inf
-        rank_blocks(self._bounds)
+        self._bounds.top[block] = best_of_block(self._bounds.bound, block)
 
     def prospect(self, arm: int) -> tuple[float, float]:
         """Mean and variance ``lambda var~`` of ``arm`` before any direction was taken off."""

@@ -9,7 +9,7 @@ import copy
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,10 @@ from numbo.kernels.acquisition import Posterior
 from numbo.models import SparseGP
 from numbo.optimizers._base import GLOBAL
 from numbo.optimizers._frozen_model import FrozenModel
-from numbo.optimizers._sparse_optimizer import SparseOptimizer
+from numbo.optimizers._sparse_optimizer import SPREAD, SparseOptimizer
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -124,7 +127,8 @@ class BudgetedOptimizer(SparseOptimizer):
         assert self._model is not None
         if self._arms is None:
             elites = self._elites(self._history.values())
-            return self._maximize(self._given_batch(), self._multiplier, elites), GLOBAL
+            groups = self._starts.groups(elites, self._kernel.lengthscales, self._search_rng, SPREAD)
+            return self._maximize(self._given_batch(), self._multiplier, groups, self.taken), GLOBAL
         assert self._grid is not None
         arm = self._choose()
         return (self._space_filling() if arm < 0 else self._grid[arm]), GLOBAL
@@ -278,11 +282,11 @@ class BudgetedOptimizer(SparseOptimizer):
             out[numbers] = gp.predict(self._pulls.X[numbers])[1]
             return out[numbers]
         out[old.batch] = old.variances
-        batch = dict(zip(old.batch, old.variances, strict=True))
+        batch = np.array(old.batch, dtype=np.int64)
         old.thaw()
         out[old.points] = old.gp.variances()
-        unknown = [int(i) for i in numbers if out[i] == 0.0 and int(i) not in batch]
-        if unknown:
+        unknown = np.setdiff1d(numbers, np.concatenate([old.points, batch]))
+        if len(unknown):
             out[unknown] = old.gp.predict(self._pulls.X[unknown])[1]
         return out[numbers]
 
@@ -323,11 +327,16 @@ class BudgetedOptimizer(SparseOptimizer):
 
     # -- the rest ----------------------------------------------------------------------------------------------
 
-    def _predict(self, X: Array) -> tuple[Array, Array]:
-        probe = copy.copy(self)  # looking at the model changes nothing about what is suggested next
+    def _probe(self) -> Self:
+        """A double without pending points, to look ahead with: what is suggested next does not change."""
+        probe = copy.copy(self)
         probe._rng, probe._model, probe._kernel = copy.deepcopy((self._rng, self._model, self._kernel))
         probe._history, probe._arms = copy.copy(self._history), None
         probe._history.pending = {}
+        return probe
+
+    def _predict(self, X: Array) -> tuple[Array, Array]:
+        probe = self._probe()
         if probe._model is not None and probe._fed_back < probe._history.n:
             probe._batch_sizes = []
             probe._catch_up()

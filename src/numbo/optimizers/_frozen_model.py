@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbo.kernels.acquisition import Posterior, predict
-from numbo.kernels.covariance import cross_covariance, prior_variances
 from numbo.models import SparseGP
 
 Array = NDArray[np.float64]
@@ -75,7 +74,7 @@ class FrozenModel:
         self.learned.append((number, grow))
         if grow and self.gp.grow(x):
             self.atoms = np.append(self.atoms, number)
-        self._pull(number, x, 0.0)
+        self.pull(number, x, 0.0)
 
     def note(self, number: int, variance: float) -> None:
         """Take a pull, with its ``var~_fb``, into the batch."""
@@ -83,11 +82,8 @@ class FrozenModel:
         self.variances.append(variance)
         self.total += variance
 
-    def pull(self, number: int, x: Array, mean: float) -> Array:
-        """Hallucinate a pull by an update of V; returns the direction it takes off variances."""
-        return self._pull(number, x, mean)
-
-    def _pull(self, number: int, x: Array, value: float) -> Array:
+    def pull(self, number: int, x: Array, value: float) -> Array:
+        """Enter a pull by an update of V; returns the direction it takes off variances."""
         row = self._row.get(number)
         if row is None:
             self._row[number] = self.gp.u
@@ -99,13 +95,10 @@ class FrozenModel:
         self.gp.set_values(sums[self.points])
 
     def ratios(self, X: Array, pulled: Array) -> Array:
-        """``sum_s k~_fb(x, x_s)^2 / var~_fb(x)`` over the points ``pulled (b, d)``, at ``X (n, d)`` (lemma 3)."""
-        posterior, lam = self.posterior, self.gp.regularization
-        cov, XT, PT = posterior.covariance, np.ascontiguousarray(X.T), np.ascontiguousarray(pulled.T)
-        VX = posterior.W @ cross_covariance(cov, XT, posterior.XT)
-        VP = posterior.W @ cross_covariance(cov, PT, posterior.XT)
-        prior = prior_variances(cov, np.ascontiguousarray(X))
-        variance = np.maximum(prior - np.einsum("ij,ij->j", VX, VX), 1e-12 * prior)
-        covariance = cross_covariance(cov, XT, PT) - VP.T @ VX
-        out: Array = np.einsum("ij,ij->j", covariance, covariance) / (lam * variance)
+        """``sum_s k~_fb(x, x_s)^2 / var~_fb(x)`` over the points ``pulled (b, d)``, at ``X (n, d)`` (lemma 3).
+
+        For models whose batch is not pulled one by one: their `gp` is as it was at the last feedback.
+        """
+        variance = np.maximum(self.variance(X), np.finfo(float).tiny)
+        out: Array = np.sum(self.gp.cross(X, pulled) ** 2, axis=1) / variance
         return out

@@ -8,6 +8,7 @@ searched from candidates by gradient ascent and flips (`numbo.optimizers._search
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -160,24 +161,27 @@ class SparseOptimizer(Optimizer):
         if self.initial_dictionary == "bless":
             chosen, _ = bless(self._kernel.covariance, X, self._rng, qbar=self.qbar, limit=limit)
         else:
-            chosen, _ = recursive_rls(self._kernel.covariance, X, self._rng, delta=self.delta)
-            if limit is not None and len(chosen) > limit:
-                chosen = np.sort(self._rng.choice(chosen, limit, replace=False))
+            chosen, _ = recursive_rls(self._kernel.covariance, X, self._rng, delta=self.delta, limit=limit)
         return chosen, np.zeros(len(chosen), dtype=bool)
 
     # -- choosing ----------------------------------------------------------------------------------------------
 
-    def _maximize(self, posterior: Posterior, beta: float, elites: Array) -> Array:
-        """The point (d,) of a large space with the largest ``mean + beta sd``."""
+    def _maximize(
+        self, posterior: Posterior, beta: float, groups: Sequence[Array], out: Callable[[Array], bool]
+    ) -> Array:
+        """The point (d,) of a large space with the largest ``mean + beta sd``, from ``groups`` of candidates.
+
+        ``out`` says of a point that it must not be proposed.
+        """
         d = self.space.d
         x = maximize(
             posterior,
             Acquisition(UCB, beta),
             self.space,
-            self._starts.groups(elites, self._kernel.lengthscales, self._search_rng, SPREAD),
+            groups,
             np.zeros(d),
             np.ones(d),
-            self.taken,
+            out,
             starts=STARTS,
         )
         return self._space_filling() if x is None else x

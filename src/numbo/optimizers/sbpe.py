@@ -12,7 +12,6 @@ its batch has ended counts for the next one. Past the horizon N, batches go on w
 
 from __future__ import annotations
 
-import copy
 import math
 from typing import Any
 
@@ -20,15 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbo.dictionaries import recursive_rls
-from numbo.kernels.acquisition import UCB, Acquisition, Posterior, predict
+from numbo.kernels.acquisition import Posterior, predict
 from numbo.kernels.covariance import cross_covariance
 from numbo.models import SparseGP
 from numbo.optimizers._base import GLOBAL
 from numbo.optimizers._budgeted import BudgetedOptimizer
 from numbo.optimizers._candidates import CANDIDATES
 from numbo.optimizers._schedules import sparse_confidence, uniform_confidence
-from numbo.optimizers._search import maximize
-from numbo.optimizers._sparse_optimizer import STARTS
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -148,18 +145,12 @@ class SBPE(BudgetedOptimizer):
             return super()._select()
         assert self._model is not None
         posterior = self._given_batch()
-        d = self.space.d
-        x = maximize(
-            posterior._replace(alpha=np.zeros(posterior.n)),
-            Acquisition(UCB, 1.0),
-            self.space,
-            [self._candidates()],
-            np.zeros(d),
-            np.ones(d),
-            lambda x: self.taken(x) or not self._in_race(x[None])[0],
-            starts=STARTS,
-        )
-        return (self._space_filling() if x is None else x), GLOBAL
+        without_mean = posterior._replace(alpha=np.zeros(posterior.n))
+
+        def out(x: Array) -> bool:
+            return self.taken(x) or not bool(self._in_race(x[None])[0])
+
+        return self._maximize(without_mean, 1.0, [self._candidates()], out), GLOBAL
 
     def _candidates(self) -> Array:
         """Points (c, d) of a large space that are in the race, drawn anew with each dictionary."""
@@ -222,11 +213,8 @@ class SBPE(BudgetedOptimizer):
         counts = self._pulls.counts(told)
         points = np.flatnonzero(counts)
         X, covariance = np.ascontiguousarray(self._pulls.X[points]), self._kernel.covariance
-        chosen, _ = recursive_rls(covariance, X, self._rng, delta=self.delta)
-        if self.max_dictionary is not None and len(chosen) > self.max_dictionary:
-            chosen = np.sort(self._rng.choice(chosen, self.max_dictionary, replace=False))
-        gp = SparseGP(covariance, X[chosen])
-        gp.condition(X, counts[points].astype(np.float64))
+        chosen, _ = recursive_rls(covariance, X, self._rng, delta=self.delta, limit=self.max_dictionary)
+        gp = SparseGP.over(covariance, X, counts[points].astype(np.float64), chosen)
         gp.set_values(np.bincount(told, values, self._pulls.u)[points].astype(np.float64))
         return gp, _lambda_max(gp)
 
@@ -259,10 +247,7 @@ class SBPE(BudgetedOptimizer):
 
     def _predict(self, X: Array) -> tuple[Array, Array]:
         """By a model of all observations, not of the present batch alone."""
-        probe = copy.copy(self)
-        probe._rng, probe._kernel = copy.deepcopy((self._rng, self._kernel))
-        probe._history, probe._arms = copy.copy(self._history), None
-        probe._history.pending = {}
+        probe = self._probe()
         probe._window = probe._fed_back = 0
         probe._model, probe._extra = None, self._extra[:0]
         probe._resparsify()
