@@ -25,6 +25,8 @@ from numbo.optimizers._budgeted import BudgetedOptimizer
 from numbo.optimizers._frozen_model import FrozenModel
 from numbo.optimizers._schedules import Confidence, check_beta
 
+#: Values that a batch leaves out at most, unless the algorithm is taken literally (``resparsify=0``).
+LONGEST = 16
 STOPPING = ("global", "global-local")
 #: alpha = (1 + epsilon) / (1 - epsilon) for epsilon = 1/2: how far ``var~`` may be off.
 ACCURACY = 3.0
@@ -116,8 +118,14 @@ class BBKB(BudgetedOptimizer):
     # -- lines 5 to 8 ------------------------------------------------------------------------------------------
 
     def _batch_is_over(self) -> bool:
-        """Whether the pulls since the last feedback might have shrunk some variance by more than C~."""
+        """Whether the pulls since the last feedback might have shrunk some variance by more than C~.
+
+        Late in a run, where variances are small, a batch would go on for hundreds of points. Where pending points are
+        conditioned on exactly, at a cost that grows with them, it ends with `LONGEST` values that were not taken in.
+        """
         assert self._model is not None
+        if self.resparsify > 0.0 and self._history.n - self._fed_back >= LONGEST:
+            return True
         if 1.0 + self._model.total <= self.ratio_threshold or not self._model.batch:
             return False
         return self.stopping == "global" or 1.0 + self._largest_ratio(self._model) > self.ratio_threshold
