@@ -39,7 +39,8 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="run samplers on problems; resumes where it stopped")
     run.add_argument("--name", default="paper", help="results go to benchmarks/results/NAME.jsonl")
-    run.add_argument("--problems", nargs="+", metavar="PROBLEM", help="all by default")
+    run.add_argument("--suites", nargs="+", default=["paper"], metavar="SUITE", help="paper, continuous, mixed, ...")
+    run.add_argument("--problems", nargs="+", metavar="PROBLEM", help="single problems, in place of suites")
     run.add_argument("--samplers", nargs="+", default=["GSSBO"], metavar="SAMPLER")
     run.add_argument("--seeds", type=int, default=5)
     run.add_argument("--trials", type=int, default=1000)
@@ -67,10 +68,11 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.command == "run":
         from benchmarks import runner  # first: it sets the number of threads
-        from benchmarks.problems import PROBLEMS
+        from benchmarks.problems import PROBLEMS, SUITES
         from benchmarks.samplers import SAMPLERS
 
-        problems = arguments.problems or list(PROBLEMS)
+        _check(parser, "suite", arguments.suites, SUITES)
+        problems = arguments.problems or [p for suite in arguments.suites for p in SUITES[suite]]
         _check(parser, "problem", problems, PROBLEMS)
         _check(parser, "sampler", arguments.samplers, SAMPLERS)
         path = RESULTS / f"{arguments.name}.jsonl"

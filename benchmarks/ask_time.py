@@ -14,11 +14,12 @@ from pathlib import Path
 import numpy as np
 
 import optuna
-from benchmarks.problems import PROBLEMS
-from benchmarks.runner import suggest
+from benchmarks.problems import make
 from benchmarks.samplers import SAMPLERS
 
-PROBLEM = PROBLEMS["levy-20"]
+PROBLEM = make("levy-20")
+SPACE = dict(PROBLEM.space)
+LOW, HIGH = -10.0, 10.0
 SIZES = (100, 500, 1000, 5000, 10_000)
 REPEATS = 40
 
@@ -28,18 +29,16 @@ def prefilled(sampler: str, n: int) -> optuna.Study:
     study = optuna.create_study(sampler=SAMPLERS[sampler](0))
     own = min(n, 300 if sampler != "GPSampler" else 20)
     for _ in range(own):
-        trial = study.ask()
-        study.tell(trial, PROBLEM.function(suggest(trial, PROBLEM)))
+        trial = study.ask(fixed_distributions=SPACE)
+        study.tell(trial, PROBLEM.function(trial.params))
     rng = np.random.default_rng(0)
-    distributions = study.trials[0].distributions
-    center = np.array([study.best_params[name] for name in distributions])
-    span = PROBLEM.high - PROBLEM.low
+    center = np.array([study.best_params[name] for name in SPACE])
     trials = []
     for _ in range(n - own):
-        scale = span * 10.0 ** rng.uniform(-3, 0)
-        x = np.clip(center + scale * rng.normal(size=PROBLEM.d), PROBLEM.low, PROBLEM.high)
-        params = dict(zip(distributions, map(float, x), strict=True))
-        trials.append(optuna.create_trial(params=params, distributions=distributions, value=PROBLEM.function(x)))
+        scale = (HIGH - LOW) * 10.0 ** rng.uniform(-3, 0)
+        x = np.clip(center + scale * rng.normal(size=len(SPACE)), LOW, HIGH)
+        params = dict(zip(SPACE, map(float, x), strict=True))
+        trials.append(optuna.create_trial(params=params, distributions=SPACE, value=PROBLEM.function(params)))
     study.add_trials(trials)
     return study
 
@@ -50,10 +49,9 @@ def ask_ms(sampler: str, n: int, repeats: int = REPEATS) -> list[float]:
     times = []
     for _ in range(repeats + 1):
         before = time.perf_counter()
-        trial = study.ask()
-        x = suggest(trial, PROBLEM)
+        trial = study.ask(fixed_distributions=SPACE)
         times.append(1e3 * (time.perf_counter() - before))
-        study.tell(trial, PROBLEM.function(x))
+        study.tell(trial, PROBLEM.function(trial.params))
     return times[1:]
 
 

@@ -1,26 +1,14 @@
-"""Test functions, each with its bounds and its minimum; all are minimised."""
+"""Test functions of a point ``x (d,)``, all to be minimised, in their usual coordinates.
+
+Formulas as in the collections of Surjanovic & Bingham (2013) and of Jamil & Yang (2013).
+"""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Problem:
-    """``function`` maps a point (d,) within ``[low, high]^d`` to a value of at least ``minimum``."""
-
-    name: str
-    function: Callable[[Array], float]
-    d: int
-    low: float
-    high: float
-    minimum: float
 
 
 def eggholder(x: Array) -> float:
@@ -67,13 +55,47 @@ def rastrigin(x: Array) -> float:
     return float(10 * len(x) + np.sum(x**2 - 10 * np.cos(2 * np.pi * x)))
 
 
-#: The functions of the GSSBO paper. Powell's function comes in blocks of four: the paper's 50 becomes 48.
-PAPER = [
-    Problem("eggholder-2", eggholder, 2, -512.0, 512.0, -959.6406627208506),
-    Problem("hartmann-6", hartmann, 6, 0.0, 1.0, -3.322368011391339),
-    Problem("levy-20", levy, 20, -10.0, 10.0, 0.0),
-    Problem("powell-48", powell, 48, -4.0, 5.0, 0.0),
-    Problem("rastrigin-100", rastrigin, 100, -5.12, 5.12, 0.0),
-]
+def ackley(x: Array) -> float:
+    spread = -20.0 * np.exp(-0.2 * np.sqrt(np.mean(x**2)))
+    return float(spread - np.exp(np.mean(np.cos(2 * np.pi * x))) + 20.0 + np.e)
 
-PROBLEMS = {p.name: p for p in PAPER}
+
+def rosenbrock(x: Array) -> float:
+    return float(np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2))
+
+
+def griewank(x: Array) -> float:
+    return float(1.0 + np.sum(x**2) / 4000.0 - np.prod(np.cos(x / np.sqrt(np.arange(1, len(x) + 1)))))
+
+
+def styblinski_tang(x: Array) -> float:
+    return float(0.5 * np.sum(x**4 - 16.0 * x**2 + 5.0 * x))
+
+
+def michalewicz(x: Array) -> float:
+    return float(-np.sum(np.sin(x) * np.sin(np.arange(1, len(x) + 1) * x**2 / np.pi) ** 20))
+
+
+def schwefel(x: Array) -> float:
+    return float(418.9828872724338 * len(x) - np.sum(x * np.sin(np.sqrt(np.abs(x)))))
+
+
+def ellipsoid(x: Array) -> float:
+    return float(np.sum(10.0 ** (4.0 * np.arange(len(x)) / max(len(x) - 1, 1)) * x**2))
+
+
+def branin(x: Array) -> float:
+    a, b = x
+    bowl = (b - 5.1 / (4 * np.pi**2) * a**2 + 5.0 / np.pi * a - 6.0) ** 2
+    return float(bowl + 10.0 * (1 - 1 / (8 * np.pi)) * np.cos(a) + 10.0)
+
+
+def six_hump_camel(x: Array) -> float:
+    a, b = x
+    return float((4 - 2.1 * a**2 + a**4 / 3) * a**2 + a * b + (4 * b**2 - 4) * b**2)
+
+
+def rotation(d: int, seed: int) -> Array:
+    """A random orthogonal matrix (d, d)."""
+    q, r = np.linalg.qr(np.random.default_rng(seed).normal(size=(d, d)))
+    return np.asarray(q * np.sign(np.diag(r)))

@@ -56,7 +56,7 @@ SEARCHERS: dict[str, tuple[Callable[[], Searcher], int]] = {
 
 def objective(config: dict[str, float]) -> float:
     """Levy's function in 20 dimensions."""
-    from benchmarks.problems import levy
+    from benchmarks.functions import levy
 
     return levy(np.array([config[name] for name in SPACE]))
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from benchmarks.problems import PROBLEMS
 from benchmarks.runner import CHECKPOINTS
@@ -16,7 +20,10 @@ from benchmarks.storage import load
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
+Array = NDArray[np.float64]
 Runs = dict[tuple[str, str], list[dict[str, Any]]]
+#: Resamples of a bootstrap.
+DRAWS = 500
 
 
 def grouped(rows: list[dict[str, Any]]) -> Runs:
@@ -53,48 +60,129 @@ def table(runs: Runs, figure: str, samplers: list[str], problems: list[str]) -> 
     return "\n".join(lines)
 
 
+def ranks(runs: Runs, samplers: list[str], problems: list[str], trials: int, rng: np.random.Generator | None) -> Array:
+    """Rank of the median best regret, (problems, samplers); ties share their rank, and below 1e-9 all is zero.
+
+    With a generator the seeds are drawn anew, with replacement, for a bootstrap.
+    """
+    out = np.empty((len(problems), len(samplers)))
+    for i, problem in enumerate(problems):
+        medians = []
+        for sampler in samplers:
+            values = np.array([best_at(row, trials) for row in runs[problem, sampler]])
+            medians.append(np.median(values if rng is None else rng.choice(values, len(values))))
+        out[i] = rankdata(np.maximum(medians, 1e-9))
+    return out
+
+
+def best_at(row: Mapping[str, Any], trials: int) -> float:
+    """Best regret of a run after ``trials`` trials, by its curve where that is no checkpoint."""
+    if str(trials) in row["best"]:
+        return float(row["best"][str(trials)])
+    return float(next(v for t, v in reversed(row["curve"]) if t <= trials))
+
+
+def finished(runs: Runs, samplers: list[str], problems: list[str], trials: int) -> list[str]:
+    """Those of ``samplers`` whose runs on every one of ``problems`` have so many trials."""
+
+    def done(sampler: str, problem: str) -> bool:
+        rows = runs.get((problem, sampler), [])
+        return bool(rows) and all(row["trials"] >= trials for row in rows)
+
+    return [s for s in samplers if all(done(s, p) for p in problems)]
+
+
+def bootstrap(runs: Runs, samplers: list[str], problems: list[str], trials: int) -> tuple[Array, Array, Array]:
+    """Mean rank (samplers,), and its 5 and 95 percent points over resampled problems and seeds."""
+    rng = np.random.default_rng(0)
+    means = []
+    for _ in range(DRAWS):
+        drawn = ranks(runs, samplers, problems, trials, rng)
+        means.append(drawn[rng.integers(len(problems), size=len(problems))].mean(axis=0))
+    low, high = np.quantile(means, [0.05, 0.95], axis=0)
+    return ranks(runs, samplers, problems, trials, None).mean(axis=0), low, high
+
+
 def mean_ranks(runs: Runs, samplers: list[str], problems: list[str]) -> str:
-    """Mean rank of the median best value over the problems that all of ``samplers`` finished, and their number."""
-    lines = ["| trials | problems | " + " | ".join(samplers) + " |", "|---" * (len(samplers) + 2) + "|"]
-    for checkpoint in CHECKPOINTS:
-        ranks = []
-        for problem in problems:
-            medians = [
-                [r["best"][str(checkpoint)] for r in runs.get((problem, s), []) if str(checkpoint) in r["best"]]
-                for s in samplers
-            ]
-            if all(medians):
-                values = np.array([np.median(m) for m in medians])
-                ranks.append([(values < v).sum() + 0.5 * ((values == v).sum() - 1) + 1 for v in values])
-        if ranks:
+    """Mean rank of the median best regret, of the samplers that finished all ``problems``; and the worst rank."""
+    lines = ["| trials | sampler | mean rank | 90% interval | worst rank | last on |", "|---|---|---|---|---|---|"]
+    for trials in CHECKPOINTS:
+        names = finished(runs, samplers, problems, trials)
+        if len(names) < 2:
+            continue
+        mean, low, high = bootstrap(runs, names, problems, trials)
+        single = ranks(runs, names, problems, trials, None)
+        for i in np.argsort(mean, kind="stable"):
+            last = [p for p, row in zip(problems, single, strict=True) if row[i] == row.max() > row.min()]
             lines.append(
-                f"| {checkpoint} | {len(ranks)} | " + " | ".join(f"{r:.2f}" for r in np.mean(ranks, axis=0)) + " |"
+                f"| {trials} | {names[i]} | {mean[i]:.2f} | {low[i]:.2f} - {high[i]:.2f} | {single[:, i].max():g} "
+                f"| {', '.join(last) or '-'} |"
             )
     return "\n".join(lines)
 
 
 def plot(runs: Runs, samplers: list[str], problems: list[str], path: Path) -> None:
     """Best regret against trials: the median, and the range over seeds, a panel a problem."""
-    figure, axes = plt.subplots(1, len(problems), figsize=(4.2 * len(problems), 3.8), squeeze=False)
-    for axis, problem in zip(axes[0], problems, strict=True):
-        for i, sampler in enumerate(samplers):
-            rows = runs.get((problem, sampler), [])
-            if rows:
-                length = min(len(r["curve"]) for r in rows)
-                trials = [t for t, _ in rows[0]["curve"][:length]]
-                values = np.maximum([[v for _, v in r["curve"][:length]] for r in rows], 1e-9)
-                color = plt.get_cmap("tab10")(i % 10)
+    columns = min(5, len(problems))
+    rows = math.ceil(len(problems) / columns)
+    figure, axes = plt.subplots(rows, columns, figsize=(4.2 * columns, 3.4 * rows + 0.5), squeeze=False)
+    for axis in axes.flat[len(problems) :]:
+        axis.axis("off")
+    for axis, problem in zip(axes.flat, problems, strict=False):
+        for sampler in samplers:
+            results = runs.get((problem, sampler), [])
+            if results:
+                length = min(len(r["curve"]) for r in results)
+                trials = [t for t, _ in results[0]["curve"][:length]]
+                values = np.maximum([[v for _, v in r["curve"][:length]] for r in results], 1e-9)
+                color = _color(sampler, samplers)
                 axis.plot(trials, np.median(values, axis=0), color=color, label=sampler)
                 axis.fill_between(trials, values.min(axis=0), values.max(axis=0), color=color, alpha=0.12, lw=0)
         axis.set(title=problem, xlabel="trials", xscale="log", yscale="log")
-    axes[0][0].set_ylabel("best regret, median and range")
-    entries = {
-        label: handle for axis in axes[0] for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
-    }
-    figure.legend(entries.values(), entries.keys(), loc="lower center", ncols=len(samplers))
-    figure.tight_layout(rect=(0, 0.08, 1, 1))
+    for axis in axes[:, 0]:
+        axis.set_ylabel("best regret, median and range")
+    _legend(figure, list(axes.flat), rows)
+    figure.savefig(path, dpi=100)
+    plt.close(figure)
+
+
+def plot_headline(runs: Runs, samplers: list[str], problems: list[str], path: Path) -> None:
+    """Mean rank over all problems, and the median time of a suggestion, against the number of trials."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2))
+    for sampler in samplers:
+        color = _color(sampler, samplers)
+        points = [c for c in CHECKPOINTS if sampler in finished(runs, samplers, problems, c)]
+        asks = [np.median([r["ask_ms"][str(c)] for p in problems for r in runs[p, sampler]]) for c in points]
+        right.plot(points, asks, "o-", color=color, label=sampler)
+    for c in CHECKPOINTS:
+        names = finished(runs, samplers, problems, c)
+        if len(names) > 1:
+            mean, low, high = bootstrap(runs, names, problems, c)
+            for i, name in enumerate(names):
+                x = c * 1.03 ** (i - len(names) / 2)
+                left.errorbar(
+                    x, mean[i], [[mean[i] - low[i]], [high[i] - mean[i]]], fmt="o", color=_color(name, samplers)
+                )
+    left.set(xscale="log", xlabel="trials", ylabel=f"mean rank on {len(problems)} problems, 90% interval")
+    left.invert_yaxis()
+    right.set(xscale="log", yscale="log", xlabel="trials", ylabel="median time of a suggestion (ms)")
+    for axis in (left, right):
+        axis.set_xticks(CHECKPOINTS, [str(c) for c in CHECKPOINTS])
+        axis.minorticks_off()
+    _legend(figure, [right], 1)
     figure.savefig(path, dpi=110)
     plt.close(figure)
+
+
+def _color(sampler: str, samplers: list[str]) -> Any:
+    return plt.get_cmap("tab10")(samplers.index(sampler) % 10)
+
+
+def _legend(figure: Any, axes: list[Any], rows: int) -> None:
+    """One legend below all panels."""
+    entries = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+    figure.legend(entries.values(), entries.keys(), loc="lower center", ncols=len(entries))
+    figure.tight_layout(rect=(0, 0.1 / rows, 1, 1))
 
 
 def write_report(results: Path, name: str) -> None:
@@ -118,10 +206,9 @@ def write_report(results: Path, name: str) -> None:
         count = {s: max(len(runs.get((p, s), [])) for p in problems) for s in samplers}
         text += ["", f"## Best regret{heading}", "", f"Seeds: {', '.join(f'{s} {n}' for s, n in count.items())}.", ""]
         text += [table(runs, "best", samplers, problems), "", f"![best regret]({name}{suffix}.png)"]
-        text += ["", f"## Mean rank of the median best value{heading}", "", mean_ranks(runs, samplers, problems)]
-        finished = [s for s in samplers if all((p, s) in runs for p in problems)]
-        if finished != samplers:
-            text += ["", "Of those that were run on every problem:", "", mean_ranks(runs, finished, problems)]
+        text += ["", f"## Mean rank of the median best regret{heading}", ""]
+        text += [f"On {len(problems)} problems; the interval is a bootstrap over problems and seeds.", ""]
+        text += [mean_ranks(runs, samplers, problems), "", f"![mean ranks and ask time]({name}{suffix}-ranks.png)"]
         text += [
             "",
             f"## Mean regret of all trials so far{heading}",
@@ -130,5 +217,6 @@ def write_report(results: Path, name: str) -> None:
         ]
         text += ["", f"## Ask time in milliseconds{heading}", "", table(runs, "ask_ms", samplers, problems)]
         plot(runs, samplers, problems, results / f"{name}{suffix}.png")
+        plot_headline(runs, samplers, problems, results / f"{name}{suffix}-ranks.png")
     (results / f"{name}.md").write_text("\n".join(text) + "\n")
     print(f"wrote {results / f'{name}.md'}")

@@ -12,46 +12,49 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import json
 import time
+import warnings
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from tqdm import tqdm
 
 import optuna
-from benchmarks.problems import PROBLEMS, Problem
+from benchmarks.problems import make
 from benchmarks.samplers import SAMPLERS
 from benchmarks.storage import load
 
 CHECKPOINTS = (100, 300, 500, 1000)
 ASK_WINDOW = 20
-
-
-def suggest(trial: optuna.Trial, problem: Problem) -> NDArray[np.float64]:
-    """The point (d,) of a trial of ``problem``."""
-    return np.array([trial.suggest_float(f"x{i}", problem.low, problem.high) for i in range(problem.d)])
+#: Numbers of trials at which the best-so-far curve is recorded.
+CURVE = np.unique(np.geomspace(1, 10_000, 90).astype(int))
 
 
 def run_one(problem_name: str, sampler_name: str, seed: int, trials: int) -> dict[str, Any]:
-    """One study; regrets at the checkpoints, the best-so-far curve, and the median ask time before each checkpoint."""
+    """One study: regrets and the median ask time at the checkpoints, and the curve of the best regret.
+
+    The best regret is that of the trial with the best value that was told, noise included, as a user sees it.
+    """
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    problem = PROBLEMS[problem_name]
+    warnings.simplefilter("ignore")
+    problem = make(problem_name)
+    noise = np.random.default_rng((seed, 1))
     study = optuna.create_study(sampler=SAMPLERS[sampler_name](seed))
-    regrets, asks = np.empty(trials), np.empty(trials)
+    regrets, best, asks = np.empty(trials), np.empty(trials), np.empty(trials)
+    lowest = np.inf
     started = time.perf_counter()
     for t in range(trials):
         before = time.perf_counter()
-        trial = study.ask()
-        x = suggest(trial, problem)
+        trial = study.ask(fixed_distributions=dict(problem.space))
         asks[t] = time.perf_counter() - before
-        value = problem.function(x)
-        study.tell(trial, value)
+        value = problem.function(trial.params)
+        told = value + problem.noise * noise.normal()
+        study.tell(trial, told)
         regrets[t] = value - problem.minimum
-    best = np.minimum.accumulate(regrets)
+        best[t] = regrets[t] if told < lowest else best[t - 1]
+        lowest = min(lowest, told)
     points = [c for c in CHECKPOINTS if c <= trials]
-    curve = np.unique(np.geomspace(1, trials, 60).astype(int))
     return {
         "problem": problem_name,
         "sampler": sampler_name,
@@ -62,7 +65,7 @@ def run_one(problem_name: str, sampler_name: str, seed: int, trials: int) -> dic
         "mean_regret": {str(c): float(regrets[:c].mean()) for c in points},
         "ask_ms": {str(c): 1e3 * float(np.median(asks[c - ASK_WINDOW : c])) for c in points},
         "ask_seconds": float(asks.sum()),
-        "curve": [[int(t), float(best[t - 1])] for t in curve],
+        "curve": [[int(t), float(best[t - 1])] for t in CURVE if t <= trials],
     }
 
 

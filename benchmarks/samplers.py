@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 
@@ -15,6 +16,12 @@ def _gssbo(**settings: object) -> Callable[[int], optuna.samplers.BaseSampler]:
         return GSSBOSampler(seed=seed, **settings)  # type: ignore[arg-type]
 
     return make
+
+
+def _bbkb(seed: int) -> optuna.samplers.BaseSampler:
+    from numbo.optuna import BBKBSampler
+
+    return BBKBSampler(seed=seed)
 
 
 def _gp_ucb(seed: int) -> optuna.samplers.BaseSampler:
@@ -32,6 +39,23 @@ def _gp_sampler(seed: int) -> optuna.samplers.BaseSampler:
         return optuna.samplers.GPSampler(seed=seed)
 
 
+def _hub(package: str, name: str, **settings: object) -> Callable[[int], optuna.samplers.BaseSampler]:
+    """A sampler of OptunaHub, from the checkout that ``OPTUNAHUB_REGISTRY`` names, or else from the network."""
+
+    def make(seed: int) -> optuna.samplers.BaseSampler:
+        import optunahub
+
+        checkout = os.environ.get("OPTUNAHUB_REGISTRY")
+        if checkout is None:
+            module = optunahub.load_module(f"samplers/{package}")
+        else:
+            module = optunahub.load_local_module(f"samplers/{package}", registry_root=f"{checkout}/package")
+        sampler: optuna.samplers.BaseSampler = getattr(module, name)(seed=seed, **settings)
+        return sampler
+
+    return make
+
+
 CRITERIA = ("sign", "nystrom", "random", "first", "kmeans++")
 
 SAMPLERS: dict[str, Callable[[int], optuna.samplers.BaseSampler]] = {
@@ -39,9 +63,12 @@ SAMPLERS: dict[str, Callable[[int], optuna.samplers.BaseSampler]] = {
     "GSSBO-paper": _gssbo(preset="paper"),
     **{f"GSSBO-{c}": _gssbo(criterion=c) for c in CRITERIA},
     **{f"GSSBO-paper-{c}": _gssbo(preset="paper", criterion=c) for c in CRITERIA},
+    "BBKB": _bbkb,
     "GPUCB": _gp_ucb,
     "Random": lambda seed: optuna.samplers.RandomSampler(seed=seed),
     "TPE": lambda seed: optuna.samplers.TPESampler(seed=seed),
     "CMA-ES": lambda seed: optuna.samplers.CmaEsSampler(seed=seed),
     "GPSampler": _gp_sampler,
+    "AutoSampler": _hub("auto_sampler", "AutoSampler"),
+    "TuRBO": _hub("turbo", "TuRBOSampler", n_startup_trials=20),
 }

