@@ -10,6 +10,7 @@ from numbo.kernels.cholesky import (
     cholesky_update,
     inverse_into,
     invert_lower_into,
+    lower_product_into,
     unwhiten_into,
     whiten_into,
 )
@@ -57,6 +58,17 @@ def test_the_inverse():
     out = np.full((9, 9), np.nan)
     inverse_into(factor(K)[1], 9, out)
     np.testing.assert_allclose(np.tril(out), np.tril(np.linalg.inv(K)), rtol=1e-9, atol=1e-14)
+
+
+@pytest.mark.parametrize(("n", "size"), [(1, 3), (4, 1), (7, 5), (18, 33)])
+def test_the_product_with_a_lower_triangle(n, size):
+    rng = np.random.default_rng(n)
+    W = np.tril(rng.normal(size=(n + 2, n + 2)))  # with room that is not used
+    K, out = rng.normal(size=(n + 2, size + 3)), np.full((n + 1, size + 1), np.nan)
+    lower_product_into(W, n, K, size, out)
+    np.testing.assert_allclose(out[:n, :size], W[:n, :n] @ K[:n, :size], rtol=1e-12, atol=1e-13)
+    assert np.isnan(out[n]).all()
+    assert np.isnan(out[:, size]).all()
 
 
 def test_whitening_and_back_solve_the_system():

@@ -48,17 +48,34 @@ def test_prior_variance_is_the_diagonal_and_has_the_gradient_it_claims(covarianc
         np.testing.assert_allclose(gradient, np.where(covariance.categorical, 0.0, expected), atol=1e-8)
 
 
+def correlations(family, r2):
+    """rho and d rho / d r2 at every entry of ``r2``."""
+    rho, slope = np.array(r2, dtype=float), np.empty(len(r2))
+    kernels.correlations_into(family, len(r2), rho, slope)
+    return rho, slope
+
+
 @pytest.mark.parametrize("family", [kernels.MATERN52, kernels.MATERN32, kernels.RBF])
 def test_the_slope_is_the_derivative_of_the_correlation(family):
-    for r2 in (1e-3, 0.2, 1.0, 7.0):
-        step = 1e-6 * r2
-        expected = (kernels.correlation(family, r2 + step) - kernels.correlation(family, r2 - step)) / (2 * step)
-        rho, slope = kernels.correlation_and_slope(family, r2)
-        assert rho == kernels.correlation(family, r2)
-        assert slope == pytest.approx(expected, rel=1e-6)
-    assert kernels.correlation(family, 0.0) == 1.0
-    assert np.isfinite(kernels.correlation_and_slope(family, 0.0)).all()
-    assert kernels.correlation(family, 1e8) == 0.0
+    r2 = np.array([1e-3, 0.2, 1.0, 7.0])
+    step = 1e-6 * r2
+    expected = (correlations(family, r2 + step)[0] - correlations(family, r2 - step)[0]) / (2 * step)
+    np.testing.assert_allclose(correlations(family, r2)[1], expected, rtol=1e-6)
+    (one, none), slopes = correlations(family, [0.0, 1e8])
+    assert one == 1.0
+    assert 0.0 <= none < 1e-290
+    assert np.isfinite(slopes).all()
+
+
+def test_decay_is_the_exponential_function():
+    r = np.concatenate([np.linspace(0.0, 5.0, 4001), np.geomspace(1e-300, 708.0, 4001), [0.0, 5e-324]])
+    out = np.empty(len(r))
+    kernels.decay_into(r, len(r), out)
+    np.testing.assert_allclose(out, np.exp(-r), rtol=5e-16)
+    kernels.decay_into(np.array([709.0, 1e300, np.inf]), 3, out)
+    assert (out[:3] == np.exp(-708.0)).all() or np.allclose(out[:3], np.exp(-708.0), rtol=1e-15, atol=0.0)
+    kernels.decay_into(np.array([np.nan]), 1, out)
+    assert np.isnan(out[0])
 
 
 def test_covariance_is_positive_semidefinite(covariance):

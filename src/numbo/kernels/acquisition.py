@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from numbo.kernels._jit import jit
-from numbo.kernels.cholesky import accumulate, unwhiten_into, whiten_into
+from numbo.kernels.cholesky import accumulate, lower_product_into, unwhiten_into, whiten_into
 from numbo.kernels.covariance import (
     Covariance,
     add_trend_into,
-    correlation_and_slope,
+    correlations_into,
     covariance_into,
     has_trend,
     prior_variance,
@@ -28,7 +28,7 @@ UCB, LOG_EI = 0, 1
 SQRT_2PI = math.sqrt(2.0 * math.pi)
 LOG_SQRT_2PI = math.log(SQRT_2PI)
 RELATIVE_VARIANCE_FLOOR = 1e-14
-BLOCK = 256
+BLOCK = 128
 
 
 class Posterior(NamedTuple):
@@ -104,7 +104,7 @@ def predict(posterior, Z):
     n, (count, d) = posterior.n, Z.shape
     zero = np.int64(0)
     mean, variance = np.zeros(count), np.empty(count)
-    K, ZT, v = np.empty((n, BLOCK)), np.empty((d, BLOCK)), np.empty(BLOCK)
+    K, ZT, V = np.empty((n, BLOCK)), np.empty((d, BLOCK)), np.empty((n, BLOCK))
     for c in range(count):
         variance[c] = prior_variance(posterior.covariance, Z[c])
     for start in range(0, count, BLOCK):
@@ -116,12 +116,10 @@ def predict(posterior, Z):
         for i in range(n):
             covariance_into(posterior.covariance, ZT, size, posterior.X[i], K[i])
         accumulate(mu, zero, size, posterior.alpha, K, zero, n)
+        lower_product_into(posterior.W, n, K, size, V)
         for i in range(n):
             for c in range(size):
-                v[c] = 0.0
-            accumulate(v, zero, size, posterior.W[i], K, zero, i + 1)
-            for c in range(size):
-                var[c] -= v[c] * v[c]
+                var[c] -= V[i, c] * V[i, c]
         for c in range(size):
             var[c] = max(var[c], 0.0)
     return mean, variance
@@ -144,9 +142,10 @@ def acquisition_gradient_into(posterior, acquisition, x, gradient):
     cov, n, d = posterior.covariance, posterior.n, x.shape[0]
     k, slope, v, q = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     squared_distances_into(cov, posterior.XT, n, x, k)
+    correlations_into(cov.family, n, k, slope)
     for i in range(n):
-        rho, rho_slope = correlation_and_slope(cov.family, k[i])
-        k[i], slope[i] = cov.signal_variance * rho, 2.0 * cov.signal_variance * rho_slope
+        k[i] *= cov.signal_variance
+        slope[i] *= 2.0 * cov.signal_variance
     trend = has_trend(cov)
     if trend:
         add_trend_into(cov, posterior.XT, n, x, k)

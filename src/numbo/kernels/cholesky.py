@@ -24,21 +24,59 @@ from numbo.kernels._jit import jit
 def accumulate(target, start, stop, c, A, first, last):
     """target[start:stop] += sum of c[k] * A[k, start:stop] over first <= k < last.
 
-    Four rows at a time: a quarter of the loads and stores of ``target``, in a fixed order of additions. Callers
-    write a constant 0 as ``np.int64(0)``: Numba compiles a function anew for every literal argument.
+    Four rows at a time: a quarter of the loads and stores of ``target``, in a fixed order of additions. Slices that
+    are counted from 0 become vector instructions; a loop from ``start`` does not, for a negative index would wrap.
+    Callers write a constant 0 as ``np.int64(0)``: Numba compiles a function anew for every literal argument.
     """
+    t = target[start:stop]
+    n = t.shape[0]
     k = first
     while k + 4 <= last:
         c0, c1, c2, c3 = c[k], c[k + 1], c[k + 2], c[k + 3]
-        r0, r1, r2, r3 = A[k], A[k + 1], A[k + 2], A[k + 3]
-        for i in range(start, stop):
-            target[i] += (c0 * r0[i] + c1 * r1[i]) + (c2 * r2[i] + c3 * r3[i])
+        r0, r1, r2, r3 = A[k, start:stop], A[k + 1, start:stop], A[k + 2, start:stop], A[k + 3, start:stop]
+        for i in range(n):
+            t[i] += (c0 * r0[i] + c1 * r1[i]) + (c2 * r2[i] + c3 * r3[i])
         k += 4
     while k < last:
-        c0, r0 = c[k], A[k]
-        for i in range(start, stop):
-            target[i] += c0 * r0[i]
+        c0, r0 = c[k], A[k, start:stop]
+        for i in range(n):
+            t[i] += c0 * r0[i]
         k += 1
+
+
+@jit
+def lower_product_into(W, n, K, size, out):
+    """out[:n, :size] = W K[:n, :size], with W lower triangular and zero above its diagonal.
+
+    Four rows at a time: a row of ``K`` is loaded once for all of them. They are formed in fresh arrays, of which the
+    compiler knows that they do not overlap.
+    """
+    t0, t1, t2, t3 = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
+    i = 0
+    while i + 4 <= n:
+        w0, w1, w2, w3 = W[i], W[i + 1], W[i + 2], W[i + 3]
+        for c in range(size):
+            t0[c] = t1[c] = t2[c] = t3[c] = 0.0
+        for k in range(0, i + 4, 2):
+            a0, a1, a2, a3 = w0[k], w1[k], w2[k], w3[k]
+            b0, b1, b2, b3 = w0[k + 1], w1[k + 1], w2[k + 1], w3[k + 1]
+            row, following = K[k], K[k + 1]
+            for c in range(size):
+                x, y = row[c], following[c]
+                t0[c] += a0 * x + b0 * y
+                t1[c] += a1 * x + b1 * y
+                t2[c] += a2 * x + b2 * y
+                t3[c] += a3 * x + b3 * y
+        for c in range(size):
+            out[i, c], out[i + 1, c], out[i + 2, c], out[i + 3, c] = t0[c], t1[c], t2[c], t3[c]
+        i += 4
+    while i < n:
+        for c in range(size):
+            t0[c] = 0.0
+        accumulate(t0, np.int64(0), size, W[i], K, np.int64(0), i + 1)
+        for c in range(size):
+            out[i, c] = t0[c]
+        i += 1
 
 
 @jit
@@ -56,8 +94,9 @@ def cholesky_into(K, n, L):
         if not (row[i] > 0.0 and row[i] < math.inf):
             return False
         root = math.sqrt(row[i])
-        for j in range(i, n):
-            row[j] /= root
+        tail = row[i:n]
+        for j in range(n - i):
+            tail[j] /= root
     for i in range(n):
         for j in range(i + 1):
             L[i, j] = K[j, i]

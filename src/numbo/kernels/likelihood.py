@@ -18,7 +18,7 @@ from numbo.kernels.cholesky import cholesky_into, inverse_into, invert_lower_int
 from numbo.kernels.covariance import (
     Covariance,
     copy_column_into,
-    correlation_and_slope,
+    correlations_into,
     prior_variance,
     squared_distances_into,
     trend_products_into,
@@ -59,9 +59,10 @@ def log_marginal_likelihood(theta, XT, y, family, categorical, workspace):
         copy_column_into(XT, i, x)
         row, slope = K[i], slopes[i]
         squared_distances_into(cov, XT, i, x, row)
+        correlations_into(family, i, row, slope)
         for k in range(i):
-            rho, rho_slope = correlation_and_slope(family, row[k])
-            row[k], slope[k] = s * rho, s * rho_slope
+            row[k] *= s
+            slope[k] *= s
         if trend:
             linear_row, quadratic_row = linear_products[i], quadratic_products[i]
             trend_products_into(cov, XT, i + 1, x, linear_row, quadratic_row)

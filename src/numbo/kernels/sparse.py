@@ -21,12 +21,13 @@ from numbo.kernels.cholesky import (
     cholesky_update,
     inverse_into,
     invert_lower_into,
+    lower_product_into,
     unwhiten_into,
     whiten_into,
 )
 from numbo.kernels.covariance import copy_column_into, covariance_into, prior_variance
 
-BLOCK = 256
+BLOCK = 128
 
 
 @jit
@@ -42,9 +43,8 @@ def inverse_factor(L):
 def embed(cov, S, R, X):
     """Z (n, m): the embedding of every row of ``X (n, d)``, in blocks of points."""
     (n, d), m = X.shape, S.shape[0]
-    zero = np.int64(0)
     Z = np.empty((n, m))
-    K, XT, row = np.empty((m, BLOCK)), np.empty((d, BLOCK)), np.empty(BLOCK)
+    K, XT, product = np.empty((m, BLOCK)), np.empty((d, BLOCK)), np.empty((m, BLOCK))
     for start in range(0, n, BLOCK):
         size = min(BLOCK, n - start)
         for c in range(size):
@@ -52,12 +52,10 @@ def embed(cov, S, R, X):
                 XT[j, c] = X[start + c, j]
         for i in range(m):
             covariance_into(cov, XT, size, S[i], K[i])
-        for i in range(m):
-            for c in range(size):
-                row[c] = 0.0
-            accumulate(row, zero, size, R[i], K, zero, i + 1)
-            for c in range(size):
-                Z[start + c, i] = row[c]
+        lower_product_into(R, m, K, size, product)
+        for c in range(size):
+            for i in range(m):
+                Z[start + c, i] = product[i, c]
     return Z
 
 
