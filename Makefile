@@ -7,9 +7,9 @@ READY := $(VENV)/.ready
 demo: $(READY)
 	$(BIN)/python examples/nas_diabetes.py
 
-# The suite compiled; then the kernels interpreted, under coverage; then compiled afresh with bounds checks.
+# The suite compiled, on all cores; then the kernels interpreted, under coverage; then compiled afresh with bounds checks.
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest tests/kernels tests/models
 	$(BIN)/python -m coverage report --include='src/numbo/kernels/*' --fail-under=100
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds-checked $(BIN)/python -m pytest tests/kernels tests/models

@@ -19,7 +19,7 @@ from ray import tune
 SEARCHERS = {"GSSBO": GSSBOSearch, "BKB": BKBSearch, "BBKB": BBKBSearch, "SBPE": SBPESearch}
 SPACE = {"x": tune.uniform(-3.0, 3.0), "net": {"width": tune.randint(1, 9)}, "fixed": 5}
 
-pytestmark = pytest.mark.usefixtures("local_ray")
+pytestmark = [pytest.mark.usefixtures("local_ray"), pytest.mark.xdist_group("ray")]
 
 
 def fit(trainable, searcher, path, n, **config):
