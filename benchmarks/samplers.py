@@ -27,7 +27,7 @@ def _bbkb(seed: int) -> optuna.samplers.BaseSampler:
 def _gp_ucb(seed: int) -> optuna.samplers.BaseSampler:
     from numbo.optuna import GPUCBSampler
 
-    return GPUCBSampler(seed=seed)
+    return GPUCBSampler(seed=seed, n_startup_trials=20)  # the initial design of the paper
 
 
 def _gp_sampler(seed: int) -> optuna.samplers.BaseSampler:
@@ -60,9 +60,9 @@ CRITERIA = ("sign", "nystrom", "random", "first", "kmeans++")
 
 SAMPLERS: dict[str, Callable[[int], optuna.samplers.BaseSampler]] = {
     "GSSBO": _gssbo(),
-    "GSSBO-paper": _gssbo(preset="paper"),
+    "GSSBO-paper": _gssbo(preset="paper", n_startup_trials=20),
     **{f"GSSBO-{c}": _gssbo(criterion=c) for c in CRITERIA},
-    **{f"GSSBO-paper-{c}": _gssbo(preset="paper", criterion=c) for c in CRITERIA},
+    **{f"GSSBO-paper-{c}": _gssbo(preset="paper", n_startup_trials=20, criterion=c) for c in CRITERIA},
     "BBKB": _bbkb,
     "GPUCB": _gp_ucb,
     "Random": lambda seed: optuna.samplers.RandomSampler(seed=seed),

@@ -50,7 +50,7 @@ class NumboSampler(BaseSampler):
         self,
         *,
         seed: int | None = None,
-        n_startup_trials: int = 20,
+        n_startup_trials: int = 10,
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
         search_space: Mapping[str, BaseDistribution] | None = None,

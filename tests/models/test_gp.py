@@ -49,6 +49,13 @@ def test_growing_and_shrinking_is_conditioning_afresh():
     check(gp, X[:5], y[:5], Z)
 
 
+def test_fitted_means_are_predictions_at_the_observed_points():
+    gp, X, y = make(n=20)
+    gp.condition(X, y)
+    gp.append(np.full(3, 0.5), None)
+    np.testing.assert_allclose(gp.fitted_means, gp.predict(X)[0], rtol=1e-8, atol=1e-9)
+
+
 def test_new_values_change_the_mean_only():
     gp, X, y = make()
     gp.condition(X, y)

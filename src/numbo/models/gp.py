@@ -208,6 +208,12 @@ class ExactGP:
         return mean, np.sqrt(variance)
 
     @property
+    def fitted_means(self) -> Array:
+        """Posterior mean (known,) at the observed points themselves: ``K alpha = y - noise alpha``."""
+        out: Array = self._y[: self.known] - self._noise * self._alpha[: self.known]
+        return out
+
+    @property
     def posterior(self) -> Posterior:
         return Posterior(self.covariance, self.n, self._X, self._XT, self._alpha, self._W, self._WT)
 

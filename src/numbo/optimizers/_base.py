@@ -46,7 +46,7 @@ class Optimizer(ABC):
         space: Space | Arms | Mapping[str, Any],
         *,
         direction: str = "minimize",
-        n_initial: int = 20,
+        n_initial: int = 10,
         seed: Any = None,
         avoid_repeats: bool = True,
     ) -> None:

@@ -64,22 +64,24 @@ class GPOptimizer(Optimizer):
             self.space.categorical, kernel=self.kernel, trend=self.trend, winsorize=self.winsorize, **schedule
         )
 
-    def _acquisition(self, surrogate: Surrogate, best: float) -> Acquisition:
-        """The acquisition function for a surrogate; ``best`` is the incumbent in the units of the history."""
+    def _acquisition(self, surrogate: Surrogate) -> Acquisition:
+        """The acquisition function for a surrogate.
+
+        What an expected improvement has to improve on is the best posterior mean at an observed point: the best value
+        itself, less what the model takes for noise (Picheny et al. 2013 compare such rules).
+        """
         if self.acquisition == "log_ei":
-            return Acquisition(LOG_EI, float(surrogate.transform.forward(np.array([best]))[0]))
+            return Acquisition(LOG_EI, float(surrogate.gp.fitted_means.max()))
         if self.beta == "log":
             return Acquisition(UCB, math.sqrt(0.2 * self.space.d * math.log(2.0 * max(self._history.n, 1))))
         return Acquisition(UCB, float(self.beta))
 
-    def _step(
-        self, surrogate: Surrogate, best: float, groups: Sequence[Array], lower: Array, upper: Array
-    ) -> Array | None:
+    def _step(self, surrogate: Surrogate, groups: Sequence[Array], lower: Array, upper: Array) -> Array | None:
         """Maximise the acquisition with all pending points hallucinated."""
         surrogate.hold(self._history.pending_points())
         return maximize(
             surrogate.gp.posterior,
-            self._acquisition(surrogate, best),
+            self._acquisition(surrogate),
             self.space,
             groups,
             lower,
@@ -93,9 +95,8 @@ class GPOptimizer(Optimizer):
         history = self._history
         y = history.values()
         self._global.update(history.X, y, members)
-        best = float(y[members].max())
         d = self.space.d
-        x = self._step(self._global, best, self._candidates(members, y), np.zeros(d), np.ones(d))
+        x = self._step(self._global, self._candidates(members, y), np.zeros(d), np.ones(d))
         return self._space_filling() if x is None else x
 
     def _candidates(self, members: Indices, y: Array) -> list[Array]:

@@ -68,7 +68,7 @@ class SparseOptimizer(Optimizer):
         max_dictionary: most atoms that are drawn, ``None`` for no limit; 96 by default where the kernel is learned.
         initial_dictionary: how the first dictionary is drawn from a history, ``"bless"`` or ``"rls"``.
         trend, winsorize: of a learned kernel, as `numbo.GSSBO`.
-        n_initial: points of the space-filling initial design: 1 by default under a fixed kernel, 20 otherwise.
+        n_initial: points of the space-filling initial design: 1 by default under a fixed kernel, 10 otherwise.
         avoid_repeats: as `Optimizer`; by default for spaces, not for arms.
 
     Raises:
@@ -104,7 +104,7 @@ class SparseOptimizer(Optimizer):
         super().__init__(
             space,
             direction=("maximize" if explicit else "minimize") if direction is None else direction,
-            n_initial=(1 if fixed else 20) if n_initial is None else n_initial,
+            n_initial=(1 if fixed else 10) if n_initial is None else n_initial,
             seed=seed,
             avoid_repeats=not explicit if avoid_repeats is None else avoid_repeats,
         )

@@ -166,7 +166,7 @@ class GSSBO(GPOptimizer):
         y = history.values()
         corners = local.update(history, y)
         groups = [local.candidates(history, self._starts.spread(CANDIDATES, self._rng), corners, self._rng)]
-        return self._step(local.surrogate, float(y[local.region.center]), groups, *corners)
+        return self._step(local.surrogate, groups, *corners)
 
     # -- lines 5 to 17 -----------------------------------------------------------------------------------------
 
