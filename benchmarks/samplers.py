@@ -58,9 +58,21 @@ def _hub(package: str, name: str, **settings: object) -> Callable[[int], optuna.
 
 CRITERIA = ("sign", "nystrom", "random", "first", "kmeans++")
 
+#: One setting each that differs from the default.
+ABLATIONS: dict[str, dict[str, object]] = {
+    "GSSBO-no-trend": {"trend": False},
+    "GSSBO-no-region": {"trust_region": False},
+    "GSSBO-no-winsorizing": {"winsorize": False},
+    "GSSBO-ucb": {"acquisition": "ucb"},
+    "GSSBO-initial-20": {"n_startup_trials": 20},
+    "GSSBO-M64": {"buffer_size": 64},
+    "GSSBO-M256": {"buffer_size": 256},
+}
+
 SAMPLERS: dict[str, Callable[[int], optuna.samplers.BaseSampler]] = {
     "GSSBO": _gssbo(),
     "GSSBO-paper": _gssbo(preset="paper", n_startup_trials=20),
+    **{name: _gssbo(**settings) for name, settings in ABLATIONS.items()},
     **{f"GSSBO-{c}": _gssbo(criterion=c) for c in CRITERIA},
     **{f"GSSBO-paper-{c}": _gssbo(preset="paper", n_startup_trials=20, criterion=c) for c in CRITERIA},
     "BBKB": _bbkb,

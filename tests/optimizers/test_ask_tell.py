@@ -383,7 +383,7 @@ def test_a_model_that_breaks_is_logged_once_and_does_not_stop_the_run(make, monk
     assert "made to fail" in caplog.text
 
 
-@pytest.mark.parametrize("acquisition", ["ucb", "log_ei"])
+@pytest.mark.parametrize("acquisition", ["ucb", "log_ei", "alternate"])
 @pytest.mark.parametrize(
     ("kernel", "trend", "winsorize"), list(itertools.product(["matern32", "rbf"], [True, False], [True]))
 )

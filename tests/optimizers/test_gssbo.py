@@ -7,6 +7,7 @@ import pytest
 
 from numbo import GPUCB, GSSBO, Float, Space
 from numbo.optimizers._buffer import DynamicBuffer, iteration_work
+from numbo.optimizers._gp_optimizer import TURN
 from numbo.selection import CRITERIA
 
 SPACE = Space({"x": Float(0, 1), "y": Float(0, 1), "z": Float(0, 1)})
@@ -31,6 +32,33 @@ def test_before_the_switch_the_paper_preset_is_gp_ucb():
         assert p == q
         a.tell(p, f(p))
         b.tell(q, f(q))
+
+
+def test_acquisition_functions_alternate_by_the_turn():
+    settings = {"trust_region": False, "n_initial": 8, "seed": 0}
+    opt = drive(GSSBO(SPACE, acquisition="alternate", **settings), 8)
+    for n in range(8, 24):
+        twins = {}
+        for kind in ("ucb", "log_ei"):
+            twins[kind] = GSSBO.from_state_dict(opt.state_dict())
+            twins[kind].acquisition = kind
+        p = opt.ask()
+        assert p == twins["ucb" if n // TURN % 2 == 0 else "log_ei"].ask()
+        opt.tell(p, f(p))
+
+
+def test_improvement_counts_from_the_best_posterior_mean():
+    opt = GSSBO(SPACE, trust_region=False, acquisition="log_ei", n_initial=4, seed=0)
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        p = {name: float(rng.random()) for name in "xyz"}
+        opt.tell(p, p["x"] + 0.3 * float(rng.normal()))
+    opt.ask()
+    incumbent = opt._acquisition(opt._global).parameter
+    best = opt._global.transform.forward(np.array([opt._history.values().max()]))[0]
+    assert incumbent < best - 0.5
+    mean, _ = opt._global.gp.predict(opt._history.X)
+    assert incumbent == pytest.approx(mean.max(), abs=1e-6)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)

@@ -21,7 +21,10 @@ from numbo.optimizers._surrogate import Surrogate
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-ACQUISITIONS = ("ucb", "log_ei")
+ACQUISITIONS = ("ucb", "log_ei", "alternate")
+#: Suggestions in a turn. One of them is the global model's, where there is a local search too; and the acquisition
+#: functions alternate by the turn.
+TURN = 4
 STARTS = 3
 
 
@@ -30,7 +33,9 @@ class GPOptimizer(Optimizer):
 
     Args:
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
-        acquisition: ``"ucb"`` (mean + beta * standard deviation) or ``"log_ei"`` (log expected improvement).
+        acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
+            ``"alternate"``: log EI, with which the global model takes turns with UCB. EI is greedy where the model is
+            sure of itself, and UCB leaves what EI is stuck in.
         beta: the multiplier of UCB, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015, section 4).
         trend: whether the covariance has a linear and quadratic trend.
         winsorize: whether outliers on the bad side are clipped before the fit.
@@ -70,7 +75,9 @@ class GPOptimizer(Optimizer):
         What an expected improvement has to improve on is the best posterior mean at an observed point: the best value
         itself, less what the model takes for noise (Picheny et al. 2013 compare such rules).
         """
-        if self.acquisition == "log_ei":
+        turn = (self._history.n + len(self._history.pending)) // TURN % 2
+        alternate = self.acquisition == "alternate" and not (turn == 0 and surrogate is self._global)
+        if alternate or self.acquisition == "log_ei":
             return Acquisition(LOG_EI, float(surrogate.gp.fitted_means.max()))
         if self.beta == "log":
             return Acquisition(UCB, math.sqrt(0.2 * self.space.d * math.log(2.0 * max(self._history.n, 1))))

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from numbo.optimizers._base import GLOBAL
 from numbo.optimizers._buffer import RULES, DynamicBuffer
 from numbo.optimizers._candidates import CANDIDATES
-from numbo.optimizers._gp_optimizer import GPOptimizer
+from numbo.optimizers._gp_optimizer import TURN, GPOptimizer
 from numbo.optimizers._local_search import LocalSearch
 from numbo.optimizers._trust_region import TrustRegion
 from numbo.selection import CRITERIA, Pool, check_criterion
@@ -41,7 +41,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "perturbation": 0.0,
         "elites": 0.25,
         "reselect": 0.1,
-        "acquisition": "log_ei",
+        "acquisition": "alternate",
         "trend": True,
         "winsorize": True,
         "trust_region": True,
@@ -58,8 +58,6 @@ PRESETS: dict[str, dict[str, Any]] = {
         "trust_region": False,
     },
 }
-#: One suggestion in so many is the global model's, where there is a trust region.
-GLOBAL_EVERY = 4
 LOCAL_REFIT = {"growth": 0.05, "longest": 8}
 
 
@@ -152,7 +150,7 @@ class GSSBO(GPOptimizer):
             region = self._local.region
             if region.scouting and region.number % 2 == 1:
                 return self._space_filling(), GLOBAL
-            if not region.scouting and step % GLOBAL_EVERY != 0:
+            if not region.scouting and step % TURN != 0:
                 x = self._propose_locally(self._local)
                 if x is not None:
                     return x, region.number
