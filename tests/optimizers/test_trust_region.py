@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numbo.optimizers._base import GLOBAL
-from numbo.optimizers._trust_region import INITIAL_LENGTH, MAX_LENGTH, MIN_LENGTH, SCOUTS, SUCCESSES, TrustRegion
+from numbo.optimizers._trust_region import (
+    FINEST,
+    INITIAL_LENGTH,
+    MAX_LENGTH,
+    MIN_LENGTH,
+    SCOUTS,
+    SUCCESSES,
+    TrustRegion,
+)
 
 
 def scouted(d=3):
@@ -80,6 +88,49 @@ def test_a_region_that_has_become_too_small_starts_anew():
     assert region.failures == 0
 
 
+def collapse(region, first, y=0.0):
+    """Fail until the region is given up; returns the next free number."""
+    number = region.number
+    while region.number == number:
+        region.tell(first, y, number)
+        first += 1
+    return first
+
+
+def test_every_third_region_takes_up_the_record_where_it_was_left():
+    region = scouted()
+    record = region.center
+    n = collapse(region, 10)
+    assert region.exploring
+    assert region.record_length < MIN_LENGTH
+    for i in range(SCOUTS):
+        region.tell(n + i, 0.1 * i, GLOBAL)
+    n = collapse(region, n + SCOUTS)
+    assert (region.center, region.best, region.scouting) == (record, 1.0, False)
+    assert MIN_LENGTH < region.length < 4 * MIN_LENGTH
+    refined = n
+    region.tell(refined, 2.0, region.number)  # the refinement pays
+    finest = region.shortest
+    n = collapse(region, n + 1)
+    assert not region.exploring
+    assert region.scouting
+    assert (region.record, region.record_center) == (2.0, refined)
+    assert region.record_length < finest < MIN_LENGTH**2
+
+
+def test_what_was_refined_to_the_end_is_left_alone():
+    region = scouted()
+    n = 10
+    for _ in range(30):
+        n = collapse(region, n)
+        if region.scouting:
+            for i in range(SCOUTS):
+                region.tell(n + i, -1.0, GLOBAL)
+        else:
+            assert region.record_length >= FINEST
+    assert region.record_length < FINEST
+
+
 @given(st.lists(st.tuples(st.floats(allow_nan=True, allow_infinity=True), st.integers(-1, 3)), max_size=300))
 def test_invariants_and_a_fold_that_can_be_stopped_and_resumed(events):
     region, resumed = TrustRegion(2), TrustRegion(2)
@@ -87,7 +138,8 @@ def test_invariants_and_a_fold_that_can_be_stopped_and_resumed(events):
         region.tell(i, y, origin)
         resumed = TrustRegion(**resumed.state_dict())
         resumed.tell(i, y, origin)
-        assert MIN_LENGTH <= region.length <= MAX_LENGTH
+        assert region.shortest <= region.length <= MAX_LENGTH
+        assert FINEST * MIN_LENGTH <= region.shortest <= MIN_LENGTH
         assert 0 <= region.successes < SUCCESSES
         assert 0 <= region.failures < 4
         assert region.best <= region.record

@@ -1,8 +1,8 @@
 """A local search beside the global model: a GP on the observations nearest the incumbent, in a trust region.
 
 Eriksson et al. (2019) restart such a search at random places and let each forget what the others saw. Here every
-one sees all data near it, and the places it restarts from alternate between unexplored ones and those that the
-global model proposes.
+one sees all data near it. Its first place and every third one are found by the global model, the next one among
+unexplored points, and the third is the best place so far, to be searched on at a finer scale.
 """
 
 from __future__ import annotations

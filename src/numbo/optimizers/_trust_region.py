@@ -4,6 +4,9 @@ Eriksson et al. (2019), "Scalable Global Optimization via Local Bayesian Optimiz
 incumbent, whose sides follow the lengthscales, doubles after a run of successes and halves after a run of
 failures; when it has become too small the search starts anew elsewhere.
 
+Most of what a search gains late it gains close to the best point. So every third region is not a restart: it takes
+up the search around the record again, at the scale at which the region that found it was given up.
+
 The region is a fold over the observations in the order they were told, so that a resumed study, another process
 and a restored optimizer see the same one. Every observation comes with its origin, and counts for the region that
 proposed it: results that arrive after a restart, or that the global model proposed, leave the counters alone.
@@ -21,8 +24,13 @@ Array = NDArray[np.float64]
 
 INITIAL_LENGTH = 0.8
 MAX_LENGTH = 1.6
+#: A region ends when its length has shrunk by this factor, from `INITIAL_LENGTH` or from where a refinement starts.
 MIN_LENGTH = 2.0**-7
+#: No refinement starts below this length.
+FINEST = 2.0**-24
 SUCCESSES = 3
+#: One region in so many is a refinement.
+CYCLE = 3
 #: Observations after a start, the best of which becomes the first incumbent.
 SCOUTS = 6
 
@@ -39,7 +47,10 @@ class TrustRegion:
         seen: observations since the start of the region.
         center: index of the incumbent, -1 before there is one.
         best: its value.
+        shortest: the length at which the region is given up.
         record: the best value of all regions.
+        record_center: index of the observation that has it.
+        record_length: the length down to which it was searched around that observation.
     """
 
     d: int
@@ -50,12 +61,20 @@ class TrustRegion:
     seen: int = 0
     center: int = -1
     best: float = -np.inf
+    shortest: float = MIN_LENGTH
     record: float = -np.inf
+    record_center: int = -1
+    record_length: float = INITIAL_LENGTH
 
     @property
     def scouting(self) -> bool:
         """Whether the region still has to find the place it starts from."""
         return self.center < 0 or self.seen < SCOUTS
+
+    @property
+    def exploring(self) -> bool:
+        """Whether the region starts from points that fill the space, rather than from those of the global model."""
+        return self.number % CYCLE == 1
 
     def tell(self, i: int, y: float, origin: int) -> None:
         """Fold in observation ``i`` with value ``y`` (larger is better, NaN a failure).
@@ -68,7 +87,8 @@ class TrustRegion:
         better = y > self.best and (own or scouting or y > self.record)
         if better:
             self.center, self.best = i, y
-            self.record = max(self.record, y)
+            if y > self.record:
+                self.record, self.record_center = y, i
         if scouting or not own:
             return
         if better:
@@ -79,9 +99,21 @@ class TrustRegion:
             self.length, self.successes = min(2.0 * self.length, MAX_LENGTH), 0
         elif self.failures == max(4, self.d):
             self.length, self.failures = 0.5 * self.length, 0
-        if self.length < MIN_LENGTH:
-            self.number, self.length, self.seen = self.number + 1, INITIAL_LENGTH, 0
-            self.successes, self.failures, self.center, self.best = 0, 0, -1, -np.inf
+        if self.length < self.shortest:
+            self._restart()
+
+    def _restart(self) -> None:
+        """Go on to the next region."""
+        if self.center == self.record_center:
+            self.record_length = self.length
+        self.number, self.successes, self.failures = self.number + 1, 0, 0
+        if self.number % CYCLE == CYCLE - 1 and self.record_length >= FINEST:
+            self.seen, self.center, self.best = SCOUTS, self.record_center, self.record
+            self.length = min(4.0 * self.record_length, INITIAL_LENGTH)
+            self.shortest = self.record_length * MIN_LENGTH
+        else:
+            self.seen, self.center, self.best = 0, -1, -np.inf
+            self.length, self.shortest = INITIAL_LENGTH, MIN_LENGTH
 
     def box(self, center: Array, lengthscales: Array, numerical: NDArray[np.bool_]) -> tuple[Array, Array]:
         """Lower and upper corner (d,) of the region in the unit cube; categorical sides are whole."""

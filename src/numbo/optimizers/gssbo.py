@@ -148,7 +148,7 @@ class GSSBO(GPOptimizer):
         if self._local is not None:
             step = self._history.n + len(self._history.pending)
             region = self._local.region
-            if region.scouting and region.number % 2 == 1:
+            if region.scouting and region.exploring:
                 return self._space_filling(), GLOBAL
             if not region.scouting and step % TURN != 0:
                 x = self._propose_locally(self._local)
