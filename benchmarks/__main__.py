@@ -63,7 +63,7 @@ def main() -> None:
     arms_report.add_argument("--name", default="bandits")
     scale = commands.add_parser("ray-scale", help="time of the searchers on Ray Tune's control loop")
     scale.add_argument("--searchers", nargs="+", metavar="SEARCHER", help="all by default")
-    scale.add_argument("--trials", type=int, default=10_000, help="trials of 64 simulated workers")
+    scale.add_argument("--trials", type=int, default=10_000, help="trials of 64 simulated workers; 0 for none")
     scale.add_argument("--real", type=int, default=1000, help="quick trials on a local Ray; 0 for none")
     arguments = parser.parse_args()
     if arguments.command == "run":

@@ -162,8 +162,8 @@ def run_for_real(name: str, trials: int) -> dict[str, Any]:
 def measure(results: Path, names: list[str], trials: int, real: int) -> None:
     """Print both tables and write them to ``ray-scale.csv`` and ``ray-real.csv``."""
     results.mkdir(parents=True, exist_ok=True)
-    simulated = [row for name in names for row in simulate(name, trials)]
-    _write(results / "ray-scale.csv", simulated)
+    if trials:
+        _write(results / "ray-scale.csv", [row for name in names for row in simulate(name, trials)])
     if real:
         import ray
 
