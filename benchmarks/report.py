@@ -103,20 +103,32 @@ def bootstrap(runs: Runs, samplers: list[str], problems: list[str], trials: int)
     return ranks(runs, samplers, problems, trials, None).mean(axis=0), low, high
 
 
-def mean_ranks(runs: Runs, samplers: list[str], problems: list[str]) -> str:
-    """Mean rank of the median best regret, of the samplers that finished all ``problems``; and the worst rank."""
-    lines = ["| trials | sampler | mean rank | 90% interval | worst rank | last on |", "|---|---|---|---|---|---|"]
+def common_problems(runs: Runs, samplers: list[str], problems: list[str], trials: int) -> list[str]:
+    """Those of ``problems`` that every one of ``samplers`` has finished, of the samplers that finished any."""
+    started = [s for s in samplers if any(finished(runs, [s], [p], trials) for p in problems)]
+    return [p for p in problems if finished(runs, started, [p], trials) == started]
+
+
+def mean_ranks(runs: Runs, samplers: list[str], problems: list[str], *, common: bool = False) -> str:
+    """Mean rank of the median best regret, and the worst rank.
+
+    Of the samplers that finished all ``problems``; or, with ``common``, of all samplers on the problems that they all
+    finished.
+    """
+    lines = ["| trials | sampler | problems | mean rank | 90% interval | worst rank | last on |", "|---" * 7 + "|"]
     for trials in CHECKPOINTS:
-        names = finished(runs, samplers, problems, trials)
-        if len(names) < 2:
+        over = common_problems(runs, samplers, problems, trials) if common else problems
+        names = finished(runs, samplers, over, trials)
+        if len(names) < 2 or not over:
             continue
-        mean, low, high = bootstrap(runs, names, problems, trials)
-        single = ranks(runs, names, problems, trials, None)
+        mean, low, high = bootstrap(runs, names, over, trials)
+        single = ranks(runs, names, over, trials, None)
         for i in np.argsort(mean, kind="stable"):
-            last = [p for p, row in zip(problems, single, strict=True) if row[i] == row.max() > row.min()]
+            last = [p for p, row in zip(over, single, strict=True) if row[i] == row.max() > row.min()]
+            named = ", ".join(last) if len(last) <= 5 else f"{len(last)} problems"
             lines.append(
-                f"| {trials} | {names[i]} | {mean[i]:.2f} | {low[i]:.2f} - {high[i]:.2f} | {single[:, i].max():g} "
-                f"| {', '.join(last) or '-'} |"
+                f"| {trials} | {names[i]} | {len(over)} | {mean[i]:.2f} | {low[i]:.2f} - {high[i]:.2f} "
+                f"| {single[:, i].max():g} | {named or '-'} |"
             )
     return "\n".join(lines)
 
@@ -208,7 +220,11 @@ def write_report(results: Path, name: str) -> None:
         text += [table(runs, "best", samplers, problems), "", f"![best regret]({name}{suffix}.png)"]
         text += ["", f"## Mean rank of the median best regret{heading}", ""]
         text += [f"On {len(problems)} problems; the interval is a bootstrap over problems and seeds.", ""]
-        text += [mean_ranks(runs, samplers, problems), "", f"![mean ranks and ask time]({name}{suffix}-ranks.png)"]
+        text += [mean_ranks(runs, samplers, problems)]
+        if any(finished(runs, samplers, problems, c) != samplers for c in CHECKPOINTS):
+            text += ["", "On the problems that all samplers finished, of those that went so far:", ""]
+            text += [mean_ranks(runs, samplers, problems, common=True)]
+        text += ["", f"![mean ranks and ask time]({name}{suffix}-ranks.png)"]
         text += [
             "",
             f"## Mean regret of all trials so far{heading}",

@@ -140,7 +140,16 @@ def test_mean_ranks():
 
     table = report.mean_ranks(runs(a=[1.0, 2.0], b=[3.0], c=[3.0], d=[]), ["a", "b", "c", "d"], ["levy-20"])
     assert table.splitlines()[2:] == [
-        "| 100 | a | 1.00 | 1.00 - 1.00 | 1 | - |",
-        "| 100 | b | 2.50 | 2.50 - 2.50 | 2.5 | levy-20 |",
-        "| 100 | c | 2.50 | 2.50 - 2.50 | 2.5 | levy-20 |",
+        "| 100 | a | 1 | 1.00 | 1.00 - 1.00 | 1 | - |",
+        "| 100 | b | 1 | 2.50 | 2.50 - 2.50 | 2.5 | levy-20 |",
+        "| 100 | c | 1 | 2.50 | 2.50 - 2.50 | 2.5 | levy-20 |",
     ]
+
+
+def test_ranks_on_the_problems_that_all_finished():
+    row = {"best": {"100": 1.0}, "trials": 100}
+    runs = {("levy-20", "a"): [row], ("levy-20", "b"): [row], ("eggholder-2", "a"): [row]}
+    problems = ["levy-20", "eggholder-2"]
+    assert report.mean_ranks(runs, ["a", "b"], problems).splitlines()[2:] == []
+    table = report.mean_ranks(runs, ["a", "b"], problems, common=True).splitlines()[2:]
+    assert [line.split("|")[2:5] for line in table] == [[" a ", " 1 ", " 1.50 "], [" b ", " 1 ", " 1.50 "]]
