@@ -164,6 +164,8 @@ def plot_headline(runs: Runs, samplers: list[str], problems: list[str], path: Pa
     for sampler in samplers:
         color = _color(sampler, samplers)
         points = [c for c in CHECKPOINTS if sampler in finished(runs, samplers, problems, c)]
+        if not points:
+            continue
         asks = [np.median([r["ask_ms"][str(c)] for p in problems for r in runs[p, sampler]]) for c in points]
         right.plot(points, asks, "o-", color=color, label=sampler)
     for c in CHECKPOINTS:
