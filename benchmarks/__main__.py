@@ -38,15 +38,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="run samplers on problems; resumes where it stopped")
-    run.add_argument("--name", default="paper", help="results go to benchmarks/results/NAME.jsonl")
-    run.add_argument("--suites", nargs="+", default=["paper"], metavar="SUITE", help="paper, continuous, mixed, ...")
+    run.add_argument("--name", default="suite", help="results go to benchmarks/results/NAME.jsonl")
+    run.add_argument("--suites", nargs="+", metavar="SUITE", help="paper, continuous, mixed, tabular, unseen; or all")
     run.add_argument("--problems", nargs="+", metavar="PROBLEM", help="single problems, in place of suites")
     run.add_argument("--samplers", nargs="+", default=["GSSBO"], metavar="SAMPLER")
     run.add_argument("--seeds", type=int, default=5)
     run.add_argument("--trials", type=int, default=1000)
     run.add_argument("--jobs", type=int, default=2)
     report = commands.add_parser("report", help="tables and plots from the results")
-    report.add_argument("--name", default="paper")
+    report.add_argument("--name", default="suite")
     ask = commands.add_parser("ask-time", help="median time of one suggestion against the number of trials")
     ask.add_argument("--gpsampler", action="store_true", help="also measure Optuna's GPSampler at 500 trials (slow)")
     arms = commands.add_parser("bandits", help="regret and time on explicit arms; resumes where it stopped")
@@ -71,8 +71,9 @@ def main() -> None:
         from benchmarks.problems import PROBLEMS, SUITES
         from benchmarks.samplers import SAMPLERS
 
-        _check(parser, "suite", arguments.suites, SUITES)
-        problems = arguments.problems or [p for suite in arguments.suites for p in SUITES[suite]]
+        suites = arguments.suites or list(SUITES)
+        _check(parser, "suite", suites, SUITES)
+        problems = arguments.problems or [p for suite in suites for p in SUITES[suite]]
         _check(parser, "problem", problems, PROBLEMS)
         _check(parser, "sampler", arguments.samplers, SAMPLERS)
         path = RESULTS / f"{arguments.name}.jsonl"
