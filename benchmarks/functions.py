@@ -90,11 +90,6 @@ def branin(x: Array) -> float:
     return float(bowl + 10.0 * (1 - 1 / (8 * np.pi)) * np.cos(a) + 10.0)
 
 
-def six_hump_camel(x: Array) -> float:
-    a, b = x
-    return float((4 - 2.1 * a**2 + a**4 / 3) * a**2 + a * b + (4 * b**2 - 4) * b**2)
-
-
 def rotation(d: int, seed: int) -> Array:
     """A random orthogonal matrix (d, d)."""
     q, r = np.linalg.qr(np.random.default_rng(seed).normal(size=(d, d)))

@@ -13,6 +13,7 @@ import numpy as np
 from ray.tune.search import Searcher
 from tqdm import tqdm
 
+from benchmarks.functions import levy
 from ray import tune
 
 DIMENSIONS, WORKERS = 20, 64
@@ -56,8 +57,6 @@ SEARCHERS: dict[str, tuple[Callable[[], Searcher], int]] = {
 
 def objective(config: dict[str, float]) -> float:
     """Levy's function in 20 dimensions."""
-    from benchmarks.functions import levy
-
     return levy(np.array([config[name] for name in SPACE]))
 
 

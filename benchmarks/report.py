@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -69,17 +68,10 @@ def ranks(runs: Runs, samplers: list[str], problems: list[str], trials: int, rng
     for i, problem in enumerate(problems):
         medians = []
         for sampler in samplers:
-            values = np.array([best_at(row, trials) for row in runs[problem, sampler]])
+            values = np.array([row["best"][str(trials)] for row in runs[problem, sampler]])
             medians.append(np.median(values if rng is None else rng.choice(values, len(values))))
         out[i] = rankdata(np.maximum(medians, 1e-9))
     return out
-
-
-def best_at(row: Mapping[str, Any], trials: int) -> float:
-    """Best regret of a run after ``trials`` trials, by its curve where that is no checkpoint."""
-    if str(trials) in row["best"]:
-        return float(row["best"][str(trials)])
-    return float(next(v for t, v in reversed(row["curve"]) if t <= trials))
 
 
 def finished(runs: Runs, samplers: list[str], problems: list[str], trials: int) -> list[str]:
@@ -113,13 +105,13 @@ def mean_ranks(runs: Runs, samplers: list[str], problems: list[str], *, common: 
     """Mean rank of the median best regret, and the worst rank.
 
     Of the samplers that finished all ``problems``; or, with ``common``, of all samplers on the problems that they all
-    finished.
+    finished, where these are fewer.
     """
     lines = ["| trials | sampler | problems | mean rank | 90% interval | worst rank | last on |", "|---" * 7 + "|"]
     for trials in CHECKPOINTS:
         over = common_problems(runs, samplers, problems, trials) if common else problems
         names = finished(runs, samplers, over, trials)
-        if len(names) < 2 or not over:
+        if len(names) < 2 or not over or (common and over == problems):
             continue
         mean, low, high = bootstrap(runs, names, over, trials)
         single = ranks(runs, names, over, trials, None)
@@ -224,7 +216,11 @@ def write_report(results: Path, name: str) -> None:
         text += [f"On {len(problems)} problems; the interval is a bootstrap over problems and seeds.", ""]
         text += [mean_ranks(runs, samplers, problems)]
         if any(finished(runs, samplers, problems, c) != samplers for c in CHECKPOINTS):
-            text += ["", "On the problems that all samplers finished, of those that went so far:", ""]
+            text += [
+                "",
+                "On the problems that all samplers finished, of those that went so far, where these are fewer:",
+                "",
+            ]
             text += [mean_ranks(runs, samplers, problems, common=True)]
         text += ["", f"![mean ranks and ask time]({name}{suffix}-ranks.png)"]
         text += [

@@ -7,26 +7,13 @@ For those who have OptunaSearch in place; `examples/ray_nas.py` is the native wa
 
 from __future__ import annotations
 
-import argparse
-import os
-
-os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")
-
 from numbo.optuna import GSSBOSampler
 from ray.tune.search.optuna import OptunaSearch
 
 import optuna
-import ray
 from diabetes import Data, final_error, load
+from diabetes_ray import SPACE, show, start
 from ray import tune
-
-SPACE = {
-    "batch_size": tune.randint(32, 129),
-    "learning_rate": tune.loguniform(1e-6, 1.0),
-    "learning_rate_decay": tune.loguniform(1e-6, 1.0),
-    "hidden_units": tune.randint(1, 9),
-}
 
 
 def trainable(config: dict[str, float], data: Data) -> None:
@@ -36,12 +23,8 @@ def trainable(config: dict[str, float], data: Data) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Tune a network on the Pima diabetes data through OptunaSearch.")
-    parser.add_argument("--trials", type=int, default=40)
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
+    arguments = start("Tune a network on the Pima diabetes data through OptunaSearch.", trials=40)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     tuner = tune.Tuner(
         tune.with_parameters(trainable, data=load()),
         param_space=SPACE,
@@ -55,13 +38,7 @@ def main() -> None:
         ),
         run_config=tune.RunConfig(name="numbo-diabetes-optuna", verbose=0),
     )
-    results = tuner.fit()
-    best = results.get_best_result()
-    assert best.metrics is not None
-    assert best.config is not None
-    print(f"Best test error {best.metrics['error']:.2%} of {len(results)} trials:")
-    for name in SPACE:
-        print(f"  {name:20s} {best.config[name]:.4g}")
+    show(tuner.fit())
 
 
 if __name__ == "__main__":

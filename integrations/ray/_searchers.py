@@ -326,25 +326,26 @@ class GSSBOSearch(NumboSearch):
     _optimizer = GSSBO
 
 
-class BKBSearch(NumboSearch):
-    """BKB: GP-UCB on a sparse posterior of all trials. ``settings`` are those of `numbo.BKB`."""
-
-    _optimizer = BKB
+class _BoundedSearch(NumboSearch):
+    """One whose confidence bounds may fail with a probability that follows from the number of trials."""
 
     def _from_budget(self, num_samples: int) -> dict[str, Any]:
         return {"delta": min(0.5, 1.0 / num_samples)}
 
 
-class BBKBSearch(NumboSearch):
+class BKBSearch(_BoundedSearch):
+    """BKB: GP-UCB on a sparse posterior of all trials. ``settings`` are those of `numbo.BKB`."""
+
+    _optimizer = BKB
+
+
+class BBKBSearch(_BoundedSearch):
     """BBKB: batched GP-UCB on a sparse posterior of all trials, for many workers.
 
     ``settings`` are those of `numbo.BBKB`.
     """
 
     _optimizer = BBKB
-
-    def _from_budget(self, num_samples: int) -> dict[str, Any]:
-        return {"delta": min(0.5, 1.0 / num_samples)}
 
 
 class SBPESearch(NumboSearch):

@@ -70,24 +70,23 @@ def correlations_into(family, n, r2, slope):
 
     Matern-5/2, Matern-3/2 or RBF, as in Rasmussen & Williams (2006), eqs. 4.9 and 4.17.
     """
-    if family == MATERN52:
+    if family == RBF:
         for i in range(n):
-            r2[i] = math.sqrt(5.0 * r2[i])
-        decay_into(r2, n, slope)
+            r2[i] *= 0.5
+    else:
+        factor = 5.0 if family == MATERN52 else 3.0
+        for i in range(n):
+            r2[i] = math.sqrt(factor * r2[i])
+    decay_into(r2, n, slope)
+    if family == MATERN52:
         for i in range(n):
             r, e = r2[i], slope[i]
             r2[i], slope[i] = (1.0 + r + r * r / 3.0) * e, -(5.0 / 6.0) * (1.0 + r) * e
     elif family == MATERN32:
         for i in range(n):
-            r2[i] = math.sqrt(3.0 * r2[i])
-        decay_into(r2, n, slope)
-        for i in range(n):
             r, e = r2[i], slope[i]
             r2[i], slope[i] = (1.0 + r) * e, -1.5 * e
     else:
-        for i in range(n):
-            r2[i] *= 0.5
-        decay_into(r2, n, slope)
         for i in range(n):
             r2[i], slope[i] = slope[i], -0.5 * slope[i]
 

@@ -75,9 +75,11 @@ class GPOptimizer(Optimizer):
         What an expected improvement has to improve on is the best posterior mean at an observed point: the best value
         itself, less what the model takes for noise (Picheny et al. 2013 compare such rules).
         """
-        turn = (self._history.n + len(self._history.pending)) // TURN % 2
-        alternate = self.acquisition == "alternate" and not (turn == 0 and surrogate is self._global)
-        if alternate or self.acquisition == "log_ei":
+        kind = self.acquisition
+        if kind == "alternate":
+            turn = (self._history.n + len(self._history.pending)) // TURN
+            kind = "ucb" if surrogate is self._global and turn % 2 == 0 else "log_ei"
+        if kind == "log_ei":
             return Acquisition(LOG_EI, float(surrogate.gp.fitted_means.max()))
         if self.beta == "log":
             return Acquisition(UCB, math.sqrt(0.2 * self.space.d * math.log(2.0 * max(self._history.n, 1))))
