@@ -19,8 +19,11 @@ def make_covariance(family: int, d: int, trend: bool, n_categorical: int = 0, no
         1.3,
         0.2 if trend else 0.0,
         0.1 if trend else 0.0,
+        0.07 if trend else 0.0,
         noise,
         categorical,
+        rng.uniform(0.2, 0.8, d),
+        0.4,
     )
 
 

@@ -20,8 +20,9 @@ def k(cov: Covariance, x: np.ndarray, z: np.ndarray) -> float:
         rho = (1 + np.sqrt(3 * r2)) * np.exp(-np.sqrt(3 * r2))
     else:
         rho = np.exp(-r2 / 2)
-    u, v = (2 * x - 1)[~cov.categorical], (2 * z - 1)[~cov.categorical]
-    return cov.signal_variance * rho + cov.linear_variance * (u @ v) + cov.quadratic_variance * (u**2 @ v**2)
+    u, v = (((p - cov.center) / cov.radius)[~cov.categorical] for p in (x, z))
+    trend = cov.linear_variance * (u @ v) + cov.quadratic_variance * (u**2 @ v**2)
+    return cov.signal_variance * rho + trend + cov.interaction_variance * (u @ v) ** 2
 
 
 def gram(cov: Covariance, X: np.ndarray, Z: np.ndarray | None = None) -> np.ndarray:

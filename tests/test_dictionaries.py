@@ -6,7 +6,7 @@ from tests import naive
 from tests.conftest import make_covariance, make_points
 
 from numbo.dictionaries import bless, leverage_estimates, posterior_variance_sampling, recursive_rls
-from numbo.kernels.covariance import RBF, Covariance, cross_covariance
+from numbo.kernels.covariance import RBF, cross_covariance, stationary
 from numbo.models import SparseGP
 
 N = 600
@@ -17,7 +17,7 @@ def problem(seed, lam=0.05):
     rng = np.random.default_rng(seed)
     centers = rng.random((12, 2)) * 3
     X = centers[rng.choice(12, N, p=np.r_[0.89, [0.01] * 11])] + 0.02 * rng.normal(size=(N, 2))
-    cov = Covariance(RBF, np.full(2, 8.0), 1.0, 0.0, 0.0, lam, np.zeros(2, dtype=bool))
+    cov = stationary(RBF, np.full(2, 8.0), 1.0, lam, np.zeros(2, dtype=bool))
     XT = np.ascontiguousarray(X.T)
     K = cross_covariance(cov, XT, XT)
     exact = np.diag(K @ np.linalg.inv(K + lam * np.eye(N)))

@@ -6,18 +6,20 @@ from tests import naive
 from tests.conftest import make_points
 
 from numbo.kernels import likelihood
+from numbo.kernels.covariance import RBF, stationary
 from numbo.kernels.likelihood import WORKSPACE, unpack
 
 
-def log_marginal_likelihood(theta, XT, y, family, categorical):
+def log_marginal_likelihood(theta, XT, y, cov):
     dirty = np.full((WORKSPACE, len(y), len(y)), np.nan)
-    return likelihood.log_marginal_likelihood(theta, XT, y, family, categorical, dirty)
+    return likelihood.log_marginal_likelihood(theta, XT, y, cov.family, cov.categorical, cov.center, cov.radius, dirty)
 
 
 def theta_of(cov):
-    head = [*cov.inverse_squared_lengthscales, cov.signal_variance, cov.noise_variance]
-    tail = [cov.linear_variance, cov.quadratic_variance] if cov.linear_variance > 0 else []
-    return np.log(np.array(head + tail))
+    units = np.where(cov.categorical, 1.0, (2.0 * cov.radius) ** 2)
+    head = [*(cov.inverse_squared_lengthscales * units), cov.signal_variance, cov.noise_variance]
+    trend = [cov.linear_variance, cov.quadratic_variance, cov.interaction_variance]
+    return np.log(np.array(head + (trend if cov.linear_variance > 0 else [])))
 
 
 def data(cov, n=9):
@@ -26,14 +28,16 @@ def data(cov, n=9):
 
 
 def test_unpack_inverts_the_logarithms(covariance):
-    found = unpack(theta_of(covariance), covariance.family, covariance.categorical)
+    found = unpack(
+        theta_of(covariance), covariance.family, covariance.categorical, covariance.center, covariance.radius
+    )
     for a, b in zip(found, covariance, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-13)
 
 
 def test_value_is_the_normal_density(covariance):
     X, XT, y = data(covariance)
-    value, _ = log_marginal_likelihood(theta_of(covariance), XT, y, covariance.family, covariance.categorical)
+    value, _ = log_marginal_likelihood(theta_of(covariance), XT, y, covariance)
     assert value == pytest.approx(naive.log_marginal_likelihood(covariance, X, y), rel=1e-10)
 
 
@@ -41,10 +45,10 @@ def test_gradient_is_the_derivative(covariance):
     _, XT, y = data(covariance)
 
     def value(theta):
-        return log_marginal_likelihood(theta, XT, y, covariance.family, covariance.categorical)[0]
+        return log_marginal_likelihood(theta, XT, y, covariance)[0]
 
     theta = theta_of(covariance)
-    _, gradient = log_marginal_likelihood(theta, XT, y, covariance.family, covariance.categorical)
+    _, gradient = log_marginal_likelihood(theta, XT, y, covariance)
     np.testing.assert_allclose(gradient, naive.numerical_gradient(value, theta), rtol=1e-5, atol=1e-6)
 
 
@@ -53,9 +57,7 @@ def test_repeated_points_and_a_single_point(covariance):
     X[3:] = X[:3]
     for rows in (6, 1):
         XT = np.ascontiguousarray(X[:rows].T)
-        value, gradient = log_marginal_likelihood(
-            theta_of(covariance), XT, y[:rows], covariance.family, covariance.categorical
-        )
+        value, gradient = log_marginal_likelihood(theta_of(covariance), XT, y[:rows], covariance)
         assert value == pytest.approx(naive.log_marginal_likelihood(covariance, X[:rows], y[:rows]), rel=1e-9)
         assert np.isfinite(gradient).all()
 
@@ -63,6 +65,7 @@ def test_repeated_points_and_a_single_point(covariance):
 def test_a_singular_matrix_is_reported_not_raised():
     XT, y = np.zeros((2, 5)), np.arange(5.0)
     theta = np.array([0.0, 0.0, 0.0, -800.0])  # noise underflows to nothing
-    value, gradient = log_marginal_likelihood(theta, XT, y, 2, np.zeros(2, dtype=bool))
+    plain = stationary(RBF, np.ones(2), 1.0, 1.0, np.zeros(2, dtype=bool))
+    value, gradient = log_marginal_likelihood(theta, XT, y, plain)
     assert value == -np.inf
     assert (gradient == 0.0).all()

@@ -166,6 +166,47 @@ def test_degenerate_data(case):
     assert not gp.append(X[0], None) or gp.n == len(X) + 1
 
 
+def test_leave_one_out_is_conditioning_on_all_others():
+    gp, X, y = make()
+    gp.condition(X, y)
+    residual, variance = gp.leave_one_out()
+    for i in range(len(X)):
+        others = np.arange(len(X)) != i
+        mean, latent = naive.posterior(gp.covariance, X[others], y[others], X[i : i + 1])
+        assert residual[i] == pytest.approx(y[i] - mean[0], rel=1e-7, abs=1e-9)
+        assert variance[i] == pytest.approx(latent[0] + gp.covariance.noise_variance, rel=1e-7)
+
+
+def test_a_trend_that_had_vanished_comes_back():
+    gp, X, _ = make(n=40)
+    turned = (X - 0.4) @ np.array([[1.0, 2.0, -1.0], [0.0, 3.0, 1.0], [2.0, 0.0, 1.0]])
+    y = -np.sum(turned**2 * [1.0, 50.0, 2000.0], axis=1)
+    y = (y - y.mean()) / y.std()
+    XT = np.ascontiguousarray(X.T)
+    gp.fit(X, y)
+    expected = gp.log_posterior(gp.theta, XT, y)[0]
+    plain, _, _ = make(trend=False)
+    plain.fit(X, y)
+    gp.theta[:5], gp.theta[5:] = plain.theta, np.log(1e-8)
+    assert gp.log_posterior(gp.theta, XT, y)[0] > gp.log_posterior(gp_module.default_theta(3, True), XT, y)[0]
+    gp.fit(X, y)
+    assert gp.log_posterior(gp.theta, XT, y)[0] == pytest.approx(expected, abs=0.5)
+    assert gp.hyperparameters.interaction_variance > 0.1
+
+
+def test_a_fit_does_not_depend_on_the_place_and_size_of_its_frame():
+    gp, X, y = make()
+    small = ExactGP(np.zeros(3, dtype=bool))
+    small.center, small.radius = np.full(3, 0.3), 0.05
+    gp.fit(X, y)
+    small.fit(small.center + 0.1 * (X - 0.5), y)
+    gp.condition(X, y)
+    small.condition(small.center + 0.1 * (X - 0.5), y)
+    Z = make_points(5, 3, seed=8)
+    for a, b in zip(gp.predict(Z), small.predict(small.center + 0.1 * (Z - 0.5)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
+
+
 @pytest.mark.allows_fallback
 def test_values_that_cannot_be_fitted_leave_the_defaults(caplog):
     gp, X, y = make()
@@ -177,7 +218,7 @@ def test_values_that_cannot_be_fitted_leave_the_defaults(caplog):
 
 @pytest.mark.allows_fallback
 def test_a_matrix_that_stays_singular_is_replaced_by_its_diagonal(caplog, monkeypatch):
-    gp, X, y = make()
+    gp, X, y = make(trend=False)
     monkeypatch.setattr(gp_module, "MAX_JITTER", 0.0)
     X[:], gp.theta[4] = X[0], -800.0
     gp.condition(X, y)

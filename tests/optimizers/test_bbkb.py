@@ -12,7 +12,7 @@ from scipy import linalg
 from tests import naive
 
 from numbo import BBKB, BKB, Arms, Float, Int, Space
-from numbo.kernels.covariance import RBF, Covariance
+from numbo.kernels.covariance import RBF, stationary
 
 NOISE = 0.05
 LAM = NOISE**2
@@ -31,7 +31,7 @@ def make(cls, X, **kw):
 
 
 def covariance(d=2):
-    return Covariance(RBF, np.full(d, 0.7**-2.0), 1.0, 0.0, 0.0, LAM, np.zeros(d, dtype=bool))
+    return stationary(RBF, np.full(d, 0.7**-2.0), 1.0, LAM, np.zeros(d, dtype=bool))
 
 
 class Literal:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests import naive
 
 from numbo import SBPE, Float, Int, Space
-from numbo.kernels.covariance import RBF, Covariance
+from numbo.kernels.covariance import RBF, stationary
 from numbo.models import SparseGP
 from numbo.optimizers._schedules import sparse_confidence, uniform_confidence
 from numbo.optimizers.sbpe import _lambda_max
@@ -22,7 +22,7 @@ LENGTHSCALE = 0.3
 
 
 def covariance(d=2):
-    return Covariance(RBF, np.full(d, LENGTHSCALE**-2.0), 1.0, 0.0, 0.0, TAU2, np.zeros(d, dtype=bool))
+    return stationary(RBF, np.full(d, LENGTHSCALE**-2.0), 1.0, TAU2, np.zeros(d, dtype=bool))
 
 
 def rkhs_function(X, seed, norm=1.0):

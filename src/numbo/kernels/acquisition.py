@@ -140,7 +140,7 @@ def acquisition_values(posterior, acquisition, Z):
 def acquisition_gradient_into(posterior, acquisition, x, gradient):
     """Acquisition at ``x (d,)``; its gradient is written to ``gradient (d,)`` (zero in categorical dimensions)."""
     cov, n, d = posterior.covariance, posterior.n, x.shape[0]
-    k, slope, v, q = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    k, slope, v, q, products = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     squared_distances_into(cov, posterior.XT, n, x, k)
     correlations_into(cov.family, n, k, slope)
     for i in range(n):
@@ -148,7 +148,7 @@ def acquisition_gradient_into(posterior, acquisition, x, gradient):
         slope[i] *= 2.0 * cov.signal_variance
     trend = has_trend(cov)
     if trend:
-        add_trend_into(cov, posterior.XT, n, x, k)
+        add_trend_into(cov, posterior.XT, n, x, products, k)
     whiten_into(posterior.WT, n, k, v)
     unwhiten_into(posterior.W, n, v, q)
     prior = prior_variance(cov, x)
@@ -162,6 +162,7 @@ def acquisition_gradient_into(posterior, acquisition, x, gradient):
     for j in range(d):
         gradient[j] *= 0.5 * d_sd / sd
     stationary, linear, quadratic = np.zeros(d), np.zeros(d), np.zeros(d)
+    scale = 1.0 / (cov.radius * cov.radius)
     for i in range(n):
         row = posterior.X[i]
         c = d_mu * posterior.alpha[i] - d_sd / sd * q[i]
@@ -169,18 +170,15 @@ def acquisition_gradient_into(posterior, acquisition, x, gradient):
         for j in range(d):
             stationary[j] += e * (x[j] - row[j])
         if trend:
+            e = c * (cov.linear_variance + 2.0 * cov.interaction_variance * products[i])
             for j in range(d):
-                t = 2.0 * row[j] - 1.0
-                linear[j] += c * t
+                t = row[j] - cov.center[j]
+                linear[j] += e * t
                 quadratic[j] += c * (t * t)
     for j in range(d):
         if cov.categorical[j]:
             gradient[j] = 0.0
         else:
-            u = 2.0 * x[j] - 1.0
-            gradient[j] += (
-                cov.inverse_squared_lengthscales[j] * stationary[j]
-                + 2.0 * cov.linear_variance * linear[j]
-                + 4.0 * cov.quadratic_variance * u * quadratic[j]
-            )
+            gradient[j] += cov.inverse_squared_lengthscales[j] * stationary[j] + scale * linear[j]
+            gradient[j] += 2.0 * cov.quadratic_variance * scale * scale * (x[j] - cov.center[j]) * quadratic[j]
     return value

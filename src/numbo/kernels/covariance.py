@@ -1,15 +1,15 @@
 """Covariance functions: stationary ARD kernels over mixed inputs, plus a linear and quadratic trend.
 
-    k(x, z) = s * rho(r2) + a1 <u, v> + a2 <u^2, v^2>
+    k(x, z) = s * rho(r2) + a1 <u, v> + a2 <u^2, v^2> + a3 <u, v>^2
     r2      = sum_j w_j (x_j - z_j)^2      over numerical dimensions
             + sum_j w_j [x_j != z_j]       over categorical dimensions (Hamming distance)
-    u       = 2 x - 1, v = 2 z - 1         over numerical dimensions, squares elementwise
+    u       = (x - center) / radius        over numerical dimensions, v alike of z, squares of u and v elementwise
 
 Glossary: ``XT (d, n)`` points by column; ``x (d,)`` one point; ``w (d,)`` inverse squared lengthscales;
-``s`` signal variance; ``a1``, ``a2`` trend variances; ``rho`` the correlation as a function of ``r2``.
+``s`` signal variance; ``a1``, ``a2``, ``a3`` trend variances; ``rho`` the correlation as a function of ``r2``.
 
-The trend is Bayesian linear regression on ``(u, u^2)`` in its kernel form (Rasmussen & Williams 2006,
-section 2.7): it makes the prior variance depend on ``x``.
+The trend is Bayesian linear regression on ``u``, ``u^2`` and all products ``u_i u_j`` in its kernel form (Rasmussen
+& Williams 2006, sections 2.7 and 4.2.2): it makes the prior variance depend on ``x``.
 """
 
 from __future__ import annotations
@@ -36,8 +36,25 @@ class Covariance(NamedTuple):
     signal_variance: float
     linear_variance: float
     quadratic_variance: float
+    interaction_variance: float
     noise_variance: float
     categorical: np.ndarray
+    center: np.ndarray
+    radius: float
+
+
+def stationary(
+    family: int,
+    inverse_squared_lengthscales: np.ndarray,
+    signal_variance: float,
+    noise_variance: float,
+    categorical: np.ndarray,
+) -> Covariance:
+    """A `Covariance` without a trend."""
+    center = np.full(len(inverse_squared_lengthscales), 0.5)
+    return Covariance(
+        family, inverse_squared_lengthscales, signal_variance, 0.0, 0.0, 0.0, noise_variance, categorical, center, 0.5
+    )
 
 
 @jit
@@ -100,7 +117,7 @@ def copy_column_into(XT, i, x):
 
 @jit
 def has_trend(cov):
-    return cov.linear_variance > 0.0 or cov.quadratic_variance > 0.0
+    return cov.linear_variance > 0.0 or cov.quadratic_variance > 0.0 or cov.interaction_variance > 0.0
 
 
 @jit
@@ -123,30 +140,27 @@ def squared_distances_into(cov, XT, n, x, r2):
 @jit
 def trend_products_into(cov, XT, n, x, linear, quadratic):
     """Write <u, v> and <u^2, v^2> between ``x`` and the first ``n`` columns of ``XT``."""
+    scale = 1.0 / cov.radius
     for i in range(n):
         linear[i] = quadratic[i] = 0.0
     for j in range(x.shape[0]):
         if not cov.categorical[j]:
-            row = XT[j]
-            u = 2.0 * x[j] - 1.0
-            u2 = u * u
+            row, center = XT[j], cov.center[j]
+            u = (x[j] - center) * scale
             for i in range(n):
-                v = 2.0 * row[i] - 1.0
-                linear[i] += u * v
-                quadratic[i] += u2 * (v * v)
+                product = u * ((row[i] - center) * scale)
+                linear[i] += product
+                quadratic[i] += product * product
 
 
 @jit
-def add_trend_into(cov, XT, n, x, out):
-    """Add a1 <u, v> + a2 <u^2, v^2> between ``x`` and the first ``n`` columns of ``XT`` to ``out[:n]``."""
-    for j in range(x.shape[0]):
-        if not cov.categorical[j]:
-            row = XT[j]
-            u = 2.0 * x[j] - 1.0
-            c1, c2 = cov.linear_variance * u, cov.quadratic_variance * (u * u)
-            for i in range(n):
-                v = 2.0 * row[i] - 1.0
-                out[i] += v * (c1 + c2 * v)
+def add_trend_into(cov, XT, n, x, linear, out):
+    """Add the trend between ``x`` and the first ``n`` columns of ``XT`` to ``out[:n]``; ``linear[:n]`` is <u, v>."""
+    quadratic = np.empty(n)
+    trend_products_into(cov, XT, n, x, linear, quadratic)
+    a1, a2, a3 = cov.linear_variance, cov.quadratic_variance, cov.interaction_variance
+    for i in range(n):
+        out[i] += (a1 + a3 * linear[i]) * linear[i] + a2 * quadratic[i]
 
 
 @jit
@@ -157,7 +171,7 @@ def covariance_into(cov, XT, n, x, out):
     for i in range(n):
         out[i] *= cov.signal_variance
     if has_trend(cov):
-        add_trend_into(cov, XT, n, x, out)
+        add_trend_into(cov, XT, n, x, np.empty(n), out)
 
 
 @jit
@@ -165,10 +179,13 @@ def prior_variance(cov, x):
     """k(x, x); not constant where there is a trend."""
     value = cov.signal_variance
     if has_trend(cov):
+        linear = 0.0
         for j in range(x.shape[0]):
             if not cov.categorical[j]:
-                u2 = (2.0 * x[j] - 1.0) ** 2
-                value += cov.linear_variance * u2 + cov.quadratic_variance * (u2 * u2)
+                u2 = ((x[j] - cov.center[j]) / cov.radius) ** 2
+                linear += u2
+                value += cov.quadratic_variance * (u2 * u2)
+        value += (cov.linear_variance + cov.interaction_variance * linear) * linear
     return value
 
 
@@ -184,11 +201,16 @@ def prior_variances(cov, X):
 @jit
 def prior_variance_gradient_into(cov, x, out):
     """d k(x, x) / dx; zero in categorical dimensions."""
+    linear = 0.0
+    for j in range(x.shape[0]):
+        if not cov.categorical[j]:
+            linear += ((x[j] - cov.center[j]) / cov.radius) ** 2
+    common = 2.0 * cov.linear_variance + 4.0 * cov.interaction_variance * linear
     for j in range(x.shape[0]):
         out[j] = 0.0
         if not cov.categorical[j]:
-            u = 2.0 * x[j] - 1.0
-            out[j] = 4.0 * cov.linear_variance * u + 8.0 * cov.quadratic_variance * (u * u * u)
+            u = (x[j] - cov.center[j]) / cov.radius
+            out[j] = (common * u + 4.0 * cov.quadratic_variance * (u * u * u)) / cov.radius
 
 
 @jit

@@ -2,9 +2,10 @@
 
 The parameters come as one vector of logarithms,
 
-    theta = (log w_1 .. log w_d, log s, log noise [, log a1, log a2])
+    theta = (log w_1 .. log w_d, log s, log noise [, log a1, log a2, log a3])
 
-with the names of `numbo.kernels.covariance`; the last two are there only for a covariance with a trend.
+with the names of `numbo.kernels.covariance`; the last three are there only for a covariance with a trend. The ``w`` of
+numerical dimensions are in units in which the box of ``radius`` around ``center`` is a unit cube.
 """
 
 from __future__ import annotations
@@ -29,29 +30,32 @@ LOG_2PI = math.log(2.0 * math.pi)
 
 
 @jit
-def unpack(theta, family, categorical):
+def unpack(theta, family, categorical, center, radius):
     """The covariance that the log-parameters ``theta`` stand for."""
     d = categorical.shape[0]
-    linear = quadratic = 0.0
+    linear = quadratic = interaction = 0.0
     if theta.shape[0] > d + 2:
-        linear, quadratic = math.exp(theta[d + 2]), math.exp(theta[d + 3])
+        linear, quadratic, interaction = math.exp(theta[d + 2]), math.exp(theta[d + 3]), math.exp(theta[d + 4])
     weights = np.empty(d)
+    unit = 1.0 / (2.0 * radius) ** 2
     for j in range(d):
-        weights[j] = math.exp(theta[j])
-    return Covariance(family, weights, math.exp(theta[d]), linear, quadratic, math.exp(theta[d + 1]), categorical)
+        weights[j] = math.exp(theta[j]) * (1.0 if categorical[j] else unit)
+    signal, noise = math.exp(theta[d]), math.exp(theta[d + 1])
+    return Covariance(family, weights, signal, linear, quadratic, interaction, noise, categorical, center, radius)
 
 
 @jit
-def log_marginal_likelihood(theta, XT, y, family, categorical, workspace):
+def log_marginal_likelihood(theta, XT, y, family, categorical, center, radius, workspace):
     """Value and gradient (len(theta),) of log p(y | X, theta); (-inf, 0) where K is not positive definite.
 
     ``workspace (WORKSPACE, n, n)`` is overwritten. Fresh memory at every call would cost as much as the arithmetic.
     """
     d, n = XT.shape
-    cov = unpack(theta, family, categorical)
+    cov = unpack(theta, family, categorical, center, radius)
     gradient = np.zeros(theta.shape[0])
     trend = theta.shape[0] > d + 2
     s, noise = cov.signal_variance, cov.noise_variance
+    a1, a2, a3 = cov.linear_variance, cov.quadratic_variance, cov.interaction_variance
     K, slopes, L, W, WT = workspace[0], workspace[1], workspace[2], workspace[3], workspace[4]
     linear_products, quadratic_products = workspace[5], workspace[6]
     x = np.empty(d)
@@ -67,7 +71,7 @@ def log_marginal_likelihood(theta, XT, y, family, categorical, workspace):
             linear_row, quadratic_row = linear_products[i], quadratic_products[i]
             trend_products_into(cov, XT, i + 1, x, linear_row, quadratic_row)
             for k in range(i):
-                row[k] += cov.linear_variance * linear_row[k] + cov.quadratic_variance * quadratic_row[k]
+                row[k] += (a1 + a3 * linear_row[k]) * linear_row[k] + a2 * quadratic_row[k]
         row[i] = prior_variance(cov, x) + noise
         for k in range(i):
             K[k, i] = row[k]
@@ -85,7 +89,7 @@ def log_marginal_likelihood(theta, XT, y, family, categorical, workspace):
     inverse = K
     inverse_into(W, n, inverse)
     lengthscale_sums = np.zeros((d, n))
-    linear = quadratic = noise_sum = 0.0
+    linear = quadratic = interaction = noise_sum = 0.0
     coefficient = np.empty(n)
     for i in range(n):
         G, slope = inverse[i], slopes[i]
@@ -108,6 +112,7 @@ def log_marginal_likelihood(theta, XT, y, family, categorical, workspace):
             for k in range(i + 1):
                 linear += G[k] * linear_products[i, k]
                 quadratic += G[k] * quadratic_products[i, k]
+                interaction += G[k] * (linear_products[i, k] * linear_products[i, k])
     # tr(G rho) follows from tr(G K) = y^T alpha - n and the other parts, which are at hand
     trace = -float(n)
     for i in range(n):
@@ -117,11 +122,11 @@ def log_marginal_likelihood(theta, XT, y, family, categorical, workspace):
         for k in range(n):
             total += lengthscale_sums[j, k]
         gradient[j] = cov.inverse_squared_lengthscales[j] * total
-    linear *= cov.linear_variance
-    quadratic *= cov.quadratic_variance
+    linear, quadratic, interaction = a1 * linear, a2 * quadratic, a3 * interaction
     gradient[d + 1] = 0.5 * noise * noise_sum
-    gradient[d] = 0.5 * trace - gradient[d + 1] - linear - quadratic
+    gradient[d] = 0.5 * trace - gradient[d + 1] - linear - quadratic - interaction
     if trend:
         gradient[d + 2] = linear
         gradient[d + 3] = quadratic
+        gradient[d + 4] = interaction
     return value, gradient

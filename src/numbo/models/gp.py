@@ -35,6 +35,7 @@ logger = logging.getLogger("numbo")
 
 FAMILIES = {"matern52": MATERN52, "matern32": MATERN32, "rbf": RBF}
 MAX_JITTER = 1e-2
+LOG_TREND_START = math.log(0.05)
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class Hyperparameters:
     noise_variance: float
     linear_variance: float
     quadratic_variance: float
+    interaction_variance: float
 
 
 class ExactGP:
@@ -64,13 +66,14 @@ class ExactGP:
         self.categorical = np.ascontiguousarray(categorical, dtype=np.bool_)
         self.trend = trend and not self.categorical.all()
         self.theta = default_theta(len(self.categorical), self.trend)
+        self.center, self.radius = np.full(len(self.categorical), 0.5), 0.5
         self.n = self.known = 0
         self._allocate(0)
 
     @property
     def covariance(self) -> Covariance:
         """The current covariance function, as the kernels take it."""
-        return unpack(self.theta, FAMILIES[self.kernel], self.categorical)
+        return unpack(self.theta, FAMILIES[self.kernel], self.categorical, self.center, self.radius)
 
     @property
     def hyperparameters(self) -> Hyperparameters:
@@ -81,21 +84,24 @@ class ExactGP:
             noise_variance=cov.noise_variance,
             linear_variance=cov.linear_variance,
             quadratic_variance=cov.quadratic_variance,
+            interaction_variance=cov.interaction_variance,
         )
 
     def log_posterior(self, theta: Array, XT: Array, y: Array, workspace: Array | None = None) -> tuple[float, Array]:
         """Log marginal likelihood plus log prior of the hyperparameters (up to a constant), and the gradient."""
         if workspace is None:
             workspace = np.empty((WORKSPACE, len(y), len(y)))
-        value, gradient = log_marginal_likelihood(theta, XT, y, FAMILIES[self.kernel], self.categorical, workspace)
+        value, gradient = log_marginal_likelihood(
+            theta, XT, y, FAMILIES[self.kernel], self.categorical, self.center, self.radius, workspace
+        )
         prior, prior_gradient = log_prior(theta, len(self.categorical))
         return value + prior, gradient + prior_gradient
 
     def fit(self, X: Array, y: Array, *, iterations: int = 50) -> None:
         """Set ``theta`` to the MAP estimate for ``X (n, d)``, ``y (n,)``.
 
-        Starts from the present ``theta`` or from the defaults, whichever is more probable. A fit that fails keeps
-        the better of the two and logs a warning.
+        Starts from the present ``theta`` or from the defaults, whichever is more probable, with no trend variance
+        below 0.05. A fit that fails keeps the better of the two; one that cannot start logs a warning.
         """
         from scipy.optimize import minimize
 
@@ -104,12 +110,13 @@ class ExactGP:
         workspace = np.empty((WORKSPACE, len(y), len(y)))
         starts = [self.theta, default_theta(d, self.trend)]
         values = [self.log_posterior(theta, XT, y, workspace)[0] for theta in starts]
-        start = starts[int(np.argmax(values))]
-        self.theta = start.copy()
-        if not math.isfinite(max(values)):
+        self.theta, known = starts[int(np.argmax(values))].copy(), max(values)
+        if not math.isfinite(known):
             self.theta = default_theta(d, self.trend)
             logger.warning("The GP's hyperparameters could not be fitted; defaults are used.")
             return
+        start = self.theta.copy()  # the posterior is flat in the logarithm of a variance that has become very small
+        start[d + 2 :] = np.maximum(start[d + 2 :], LOG_TREND_START)
 
         def negative(theta: Array) -> tuple[float, Array]:
             value, gradient = self.log_posterior(theta, XT, y, workspace)
@@ -125,7 +132,7 @@ class ExactGP:
             bounds=log_bounds(d, self.trend),
             options={"maxiter": iterations, "ftol": 1e-5, "gtol": 1e-3},
         )
-        if -result.fun >= max(values) and np.isfinite(result.x).all():
+        if -result.fun >= known and np.isfinite(result.x).all():
             self.theta = result.x
 
     def condition(self, X: Array, y: Array, *, spare: int = 8) -> None:
@@ -212,6 +219,11 @@ class ExactGP:
         """Posterior mean (known,) at the observed points themselves: ``K alpha = y - noise alpha``."""
         out: Array = self._y[: self.known] - self._noise * self._alpha[: self.known]
         return out
+
+    def leave_one_out(self) -> tuple[Array, Array]:
+        """Residual (n,) of each value, and variance (n,), under the model without it (R&W, eqs. 5.10 to 5.12)."""
+        variance = 1.0 / np.sum(self._W[: self.n, : self.n] ** 2, axis=0)
+        return self._alpha[: self.n] * variance, variance
 
     @property
     def posterior(self) -> Posterior:

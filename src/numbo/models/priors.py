@@ -29,15 +29,16 @@ TREND_BOUNDS = (1e-8, 1e2)
 
 
 def default_theta(d: int, trend: bool) -> Array:
-    """Where a fit starts: lengthscale 1, signal 1, noise 1e-3 and, with ``trend``, trend variances 0.1."""
+    """Where a fit starts: lengthscale 1, signal 1, noise 1e-3 and, with ``trend``, trend variances 0.1 and,
+    for interactions, 0.01."""
     theta = np.zeros(d + 2)
     theta[d + 1] = math.log(1e-3)
-    return np.append(theta, [math.log(0.1)] * 2) if trend else theta
+    return np.append(theta, np.log([0.1, 0.1, 0.01])) if trend else theta
 
 
 def log_bounds(d: int, trend: bool) -> Array:
     """Bounds (len(theta), 2) of the log-parameters."""
-    rows = [WEIGHT_BOUNDS] * d + [SIGNAL_BOUNDS, NOISE_BOUNDS] + [TREND_BOUNDS] * (2 if trend else 0)
+    rows = [WEIGHT_BOUNDS] * d + [SIGNAL_BOUNDS, NOISE_BOUNDS] + [TREND_BOUNDS] * (3 if trend else 0)
     return np.log(np.array(rows))
 
 

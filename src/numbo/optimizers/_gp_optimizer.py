@@ -37,8 +37,8 @@ class GPOptimizer(Optimizer):
             ``"alternate"``: log EI, with which the global model takes turns with UCB. EI is greedy where the model is
             sure of itself, and UCB leaves what EI is stuck in.
         beta: the multiplier of UCB, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015, section 4).
-        trend: whether the covariance has a linear and quadratic trend.
-        winsorize: whether outliers on the bad side are clipped before the fit.
+        trend: whether the covariance has a linear and quadratic trend (`numbo.kernels.covariance`).
+        winsorize: whether outliers on the bad side are clipped where the model then predicts better.
     """
 
     def __init__(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from numbo.kernels.covariance import Covariance
+from numbo.kernels.covariance import Covariance, stationary
 from numbo.models import ExactGP, OutputTransform
 from numbo.models.gp import FAMILIES
 
@@ -50,9 +50,7 @@ class KernelSchedule:
         self._fixed: Covariance | None = None
         if lengthscale is not None and noise_std is not None:
             inverse = np.ascontiguousarray(np.broadcast_to(lengthscale, categorical.shape) ** -2.0)
-            self._fixed = Covariance(
-                FAMILIES[kernel], inverse, 1.0, 0.0, 0.0, float(noise_std) ** 2, self._gp.categorical
-            )
+            self._fixed = stationary(FAMILIES[kernel], inverse, 1.0, float(noise_std) ** 2, self._gp.categorical)
 
     @property
     def fixed(self) -> bool:

@@ -44,9 +44,15 @@ class LocalSearch:
         if history.n > self.size:
             members = np.argpartition(distances, self.size)[: self.size]
             members = members[np.lexsort((members, distances[members]))]
-        self.surrogate.update(history.X, y, members)
+        self.surrogate.update(history.X, y, members, self._frame(history.X[members]))
         lengthscales = self.surrogate.gp.hyperparameters.lengthscales
         return self.region.box(center, lengthscales, ~self.space.categorical)
+
+    def _frame(self, X: Array) -> tuple[Array, float]:
+        """Center (d,) and half the longest side of the box around the points ``X (n, d)``."""
+        low, high = X.min(axis=0), X.max(axis=0)
+        longest = float(np.max((high - low)[~self.space.categorical], initial=0.0))
+        return (low + high) / 2.0, longest / 2.0 if longest > 0.0 else 0.5
 
     def candidates(
         self, history: History, spread: Array, corners: tuple[Array, Array], rng: np.random.Generator

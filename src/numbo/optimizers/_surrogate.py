@@ -18,7 +18,7 @@ class Surrogate:
 
     Args:
         categorical, kernel, trend: as `numbo.models.ExactGP`.
-        winsorize: as `numbo.models.OutputTransform.fit`.
+        winsorize: whether outliers are clipped (`numbo.models.OutputTransform`) where that predicts better.
         growth: hyperparameters are refitted when the number of observations has grown by this share,
         longest: and at the latest after so many new ones.
     """
@@ -35,6 +35,7 @@ class Surrogate:
     ) -> None:
         self.gp = ExactGP(categorical, kernel=kernel, trend=trend)
         self.winsorize, self.growth, self.longest = winsorize, growth, longest
+        self.clips = winsorize
         self.transform = OutputTransform(0.0, 1.0, -np.inf)
         self.members: Indices = np.empty(0, dtype=np.int64)
         self.fitted_at = self.updated_at = self._conditioned = 0
@@ -44,18 +45,47 @@ class Surrogate:
         wait = max(1, int(self.growth * self.fitted_at))
         return n - self.fitted_at >= min(wait, self.longest or wait)
 
-    def update(self, X: Array, y: Array, members: Indices) -> None:
-        """Condition on ``X[members]``, ``y[members]``; appends where the members only grew and no fit is due."""
-        self.transform = OutputTransform.fit(y[members], self.winsorize)
-        targets = self.transform.forward(y[members])
+    def update(self, X: Array, y: Array, members: Indices, frame: tuple[Array, float] | None = None) -> None:
+        """Condition on ``X[members]``, ``y[members]``; appends where the members only grew and no fit is due.
+
+        A fit is made in the units of ``frame``, a center (d,) and a radius; without it, in those of the unit cube.
+        """
         old = self.members
         grew = 0 < len(old) <= len(members) and np.array_equal(members[: len(old)], old)
         if self.refit_due(len(y)):
-            self.gp.fit(X[members], targets)
+            if frame is not None:
+                self.gp.center, self.gp.radius = frame
+            self._fit(X[members], y[members])
             self.fitted_at, grew = len(y), False
+        self.transform = OutputTransform.fit(y[members], self.clips)
+        targets = self.transform.forward(y[members])
         if not grew or not self._append(X, targets, members, len(old)):
             self._condition(X, targets, members)
         self.members, self.updated_at = members, len(y)
+
+    def _fit(self, X: Array, y: Array) -> None:
+        """Fit the hyperparameters, and decide whether outliers are clipped.
+
+        Clipped values do not set the scale of all others; values as they are show the whole bowl to the trend. Where
+        there are outliers both are fitted, and that model is kept which predicts the other values better by their
+        leave-one-out density.
+        """
+        inner = y > OutputTransform.fit(y, self.winsorize).floor
+        if inner.all():
+            self.clips = self.winsorize
+            self.gp.fit(X, OutputTransform.fit(y, self.clips).forward(y))
+            return
+        start, fitted = self.gp.theta, []
+        for clips in (True, False):
+            transform = OutputTransform.fit(y, clips)
+            values = transform.forward(y)
+            self.gp.theta = start
+            self.gp.fit(X, values)
+            self.gp.condition(X, values)
+            residual, variance = (part[inner] for part in self.gp.leave_one_out())
+            density = -0.5 * np.sum(residual**2 / variance + np.log(variance)) - len(residual) * np.log(transform.scale)
+            fitted.append((float(density), clips, self.gp.theta))
+        _, self.clips, self.gp.theta = max(fitted, key=lambda one: one[0])
 
     def _condition(self, X: Array, targets: Array, members: Indices) -> None:
         self.gp.condition(X[members], targets, spare=max(16, len(members) // 4))
@@ -84,6 +114,9 @@ class Surrogate:
     def state_dict(self) -> dict[str, Any]:
         return {
             "theta": self.gp.theta.copy(),
+            "center": self.gp.center.copy(),
+            "radius": self.gp.radius,
+            "clips": self.clips,
             "fitted_at": self.fitted_at,
             "updated_at": self.updated_at,
             "members": self.members.copy(),
@@ -96,10 +129,12 @@ class Surrogate:
         The factor is built by the same steps as it was, so that it is the same to the last bit.
         """
         self.gp.theta = state["theta"].copy()
+        self.gp.center, self.gp.radius = state["center"].copy(), state["radius"]
+        self.clips = state["clips"]
         self.fitted_at, self.updated_at = state["fitted_at"], state["updated_at"]
         self.members = state["members"].copy()
         if len(self.members):
-            self.transform = OutputTransform.fit(y[self.members], self.winsorize)
+            self.transform = OutputTransform.fit(y[self.members], self.clips)
             targets, first = self.transform.forward(y[self.members]), state["conditioned"]
             self._condition(X, targets[:first], self.members[:first])
             self._append(X, targets, self.members, first)
