@@ -1,8 +1,11 @@
 """A local search beside the global model: a GP on the observations nearest the incumbent, in a trust region.
 
 Eriksson et al. (2019) restart such a search at random places and let each forget what the others saw. Here every
-one sees all data near it. Its first place and every third one are found by the global model, the next one among
-unexplored points, and the third is the best place so far, to be searched on at a finer scale.
+one sees all data near it, and where it starts takes turns (`numbo.optimizers._trust_region`).
+
+The model is fitted in the units of the box around its data. So priors and trend mean the same at every scale, and
+late in a search, when the box is small, the trend is the quadratic model of classical trust-region methods (Conn,
+Gould & Vicente 2009, "Introduction to Derivative-Free Optimization", chapter 10), with a GP on what it leaves over.
 """
 
 from __future__ import annotations

@@ -12,6 +12,11 @@ from numbo.models import ExactGP, OutputTransform
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
+#: Whether outliers are clipped is decided at one fit in so many; two fits at once cost twice as much.
+DECISION_EVERY = 3
+#: Of L-BFGS-B, each fit going on from the last one.
+ITERATIONS = 20
+
 
 class Surrogate:
     """A GP, the output transform of its members, and the hyperparameter schedule.
@@ -35,7 +40,7 @@ class Surrogate:
     ) -> None:
         self.gp = ExactGP(categorical, kernel=kernel, trend=trend)
         self.winsorize, self.growth, self.longest = winsorize, growth, longest
-        self.clips = winsorize
+        self.clips, self._fits = winsorize, 0
         self.transform = OutputTransform(0.0, 1.0, -np.inf)
         self.members: Indices = np.empty(0, dtype=np.int64)
         self.fitted_at = self.updated_at = self._conditioned = 0
@@ -67,20 +72,21 @@ class Surrogate:
         """Fit the hyperparameters, and decide whether outliers are clipped.
 
         Clipped values do not set the scale of all others; values as they are show the whole bowl to the trend. Where
-        there are outliers both are fitted, and that model is kept which predicts the other values better by their
-        leave-one-out density.
+        there are outliers both are fitted now and then, and that model is kept which predicts the other values better
+        by their leave-one-out density (Rasmussen & Williams 2006, section 5.4.2).
         """
         inner = y > OutputTransform.fit(y, self.winsorize).floor
-        if inner.all():
-            self.clips = self.winsorize
-            self.gp.fit(X, OutputTransform.fit(y, self.clips).forward(y))
+        decide = self._fits % DECISION_EVERY == 0
+        self._fits += 1
+        if inner.all() or not decide:
+            self.gp.fit(X, OutputTransform.fit(y, self.clips).forward(y), iterations=ITERATIONS)
             return
         start, fitted = self.gp.theta, []
         for clips in (True, False):
             transform = OutputTransform.fit(y, clips)
             values = transform.forward(y)
             self.gp.theta = start
-            self.gp.fit(X, values)
+            self.gp.fit(X, values, iterations=ITERATIONS)
             self.gp.condition(X, values)
             residual, variance = (part[inner] for part in self.gp.leave_one_out())
             density = -0.5 * np.sum(residual**2 / variance + np.log(variance)) - len(residual) * np.log(transform.scale)
@@ -117,6 +123,7 @@ class Surrogate:
             "center": self.gp.center.copy(),
             "radius": self.gp.radius,
             "clips": self.clips,
+            "fits": self._fits,
             "fitted_at": self.fitted_at,
             "updated_at": self.updated_at,
             "members": self.members.copy(),
@@ -130,7 +137,7 @@ class Surrogate:
         """
         self.gp.theta = state["theta"].copy()
         self.gp.center, self.gp.radius = state["center"].copy(), state["radius"]
-        self.clips = state["clips"]
+        self.clips, self._fits = state["clips"], state["fits"]
         self.fitted_at, self.updated_at = state["fitted_at"], state["updated_at"]
         self.members = state["members"].copy()
         if len(self.members):

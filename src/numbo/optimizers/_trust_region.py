@@ -4,8 +4,9 @@ Eriksson et al. (2019), "Scalable Global Optimization via Local Bayesian Optimiz
 incumbent, whose sides follow the lengthscales, doubles after a run of successes and halves after a run of
 failures; when it has become too small the search starts anew elsewhere.
 
-Most of what a search gains late it gains close to the best point. So every third region is not a restart: it takes
-up the search around the record again, at the scale at which the region that found it was given up.
+Most of what a search gains late it gains close to the best point, and the rest far away from it. So regions come in
+threes: one starts where the global model points to, one takes up the search around the record again, at the scale at
+which the region that found it was given up, and one starts among unexplored points.
 
 The region is a fold over the observations in the order they were told, so that a resumed study, another process
 and a restored optimizer see the same one. Every observation comes with its origin, and counts for the region that
@@ -29,7 +30,7 @@ MIN_LENGTH = 2.0**-7
 #: No refinement starts below this length.
 FINEST = 2.0**-24
 SUCCESSES = 3
-#: One region in so many is a refinement.
+#: Regions come in threes.
 CYCLE = 3
 #: Observations after a start, the best of which becomes the first incumbent.
 SCOUTS = 6
@@ -74,7 +75,7 @@ class TrustRegion:
     @property
     def exploring(self) -> bool:
         """Whether the region starts from points that fill the space, rather than from those of the global model."""
-        return self.number % CYCLE == 1
+        return self.number % CYCLE == 2
 
     def tell(self, i: int, y: float, origin: int) -> None:
         """Fold in observation ``i`` with value ``y`` (larger is better, NaN a failure).
@@ -107,7 +108,7 @@ class TrustRegion:
         if self.center == self.record_center:
             self.record_length = self.length
         self.number, self.successes, self.failures = self.number + 1, 0, 0
-        if self.number % CYCLE == CYCLE - 1 and self.record_length >= FINEST:
+        if self.number % CYCLE == 1 and self.record_length >= FINEST:
             self.seen, self.center, self.best = SCOUTS, self.record_center, self.record
             self.length = min(4.0 * self.record_length, INITIAL_LENGTH)
             self.shortest = self.record_length * MIN_LENGTH
