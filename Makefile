@@ -2,7 +2,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint types benchmark clean
+.PHONY: demo test soak lint types benchmark clean
 
 demo: $(READY)
 	$(BIN)/python examples/nas_diabetes.py
@@ -13,6 +13,10 @@ test: $(READY)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest tests/kernels tests/models
 	$(BIN)/python -m coverage report --include='src/numbo/kernels/*' --fail-under=100
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds-checked $(BIN)/python -m pytest tests/kernels tests/models
+
+# Hours: thousands of trials over real storages with killed workers, 20,000 in one process, 50,000 at once.
+soak: $(READY)
+	$(BIN)/python -m benchmarks reliability
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -1,4 +1,7 @@
-"""``python -m benchmarks run | report | ask-time | bandits | bandits-report | ray-scale``; see ``--help`` of each."""
+"""``python -m benchmarks run | report | ask-time | bandits | bandits-report | ray-scale | reliability``.
+
+See ``--help`` of each.
+"""
 
 from __future__ import annotations
 
@@ -65,6 +68,7 @@ def main() -> None:
     scale.add_argument("--searchers", nargs="+", metavar="SEARCHER", help="all by default")
     scale.add_argument("--trials", type=int, default=10_000, help="trials of 64 simulated workers; 0 for none")
     scale.add_argument("--real", type=int, default=1000, help="quick trials on a local Ray; 0 for none")
+    commands.add_parser("reliability", help="killed workers, long runs, many trials at once; resumes where it stopped")
     arguments = parser.parse_args()
     if arguments.command == "run":
         from benchmarks import runner  # first: it sets the number of threads
@@ -92,6 +96,10 @@ def main() -> None:
         names = arguments.searchers or list(ray_scale.SEARCHERS)
         _check(parser, "searcher", names, ray_scale.SEARCHERS)
         ray_scale.measure(RESULTS, names, arguments.trials, arguments.real)
+    elif arguments.command == "reliability":
+        from benchmarks.reliability import measure as measure_reliability
+
+        measure_reliability(RESULTS)
     elif arguments.command == "bandits":
         _bandits(parser, arguments)
     else:

@@ -1,0 +1,169 @@
+"""Parallel studies whose workers are killed: what is lost, repeated or slowed down.
+
+A study runs over a real storage in worker processes (`benchmarks.worker`). Now and then one of them is killed with
+SIGKILL, wherever it is, and another one takes its place.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from optuna.trial import FrozenTrial, TrialState
+
+import optuna
+from benchmarks.worker import SPACE, objective, storage
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a study.
+
+    Attributes:
+        killed: processes that were killed.
+        complete, stale: trials that are complete, and trials that a killed process left running.
+        lost: trials that a worker had told and that are not complete with that value now.
+        duplicates: pairs of trials with equal parameters that ran at the same time; a stale one runs on.
+        repeats: complete trials whose parameters an earlier one had already.
+        best: the best value.
+        seconds: duration, the start of the processes included.
+        errors: what workers that were not killed died of.
+    """
+
+    killed: int
+    complete: int
+    stale: int
+    lost: int
+    duplicates: int
+    repeats: int
+    best: float
+    seconds: float
+    errors: tuple[str, ...]
+
+
+def run(url: str, workers: int, trials: int, kills: int, *, seed: int = 0, timeout: float = 3600.0) -> Outcome:
+    """A study of ``trials`` complete trials in ``workers`` processes, ``kills`` of which are killed on the way."""
+    rng = random.Random(seed)
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(storage=storage(url))
+    started = time.monotonic()
+    errors: list[str] = []
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder, "told")
+        log.touch()
+
+        def start() -> subprocess.Popen[str]:
+            arguments = [url, study.study_name, str(trials), str(log), str(seed)]
+            command = [sys.executable, "-m", "benchmarks.worker", *arguments]
+            return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+        running = [start() for _ in range(workers)]
+        # the n-th kill comes when a share of the trials is told, so that all phases of a run are hit
+        due = sorted(rng.randrange(1, max(2, trials - workers)) for _ in range(kills))
+        killed = 0
+        try:
+            while running:
+                if time.monotonic() - started > timeout:
+                    raise TimeoutError(f"the study did not end within {timeout} s")
+                if due and len(log.read_text().splitlines()) >= due[0]:
+                    due.pop(0)
+                    time.sleep(rng.uniform(0.0, 0.05))
+                    victim = rng.choice(running)
+                    victim.send_signal(signal.SIGKILL)
+                    victim.communicate()
+                    killed += victim.returncode == -signal.SIGKILL
+                    running.remove(victim)
+                    running.append(start())
+                for process in [p for p in running if p.poll() is not None]:
+                    _, error = process.communicate()
+                    if process.returncode:
+                        errors.append(error)
+                    running.remove(process)
+                time.sleep(0.02)
+        finally:
+            for process in running:
+                process.kill()
+                process.communicate()
+        seconds = time.monotonic() - started
+        told = [line.split() for line in log.read_text().splitlines()]
+    return _judge(study.get_trials(), [(int(n), float(v)) for n, v in told], killed, seconds, tuple(errors))
+
+
+def _judge(
+    trials: list[FrozenTrial], told: list[tuple[int, float]], killed: int, seconds: float, errors: tuple[str, ...]
+) -> Outcome:
+    complete = [t for t in trials if t.state == TrialState.COMPLETE]
+    values = {t.number: t.value for t in complete}
+    groups = defaultdict(list)
+    for trial in trials:
+        if trial.params.keys() == SPACE.keys():
+            groups[tuple(sorted(trial.params.items()))].append(trial)
+    duplicates = sum(
+        a.datetime_start < b.datetime_start and (a.datetime_complete is None or b.datetime_start < a.datetime_complete)
+        for group in groups.values()
+        for a in group
+        for b in group
+        if a.datetime_start is not None and b.datetime_start is not None
+    )
+    return Outcome(
+        killed=killed,
+        complete=len(complete),
+        stale=sum(t.state == TrialState.RUNNING for t in trials),
+        lost=sum(values.get(number) != value for number, value in told),
+        duplicates=duplicates,
+        repeats=sum(max(0, sum(t.state == TrialState.COMPLETE for t in g) - 1) for g in groups.values()),
+        best=min(v for v in values.values() if v is not None),
+        seconds=seconds,
+        errors=errors,
+    )
+
+
+def sequential(trials: int, seed: int = 0) -> float:
+    """The best value of the same study in one process."""
+    from numbo.optuna import GSSBOSampler
+
+    study = optuna.create_study(sampler=GSSBOSampler(seed=seed))
+    for _ in range(trials):
+        trial = study.ask(fixed_distributions=SPACE)
+        study.tell(trial, objective(trial.params))
+    return study.best_value
+
+
+def postgres_programs() -> Path | None:
+    """The folder with PostgreSQL's programs, ``None`` where it is not installed."""
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))  # Debian's
+    found = shutil.which("pg_ctl")
+    return folders[-1] if folders else Path(found).parent if found else None
+
+
+@contextmanager
+def postgres(programs: Path) -> Iterator[str]:
+    """A PostgreSQL server of its own, on a local socket alone; yields the URL of an empty database."""
+    with tempfile.TemporaryDirectory() as folder:
+        data, user = f"{folder}/data", []
+        if os.geteuid() == 0:  # the server refuses to run as root
+            shutil.chown(folder, "postgres")
+            user = ["runuser", "-u", "postgres", "--"]
+
+        def call(program: str, *arguments: str) -> None:
+            command = [*user, str(programs / program), *arguments]
+            subprocess.run(command, check=True, cwd=folder, stdout=subprocess.DEVNULL)
+
+        call("initdb", "-D", data, "-U", "numbo", "--auth=trust", "--no-sync")
+        options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=on -c max_connections=100"
+        call("pg_ctl", "-D", data, "-w", "-l", f"{folder}/log", "-o", options, "start")
+        try:
+            yield f"postgresql+psycopg://numbo@/postgres?host={folder}"
+        finally:
+            call("pg_ctl", "-D", data, "-m", "immediate", "stop")

@@ -1,0 +1,153 @@
+"""``python -m benchmarks reliability``: what long runs and faults do, measured, as ``results/reliability.md``."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from tqdm import tqdm
+
+import optuna
+from benchmarks import faults, soak
+from benchmarks.storage import load
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+#: Storage, workers, trials, processes killed on the way.
+RUNS = [
+    ("journal", 2, 1000, 10),
+    ("journal", 8, 1000, 20),
+    ("sqlite", 2, 1000, 10),
+    ("sqlite", 8, 1000, 20),
+    ("postgres", 2, 1000, 10),
+    ("postgres", 8, 1000, 20),
+    ("postgres", 16, 2000, 40),
+]
+SOAK = {"GSSBO": 20_000, "BBKB": 20_000, "Random": 20_000}
+FEED = (10_000, 50_000)
+
+
+@contextmanager
+def storage_url(kind: str) -> Iterator[str]:
+    """An empty storage of that kind; raises where PostgreSQL is not installed."""
+    if kind == "postgres":
+        programs = faults.postgres_programs()
+        if programs is None:
+            raise RuntimeError("PostgreSQL is not installed; on Debian: apt-get install postgresql")
+        with faults.postgres(programs) as url:
+            yield url
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield f"journal:{folder}/journal" if kind == "journal" else f"sqlite:///{folder}/study.db"
+
+
+def measure(results: Path) -> None:
+    """Run what is missing in ``reliability.jsonl`` and ``soak.csv``, and write the report."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    path = results / "reliability.jsonl"
+    done = {(r["kind"], r["workers"], r["trials"]) for r in load(path) if "workers" in r}
+    fed = {r["trials at once"] for r in load(path) if "trials at once" in r}
+    with path.open("a") as file:
+
+        def note(row: dict[str, Any]) -> None:
+            file.write(json.dumps(row) + "\n")
+            file.flush()
+
+        for kind, workers, trials, kills in tqdm(RUNS, desc="faults", unit="study"):
+            if (kind, workers, trials) not in done:
+                with storage_url(kind) as url:
+                    outcome = faults.run(url, workers, trials, kills)
+                row = {"kind": kind, "workers": workers, "trials": trials, "sequential": faults.sequential(trials)}
+                note(row | dataclasses.asdict(outcome))
+        for count in FEED:
+            if count not in fed:
+                note(soak.feed(count))
+    known = {row["sampler"] for row in _soaked(results)}
+    for sampler, trials in SOAK.items():
+        if sampler not in known:
+            soak.endure(sampler, trials, results)
+    write_report(results)
+
+
+def _soaked(results: Path) -> list[dict[str, Any]]:
+    path = results / "soak.csv"
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        rows = [dict(zip(soak.COLUMNS, line, strict=True)) for line in csv.reader(file)]
+    return [{k: v if k == "sampler" else float(v) for k, v in row.items()} for row in rows]
+
+
+def write_report(results: Path) -> None:
+    """``reliability.md`` and ``soak.png`` from what was measured."""
+    rows = load(results / "reliability.jsonl")
+    lines = [
+        "# Results: reliability",
+        "",
+        "Written by `python -m benchmarks reliability`.",
+        "",
+        "## Killed workers",
+        "",
+        "Processes share a study; some are killed with SIGKILL, wherever they are, and replaced. Lost are trials that",
+        "a worker had told and that the storage does not hold with that value; twins are pairs of trials with equal",
+        "parameters that ran at the same time; stale are trials that a killed process left running for good.",
+        "",
+        "| storage | workers | killed | complete trials | lost | twins | repeated | stale | errors | trials/s | best | "
+        "best in one process |",
+        "|---" * 12 + "|",
+    ]
+    for r in rows:
+        if "workers" in r:
+            cells = [r["kind"], r["workers"], r["killed"], r["complete"], r["lost"], r["duplicates"], r["repeats"]]
+            cells += [r["stale"], len(r["errors"]), f"{r['complete'] / r['seconds']:.1f}"]
+            cells += [f"{r['best']:.3g}", f"{r['sequential']:.3g}"]
+            lines.append("| " + " | ".join(map(str, cells)) + " |")
+    lines += ["", "## Many trials at once", ""]
+    feeds = [r for r in rows if "trials at once" in r]
+    if feeds:
+        lines += ["| " + " | ".join(feeds[0]) + " |", "|---" * len(feeds[0]) + "|"]
+        lines += ["| " + " | ".join(f"{value:.3g}" for value in r.values()) + " |" for r in feeds]
+    soaked = defaultdict(list)
+    for row in _soaked(results):
+        soaked[row["sampler"]].append(row)
+    lines += [
+        "",
+        "## One process, many trials",
+        "",
+        f"{soak.D} dimensions, in memory, windows of {soak.WINDOW} trials.",
+        "",
+    ]
+    lines += [
+        "| sampler | trials | median ms | 99 % ms | longest ms | memory MB | pickled sampler MB |",
+        "|---" * 7 + "|",
+    ]
+    for sampler, group in soaked.items():
+        for row in group:
+            if row["trials"] in (1000, 5000, 10_000, 20_000):
+                figures = [f"{row[c]:.3g}" for c in soak.COLUMNS[2:]]
+                lines.append(f"| {sampler} | {row['trials']:.0f} | " + " | ".join(figures) + " |")
+    lines += ["", "![time, memory and size over the trials](soak.png)", ""]
+    (results / "reliability.md").write_text("\n".join(lines))
+    _plot(results / "soak.png", soaked)
+
+
+def _plot(path: Path, soaked: dict[str, list[dict[str, Any]]]) -> None:
+    figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
+    panels = (("median_ms", "median time of a suggestion, ms"), ("memory_mb", "memory of the process, MB"))
+    for axis, (column, label) in zip(axes, (*panels, ("pickle_mb", "pickled sampler, MB")), strict=True):
+        for sampler, group in soaked.items():
+            axis.plot([r["trials"] for r in group], [r[column] for r in group], label=sampler)
+        axis.set(xlabel="trials", ylabel=label, ylim=(0, None))
+        axis.grid(alpha=0.3)
+    axes[0].legend()
+    figure.savefig(path, dpi=110)
+    plt.close(figure)

@@ -1,0 +1,67 @@
+"""One process of a parallel study: ``python -m benchmarks.worker STORAGE STUDY TRIALS LOG SEED``.
+
+Asks, waits a moment, tells, and then writes what it told to ``LOG``: after that line no trial may be lost, whatever
+becomes of the process. It stops when the study holds ``TRIALS`` complete trials.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.trial import TrialState
+
+import optuna
+from benchmarks.functions import ackley
+
+SPACE: dict[str, BaseDistribution] = {
+    **{name: FloatDistribution(-2.0, 2.0, step=0.05) for name in "abcd"},
+    "width": IntDistribution(1, 64, log=True),
+    "act": CategoricalDistribution(["relu", "gelu", "tanh"]),
+}
+
+
+def objective(params: Mapping[str, Any]) -> float:
+    """Ackley's function away from the middle, a width and a category; the minimum is 0."""
+    x = np.array([params["a"] - 0.8, params["b"] + 0.45, params["c"] - 0.3, params["d"] + 1.1])
+    return (
+        ackley(x) + 0.3 * abs(math.log2(params["width"] / 20)) + {"relu": 0.1, "gelu": 0.0, "tanh": 0.2}[params["act"]]
+    )
+
+
+def storage(url: str) -> optuna.storages.BaseStorage:
+    """``journal:PATH``, or the URL of a relational database."""
+    if url.startswith("journal:"):
+        from optuna.storages.journal import JournalFileBackend
+
+        return optuna.storages.JournalStorage(JournalFileBackend(url.removeprefix("journal:")))
+    patience = {"connect_args": {"timeout": 120}} if url.startswith("sqlite") else {}
+    return optuna.storages.RDBStorage(url, engine_kwargs=patience)
+
+
+def main(url: str, name: str, trials: int, log: str, seed: int) -> None:
+    from numbo.optuna import GSSBOSampler
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.load_study(study_name=name, storage=storage(url), sampler=GSSBOSampler(seed=seed))
+    pause = random.Random(os.getpid())
+    with open(log, "a") as told:
+        while sum(t.state == TrialState.COMPLETE for t in study.get_trials(deepcopy=False)) < trials:
+            trial = study.ask(fixed_distributions=SPACE)
+            value = objective(trial.params)
+            time.sleep(pause.uniform(0.0, 0.02))
+            study.tell(trial, value)
+            told.write(f"{trial.number} {value!r}\n")
+            told.flush()
+            os.fsync(told.fileno())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4], int(sys.argv[5]))

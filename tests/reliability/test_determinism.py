@@ -1,0 +1,61 @@
+"""The same seed and history give the same suggestions, whatever the process, its threads and its hash seed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import hashlib, sys
+import optuna
+from numbo import BBKB, BKB, GSSBO, SBPE, Categorical, Float, Int, Space
+from numbo.optuna import BBKBSampler, GSSBOSampler
+
+cut = int(sys.argv[1])
+space = Space({"x": Float(-1.0, 1.0), "rate": Float(1e-6, 1.0, log=True), "width": Int(1, 100, log=True),
+               "layers": Int(1, 4), "act": Categorical(["relu", "tanh", None])})
+
+def f(p):
+    return (p["x"] - 0.3) ** 2 + abs(p["layers"] - 3) + (p["act"] != "tanh") + 0.1 * p["width"] ** 0.5 + p["rate"]
+
+for make in (GSSBO, lambda s, **k: GSSBO(s, preset="paper", buffer_size=20, **k), BKB, BBKB,
+             lambda s, **k: SBPE(s, horizon=60, **k)):
+    opt, out, points = make(space, seed=7, n_initial=8), [], []
+    for i in range(60):
+        out.append(opt.ask())
+        points.append(out[-1])
+        if len(out) > 3:
+            params = out.pop(i % 3)
+            opt.tell(params, f(params))
+        if i == cut:
+            opt = type(opt).from_state_dict(opt.state_dict())
+    print(type(opt).__name__, hashlib.sha256(repr(points).encode()).hexdigest())
+
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+for cls in (GSSBOSampler, BBKBSampler):
+    study = optuna.create_study(sampler=cls(seed=7))
+    def objective(t):
+        n, c = t.suggest_int("n", 1, 9), t.suggest_categorical("c", "ab")
+        return (t.suggest_float("x", -1, 1) - 0.3) ** 2 + n * (c == "a")
+    study.optimize(objective, n_trials=cut)
+    study.optimize(objective, n_trials=40 - cut)
+    print(cls.__name__, hashlib.sha256(repr([t.params for t in study.trials]).encode()).hexdigest())
+"""
+
+
+def digests(cut, **environment):
+    command = [sys.executable, "-W", "ignore", "-c", SCRIPT, str(cut)]
+    result = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stderr
+    assert "could be fitted" not in result.stderr
+    return result.stdout
+
+
+@pytest.mark.xdist_group("processes")
+def test_processes_threads_hash_seeds_and_restored_states_agree():
+    one = digests(11, PYTHONHASHSEED="1", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
+    assert len(one.splitlines()) == 7
+    assert digests(37, PYTHONHASHSEED="2", OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2", NUMBA_NUM_THREADS="2") == one

@@ -1,0 +1,140 @@
+"""Any order of calls, any space, any values: nothing but the documented errors, and suggestions inside of the space."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int, Space
+
+VALUES = st.one_of(
+    st.floats(allow_nan=True, allow_infinity=True),
+    st.sampled_from([0.0, -0.0, 1.0, 1e300, -1e300, 5e-324, 1e-300, math.inf, -math.inf, math.nan]),
+    st.none(),
+)
+MAKERS = {
+    "GSSBO": lambda space, **kw: GSSBO(space, buffer_size=12, **kw),
+    "GSSBO-paper": lambda space, **kw: GSSBO(space, preset="paper", buffer_size=12, **kw),
+    "GPUCB": GPUCB,
+    "BKB": lambda space, **kw: BKB(space, max_dictionary=20, **kw),
+    "BBKB": lambda space, **kw: BBKB(space, max_dictionary=20, **kw),
+    "SBPE": lambda space, **kw: SBPE(space, max_dictionary=20, horizon=40, **kw),
+}
+
+
+@st.composite
+def floats(draw):
+    if draw(st.booleans()):
+        low = draw(st.sampled_from([1e-300, 1e-12, 1e-3, 1.0, 1e9]))
+        return Float(low, low * draw(st.sampled_from([1.0 + 1e-9, 2.0, 1e6, 1e12])), log=True)
+    low = draw(st.sampled_from([-1e300, -1e12, -1.0, -1e-12, 0.0, 3.0, 1e15]))
+    return Float(low, low + draw(st.sampled_from([abs(low) * 1e-9 + 1e-15, 1.0, 1e6, 1e300])))
+
+
+@st.composite
+def ints(draw):
+    low = draw(st.sampled_from([-(2**40), -1, 0, 1, 7]))
+    log = low >= 1 and draw(st.booleans())
+    return Int(low, low + draw(st.sampled_from([0, 1, 9, 2**31])), log=log)
+
+
+CATEGORIES = st.sampled_from([["a"], [True, False, None], [1, "1", 1.5], [f"c{i}" for i in range(40)]])
+DIMENSIONS = st.one_of(floats(), ints(), st.builds(Categorical, CATEGORIES))
+SPACES = st.one_of(
+    st.lists(DIMENSIONS, min_size=1, max_size=6),
+    st.lists(st.just(Float(0.0, 1.0)), min_size=200, max_size=200),
+).map(lambda parts: Space({f"p{i}": part for i, part in enumerate(parts)}))
+
+
+class AskTell(RuleBasedStateMachine):
+    """Calls of a user, a dying process and other workers, in any order."""
+
+    @initialize(
+        space=SPACES, name=st.sampled_from(sorted(MAKERS)), n=st.integers(1, 6), maximize=st.booleans(), r=st.booleans()
+    )
+    def start(self, space, name, n, maximize, r):
+        direction = "maximize" if maximize else "minimize"
+        self.opt = MAKERS[name](space, seed=0, n_initial=n, direction=direction, avoid_repeats=r)
+        self.space, self.sign, self.told, self.values = space, -1.0 if maximize else 1.0, 0, []
+
+    def check(self, params):
+        assert params.keys() == dict(self.space.items()).keys()
+        for key, part in self.space.items():
+            assert part.contains(params[key])
+            if isinstance(part, Float):
+                assert type(params[key]) is float
+            elif isinstance(part, Int):
+                assert type(params[key]) is int
+
+    @rule(n=st.sampled_from([None, 1, 3]))
+    def ask(self, n):
+        exhausted = self.opt.exhausted
+        before = self.opt.pending
+        points = [self.opt.ask()] if n is None else self.opt.ask(n)
+        for params in points:
+            self.check(params)
+        if not exhausted and n is None and self.opt.avoid_repeats:
+            assert points[0] not in before
+
+    @precondition(lambda self: self.opt.pending)
+    @rule(data=st.data(), value=VALUES)
+    def tell(self, data, value):
+        params = data.draw(st.sampled_from(self.opt.pending))
+        self.opt.tell(params, value)
+        self.note(value)
+
+    @rule(data=st.data(), values=st.lists(VALUES, min_size=1, max_size=8))
+    def tell_what_was_not_asked_for(self, data, values):
+        rng = np.random.default_rng(data.draw(st.integers(0, 9)))
+        points = [self.space.decode(self.space.snap(rng.random((1, self.space.d)))[0]) for _ in values]
+        self.opt.tell(points, values)
+        for value in values:
+            self.note(value)
+
+    def note(self, value):
+        self.told += 1
+        if value is not None and not math.isnan(value):
+            self.values.append(value)
+
+    @rule(value=st.sampled_from(["many", object(), [1.0, 2.0], 10**400]))
+    def tell_nonsense(self, value):
+        params = self.space.decode(self.space.snap(np.full((1, self.space.d), 0.3))[0])
+        with pytest.raises(ValueError, match="value must be a number"):
+            self.opt.tell(params, value)
+
+    @rule()
+    def round_trip_of_the_state(self):
+        twin = type(self.opt).from_state_dict(self.opt.state_dict())
+        first, second = pickle.loads(pickle.dumps(self.opt)), twin
+        assert first.ask() == second.ask()
+        self.opt = twin.from_state_dict(twin.state_dict())
+
+    @precondition(lambda self: self.opt.best is not None)
+    @rule()
+    def predict(self):
+        mean, std = self.opt.predict(
+            [self.opt.best[0], self.space.decode(self.space.snap(np.zeros((1, self.space.d)))[0])]
+        )
+        assert np.isfinite(mean).all()
+        assert (std >= 0.0).all()
+
+    @invariant()
+    def nothing_is_lost(self):
+        assert self.opt.n_told == self.told
+        assume(self.told < 60)
+        if self.values:
+            assert self.sign * self.opt.best[1] == min(self.sign * v for v in self.values)
+        else:
+            assert self.opt.best is None
+
+
+TestAskTell = AskTell.TestCase
+TestAskTell.settings = settings(
+    max_examples=60, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+)

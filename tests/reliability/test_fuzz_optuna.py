@@ -1,0 +1,119 @@
+"""The samplers under any study: spaces that change and branch, trials that fail, any history, several views of one."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.trial import TrialState, create_trial
+
+import optuna
+
+SAMPLERS = {"GSSBO": GSSBOSampler, "GPUCB": GPUCBSampler, "BKB": BKBSampler, "BBKB": BBKBSampler, "SBPE": SBPESampler}
+#: What a parameter may become; Optuna refuses to change its kind, its logarithm and its choices.
+RANGES = {
+    "float": [(0.0, 1.0), (-1e300, 1e300), (2.0, 2.0), (1.0, 1.0 + 1e-12), (-1e-300, 1e-300)],
+    "log": [(1e-300, 1e300), (1e-5, 1e-1), (3.0, 3.0)],
+    "int": [(0, 9), (4, 4), (-(2**53), 2**53)],
+    "int log": [(1, 2**53), (1, 3)],
+}
+CHOICES = {"mixed": ["a", None, 1, 2.5, True], "one": ["only"], "many": [f"c{i}" for i in range(60)]}
+KINDS = {
+    "float": lambda r: FloatDistribution(*r),
+    "log": lambda r: FloatDistribution(*r, log=True),
+    "int": lambda r: IntDistribution(*r),
+    "int log": lambda r: IntDistribution(*r, log=True),
+}
+STEPPED = [FloatDistribution(-1.0, 0.8, step=0.3), IntDistribution(-7, 98, step=5)]
+PARAMETERS = st.one_of(
+    *(st.tuples(st.just(kind), st.sampled_from(r).map(KINDS[kind])) for kind, r in RANGES.items()),
+    *(st.just((name, CategoricalDistribution(c))) for name, c in CHOICES.items()),
+    *(st.just((f"step{i}", d)) for i, d in enumerate(STEPPED)),
+)
+SPACES = st.lists(PARAMETERS, min_size=1, max_size=5, unique_by=lambda p: p[0]).map(dict)
+VALUES = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=True), st.sampled_from([0.0, 1e300, -1e300, 5e-324, math.inf, -math.inf])
+)
+OUTCOMES = st.one_of(st.tuples(st.just("value"), VALUES), st.sampled_from([("fail",), ("prune",), ("abandon",)]))
+EVENTS = st.one_of(
+    st.tuples(st.just("trial"), SPACES, st.booleans(), OUTCOMES),
+    st.tuples(st.just("add"), SPACES, VALUES, st.integers(0, 2)),
+    st.sampled_from([("pickle",), ("other",), ("reseed",)]),
+)
+
+
+def finish(study, trial, outcome):
+    if outcome[0] == "value":
+        study.tell(trial, outcome[1])
+    elif outcome[0] == "fail":
+        study.tell(trial, state=TrialState.FAIL)
+    elif outcome[0] == "prune":
+        trial.report(1.0, 1)
+        study.tell(trial, state=TrialState.PRUNED)
+
+
+def check(trial, space):
+    for name, distribution in space.items():
+        value = trial.params[name]
+        assert distribution._contains(distribution.to_internal_repr(value))
+        if isinstance(distribution, FloatDistribution):
+            assert type(value) is float
+        elif isinstance(distribution, IntDistribution):
+            assert type(value) is int
+
+
+def suggest(trial, name, d):
+    if isinstance(d, CategoricalDistribution):
+        return trial.suggest_categorical(name, d.choices)
+    how = trial.suggest_float if isinstance(d, FloatDistribution) else trial.suggest_int
+    return how(name, d.low, d.high, log=d.log) if d.log else how(name, d.low, d.high, step=d.step)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", sorted(SAMPLERS))
+@given(events=st.lists(EVENTS, min_size=1, max_size=25), direction=st.sampled_from(["minimize", "maximize"]))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+def test_no_study_breaks_a_sampler(name, events, direction):
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    make = lambda: SAMPLERS[name](seed=0, n_startup_trials=3, warn_independent_sampling=False)  # noqa: E731
+    study = optuna.create_study(sampler=make(), direction=direction)
+    for event in events:
+        if event[0] == "trial":
+            _, space, define_by_run, outcome = event
+            if define_by_run:
+                trial = study.ask()
+                for parameter, distribution in space.items():
+                    suggest(trial, parameter, distribution)
+            else:
+                trial = study.ask(fixed_distributions=space)
+            check(trial, space)
+            finish(study, trial, outcome)
+        elif event[0] == "add":
+            _, space, value, which = event
+            low = {n: d.choices[0] if isinstance(d, CategoricalDistribution) else d.low for n, d in space.items()}
+            state = [TrialState.COMPLETE, TrialState.FAIL, TrialState.PRUNED][which]
+            reported = {3: 0.5, 7: math.nan} if which == 2 else {}
+            study.add_trial(
+                create_trial(
+                    params=low,
+                    distributions=space,
+                    value=value if which == 0 else None,
+                    state=state,
+                    intermediate_values=reported,
+                )
+            )
+        elif event[0] == "pickle":
+            study.sampler = pickle.loads(pickle.dumps(study.sampler))
+        elif event[0] == "other":
+            study.sampler = make()
+        else:
+            study.sampler.reseed_rng()
+    finished = [t for t in study.trials if t.state == TrialState.COMPLETE]
+    if finished:
+        values = [t.value for t in finished]
+        assert study.best_value == (min(values) if direction == "minimize" else max(values))

@@ -1,0 +1,49 @@
+"""Several processes on one study over real storages, some of which are killed wherever they are."""
+
+from __future__ import annotations
+
+import pytest
+from benchmarks import faults
+from benchmarks.worker import SPACE, storage
+from optuna.trial import TrialState
+
+import optuna
+
+
+@pytest.fixture(params=["journal", "sqlite", "postgres"])
+def url(request, tmp_path):
+    if request.param == "postgres":
+        return request.getfixturevalue("postgres")
+    return f"journal:{tmp_path}/journal" if request.param == "journal" else f"sqlite:///{tmp_path}/study.db"
+
+
+@pytest.mark.xdist_group("processes")
+def test_killed_workers_cost_nothing_but_their_own_trials(url):
+    outcome = faults.run(url, workers=3, trials=45, kills=3, seed=1, timeout=300)
+    assert outcome.errors == ()
+    assert outcome.killed == 3
+    assert outcome.complete >= 45
+    assert outcome.stale <= 3
+    assert outcome.lost == 0
+    assert outcome.duplicates == 0
+    assert outcome.repeats == 0
+
+
+def test_the_judge_sees_what_it_is_to_see(tmp_path):
+    url = f"journal:{tmp_path}/journal"
+    study = optuna.create_study(storage=storage(url))
+    params = {"a": 0.0, "b": 0.0, "c": 0.0, "d": 0.0, "width": 3, "act": "relu"}
+    for _ in range(2):
+        study.enqueue_trial(params)
+    first, second = (study.ask(fixed_distributions=SPACE) for _ in range(2))
+    study.tell(first, 1.0)
+    study.tell(second, 2.0)
+    study.enqueue_trial(params)
+    study.ask(fixed_distributions=SPACE)
+    trials = study.get_trials()
+    assert [t.state for t in trials] == [TrialState.COMPLETE] * 2 + [TrialState.RUNNING]
+    outcome = faults._judge(trials, [(0, 1.0), (1, 2.5), (2, 3.0), (9, 0.0)], 0, 1.0, ())
+    assert (outcome.complete, outcome.stale, outcome.best) == (2, 1, 1.0)
+    assert outcome.lost == 3  # another value, never told, unknown
+    assert outcome.duplicates == 1  # the third one began when the others had ended
+    assert outcome.repeats == 1
