@@ -5,7 +5,7 @@ one sees all data near it, and where it starts takes turns (`numbo.optimizers._t
 
 The model is fitted in the units of the box around its data. So priors and trend mean the same at every scale, and
 late in a search, when the box is small, the trend is the quadratic model of classical trust-region methods (Conn,
-Gould & Vicente 2009, "Introduction to Derivative-Free Optimization", chapter 10), with a GP on what it leaves over.
+Scheinberg & Vicente 2009, "Introduction to Derivative-Free Optimization", chapter 10), and the GP adds the rest.
 """
 
 from __future__ import annotations
