@@ -7,10 +7,10 @@ import json
 import tracemalloc
 
 import pytest
-
-import optuna
 from benchmarks import faults, reliability, soak
 from benchmarks.samplers import SAMPLERS
+
+import optuna
 
 
 @pytest.fixture(autouse=True)
