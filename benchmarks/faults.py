@@ -69,8 +69,8 @@ def run(url: str, workers: int, trials: int, kills: int, *, seed: int = 0, timeo
             return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 
         running = [start() for _ in range(workers)]
-        # the n-th kill comes when a share of the trials is told, so that all phases of a run are hit
-        due = sorted(rng.randrange(1, max(2, trials - workers)) for _ in range(kills))
+        # each kill comes when so many trials are told, in the first half: nobody is to be at the end of its work by then
+        due = sorted(rng.randrange(1, max(2, trials // 2)) for _ in range(kills))
         killed = 0
         try:
             while running:
