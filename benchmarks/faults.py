@@ -69,7 +69,7 @@ def run(url: str, workers: int, trials: int, kills: int, *, seed: int = 0, timeo
             return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 
         running = [start() for _ in range(workers)]
-        # each kill comes when so many trials are told, in the first half: nobody is to be at the end of its work by then
+        # each kill comes when so many trials are told, in the first half: there has to be work left for everybody
         due = sorted(rng.randrange(1, max(2, trials // 2)) for _ in range(kills))
         killed = 0
         try:
