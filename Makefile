@@ -14,7 +14,7 @@ test: $(READY)
 	$(BIN)/python -m coverage report --include='src/numbo/kernels/*' --fail-under=100
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds-checked $(BIN)/python -m pytest tests/kernels tests/models
 
-# Hours: thousands of trials over real storages with killed workers, 20,000 in one process, 50,000 at once.
+# Long: thousands of trials over real storages with killed workers, 20,000 in one process, 50,000 at once.
 soak: $(READY)
 	$(BIN)/python -m benchmarks reliability
 

@@ -3,15 +3,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
 
 import pytest
 from benchmarks import faults
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    """The URL of an empty database on a PostgreSQL server of its own; installed first where that is welcome (CI)."""
+def postgres() -> None:
+    """PostgreSQL is there: installed first where that is welcome (CI), or else the test is skipped."""
     pytest.importorskip("psycopg", reason="the PostgreSQL driver is not installed: pip install 'psycopg[binary]'")
     if faults.postgres_programs() is None:
         if not (os.environ.get("CI") and os.geteuid() == 0 and shutil.which("apt-get")):
@@ -22,7 +21,3 @@ def postgres() -> Iterator[str]:
             subprocess.run(["apt-get", "install", "--yes", "--no-install-recommends", "postgresql"], **quiet)
         except subprocess.CalledProcessError as error:
             pytest.skip(f"PostgreSQL cannot be installed here: {error.stderr.decode().strip()[-300:]}")
-    programs = faults.postgres_programs()
-    assert programs is not None
-    with faults.postgres(programs) as url:
-        yield url

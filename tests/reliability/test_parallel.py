@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from benchmarks import faults
+from benchmarks.reliability import storage_url
 from benchmarks.worker import SPACE, storage
 from optuna.trial import TrialState
 
@@ -11,10 +12,11 @@ import optuna
 
 
 @pytest.fixture(params=["journal", "sqlite", "postgres"])
-def url(request, tmp_path):
+def url(request):
     if request.param == "postgres":
-        return request.getfixturevalue("postgres")
-    return f"journal:{tmp_path}/journal" if request.param == "journal" else f"sqlite:///{tmp_path}/study.db"
+        request.getfixturevalue("postgres")
+    with storage_url(request.param) as url:
+        yield url
 
 
 @pytest.mark.xdist_group("processes")

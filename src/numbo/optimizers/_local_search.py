@@ -47,7 +47,8 @@ class LocalSearch:
         if history.n > self.size:
             members = np.argpartition(distances, self.size)[: self.size]
             members = members[np.lexsort((members, distances[members]))]
-        self.surrogate.update(history.X, y, members, self._frame(history.X[members]))
+        frame = self._frame(history.X[members]) if self.surrogate.refit_due(history.n) else None
+        self.surrogate.update(history.X, y, members, frame)
         lengthscales = self.surrogate.gp.hyperparameters.lengthscales
         return self.region.box(center, lengthscales, ~self.space.categorical)
 

@@ -75,15 +75,15 @@ class Surrogate:
         there are outliers both are fitted now and then, and that model is kept which predicts the other values better
         by their leave-one-out density (Rasmussen & Williams 2006, section 5.4.2).
         """
-        inner = y > OutputTransform.fit(y, self.winsorize).floor
+        clipping, plain = OutputTransform.fit(y, self.winsorize), OutputTransform.fit(y, False)
+        inner = y > clipping.floor
         decide = self._fits % DECISION_EVERY == 0
         self._fits += 1
         if inner.all() or not decide:
-            self.gp.fit(X, OutputTransform.fit(y, self.clips).forward(y), iterations=ITERATIONS)
+            self.gp.fit(X, (clipping if self.clips else plain).forward(y), iterations=ITERATIONS)
             return
         start, fitted = self.gp.theta, []
-        for clips in (True, False):
-            transform = OutputTransform.fit(y, clips)
+        for clips, transform in ((True, clipping), (False, plain)):
             values = transform.forward(y)
             self.gp.theta = start
             self.gp.fit(X, values, iterations=ITERATIONS)
