@@ -140,15 +140,14 @@ def squared_distances_into(cov, XT, n, x, r2):
 @jit
 def trend_products_into(cov, XT, n, x, linear, quadratic):
     """Write <u, v> and <u^2, v^2> between ``x`` and the first ``n`` columns of ``XT``."""
-    scale = 1.0 / cov.radius
     for i in range(n):
         linear[i] = quadratic[i] = 0.0
     for j in range(x.shape[0]):
         if not cov.categorical[j]:
             row, center = XT[j], cov.center[j]
-            u = (x[j] - center) * scale
+            u = (x[j] - center) / cov.radius / cov.radius
             for i in range(n):
-                product = u * ((row[i] - center) * scale)
+                product = u * (row[i] - center)
                 linear[i] += product
                 quadratic[i] += product * product
 
