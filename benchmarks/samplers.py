@@ -39,7 +39,7 @@ def _gp_sampler(seed: int) -> optuna.samplers.BaseSampler:
         return optuna.samplers.GPSampler(seed=seed)
 
 
-def _hub(package: str, name: str, **settings: object) -> Callable[[int], optuna.samplers.BaseSampler]:
+def _hub(package: str, name: str) -> Callable[[int], optuna.samplers.BaseSampler]:
     """A sampler of OptunaHub, from the checkout that ``OPTUNAHUB_REGISTRY`` names, or else from the network."""
 
     def make(seed: int) -> optuna.samplers.BaseSampler:
@@ -50,7 +50,7 @@ def _hub(package: str, name: str, **settings: object) -> Callable[[int], optuna.
             module = optunahub.load_module(f"samplers/{package}")
         else:
             module = optunahub.load_local_module(f"samplers/{package}", registry_root=f"{checkout}/package")
-        sampler: optuna.samplers.BaseSampler = getattr(module, name)(seed=seed, **settings)
+        sampler: optuna.samplers.BaseSampler = getattr(module, name)(seed=seed)
         return sampler
 
     return make
@@ -82,5 +82,5 @@ SAMPLERS: dict[str, Callable[[int], optuna.samplers.BaseSampler]] = {
     "CMA-ES": lambda seed: optuna.samplers.CmaEsSampler(seed=seed),
     "GPSampler": _gp_sampler,
     "AutoSampler": _hub("auto_sampler", "AutoSampler"),
-    "TuRBO": _hub("turbo", "TuRBOSampler", n_startup_trials=20),
+    "TuRBO": _hub("turbo", "TuRBOSampler"),
 }
