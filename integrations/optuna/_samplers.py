@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import secrets
 import threading
 import warnings
+import weakref
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from numbo.optuna import _records
-from numbo.optuna._distributions import to_external
+from numbo.optuna._distributions import to_external, to_internal
 from numbo.optuna._view import StudyView
 
-from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE, Optimizer
+from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE, Explanation, Optimizer
 from numbo.space import Array, Float, Space
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
@@ -69,6 +71,7 @@ class NumboSampler(BaseSampler):
         self._learn_failures = learn_failures
         self._space_known = search_space is not None
         self._views: dict[Any, StudyView] = {}
+        self._latest: Callable[[], Study | None] = _no_study
         self._lock = threading.RLock()
         self._settings = settings
         self._make(Space({"x": Float(0.0, 1.0)}), "minimize")  # wrong settings are reported here, not in mid-study
@@ -81,6 +84,7 @@ class NumboSampler(BaseSampler):
     # -- Optuna's interface --------------------------------------------------------------------------------------
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
+        self._latest = weakref.ref(study)
         if self._search_space is not None:
             return {name: d for name, d in self._search_space.items() if not d.single()}
         if study._is_multi_objective():
@@ -161,6 +165,65 @@ class NumboSampler(BaseSampler):
         if self._independent_sampler is not None:
             self._independent_sampler.after_trial(study, trial, state, values)
 
+    # -- looking inside ----------------------------------------------------------------------------------------
+
+    def predict(self, params: Any, study: Study | None = None) -> tuple[Any, Any]:
+        """Posterior mean and standard deviation of the objective, without its noise, after all finished trials.
+
+        Args:
+            params: of one point, or a sequence of ``c`` of them for two arrays (c,).
+            study: by default the one that was last sampled for.
+
+        Raises:
+            ValueError: before the first successful trial, or for points outside of the search space.
+        """
+        optimizer, distributions = self._optimizer_of(study)
+        points = [params] if isinstance(params, Mapping) else params
+        internal = []
+        for point in points:
+            translated = to_internal(point, distributions)
+            if translated is None:
+                raise ValueError(f"params must hold {sorted(distributions)} with values in their ranges, got {point}.")
+            internal.append(translated)
+        return optimizer.predict(internal[0] if isinstance(params, Mapping) else internal)
+
+    def best_predicted(self, study: Study | None = None) -> tuple[dict[str, Any], float] | None:
+        """The parameters of the finished trial with the best posterior mean, and that mean.
+
+        Of noisy objectives a better answer than ``study.best_params``, which are those of the luckiest trial.
+        """
+        optimizer, distributions = self._optimizer_of(study)
+        best = optimizer.best_predicted()
+        return None if best is None else (to_external(best[0], distributions), best[1])
+
+    def explain(self, study: Study | None = None) -> Explanation:
+        """What the model is made of, and where the time of a suggestion goes.
+
+        Raises:
+            ValueError: before the first successful trial.
+        """
+        return self._optimizer_of(study)[0].explain()
+
+    def inspected(self, study: Study | None = None) -> tuple[Optimizer, Callable[[str, Any], Any]]:
+        """For `numbo.plot`: the optimizer of the study, and how a value of a parameter is shown."""
+        optimizer, distributions = self._optimizer_of(study)
+        return optimizer, lambda name, value: to_external({name: value}, {name: distributions[name]})[name]
+
+    def _optimizer_of(self, study: Study | None) -> tuple[Optimizer, dict[str, BaseDistribution]]:
+        """A copy of the study's optimizer that knows all finished trials, and the distributions it searches."""
+        study = self._latest() if study is None else study
+        if study is None:
+            raise ValueError(f"{type(self).__name__} has not sampled for a study yet: pass study=.")
+        with self._lock:
+            view, trials = self._synced_view(study)
+            distributions = self._search_space or view.distributions or view.space.distributions()
+            distributions = {name: d for name, d in distributions.items() if not d.single()}
+            if not distributions:
+                raise ValueError("The study has no finished trial yet from which a search space could be known.")
+            direction = "minimize" if study.direction == StudyDirection.MINIMIZE else "maximize"
+            optimizer = view.optimizer_over(distributions, trials, lambda space: self._make(space, direction))
+            return copy.copy(optimizer), distributions
+
     # -- state -------------------------------------------------------------------------------------------------
 
     def _synced_view(self, study: Study) -> tuple[StudyView, list[FrozenTrial]]:
@@ -179,13 +242,18 @@ class NumboSampler(BaseSampler):
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        del state["_lock"], state["_views"]  # views are rebuilt from the storage
+        del state["_lock"], state["_views"], state["_latest"]  # views are rebuilt from the storage
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._views = {}
+        self._latest = _no_study
         self._lock = threading.RLock()
+
+
+def _no_study() -> None:
+    return None
 
 
 class GSSBOSampler(NumboSampler):

@@ -31,7 +31,8 @@ class StudyView:
         self._complete, self._pruned = LatestSpace(), LatestSpace()
         self.optimizer: Optimizer | None = None
         self._learn_failures = learn_failures
-        self._distributions: dict[str, BaseDistribution] = {}
+        #: What the optimizer searches; empty before there is one.
+        self.distributions: dict[str, BaseDistribution] = {}
         self.digest = 0
         self._looked_at = 0
         self._last_number = -1
@@ -70,8 +71,8 @@ class StudyView:
         make: Callable[[Space], Optimizer],
     ) -> Optimizer:
         """The optimizer over ``distributions``, with all finished trials that fit them told."""
-        if self.optimizer is None or self._distributions != distributions:
-            self._distributions = dict(distributions)
+        if self.optimizer is None or self.distributions != distributions:
+            self.distributions = dict(distributions)
             self.digest = _records.digest(distributions)
             self.optimizer = make(to_space(distributions))
             self._tell(t for t in trials if t.state.is_finished())
@@ -96,9 +97,9 @@ class StudyView:
         assert self.optimizer is not None
         record = _records.read(trial, self.digest)
         origin = GLOBAL if record is None else record[1]
-        params = to_internal(trial.params, self._distributions)
-        if params is None and record is not None and record[0].keys() >= self._distributions.keys():
-            params = {name: record[0][name] for name in self._distributions}
+        params = to_internal(trial.params, self.distributions)
+        if params is None and record is not None and record[0].keys() >= self.distributions.keys():
+            params = {name: record[0][name] for name in self.distributions}
         if params is None:
             return None
         try:

@@ -6,14 +6,14 @@ import logging
 import math
 import os
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from numbo.ray._domains import TuneSpace, holds_domains
 from numbo.ray._snapshot import TrialSnapshot, read_trials, state_files
 
-from numbo.optimizers import BBKB, BKB, GLOBAL, GSSBO, SBPE, Optimizer
+from numbo.optimizers import BBKB, BKB, GLOBAL, GSSBO, SBPE, Explanation, Optimizer
 from numbo.space import Float, Space
 from ray.tune.search import Searcher
 
@@ -241,6 +241,44 @@ class NumboSearch(Searcher):
         if kind not in self._warned:
             self._warned.add(kind)
             logger.warning(message)
+
+    # -- looking inside ----------------------------------------------------------------------------------------
+
+    def predict(self, config: Any) -> tuple[Any, Any]:
+        """Posterior mean and standard deviation of the metric, without its noise, after all completed trials.
+
+        Args:
+            config: of one point, nested or flat, with constants or without; or a sequence of ``c`` for arrays (c,).
+
+        Raises:
+            ValueError: before the first success, or for configs outside of the search space.
+        """
+        space, opt = self._ready()
+        if isinstance(config, Mapping):
+            return opt.predict(space.to_params(config))
+        return opt.predict([space.to_params(c) for c in config])
+
+    def best_predicted(self) -> tuple[dict[str, Any], float] | None:
+        """The config, without constants, of the trial with the best posterior mean, and that mean.
+
+        Of noisy metrics a better answer than Tune's best result, which is the luckiest of all trials.
+        """
+        space, opt = self._ready()
+        best = opt.best_predicted()
+        return None if best is None else (space.to_config(best[0]), best[1])
+
+    def explain(self) -> Explanation:
+        """What the model is made of, and where the time of a suggestion goes.
+
+        Raises:
+            ValueError: before the first success.
+        """
+        return self._ready()[1].explain()
+
+    def inspected(self) -> tuple[Optimizer, Callable[[str, Any], Any]]:
+        """For `numbo.plot`: the optimizer, and how a value of a parameter is shown."""
+        space, opt = self._ready()
+        return opt, lambda name, searched: space.parameters[name].to_value(searched)
 
     # -- state -------------------------------------------------------------------------------------------------
 

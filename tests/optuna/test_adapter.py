@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import gc
 import json
 import math
 import os
@@ -467,3 +468,79 @@ def test_the_independent_sampler_is_the_users():
 
     study = optuna.create_study(sampler=GSSBOSampler(independent_sampler=Fixed()))
     assert study.ask().suggest_float("x", 0, 1) == 0.25
+
+
+class TestLookingInside:
+    """predict, best_predicted and explain of a sampler, in Optuna's terms."""
+
+    @staticmethod
+    def objective(trial):
+        x = trial.suggest_float("x", -1.0, 1.0)
+        act = trial.suggest_categorical("act", ["relu", None, 3])
+        return (x - 0.3) ** 2 + (act != 3) + 0.01 * trial.suggest_int("k", 1, 5)
+
+    def test_in_the_units_and_categories_of_the_study(self):
+        study = optuna.create_study(sampler=GSSBOSampler(seed=0))
+        study.optimize(self.objective, n_trials=40)
+        sampler = study.sampler
+        mean, std = sampler.predict({"x": 0.3, "act": 3, "k": 1})
+        assert mean == pytest.approx(0.01, abs=0.05)
+        assert 0.0 <= std < 0.5
+        means, stds = sampler.predict([{"x": 0.3, "act": 3, "k": 1}, {"x": 0.3, "act": None, "k": 1}])
+        assert means[0] == mean
+        assert means[1] > 0.5
+        assert stds.shape == (2,)
+        params, value = sampler.best_predicted()
+        assert params["act"] == 3
+        assert value == pytest.approx(sampler.predict(params)[0])
+        assert next(iter(sampler.explain().relevance)) == "act"
+        assert sampler.explain().n_told == 40
+
+    def test_of_a_study_that_another_process_has_filled(self):
+        storage = optuna.storages.InMemoryStorage()
+        study = optuna.create_study(storage=storage, sampler=GSSBOSampler(seed=0))
+        study.optimize(self.objective, n_trials=25)
+        fresh = optuna.load_study(study_name=study.study_name, storage=storage, sampler=GSSBOSampler(seed=0))
+        with pytest.raises(ValueError, match="has not sampled for a study yet"):
+            fresh.sampler.explain()
+        assert fresh.sampler.explain(fresh).n_told == 25
+        mean, _ = fresh.sampler.predict({"x": 0.3, "act": 3, "k": 1}, fresh)
+        assert mean == pytest.approx(0.01, abs=0.1)
+
+    def test_maximised(self):
+        study = optuna.create_study(sampler=GSSBOSampler(seed=0), direction="maximize")
+        study.optimize(lambda trial: -self.objective(trial), n_trials=30)
+        assert study.sampler.best_predicted()[1] > study.sampler.predict({"x": -1.0, "act": None, "k": 5})[0]
+
+    def test_wrong_points_are_named(self):
+        study = optuna.create_study(sampler=GSSBOSampler(seed=0))
+        with pytest.raises(ValueError, match="no finished trial yet"):
+            study.sampler.explain(study)
+        study.optimize(self.objective, n_trials=12)
+        for wrong in ({"x": 0.1}, {"x": 0.1, "act": "gelu", "k": 1}):
+            with pytest.raises(ValueError, match=r"params must hold \['act', 'k', 'x'\]"):
+                study.sampler.predict(wrong)
+        with pytest.raises(ValueError, match="is not in"):
+            study.sampler.predict({"x": 5.0, "act": 3, "k": 1})
+
+    def test_looking_does_not_change_the_study(self):
+        looked = optuna.create_study(sampler=GSSBOSampler(seed=0))
+        alone = optuna.create_study(sampler=GSSBOSampler(seed=0))
+        for _ in range(25):
+            looked.optimize(self.objective, n_trials=1)
+            alone.optimize(self.objective, n_trials=1)
+            looked.sampler.explain()
+            looked.sampler.best_predicted()
+        assert [t.params for t in looked.trials] == [t.params for t in alone.trials]
+
+    def test_a_sampler_does_not_keep_its_study_alive(self):
+        study = optuna.create_study(sampler=GSSBOSampler(seed=0))
+        study.optimize(self.objective, n_trials=12)
+        sampler = pickle.loads(pickle.dumps(study.sampler))
+        with pytest.raises(ValueError, match="has not sampled"):
+            sampler.explain()
+        sampler = study.sampler
+        del study
+        gc.collect()
+        with pytest.raises(ValueError, match="has not sampled"):
+            sampler.explain()

@@ -418,3 +418,27 @@ def test_without_any_state_the_trials_are_learned(cls, tmp_path):
 def test_bad_settings(cls, setting, words):
     with pytest.raises(ValueError, match=words):
         make(cls, **setting)
+
+
+def test_looking_inside_in_the_terms_of_the_config(cls):
+    searcher = make(cls)
+    with pytest.raises(ValueError, match="at least one successful observation"):
+        searcher.explain()
+    assert searcher.best_predicted() is None
+    for i in range(30):
+        config = searcher.suggest(str(i))
+        searcher.on_trial_complete(str(i), {"loss": loss(config)})
+    config = searcher.suggest("last")
+    mean, std = searcher.predict(config)
+    assert std >= 0.0
+    flat = {"lr": config["lr"], "net/width": config["net"]["width"], "net/act": config["net"]["act"]}
+    assert searcher.predict(flat | {"drops": config["drops"], "epochs": 10})[0] == mean
+    assert searcher.predict([config, config])[0].tolist() == [mean, mean]
+    best, value = searcher.best_predicted()
+    assert value == pytest.approx(searcher.predict(best)[0])
+    assert best.keys() == config.keys()
+    found = searcher.explain()
+    assert found.n_told == 30
+    assert set(found.relevance) == {"lr", "net/width", "net/act", "drops/0", "drops/2/rate"}
+    with pytest.raises(ValueError, match="missing"):
+        searcher.predict({"lr": 0.01})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from numbo.arms import Arms
 from numbo.optimizers._history import History, Pending, own, point_key
+from numbo.optimizers._inspection import AskTimes, Inspectable
 from numbo.space import Space
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ DIRECTIONS = ("minimize", "maximize")
 GLOBAL = -1
 
 
-class Optimizer(ABC):
+class Optimizer(Inspectable):
     """Ask/tell optimisation of a black box over a `Space`, or over explicit `Arms`.
 
     Args:
@@ -61,6 +62,7 @@ class Optimizer(ABC):
         self._sign = 1.0 if direction == "maximize" else -1.0
         self._rng = np.random.default_rng(seed)
         self._history = History(self.space.d)
+        self._times = AskTimes()
         self._warned = False
         self._design_seed = int(self._rng.integers(2**31))
         self._design: Array | None = None
@@ -103,17 +105,19 @@ class Optimizer(ABC):
             position: place in the initial design, if it is still in use; by default the number of known points.
         """
         history = self._history
-        if history.n + len(history.pending) < self.n_initial or history.best < 0:
-            return self.suggest_initial(position=position)
-        if seed is not None:
-            self._rng = np.random.default_rng(seed)
-        try:
-            return self._propose()
-        except Exception:
-            if not self._warned:
-                logger.warning("No model could be fitted; a space-filling point is suggested instead.", exc_info=True)
-                self._warned = True
-            return self.suggest_initial(position=position)
+        with self._times.ask(history.n):
+            if history.n + len(history.pending) < self.n_initial or history.best < 0:
+                return self.suggest_initial(position=position)
+            if seed is not None:
+                self._rng = np.random.default_rng(seed)
+            try:
+                return self._propose()
+            except Exception:
+                if not self._warned:
+                    reason = "No model could be fitted; a space-filling point is suggested instead."
+                    logger.warning(reason, exc_info=True)
+                    self._warned = True
+                return self.suggest_initial(position=position)
 
     def suggest_initial(self, seed: Any = None, *, position: int | None = None) -> tuple[Array, int]:
         """As `suggest`, from the initial design: a Sobol sequence, scrambled once and for all."""
@@ -209,28 +213,13 @@ class Optimizer(ABC):
             return None
         return own(self._history.best_params), self._sign * float(self._history.y[i])
 
-    def predict(self, params: Sequence[Any]) -> tuple[Array, Array]:
-        """Posterior mean (c,) and standard deviation (c,) of the objective at ``params``, in the user's units.
-
-        Raises:
-            ValueError: before the first successful observation, or for points outside of the space.
-        """
-        if self._history.best < 0:
-            raise ValueError("predict needs at least one successful observation; tell one first.")
-        mean, std = self._predict(np.array([self.space.encode(p) for p in params]).reshape(-1, self.space.d))
-        return self._sign * mean, std
-
     # -- what an algorithm supplies ------------------------------------------------------------------------------
 
     @abstractmethod
     def _propose(self) -> tuple[Array, int]:
         """The next point (d,) by the algorithm, and its origin; there is at least one success."""
 
-    @abstractmethod
-    def _predict(self, X: Array) -> tuple[Array, Array]:
-        """Mean and standard deviation of the objective, larger is better, at ``X (c, d)``."""
-
-    def _observed(self, i: int, y: float, origin: int) -> None:  # noqa: B027 - optional
+    def _observed(self, i: int, y: float, origin: int) -> None:
         """Called after observation ``i`` was stored."""
 
     def _settings(self) -> dict[str, Any]:
@@ -241,7 +230,7 @@ class Optimizer(ABC):
         """What cannot be recomputed from settings and observations."""
         return {}
 
-    def _restore_model(self, state: dict[str, Any]) -> None:  # noqa: B027 - optional
+    def _restore_model(self, state: dict[str, Any]) -> None:
         """Take in `_model_state`."""
 
     # -- shared pieces -----------------------------------------------------------------------------------------

@@ -8,47 +8,23 @@ from __future__ import annotations
 import copy
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from numbo.kernels.acquisition import Posterior
+from numbo.kernels.acquisition import UCB, Acquisition, Posterior, acquisition_values
 from numbo.models import SparseGP
 from numbo.optimizers._base import GLOBAL
 from numbo.optimizers._frozen_model import FrozenModel
+from numbo.optimizers._inspection import SparseStatus
 from numbo.optimizers._sparse_optimizer import SPREAD, SparseOptimizer
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 #: Between two draws a dictionary may outgrow `max_dictionary` by this factor.
 OVERGROWTH = 1.25
-
-
-@dataclass(frozen=True)
-class SparseStatus:
-    """What the model of a sparse optimizer looks like now.
-
-    Attributes:
-        effective_dimension: ``sum var~(x_s)`` over the observations, when the dictionary was last drawn.
-        dictionary_size: number of atoms.
-        batch_size: pulls since the last feedback.
-        batch_sizes: of the batches that ended.
-        beta: multiplier of the standard deviation ``sqrt(var~)`` in the upper confidence bound.
-        resparsifications: how often a dictionary was drawn.
-    """
-
-    effective_dimension: float
-    dictionary_size: int
-    batch_size: int
-    batch_sizes: tuple[int, ...]
-    beta: float
-    resparsifications: int
 
 
 class BudgetedOptimizer(SparseOptimizer):
@@ -118,10 +94,12 @@ class BudgetedOptimizer(SparseOptimizer):
     def _propose(self) -> tuple[Array, int]:
         # the search has a stream of its own: what it draws does not depend on what the model had to draw before
         self._search_rng = np.random.default_rng(int(self._rng.integers(2**63)))
-        self._catch_up()
-        if self._batch_is_over() and (self.resparsify == 0.0 or self._history.n > self._fed_back):
-            self._end_batch()
-        return self._select()
+        with self._times.phase("model"):
+            self._catch_up()
+            if self._batch_is_over() and (self.resparsify == 0.0 or self._history.n > self._fed_back):
+                self._end_batch()
+        with self._times.phase("search"):
+            return self._select()
 
     def _select(self) -> tuple[Array, int]:
         assert self._model is not None
@@ -327,26 +305,41 @@ class BudgetedOptimizer(SparseOptimizer):
 
     # -- the rest ----------------------------------------------------------------------------------------------
 
-    def _probe(self) -> Self:
-        """A double without pending points, to look ahead with: what is suggested next does not change."""
-        probe = copy.copy(self)
-        probe._rng, probe._model, probe._kernel = copy.deepcopy((self._rng, self._model, self._kernel))
-        probe._history, probe._arms = copy.copy(self._history), None
-        probe._history.pending = {}
-        return probe
+    def _bring_up_to_date(self) -> None:
+        self._model, self._kernel, self._pulls = copy.deepcopy((self._model, self._kernel, self._pulls))
+        ended, self._batch_sizes, self._arms = self._batch_sizes, [], None
+        if self._model is None:
+            self._resparsify()
+        elif self._fed_back < self._history.n:
+            self._catch_up()
+            self._end_batch()
+        else:
+            self._model.thaw()
+        self._batch_sizes = ended  # this is no end of a batch
 
     def _predict(self, X: Array) -> tuple[Array, Array]:
-        probe = self._probe()
-        if probe._model is not None and probe._fed_back < probe._history.n:
-            probe._batch_sizes = []
-            probe._catch_up()
-            probe._end_batch()
-        elif probe._model is None:
-            probe._resparsify()
-        else:
-            probe._model.thaw()
-        assert probe._model is not None
-        return probe._to_user(probe._model.gp, X)
+        assert self._model is not None
+        return self._to_user(self._model.gp, X)
+
+    def _acquire(self, X: Array) -> Array:
+        assert self._model is not None
+        posterior = self._model.gp.posterior
+        if self._by_variance:
+            posterior = posterior._replace(alpha=np.zeros(posterior.n))
+        values: Array = acquisition_values(posterior, Acquisition(UCB, self._multiplier), X)
+        return values
+
+    def _describe(self) -> dict[str, Any]:
+        assert self._model is not None
+        numbers, first = np.unique(self._pulls.told(self._history, None), return_index=True)
+        return {
+            "members": np.sort(first[np.isin(numbers, self._model.atoms)]),
+            "lengthscales": dict(zip(self.parameter_names, self._kernel.lengthscales.tolist(), strict=True)),
+            "noise_std": math.sqrt(self._kernel.covariance.noise_variance) * self._kernel.transform.scale,
+            "beta": None if self._by_variance else self._multiplier,
+            "effective_dimension": self._effective_dimension,
+            "batch_sizes": tuple(self._batch_sizes),
+        }
 
     def _settings(self) -> dict[str, Any]:
         return super()._settings() | {"resparsify": self.resparsify}

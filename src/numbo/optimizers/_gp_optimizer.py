@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition
+from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, acquisition_values
 from numbo.models.gp import FAMILIES
 from numbo.optimizers._base import GLOBAL, Optimizer
 from numbo.optimizers._candidates import CANDIDATES, ELITES, Candidates
@@ -87,23 +87,25 @@ class GPOptimizer(Optimizer):
 
     def _step(self, surrogate: Surrogate, groups: Sequence[Array], lower: Array, upper: Array) -> Array | None:
         """Maximise the acquisition with all pending points hallucinated."""
-        surrogate.hold(self._history.pending_points())
-        return maximize(
-            surrogate.gp.posterior,
-            self._acquisition(surrogate),
-            self.space,
-            groups,
-            lower,
-            upper,
-            self.taken,
-            starts=STARTS,
-        )
+        with self._times.phase("search"):
+            surrogate.hold(self._history.pending_points())
+            return maximize(
+                surrogate.gp.posterior,
+                self._acquisition(surrogate),
+                self.space,
+                groups,
+                lower,
+                upper,
+                self.taken,
+                starts=STARTS,
+            )
 
     def _propose_from(self, members: Indices) -> Array:
         """The next point by a model on ``members`` of the history, over the whole space."""
         history = self._history
         y = history.values()
-        self._global.update(history.X, y, members)
+        with self._times.phase("model"):
+            self._global.update(history.X, y, members)
         d = self.space.d
         x = self._step(self._global, self._candidates(members, y), np.zeros(d), np.ones(d))
         return self._space_filling() if x is None else x
@@ -144,8 +146,23 @@ class GPOptimizer(Optimizer):
     def _propose(self) -> tuple[Array, int]:
         return self._propose_from(self._members()), GLOBAL
 
+    def _bring_up_to_date(self) -> None:
+        self._global = copy.deepcopy(self._global)
+        self._global.update(self._history.X, self._history.values(), self._members())
+
     def _predict(self, X: Array) -> tuple[Array, Array]:
-        probe = copy.copy(self)  # looking at the model changes nothing about what is suggested next
-        probe._rng, probe._global = copy.deepcopy((self._rng, self._global))
-        probe._global.update(self._history.X, self._history.values(), probe._members())
-        return probe._global.predict(X)
+        return self._global.predict(X)
+
+    def _acquire(self, X: Array) -> Array:
+        values: Array = acquisition_values(self._global.gp.posterior, self._acquisition(self._global), X)
+        return values
+
+    def _describe(self) -> dict[str, Any]:
+        found, scale = self._global.gp.hyperparameters, self._global.transform.scale
+        acquisition = self._acquisition(self._global)
+        return {
+            "members": self._global.members.copy(),
+            "lengthscales": dict(zip(self.parameter_names, found.lengthscales.tolist(), strict=True)),
+            "noise_std": math.sqrt(found.noise_variance) * scale,
+            "beta": acquisition.parameter if acquisition.kind == UCB else None,
+        }

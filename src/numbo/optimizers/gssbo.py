@@ -27,6 +27,7 @@ from numbo.optimizers._base import GLOBAL
 from numbo.optimizers._buffer import RULES, DynamicBuffer
 from numbo.optimizers._candidates import CANDIDATES
 from numbo.optimizers._gp_optimizer import TURN, GPOptimizer
+from numbo.optimizers._inspection import Region
 from numbo.optimizers._local_search import LocalSearch
 from numbo.optimizers._trust_region import TrustRegion
 from numbo.selection import CRITERIA, Pool, check_criterion
@@ -162,7 +163,8 @@ class GSSBO(GPOptimizer):
     def _propose_locally(self, local: LocalSearch) -> Array | None:
         history = self._history
         y = history.values()
-        corners = local.update(history, y)
+        with self._times.phase("model"):
+            corners = local.update(history, y)
         groups = [local.candidates(history, self._starts.spread(CANDIDATES, self._rng), corners, self._rng)]
         return self._step(local.surrogate, groups, *corners)
 
@@ -180,7 +182,8 @@ class GSSBO(GPOptimizer):
                 self._reselect_at = n + max(1, int(self.reselect * n))
             else:
                 pool = np.concatenate([self._selected, np.arange(self._selected_at, n)])
-            self._selected, self._selected_at = pool[self._select(pool, size)], n
+            with self._times.phase("selection"):
+                self._selected, self._selected_at = pool[self._select(pool, size)], n
         return self._selected
 
     def _select(self, pool: Indices, size: int) -> Indices:
@@ -202,6 +205,15 @@ class GSSBO(GPOptimizer):
             perturbation=self.perturbation,
         )
         return CRITERIA[self.criterion](candidates, size, np.flatnonzero(forced), self._rng)
+
+    # -- looking inside ------------------------------------------------------------------------------------------
+
+    def _describe(self) -> dict[str, Any]:
+        region = None
+        if self._local is not None:
+            now = self._local.region
+            region = Region(number=now.number, length=now.length, center=now.center)
+        return super()._describe() | {"buffer_size": self._buffer.size, "region": region}
 
     # -- state -------------------------------------------------------------------------------------------------
 

@@ -113,7 +113,8 @@ class SBPE(BudgetedOptimizer):
     # -- lines 3 to 8 ------------------------------------------------------------------------------------------
 
     def _propose(self) -> tuple[Array, int]:
-        self._close_batches()
+        with self._times.phase("selection"):
+            self._close_batches()
         if len(self._told()) + len(self._history.pending) == 0:
             return self._first_point(), GLOBAL
         return super()._propose()
@@ -245,14 +246,11 @@ class SBPE(BudgetedOptimizer):
 
     # -- the rest ----------------------------------------------------------------------------------------------
 
-    def _predict(self, X: Array) -> tuple[Array, Array]:
+    def _bring_up_to_date(self) -> None:
         """By a model of all observations, not of the present batch alone."""
-        probe = self._probe()
-        probe._window = probe._fed_back = 0
-        probe._model, probe._extra = None, self._extra[:0]
-        probe._resparsify()
-        assert probe._model is not None
-        return probe._to_user(probe._model.gp, X)
+        self._window = self._fed_back = 0
+        self._model, self._extra = None, self._extra[:0]
+        super()._bring_up_to_date()
 
     def _settings(self) -> dict[str, Any]:
         return super()._settings() | {"horizon": self.horizon, "beta": self.beta}

@@ -1,0 +1,218 @@
+"""predict, best_predicted, acquisition_values and explain: true, in the user's units, and without side effects."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int, Space
+
+SPACE = Space({"x": Float(-2.0, 2.0), "k": Int(1, 9), "act": Categorical(["relu", "tanh"])})
+ALGORITHMS = {
+    "GSSBO": lambda **k: GSSBO(SPACE, **k),
+    "GSSBO-subset": lambda **k: GSSBO(SPACE, buffer_size=20, **k),
+    "paper": lambda **k: GSSBO(SPACE, preset="paper", **k),
+    "GPUCB": lambda **k: GPUCB(SPACE, **k),
+    "BKB": lambda **k: BKB(SPACE, **k),
+    "BBKB": lambda **k: BBKB(SPACE, **k),
+    "SBPE": lambda **k: SBPE(SPACE, horizon=60, **k),
+}
+algorithms = pytest.mark.parametrize("make", list(ALGORITHMS.values()), ids=list(ALGORITHMS))
+
+
+def objective(p):
+    return (p["x"] - 0.5) ** 2 + 0.1 * abs(p["k"] - 4) + 0.3 * (p["act"] == "tanh")
+
+
+def run(make, n, noise=0.0, **settings):
+    opt, rng = make(seed=0, **settings), np.random.default_rng(0)
+    sign = -1.0 if settings.get("direction") == "maximize" else 1.0
+    for _ in range(n):
+        p = opt.ask()
+        opt.tell(p, sign * objective(p) + noise * rng.normal())
+    return opt
+
+
+@algorithms
+def test_one_point_and_many_are_the_same(make):
+    opt = run(make, 25)
+    points = [opt.space.decode(x) for x in np.random.default_rng(1).random((5, 3))]
+    mean, std = opt.predict(points)
+    assert mean.shape == std.shape == (5,)
+    one = opt.predict(points[2])
+    assert one == (mean[2], std[2])
+    assert all(type(v) is float for v in one)
+
+
+@algorithms
+def test_predictions_are_in_the_units_and_the_direction_of_the_objective(make):
+    low, high = {"x": 0.5, "k": 4, "act": "relu"}, {"x": -2.0, "k": 9, "act": "tanh"}
+    down = run(make, 45)
+    assert down.predict(low)[0] < 1.0 < down.predict(high)[0]
+    up = run(make, 45, direction="maximize")
+    assert up.predict(low)[0] > -1.0 > up.predict(high)[0]
+
+
+@algorithms
+def test_looking_changes_nothing(make):
+    looked, alone = run(make, 30), run(make, 30)
+    looked.hold("out", {"x": 0.0, "k": 3, "act": "relu"})
+    alone.hold("out", {"x": 0.0, "k": 3, "act": "relu"})
+    before = pickle.dumps(looked.state_dict())
+    looked.best_predicted()
+    looked.acquisition_values([{"x": 0.1, "k": 3, "act": "relu"}])
+    looked.explain()
+    looked.predict([])
+    assert pickle.dumps(looked.state_dict()) == before
+    for _ in range(12):
+        a, b = looked.ask(), alone.ask()
+        assert a == b
+        looked.explain()
+        looked.tell(a, objective(a))
+        alone.tell(b, objective(b))
+
+
+@algorithms
+def test_best_predicted_is_an_observed_point_and_less_lucky_than_the_best(make):
+    opt = run(make, 60, noise=0.3)
+    params, value = opt.best_predicted()
+    told = {tuple(opt.space.encode(opt.space.decode(x))) for x in opt.observations[0]}
+    assert tuple(opt.space.encode(params)) in told
+    assert value == pytest.approx(opt.predict(params)[0])
+    means = opt.predict([opt.space.decode(x) for x in opt.observations[0]])[0]
+    assert value == pytest.approx(means.min())
+    assert opt.best[1] <= value  # the best of noisy values is too good
+
+
+@algorithms
+def test_failures_are_never_the_best_predicted(make):
+    opt = make(seed=0)
+    for i in range(20):
+        p = opt.ask()
+        opt.tell(p, None if i % 2 else objective(p))
+    params, _ = opt.best_predicted()
+    X, y = opt.observations
+    row = np.flatnonzero((np.abs(X - opt.space.encode(params)) < 1e-12).all(axis=1))[0]
+    assert np.isfinite(y[row])
+
+
+@algorithms
+def test_explanation(make):
+    opt = run(make, 40, noise=0.05)
+    opt.ask()
+    found = opt.explain()
+    assert found.algorithm == type(opt).__name__
+    assert (found.n_told, found.n_pending) == (40, 1)
+    assert len(np.unique(found.members)) == len(found.members) <= 40
+    assert 0 <= found.members.min() <= found.members.max() < 40
+    assert set(found.relevance) == set(found.lengthscales) == set(SPACE)
+    assert sum(found.relevance.values()) == pytest.approx(1.0)
+    assert next(iter(found.relevance)) == "x"
+    assert list(found.relevance.values()) == sorted(found.relevance.values(), reverse=True)
+    assert len(found.asked_at) == len(found.ask_seconds) == 41
+    assert found.asked_at.tolist() == list(range(41))
+    assert set(found.phases) <= {"selection", "model", "search"}
+    assert 0.0 < sum(found.phases.values()) <= found.ask_seconds[-1]
+    assert found.algorithm in str(found)
+    assert "x " in str(found)
+
+
+def test_noise_is_found_in_the_units_of_the_objective():
+    opt = run(ALGORITHMS["GPUCB"], 120, noise=0.2)
+    assert 0.1 < opt.explain().noise_std < 0.4
+    opt = GPUCB(SPACE, seed=0)
+    rng = np.random.default_rng(0)
+    for _ in range(120):
+        p = opt.ask()
+        opt.tell(p, 1000.0 * (objective(p) + 0.2 * rng.normal()))
+    assert 100 < opt.explain().noise_std < 400
+
+
+def test_relevance_is_that_of_the_variation_and_not_of_the_speed():
+    rng = np.random.default_rng(0)
+    opt = GPUCB({"large": Float(0, 1), "small": Float(0, 1), "none": Float(0, 1)}, seed=0)
+    for x in rng.random((80, 3)):
+        opt.tell(opt.space.decode(x), 5.0 * x[0] + np.sin(9.0 * x[1]))
+    relevance = opt.explain().relevance
+    variance = {"large": 25 / 12, "small": 0.5}
+    share = variance["large"] / sum(variance.values())
+    assert relevance["large"] == pytest.approx(share, abs=0.08)
+    assert relevance["none"] < 0.03
+
+
+def test_gssbo_tells_its_buffer_and_region():
+    opt = run(ALGORITHMS["GSSBO-subset"], 60)
+    found = opt.explain()
+    assert found.buffer_size == len(found.members) == 20
+    assert found.region.length > 0.0
+    assert run(ALGORITHMS["paper"], 30).explain().buffer_size is None  # the dynamic buffer has not switched yet
+    switched = GSSBO(SPACE, preset="paper", seed=0, n_initial=5)
+    for x in np.random.default_rng(0).random((300, 3)):
+        p = switched.space.decode(x)
+        switched.tell(p, objective(p))
+    switched.ask()
+    assert switched.explain().buffer_size == len(switched.explain().members)
+
+
+def test_batches_are_those_that_ended():
+    opt = run(ALGORITHMS["BBKB"], 40)
+    assert opt.explain().batch_sizes == opt.status.batch_sizes
+    assert sum(opt.explain().batch_sizes) <= 40
+    assert opt.explain().effective_dimension > 0.0
+
+
+def test_arms_have_features_in_the_place_of_names():
+    X = np.random.default_rng(0).random((50, 3))
+    opt = BBKB(arms=X, seed=0)
+    for _ in range(20):
+        i = opt.ask()
+        opt.tell(i, float(X[i, 1]))
+    assert next(iter(opt.explain().relevance)) == "feature 1"
+    row, value = opt.best_predicted()
+    assert X[row, 1] > 0.9
+    assert value == pytest.approx(opt.predict(row)[0])
+
+
+def test_acquisition_is_what_the_next_ask_maximises():
+    opt = GPUCB(Space({"x": Float(0, 1), "z": Float(0, 1)}), seed=0)
+    rng = np.random.default_rng(0)
+    for x in rng.random((25, 2)):
+        opt.tell(opt.space.decode(x), float(np.sin(5 * x[0]) + x[1]))
+    others = [opt.space.decode(x) for x in rng.random((300, 2))]
+    values = opt.acquisition_values(others)
+    mean, std = opt.predict(others)
+    found = opt.explain()
+    scale = np.polyfit(values, -mean + found.beta * std, 1)  # up to the standardisation of the values
+    np.testing.assert_allclose(np.polyval(scale, values), -mean + found.beta * std, atol=1e-8)
+    assert opt.acquisition_values([opt.ask()])[0] >= values.max() - 1e-9
+
+
+@algorithms
+def test_before_the_first_success(make):
+    opt = make(seed=0)
+    assert opt.best_predicted() is None
+    for call in (
+        opt.explain,
+        lambda: opt.predict([{"x": 0.0, "k": 1, "act": "relu"}]),
+        lambda: opt.acquisition_values([]),
+    ):
+        with pytest.raises(ValueError, match="needs at least one successful observation"):
+            call()
+    opt.tell(opt.ask(), None)
+    assert opt.best_predicted() is None
+
+
+def test_points_outside_of_the_space_are_named():
+    opt = run(ALGORITHMS["GSSBO"], 12)
+    with pytest.raises(ValueError, match=r"params\['k'\] = 12 is not in"):
+        opt.predict({"x": 0.0, "k": 12, "act": "relu"})
+
+
+def test_ask_times_do_not_travel_with_the_state():
+    opt = run(ALGORITHMS["GSSBO"], 15)
+    restored = GSSBO.from_state_dict(copy.deepcopy(opt.state_dict()))
+    assert len(restored.explain().asked_at) == 0
+    assert restored.explain().relevance == opt.explain().relevance
