@@ -26,9 +26,11 @@ ALLOWED = {
         "numbo.space",
         "numbo.arms",
     },
-    "numbo.optuna": {"numbo.optimizers", "numbo.space", "numbo.selection"},
-    "numbo.ray": {"numbo.optimizers", "numbo.space"},
-    "numbo": {"numbo.optimizers", "numbo.selection", "numbo.space", "numbo.arms"},
+    "numbo.first_use": {"numbo.kernels", "numbo.optimizers", "numbo.space"},
+    "numbo.plot": {"numbo.optimizers", "numbo.space"},
+    "numbo.optuna": {"numbo.optimizers", "numbo.space", "numbo.selection", "numbo.first_use"},
+    "numbo.ray": {"numbo.optimizers", "numbo.space", "numbo.first_use"},
+    "numbo": {"numbo.optimizers", "numbo.selection", "numbo.space", "numbo.arms", "numbo.first_use"},
 }
 FOREIGN = {
     "numbo.kernels": {"numpy", "numba"},
@@ -38,6 +40,8 @@ FOREIGN = {
     "numbo.space": {"numpy"},
     "numbo.arms": {"numpy", "scipy"},
     "numbo.optimizers": {"numpy", "scipy", "typing_extensions"},
+    "numbo.first_use": {"numba"},
+    "numbo.plot": {"numpy", "plotly", "matplotlib"},
     "numbo.optuna": {"optuna"},
     "numbo.ray": {"ray"},
     "numbo": set(),

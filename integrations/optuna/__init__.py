@@ -1,10 +1,14 @@
 """numbo's samplers for Optuna: ``optuna.create_study(sampler=GSSBOSampler())``."""
 
 try:
-    import optuna  # noqa: F401
+    from optuna import logging
 except ImportError as error:
     raise ImportError("numbo.optuna needs Optuna, which is not installed: pip install 'numbo[optuna]'.") from error
 
 from numbo.optuna._samplers import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
+
+from numbo.first_use import announce_compilation
+
+announce_compilation(logging.get_logger("optuna.numbo").info)
 
 __all__ = ["BBKBSampler", "BKBSampler", "GPUCBSampler", "GSSBOSampler", "SBPESampler"]

@@ -1,10 +1,16 @@
 """numbo's search algorithms for Ray Tune: ``tune.TuneConfig(search_alg=GSSBOSearch())``."""
 
+import logging
+
 try:
     from ray import tune  # noqa: F401
 except ImportError as error:
     raise ImportError("numbo.ray needs Ray Tune, which is not installed: pip install 'numbo[ray]'.") from error
 
 from numbo.ray._searchers import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
+
+from numbo.first_use import announce_compilation
+
+announce_compilation(logging.getLogger("ray.tune.search.numbo").info)
 
 __all__ = ["BBKBSearch", "BKBSearch", "GSSBOSearch", "SBPESearch"]

@@ -3,6 +3,7 @@
     from numbo import GSSBO, Space, Float            # the core: ask and tell
     from numbo.optuna import GSSBOSampler            # as an Optuna sampler
     from numbo.ray import GSSBOSearch                # as a Ray Tune searcher
+    import numbo.plot                                # what the model believes
 
 Names are loaded when they are first used: importing the package costs next to nothing.
 """
@@ -14,12 +15,26 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numbo.arms import Arms
+    from numbo.first_use import warmup
     from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE
     from numbo.selection import select_subset
     from numbo.space import Categorical, Float, Int, Space
 
 __version__ = "0.1.0"
-__all__ = ["BBKB", "BKB", "GPUCB", "GSSBO", "SBPE", "Arms", "Categorical", "Float", "Int", "Space", "select_subset"]
+__all__ = [
+    "BBKB",
+    "BKB",
+    "GPUCB",
+    "GSSBO",
+    "SBPE",
+    "Arms",
+    "Categorical",
+    "Float",
+    "Int",
+    "Space",
+    "select_subset",
+    "warmup",
+]
 
 _HOMES = {
     "Arms": "numbo.arms",
@@ -33,6 +48,7 @@ _HOMES = {
     "Int": "numbo.space",
     "Space": "numbo.space",
     "select_subset": "numbo.selection",
+    "warmup": "numbo.first_use",
 }
 
 

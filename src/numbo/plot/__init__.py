@@ -1,0 +1,183 @@
+"""Plots of what an optimizer believes and does, as Plotly figures; `numbo.plot.matplotlib` draws the same.
+
+    import numbo.plot
+    numbo.plot.plot_posterior(study).show()
+
+Each function takes an Optuna study whose sampler is one of numbo's, a search algorithm of `numbo.ray`, or an optimizer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from numbo.plot._data import Axis, Slice, Subject
+
+try:
+    import plotly.graph_objects as go
+    from plotly.subplots import make_subplots
+except ImportError as error:
+    raise ImportError("numbo.plot needs Plotly, which is not installed: pip install 'numbo[plot]'.") from error
+
+__all__ = [
+    "plot_acquisition",
+    "plot_ask_times",
+    "plot_batch_sizes",
+    "plot_contour",
+    "plot_posterior",
+    "plot_relevance",
+    "plot_subset",
+]
+
+BLUE, ORANGE, GRAY, BAND = "#1f77b4", "#ff7f0e", "#9aa0a6", "rgba(31, 119, 180, 0.2)"
+COLUMNS = 3
+
+
+def plot_posterior(source: Any, params: Sequence[str] | None = None) -> go.Figure:
+    """Posterior mean and two standard deviations along each parameter, through the best predicted point.
+
+    The observations are shown too, those that the model rests on in colour. They do not lie in the slice: their other
+    parameters differ.
+
+    Args:
+        source: a study, a searcher or an optimizer.
+        params: names of parameters, all by default.
+
+    Raises:
+        ValueError: before the first successful observation, or for an unknown parameter.
+    """
+    slices = Subject(source).slices(params)
+    figure = _panels(slices, "objective")
+    kinds = [one.axis.categories for one in slices]
+    for k, one in enumerate(slices):
+        cell = {"row": k // COLUMNS + 1, "col": k % COLUMNS + 1}
+        x, first = one.axis.values, kinds.index(one.axis.categories) == k
+        _add_observations(figure, one.x, one.y, one.in_model, k == 0, cell)
+        if one.axis.categories:
+            error = {"type": "data", "array": 2.0 * one.std}
+            mean = go.Scatter(
+                x=x, y=one.mean, error_y=error, mode="markers", marker={"color": BLUE, "symbol": "diamond"}
+            )
+            figure.add_trace(mean.update(name="mean ± 2 sd", showlegend=first), **cell)
+        else:
+            edges = np.concatenate([one.mean + 2.0 * one.std, (one.mean - 2.0 * one.std)[::-1]])
+            band = go.Scatter(x=[*x, *x[::-1]], y=edges, fill="toself", fillcolor=BAND, line={"width": 0})
+            figure.add_trace(band.update(name="± 2 sd", hoverinfo="skip", showlegend=first), **cell)
+            mean = go.Scatter(x=x, y=one.mean, mode="lines", line={"color": BLUE}, name="mean")
+            figure.add_trace(mean.update(showlegend=first), **cell)
+    return figure.update_layout(title="Posterior through the best predicted point")
+
+
+def plot_acquisition(source: Any, params: Sequence[str] | None = None) -> go.Figure:
+    """What the next suggestion of the global model maximises, along each parameter; as `plot_posterior`."""
+    slices = Subject(source).slices(params)
+    figure = _panels(slices, "acquisition")
+    for k, one in enumerate(slices):
+        mode = "markers" if one.axis.categories else "lines"
+        trace = go.Scatter(x=one.axis.values, y=one.acquisition, mode=mode, marker={"color": BLUE}, showlegend=False)
+        figure.add_trace(trace, row=k // COLUMNS + 1, col=k % COLUMNS + 1)
+    return figure.update_layout(title="Acquisition function through the best predicted point")
+
+
+def plot_contour(source: Any, params: Sequence[str] | None = None) -> go.Figure:
+    """Posterior mean and standard deviation over two parameters, with the observations; as `plot_posterior`.
+
+    Args:
+        source: a study, a searcher or an optimizer.
+        params: two names; by default the two most relevant ones.
+    """
+    subject = Subject(source)
+    plane = subject.contour(subject.most_relevant(2) if params is None else params)
+    figure = make_subplots(rows=1, cols=2, subplot_titles=["mean", "standard deviation"], horizontal_spacing=0.17)
+    for k, (z, colours) in enumerate(((plane.mean, "Viridis"), (plane.std, "Cividis"))):
+        bar = {"x": 0.42 if k == 0 else 1.0, "thickness": 12}
+        surface = go.Contour(x=plane.first.values, y=plane.second.values, z=z, colorscale=colours, colorbar=bar)
+        figure.add_trace(surface, row=1, col=k + 1)
+        _add_observations(figure, plane.x, plane.y, plane.in_model, k == 0, {"row": 1, "col": k + 1})
+        _set_axis(figure.update_xaxes, plane.first, {"row": 1, "col": k + 1})
+        _set_axis(figure.update_yaxes, plane.second, {"row": 1, "col": k + 1})
+    return figure.update_layout(title="Posterior through the best predicted point", legend=_BELOW, template=_TEMPLATE)
+
+
+def plot_relevance(source: Any) -> go.Figure:
+    """Share of each parameter in what the posterior mean varies over the space (`numbo.optimizers.Explanation`)."""
+    relevance = Subject(source).explanation().relevance
+    names, shares = list(relevance)[::-1], list(relevance.values())[::-1]
+    figure = go.Figure(go.Bar(x=shares, y=names, orientation="h", marker={"color": BLUE}))
+    figure.update_xaxes(title="share of the variation of the mean", tickformat=".0%", rangemode="tozero")
+    return figure.update_layout(title="Relevance of the parameters", template=_TEMPLATE)
+
+
+def plot_subset(source: Any) -> go.Figure:
+    """Which observations the model rests on, among all of them in the order in which they were told.
+
+    What is kept should be the good ones and a few of everything else (Wei et al., figure 7).
+    """
+    order, y, in_model = Subject(source).history()
+    figure = go.Figure()
+    _add_observations(figure, list(order), y, in_model, True, {})
+    figure.update_xaxes(title="observation").update_yaxes(title="objective")
+    return figure.update_layout(
+        title=f"The model rests on {in_model.sum()} of {len(y)} observations", legend=_BELOW, template=_TEMPLATE
+    )
+
+
+def plot_ask_times(source: Any) -> go.Figure:
+    """Time of each suggestion of this process against the number of observations."""
+    found = Subject(source).explanation()
+    milliseconds = 1e3 * found.ask_seconds
+    figure = go.Figure(go.Scatter(x=found.asked_at, y=milliseconds, mode="markers", marker={"color": BLUE, "size": 4}))
+    figure.update_xaxes(title="observations").update_yaxes(title="milliseconds", type="log")
+    return figure.update_layout(title="Time of a suggestion", template=_TEMPLATE)
+
+
+def plot_batch_sizes(source: Any) -> go.Figure:
+    """How many points each batch had: of BBKB and S-BPE, whose batches grow while the model learns less from each.
+
+    Raises:
+        ValueError: if no batch has ended, as for algorithms without batches.
+    """
+    sizes = Subject(source).batch_sizes()
+    figure = go.Figure(go.Bar(x=np.arange(1, len(sizes) + 1), y=sizes, marker={"color": BLUE}))
+    figure.update_xaxes(title="batch").update_yaxes(title="points")
+    return figure.update_layout(title="Sizes of the batches", template=_TEMPLATE)
+
+
+_TEMPLATE = "plotly_white"
+_BELOW = {"orientation": "h", "yanchor": "top", "y": -0.15, "x": 0.0}
+
+
+def _panels(slices: Sequence[Slice], label: str) -> go.Figure:
+    """One panel a slice."""
+    columns = min(COLUMNS, len(slices))
+    rows = -(-len(slices) // columns)
+    figure = make_subplots(rows=rows, cols=columns, shared_yaxes=True, vertical_spacing=0.35 / rows)
+    for k, one in enumerate(slices):
+        cell = {"row": k // COLUMNS + 1, "col": k % COLUMNS + 1}
+        _set_axis(figure.update_xaxes, one.axis, cell)
+        if cell["col"] == 1:
+            figure.update_yaxes(title=label, **cell)
+        if not one.axis.categories:
+            figure.add_vline(
+                x=one.at, line={"color": GRAY, "dash": "dot", "width": 1}, exclude_empty_subplots=False, **cell
+            )
+    return figure.update_layout(height=120 + 280 * rows, legend=_BELOW | {"y": -0.4 / rows}, template=_TEMPLATE)
+
+
+def _set_axis(update: Any, axis: Axis, cell: dict[str, int]) -> None:
+    kind = "category" if axis.categories else "log" if axis.log else "linear"
+    update(title=axis.name, type=kind, exponentformat="power", **cell)
+
+
+def _add_observations(
+    figure: go.Figure, x: list[Any], y: Any, in_model: Any, legend: bool, cell: dict[str, int]
+) -> None:
+    """Two traces: the observations that the model rests on, above the others."""
+    for kept, name, colour in ((False, "observations", GRAY), (True, "in the model", ORANGE)):
+        rows = np.flatnonzero(in_model == kept)
+        points = {"x": [x[i] for i in rows], "y": [y[i] for i in rows]}
+        marker = {"color": colour, "size": 4 + 2 * kept, "opacity": 0.6 + 0.3 * kept}
+        trace = go.Scatter(**points, mode="markers", name=name, legendgroup=name, showlegend=legend, marker=marker)
+        figure.add_trace(trace, **cell)

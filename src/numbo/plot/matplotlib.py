@@ -1,0 +1,163 @@
+"""The plots of `numbo.plot`, drawn by Matplotlib; each returns an array of `matplotlib.axes.Axes`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from numbo.plot._data import Axis, Slice, Subject
+
+try:
+    from matplotlib import pyplot as plt
+    from matplotlib.ticker import PercentFormatter
+except ImportError as error:
+    raise ImportError(
+        "numbo.plot.matplotlib needs Matplotlib, which is not installed: pip install 'numbo[plot]'."
+    ) from error
+
+__all__ = [
+    "plot_acquisition",
+    "plot_ask_times",
+    "plot_batch_sizes",
+    "plot_contour",
+    "plot_posterior",
+    "plot_relevance",
+    "plot_subset",
+]
+
+BLUE, ORANGE, GRAY = "#1f77b4", "#ff7f0e", "#9aa0a6"
+COLUMNS = 3
+
+
+def plot_posterior(source: Any, params: Sequence[str] | None = None) -> Any:
+    """As `numbo.plot.plot_posterior`."""
+    slices = Subject(source).slices(params)
+    axes = _panels(slices, "objective")
+    for ax, one in zip(axes, slices, strict=False):
+        x, low, high = one.axis.values, one.mean - 2.0 * one.std, one.mean + 2.0 * one.std
+        _scatter(ax, one.x, one.y, one.in_model)
+        if one.axis.categories:
+            ax.errorbar(x, one.mean, 2.0 * one.std, fmt="D", color=BLUE, capsize=4, label="mean ± 2 sd", zorder=4)
+        else:
+            ax.fill_between(x, low, high, color=BLUE, alpha=0.2, linewidth=0, label="± 2 sd", zorder=1)
+            ax.plot(x, one.mean, color=BLUE, label="mean", zorder=4)
+    return _finished(axes, "Posterior through the best predicted point")
+
+
+def plot_acquisition(source: Any, params: Sequence[str] | None = None) -> Any:
+    """As `numbo.plot.plot_acquisition`."""
+    slices = Subject(source).slices(params)
+    axes = _panels(slices, "acquisition")
+    for ax, one in zip(axes, slices, strict=False):
+        ax.plot(one.axis.values, one.acquisition, "D" if one.axis.categories else "-", color=BLUE)
+    return _finished(axes, "Acquisition function through the best predicted point")
+
+
+def plot_contour(source: Any, params: Sequence[str] | None = None) -> Any:
+    """As `numbo.plot.plot_contour`."""
+    subject = Subject(source)
+    plane = subject.contour(subject.most_relevant(2) if params is None else params)
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
+    for ax, z, colours, title in zip(
+        axes, (plane.mean, plane.std), ("viridis", "cividis"), ("mean", "standard deviation"), strict=True
+    ):
+        x, x_of = _numbers(plane.first, plane.x)
+        y, y_of = _numbers(plane.second, plane.y)
+        figure.colorbar(ax.contourf(x, y, z, levels=20, cmap=colours), ax=ax)
+        _scatter(ax, x_of, y_of, plane.in_model)
+        for set_scale, set_ticks, set_label, axis in (
+            (ax.set_xscale, ax.set_xticks, ax.set_xlabel, plane.first),
+            (ax.set_yscale, ax.set_yticks, ax.set_ylabel, plane.second),
+        ):
+            set_label(axis.name)
+            if axis.log:
+                set_scale("log")
+            if axis.categories:
+                set_ticks(range(len(axis.values)), axis.values)
+        ax.set_title(title)
+    return _finished(axes, "Posterior through the best predicted point")
+
+
+def plot_relevance(source: Any) -> Any:
+    """As `numbo.plot.plot_relevance`."""
+    relevance = Subject(source).explanation().relevance
+    _, ax = plt.subplots(figsize=(7, 1.2 + 0.35 * len(relevance)), layout="constrained")
+    ax.barh(list(relevance)[::-1], list(relevance.values())[::-1], color=BLUE)
+    ax.xaxis.set_major_formatter(PercentFormatter(1.0))
+    ax.set_xlabel("share of the variation of the mean")
+    return _finished(np.array([ax]), "Relevance of the parameters")
+
+
+def plot_subset(source: Any) -> Any:
+    """As `numbo.plot.plot_subset`."""
+    order, y, in_model = Subject(source).history()
+    _, ax = plt.subplots(figsize=(7, 4.4), layout="constrained")
+    _scatter(ax, order, y, in_model)
+    ax.set(xlabel="observation", ylabel="objective")
+    return _finished(np.array([ax]), f"The model rests on {in_model.sum()} of {len(y)} observations")
+
+
+def plot_ask_times(source: Any) -> Any:
+    """As `numbo.plot.plot_ask_times`."""
+    found = Subject(source).explanation()
+    _, ax = plt.subplots(figsize=(7, 4.4), layout="constrained")
+    ax.semilogy(found.asked_at, 1e3 * found.ask_seconds, ".", color=BLUE, markersize=4)
+    ax.set(xlabel="observations", ylabel="milliseconds")
+    return _finished(np.array([ax]), "Time of a suggestion")
+
+
+def plot_batch_sizes(source: Any) -> Any:
+    """As `numbo.plot.plot_batch_sizes`."""
+    sizes = Subject(source).batch_sizes()
+    _, ax = plt.subplots(figsize=(7, 4.4), layout="constrained")
+    ax.bar(np.arange(1, len(sizes) + 1), sizes, color=BLUE)
+    ax.set(xlabel="batch", ylabel="points")
+    return _finished(np.array([ax]), "Sizes of the batches")
+
+
+def _panels(slices: Sequence[Slice], label: str) -> Any:
+    """One panel a slice, on a common scale of values."""
+    columns = min(COLUMNS, len(slices))
+    rows = -(-len(slices) // columns)
+    size = (1.0 + 3.4 * columns, 0.8 + 2.8 * rows)
+    _, axes = plt.subplots(rows, columns, figsize=size, sharey=True, squeeze=False, layout="constrained")
+    for k, ax in enumerate(axes.flat):
+        if k >= len(slices):
+            ax.set_visible(False)
+            continue
+        axis = slices[k].axis
+        ax.set_xlabel(axis.name)
+        if axis.log:
+            ax.set_xscale("log")
+        if not axis.categories:
+            ax.axvline(slices[k].at, color=GRAY, linestyle=":", linewidth=1)
+        if k % columns == 0:
+            ax.set_ylabel(label)
+    return axes.ravel()
+
+
+def _numbers(axis: Axis, shown: list[Any]) -> tuple[Any, Any]:
+    """The axis and the values shown along it as numbers; categories by their place."""
+    if not axis.categories:
+        return axis.values, shown
+    return np.arange(len(axis.values)), [axis.values.index(value) for value in shown]
+
+
+def _scatter(ax: Any, x: Any, y: Any, in_model: Any) -> None:
+    """The observations, those that the model rests on above the others."""
+    for kept, name, colour in ((False, "observations", GRAY), (True, "in the model", ORANGE)):
+        rows = np.flatnonzero(in_model == kept)
+        size, opacity = 8 + 10 * kept, 0.6 + 0.3 * kept
+        points = [x[i] for i in rows], [y[i] for i in rows]
+        ax.scatter(*points, s=size, color=colour, alpha=opacity, linewidths=0, label=name, zorder=2 + kept)
+
+
+def _finished(axes: Any, title: str) -> Any:
+    figure = axes[0].figure
+    figure.suptitle(title)
+    legend = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    if legend:
+        figure.legend(list(legend.values()), list(legend), loc="outside lower center", ncols=4, frameon=False)
+    return axes
