@@ -70,7 +70,10 @@ def run_one(problem_name: str, sampler_name: str, seed: int, trials: int) -> dic
 
 
 def run(path: Path, problems: list[str], samplers: list[str], seeds: int, trials: int, jobs: int) -> None:
-    """Run what is missing in ``path``; seeds vary slowest, so that an interrupted benchmark is still balanced."""
+    """Run what is missing in ``path``; seeds vary slowest, so that an interrupted benchmark is still balanced.
+
+    A run that fails, such as that of a sampler that cannot search a space, is reported and left out.
+    """
     done = {(r["problem"], r["sampler"], r["seed"], r["trials"]) for r in load(path)}
     todo = [(p, s, seed, trials) for seed in range(seeds) for s in samplers for p in problems]
     todo = [job for job in todo if job not in done]
@@ -78,5 +81,9 @@ def run(path: Path, problems: list[str], samplers: list[str], seeds: int, trials
     with ProcessPoolExecutor(jobs, max_tasks_per_child=1) as pool, path.open("a") as file:
         futures = {pool.submit(run_one, *job): job for job in todo}
         for future in tqdm(as_completed(futures), total=len(todo), desc=path.stem, unit="run"):
+            error = future.exception()
+            if error is not None:
+                tqdm.write(f"{futures[future]} failed: {error!r}")
+                continue
             file.write(json.dumps(future.result()) + "\n")
             file.flush()

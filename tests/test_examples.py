@@ -15,15 +15,21 @@ LONG = 480
 one_ray_at_a_time = pytest.mark.xdist_group("ray")
 
 
-def test_diabetes_network_search():
-    command = [sys.executable, str(ROOT / "examples" / "nas_diabetes.py"), "--trials", "30"]
+def run(name: str, *arguments: str) -> str:
+    """What an example prints."""
+    command = [sys.executable, str(ROOT / "examples" / f"{name}.py"), *arguments]
     result = subprocess.run(command, capture_output=True, text=True, timeout=LONG)
     assert result.returncode == 0, result.stderr
-    error = float(re.search(r"Best test error ([\d.]+)%", result.stdout)[1])
+    assert "Warning" not in result.stderr
+    return result.stdout
+
+
+def test_diabetes_network_search():
+    printed = run("nas_diabetes", "--trials", "30")
+    error = float(re.search(r"Best test error ([\d.]+)%", printed)[1])
     assert 15.0 < error < 24.0
     for name in ("batch_size", "learning_rate", "learning_rate_decay", "hidden_units", "Training took"):
-        assert name in result.stdout
-    assert "Warning" not in result.stderr
+        assert name in printed
 
 
 @one_ray_at_a_time
@@ -37,11 +43,48 @@ def test_diabetes_network_search_on_ray(name):
     assert "hidden_units" in result.stdout
 
 
-@one_ray_at_a_time
-def test_readme_code_runs():
-    text = (ROOT / "README.md").read_text()
-    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    assert blocks
-    for block in blocks:
-        result = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, timeout=LONG)
-        assert result.returncode == 0, f"{block}\n{result.stderr}"
+def test_quickstart():
+    printed = run("quickstart", "--trials", "25")
+    assert float(re.search(r"Best accuracy ([\d.]+)%", printed)[1]) > 96.0
+    assert "relevance   kernel" in printed
+
+
+def test_processes_over_a_database(tmp_path):
+    url = f"sqlite:///{tmp_path}/study.db"
+    printed = run("parallel_database", "--storage", url, "--workers", "3", "--trials", "40")
+    found = re.search(r"(\d+) trials by 3 workers in .* s, (\d+) of them different", printed)
+    assert int(found[1]) == int(found[2]) >= 40
+
+
+def test_materials(tmp_path):
+    printed = run("materials", "--batches", "6", "--size", "16")
+    assert int(re.search(r"the table holds (\d+) better ones", printed)[1]) <= 3
+    assert "after 96 of 4000 measurements" in printed
+    table = tmp_path / "mine.csv"
+    table.write_text("a,b,strength\n" + "".join(f"{i},{i % 7},{-abs(i - 40)}\n" for i in range(100)))
+    printed = run("materials", "--table", str(table), "--target", "strength", "--batches", "4", "--size", "8")
+    assert "strength 0.00; the table holds 0 better ones" in printed
+
+
+def test_warm_start():
+    printed = run("warm_start", "--trials", "30")
+    before = float(re.search(r"TPE after 30 trials: ([\d.]+)", printed)[1])
+    after = float(re.search(r"GSSBO after 63 trials in all: ([\d.]+)", printed)[1])
+    assert after < before
+
+
+def test_the_notebook_runs_and_shows_its_plots():
+    nbformat = pytest.importorskip("nbformat")
+    client = pytest.importorskip("nbclient")
+    notebook = nbformat.read(ROOT / "examples" / "looking_inside.ipynb", as_version=4)
+    committed = [pictures(cell) for cell in notebook.cells]
+    assert sum(committed) == 5
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.source = cell.source.replace("n_trials=250", "n_trials=40")
+    client.NotebookClient(notebook, timeout=LONG, kernel_name="python3").execute()
+    assert [pictures(cell) for cell in notebook.cells] == committed
+
+
+def pictures(cell) -> int:
+    return sum("image/png" in output.get("data", {}) for output in cell.get("outputs", []))

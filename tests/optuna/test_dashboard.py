@@ -1,0 +1,74 @@
+"""Optuna's dashboard shows a study made with numbo, in a real browser."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+from numbo.optuna import GSSBOSampler
+
+import optuna
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next((path for name in NAMES if (path := shutil.which(name))), None)
+QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
+
+
+@pytest.fixture
+def dashboard(tmp_path):
+    """The URL of a dashboard over a study of 30 trials."""
+    storage = f"sqlite:///{tmp_path}/study.db"
+    study = optuna.create_study(study_name="tuned-by-numbo", storage=storage, sampler=GSSBOSampler(seed=0))
+
+    def objective(trial):
+        x, act = trial.suggest_float("rate", 1e-3, 1.0, log=True), trial.suggest_categorical("act", ["relu", "tanh"])
+        return x + (act == "tanh")
+
+    study.optimize(objective, n_trials=30)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    code = f"from optuna_dashboard import run_server; run_server({storage!r}, host='127.0.0.1', port={port})"
+    server = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}/dashboard"
+    try:
+        for _ in range(300):
+            try:
+                urllib.request.urlopen(url, timeout=5)
+                break
+            except (urllib.error.URLError, ConnectionError):
+                time.sleep(0.1)
+        yield url, study
+    finally:
+        server.kill()
+        server.wait()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
+def test_a_study_in_the_dashboard(dashboard, tmp_path):
+    pytest.importorskip("optuna_dashboard", reason="pip install optuna-dashboard")
+    api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+    url, study = dashboard
+    errors = []
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(url)
+        page.get_by_text("tuned-by-numbo").first.wait_for(timeout=60_000)
+        page.goto(f"{url}/studies/{study._study_id}")
+        page.get_by_text(f"Best Trial (number={study.best_trial.number})").first.wait_for(timeout=60_000)
+        overview = page.inner_text("body")
+        page.screenshot(path=str(tmp_path / "study.png"))
+        page.goto(f"{url}/studies/{study._study_id}/trials")
+        page.get_by_text("30 Trials").first.wait_for(timeout=60_000)
+        page.screenshot(path=str(tmp_path / "trials.png"))
+        browser.close()
+    assert f"act: {study.best_params['act']}" in overview
+    assert not errors
