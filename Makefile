@@ -2,7 +2,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test soak lint types benchmark clean
+.PHONY: demo test soak lint types docs benchmark clean
 
 demo: $(READY)
 	$(BIN)/python examples/nas_diabetes.py
@@ -29,6 +29,10 @@ types: $(READY)
 	ln -sfn $(CURDIR)/integrations/optuna build/types/numbo/optuna
 	ln -sfn $(CURDIR)/integrations/ray build/types/numbo/ray
 	MYPYPATH=build/types:examples $(BIN)/mypy --explicit-package-bases build/types/numbo benchmarks examples
+
+# The site goes to build/site; any warning is an error.
+docs: types
+	$(BIN)/mkdocs build --strict --quiet
 
 benchmark: $(READY)
 	$(BIN)/python -m benchmarks ask-time

@@ -1,0 +1,91 @@
+"""Every code block of the README and of the documentation does what it says."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+#: Beside another Ray, on few cores, even a short run takes minutes.
+LONG = 480
+NO_PRINT = "import optuna; optuna.logging.set_verbosity(optuna.logging.ERROR)\n"
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(), flags=re.DOTALL)
+
+
+def page_id(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def with_python(uses_ray: bool) -> list:
+    pages = [page for page in PAGES if blocks(page, "python")]
+    chosen = [page for page in pages if any("tuner.fit()" in b for b in blocks(page, "python")) == uses_ray]
+    assert chosen
+    return [pytest.param(page, id=page_id(page)) for page in chosen]
+
+
+def run(page: Path, folder: Path) -> None:
+    """The README's blocks stand for themselves; those of a page of the documentation follow one another."""
+    code = blocks(page, "python")
+    for program in code if page.name == "README.md" else ["\n".join(code)]:
+        command = [sys.executable, "-c", NO_PRINT + program]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=LONG, cwd=folder)
+        assert result.returncode == 0, f"{program}\n{result.stderr}"
+
+
+@pytest.mark.parametrize("page", with_python(uses_ray=False))
+def test_python_runs(page, tmp_path):
+    run(page, tmp_path)
+
+
+@pytest.mark.xdist_group("ray")
+@pytest.mark.parametrize("page", with_python(uses_ray=True))
+def test_python_with_ray_runs(page, tmp_path):
+    run(page, tmp_path)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_commands_exist(page):
+    """Commands are run by other tests and by hand; none of them may name what is not there."""
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    extras = set(re.findall(r"^([a-z]+) = \[", (ROOT / "pyproject.toml").read_text(), flags=re.MULTILINE))
+    source = (ROOT / "benchmarks" / "__main__.py").read_text()
+    benchmarks = set(re.findall(r'add_parser\("([\w-]+)"', source))
+    commands = [line for block in blocks(page, "console") for line in block.splitlines()]
+    commands += re.findall(r"`((?:make|python) [^`]*)`", page.read_text())
+    for line in commands:
+        words = shlex.split(line, comments=True)
+        if words[0] == "make":
+            assert set(words[1:]) <= targets, line
+        elif words[:3] == ["python", "-m", "benchmarks"]:
+            assert set(words[3:4]) <= benchmarks, line
+        elif words[:3] == ["python", "-m", "numbo"]:
+            assert words[3:] == ["info"], line
+        elif words[:2] == ["pip", "install"]:
+            assert set(re.findall(r"\[(.*?)\]", line)) <= extras, line
+        elif words[0] == "python":
+            assert (ROOT / words[1]).exists(), line
+        else:
+            assert words[0] == "export", f"{line}: nobody knows whether this works"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_links_lead_somewhere(page):
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
+        if not target.startswith("http"):
+            assert (page.parent / target).exists(), target
+
+
+def test_mentioned_files_exist():
+    for page in PAGES:
+        for path in re.findall(r"`((?:examples|benchmarks|src|tests|integrations)/[\w/.-]+)`", page.read_text()):
+            assert (ROOT / path).exists(), f"{page_id(page)}: {path}"
