@@ -1,4 +1,4 @@
-"""Long runs: time of a suggestion, memory and size of the pickled sampler over 20,000 trials, and 50,000 at once."""
+"""Long runs: time of a suggestion, memory and size of the state over 20,000 trials, and 50,000 at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchmarks.samplers import SAMPLERS
 D = 20
 SPACE: dict[str, BaseDistribution] = {f"x{i}": FloatDistribution(0.0, 1.0) for i in range(D)}
 WINDOW = 500
-COLUMNS = ("sampler", "trials", "median_ms", "q99_ms", "max_ms", "memory_mb", "pickle_mb")
+COLUMNS = ("sampler", "trials", "median_ms", "q99_ms", "max_ms", "memory_mb", "pickle_kb", "state_mb")
 
 
 def value(params: dict[str, float]) -> float:
@@ -32,8 +32,19 @@ def memory_mb() -> float:
     return pages * resource.getpagesize() / 2**20
 
 
+def state_mb(study: optuna.Study) -> float:
+    """Size of the optimizer's state, which a searcher of Ray Tune writes with each snapshot; 0 for other samplers."""
+    if not hasattr(study.sampler, "inspected"):
+        return 0.0
+    return len(pickle.dumps(study.sampler.inspected(study)[0].state_dict())) / 2**20
+
+
 def endure(sampler: str, trials: int, results: Path) -> None:
-    """One study of that many trials in memory; a line of ``soak.csv`` every `WINDOW` trials, as it comes."""
+    """One study of that many trials in memory; a line of ``soak.csv`` every `WINDOW` trials, as it comes.
+
+    To be run in a process of its own, whose memory is measured.
+    """
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(sampler=SAMPLERS[sampler](0))
     asks: list[float] = []
     with (results / "soak.csv").open("a", newline="") as file:
@@ -44,8 +55,8 @@ def endure(sampler: str, trials: int, results: Path) -> None:
             asks.append(1e3 * (time.perf_counter() - before))
             study.tell(trial, value(trial.params))
             if n % WINDOW == 0:
-                size = len(pickle.dumps(study.sampler)) / 2**20
-                figures = (np.median(asks), np.quantile(asks, 0.99), max(asks), memory_mb(), size)
+                size = len(pickle.dumps(study.sampler)) / 2**10
+                figures = (np.median(asks), np.quantile(asks, 0.99), max(asks), memory_mb(), size, state_mb(study))
                 writer.writerow([sampler, n, *(f"{figure:.3f}" for figure in figures)])
                 file.flush()
                 asks.clear()

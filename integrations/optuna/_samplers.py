@@ -25,6 +25,8 @@ from optuna.trial import FrozenTrial, TrialState
 
 #: So many studies (or brackets of Hyperband) are kept in memory; others are rebuilt from the storage when needed.
 MAX_VIEWS = 8
+#: So often a point is chosen that no other process has, before one is repeated.
+ATTEMPTS = 8
 
 
 class NumboSampler(BaseSampler):
@@ -115,14 +117,17 @@ class NumboSampler(BaseSampler):
     def _settle(self, study: Study, trial: FrozenTrial, view: StudyView, optimizer: Optimizer, x: Array) -> Array:
         """A point that no other process has chosen at the same time, published.
 
-        Whoever publishes second sees the first one's point, if both look again after publishing.
+        Whoever publishes second sees the first one's point, if both look again after publishing. Who has to choose
+        again lets the model do so once, and then goes to random places, where nobody else is.
         """
-        for retry in (optimizer.suggest, optimizer.suggest_initial):
+        for attempt in range(1, ATTEMPTS):
             _, trials = self._synced_view(study)
             view.hold_running(trials, trial.number)
             if not optimizer.taken(x):
                 break
-            x, origin = retry((self._seed, trial.number, 1), position=trial.number)
+            seed = (self._seed, trial.number, attempt)
+            again = attempt == 1
+            x, origin = optimizer.suggest(seed, position=trial.number) if again else optimizer.suggest_anywhere(seed)
             self._publish(study, trial, view, x, origin)
         return x
 

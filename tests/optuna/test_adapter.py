@@ -470,6 +470,36 @@ def test_the_independent_sampler_is_the_users():
     assert study.ask().suggest_float("x", 0, 1) == 0.25
 
 
+@pytest.mark.parametrize("storage", ["sqlite", "journal"])
+@pytest.mark.parametrize("finite", [False, True])
+def test_others_who_choose_the_same_again_and_again_are_avoided(storage, finite, tmp_path, monkeypatch):
+    if storage == "sqlite":
+        storage = f"sqlite:///{tmp_path}/study.db"
+    else:
+        storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(f"{tmp_path}/journal"))
+    space = {"k": IntDistribution(0, 40)} if finite else {"x": FloatDistribution(0.0, 1.0)}
+    study = optuna.create_study(storage=storage, sampler=GSSBOSampler(seed=0, search_space=space, n_startup_trials=3))
+    for _ in range(8):
+        trial = study.ask(space)
+        study.tell(trial, sum(trial.params.values()) ** 2)
+    rivals = []
+    publish = GSSBOSampler._publish
+
+    def overtaken(sampler, study, trial, view, x, origin):
+        """Somebody else publishes the same point at the same time."""
+        publish(sampler, study, trial, view, x, origin)
+        if len(rivals) < 5:
+            rival = study._storage.get_trial(study._storage.create_new_trial(study._study_id))
+            publish(sampler, study, rival, view, x, origin)
+            rivals.append(view.optimizer.space.decode(x))
+
+    monkeypatch.setattr(GSSBOSampler, "_publish", overtaken)
+    chosen = study.ask(space).params
+    assert len(rivals) == 5
+    assert chosen not in rivals
+    assert chosen not in [t.params for t in study.trials[:8]]
+
+
 class TestLookingInside:
     """predict, best_predicted and explain of a sampler, in Optuna's terms."""
 

@@ -25,6 +25,8 @@ logger = logging.getLogger("numbo")
 
 #: Largest finite space whose unseen points are kept as a list.
 ENUMERABLE = 50_000
+#: Length of the space-filling sequence that random places are taken from.
+ANYWHERE = 4096
 DIRECTIONS = ("minimize", "maximize")
 #: Origin of a point that no local search proposed.
 GLOBAL = -1
@@ -119,10 +121,14 @@ class Optimizer(Inspectable):
                     self._warned = True
                 return self.suggest_initial(position=position)
 
-    def suggest_initial(self, seed: Any = None, *, position: int | None = None) -> tuple[Array, int]:
+    def suggest_initial(self, *, position: int | None = None) -> tuple[Array, int]:
         """As `suggest`, from the initial design: a Sobol sequence, scrambled once and for all."""
         history = self._history
         return self._space_filling(history.n + len(history.pending) if position is None else position), GLOBAL
+
+    def suggest_anywhere(self, seed: Any) -> tuple[Array, int]:
+        """As `suggest_initial`, from a random place of the design: others who do the same do not meet there."""
+        return self._space_filling(int(np.random.default_rng(seed).integers(ANYWHERE))), GLOBAL
 
     def taken(self, x: Array) -> bool:
         """Whether ``x (d,)`` should not be suggested: it was observed or is pending, and repeats are avoided."""
