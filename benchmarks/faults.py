@@ -6,6 +6,7 @@ SIGKILL, wherever it is, and another one takes its place.
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import shutil
@@ -20,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from numbo.optuna._view import MAX_OVERTAKEN
 from optuna.trial import FrozenTrial, TrialState
 
 import optuna
@@ -34,7 +36,9 @@ class Outcome:
         killed: processes that were killed.
         complete, stale: trials that are complete, and trials that a killed process left running.
         lost: trials that a worker had told and that are not complete with that value now.
-        duplicates: pairs of trials with equal parameters that ran at the same time; a stale one runs on.
+        duplicates: pairs of trials with equal parameters that ran at the same time. A stale one runs on, until it
+            is overtaken by so many others that samplers take its worker for dead.
+        retried: pairs of a stale trial and one that took up its parameters after that.
         repeats: complete trials whose parameters an earlier one had already.
         best: the best value.
         seconds: duration, the start of the processes included.
@@ -46,6 +50,7 @@ class Outcome:
     stale: int
     lost: int
     duplicates: int
+    retried: int
     repeats: int
     best: float
     seconds: float
@@ -109,19 +114,26 @@ def _judge(
     for trial in trials:
         if trial.params.keys() == SPACE.keys():
             groups[tuple(sorted(trial.params.items()))].append(trial)
-    duplicates = sum(
-        a.datetime_start < b.datetime_start and (a.datetime_complete is None or b.datetime_start < a.datetime_complete)
-        for group in groups.values()
-        for a in group
-        for b in group
-        if a.datetime_start is not None and b.datetime_start is not None
-    )
+    duplicates = retried = 0
+    for group in groups.values():
+        for a, b in itertools.permutations(group, 2):
+            assert a.datetime_start is not None
+            assert b.datetime_start is not None
+            if a.datetime_start >= b.datetime_start:
+                continue
+            if a.datetime_complete is not None:
+                duplicates += b.datetime_start < a.datetime_complete
+            elif b.number - a.number <= MAX_OVERTAKEN:
+                duplicates += 1
+            else:
+                retried += 1
     return Outcome(
         killed=killed,
         complete=len(complete),
         stale=sum(t.state == TrialState.RUNNING for t in trials),
         lost=sum(values.get(number) != value for number, value in told),
         duplicates=duplicates,
+        retried=retried,
         repeats=sum(max(0, sum(t.state == TrialState.COMPLETE for t in g) - 1) for g in groups.values()),
         best=min(v for v in values.values() if v is not None),
         seconds=seconds,

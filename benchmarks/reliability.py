@@ -107,16 +107,17 @@ def write_report(results: Path) -> None:
         "",
         "Processes share a study; some are killed with SIGKILL, wherever they are, and replaced. Lost are trials that",
         "a worker had told and that the storage does not hold with that value; twins are pairs of trials with equal",
-        "parameters that ran at the same time; stale are trials that a killed process left running for good.",
+        "parameters that ran at the same time; stale are trials that a killed process left running for good; retried",
+        "are those of them whose parameters another trial took up, after a thousand others had overtaken them.",
         "",
-        "| storage | workers | killed | complete trials | lost | twins | repeated | stale | errors | trials/s | best | "
-        "best in one process |",
-        "|---" * 12 + "|",
+        "| storage | workers | killed | complete trials | lost | twins | repeated | stale | retried | errors | "
+        "trials/s | best | best in one process |",
+        "|---" * 13 + "|",
     ]
     for r in rows:
         if "workers" in r:
             cells = [r["kind"], r["workers"], r["killed"], r["complete"], r["lost"], r["duplicates"], r["repeats"]]
-            cells += [r["stale"], len(r["errors"]), f"{r['complete'] / r['seconds']:.1f}"]
+            cells += [r["stale"], r["retried"], len(r["errors"]), f"{r['complete'] / r['seconds']:.1f}"]
             cells += [f"{r['best']:.3g}", f"{r['sequential']:.3g}"]
             lines.append("| " + " | ".join(map(str, cells)) + " |")
     lines += ["", "## Many trials at once", ""]

@@ -117,6 +117,20 @@ def _environment():
     return os.environ | {"PYTHONPATH": str(ROOT)}
 
 
+def test_a_run_that_fails_is_reported_and_leaves_the_others_alone(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(f"""
+import pathlib
+from benchmarks import runner, samplers
+samplers.SAMPLERS["broken"] = lambda seed: 1 / 0
+if __name__ == "__main__":
+    runner.run(pathlib.Path({str(tmp_path / "r.jsonl")!r}), ["eggholder-2"], ["broken", "Random"], 1, 100, 1)
+""")
+    done = subprocess.run([sys.executable, str(script)], cwd=ROOT, env=_environment(), check=True, capture_output=True)
+    assert b"('eggholder-2', 'broken', 0, 100) failed: ZeroDivisionError" in done.stdout + done.stderr
+    assert [r["sampler"] for r in storage.load(tmp_path / "r.jsonl")] == ["Random"]
+
+
 def test_figures_of_a_run():
     row = json.loads(json.dumps(runner.run_one("hartmann-6", "Random", 3, 100)))
     curve = [v for _, v in row["curve"]]

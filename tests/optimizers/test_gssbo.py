@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from numbo import GPUCB, GSSBO, Float, Space
+from numbo import GPUCB, GSSBO, Arms, Float, Space
 from numbo.optimizers._buffer import DynamicBuffer, iteration_work
 from numbo.optimizers._gp_optimizer import TURN
 from numbo.selection import CRITERIA
@@ -174,3 +174,9 @@ def test_bad_settings_get_one_clear_sentence(settings, words):
     with pytest.raises(ValueError, match=words) as error:
         GSSBO(SPACE, **settings)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("optimizer", [GSSBO, GPUCB])
+def test_arms_are_refused_with_a_word_on_who_takes_them(optimizer):
+    with pytest.raises(ValueError, match=r"searches a space, got Arms\(<5 arms of 2 features>\): over arms take BBKB"):
+        optimizer(Arms(np.random.default_rng(0).random((5, 2))))

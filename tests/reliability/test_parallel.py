@@ -31,7 +31,7 @@ def test_killed_workers_cost_nothing_but_their_own_trials(url):
     assert outcome.repeats == 0
 
 
-def test_the_judge_sees_what_it_is_to_see(tmp_path):
+def test_the_judge_sees_what_it_is_to_see(tmp_path, monkeypatch):
     url = f"journal:{tmp_path}/journal"
     study = optuna.create_study(storage=storage(url))
     params = {"a": 0.0, "b": 0.0, "c": 0.0, "d": 0.0, "width": 3, "act": "relu"}
@@ -49,3 +49,9 @@ def test_the_judge_sees_what_it_is_to_see(tmp_path):
     assert outcome.lost == 3  # another value, never told, unknown
     assert outcome.duplicates == 1  # the third one began when the others had ended
     assert outcome.repeats == 1
+    study.enqueue_trial(params)
+    study.tell(study.ask(fixed_distributions=SPACE), 1.0)  # while the third one runs
+    assert faults._judge(study.get_trials(), [], 0, 1.0, ()).duplicates == 2
+    monkeypatch.setattr(faults, "MAX_OVERTAKEN", 0)  # as if it had been overtaken by so many that it counts as dead
+    outcome = faults._judge(study.get_trials(), [], 0, 1.0, ())
+    assert (outcome.duplicates, outcome.retried) == (1, 1)

@@ -36,7 +36,8 @@ class Optimizer(Inspectable):
     """Ask/tell optimisation of a black box over a `Space`, or over explicit `Arms`.
 
     Args:
-        space: what is searched. Points are dicts of values by name; of `Arms`, they are row indices.
+        space: what is searched. Points are dicts of values by name; of `Arms`, which the sparse optimizers take too,
+            they are row indices.
         direction: ``"minimize"`` or ``"maximize"``.
         n_initial: points of the space-filling initial design before the model takes over.
         seed: anything `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from numbo.arms import Arms
 from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, acquisition_values
 from numbo.models.gp import FAMILIES
 from numbo.optimizers._base import GLOBAL, Optimizer
@@ -52,6 +53,10 @@ class GPOptimizer(Optimizer):
         winsorize: bool = False,
         **options: Any,
     ) -> None:
+        if isinstance(space, Arms):
+            raise ValueError(
+                f"{type(self).__name__} searches a space, got {space!r}: over arms take BBKB, BKB or SBPE."
+            )
         super().__init__(space, **options)
         if kernel not in FAMILIES:
             raise ValueError(f"kernel must be one of {sorted(FAMILIES)}, got {kernel!r}.")
