@@ -54,7 +54,12 @@ def main() -> None:
 
     search = BBKB(arms=table.to_numpy(), seed=0, avoid_repeats=True)
     for number in range(1, arguments.batches + 1):
-        rows = search.ask(arguments.size)  # search.next_batch() ends a batch by the rule of the paper instead
+        left = len(table) - search.n_told
+        if left == 0:
+            break
+        rows = search.ask(
+            min(arguments.size, left)
+        )  # search.next_batch() ends a batch by the rule of the paper instead
         search.tell(rows, target.iloc[rows].to_numpy())
         assert search.best is not None  # for the type checker: something was measured
         print(f"batch {number:2d}: {len(rows):2d} measured, best {arguments.target} so far {search.best[1]:.2f}")

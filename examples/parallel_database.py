@@ -52,6 +52,8 @@ def main() -> None:
         worker.start()
     for worker in workers:
         worker.join()
+        if worker.exitcode:
+            raise SystemExit(f"a worker ended with code {worker.exitcode}")
     seconds = time.perf_counter() - started
 
     trials = study.get_trials(states=[optuna.trial.TrialState.COMPLETE])

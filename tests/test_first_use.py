@@ -55,7 +55,7 @@ print(compiled)
 
 
 def run(cache, code, *command):
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache)}
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "NUMBA_DISABLE_JIT": "0"}
     result = subprocess.run([sys.executable, *command, code], env=environment, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     return result

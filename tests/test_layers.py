@@ -34,7 +34,7 @@ ALLOWED = {
 }
 FOREIGN = {
     "numbo.kernels": {"numpy", "numba"},
-    "numbo.models": {"numpy", "scipy"},
+    "numbo.models": {"numpy", "scipy", "threadpoolctl"},
     "numbo.selection": {"numpy"},
     "numbo.dictionaries": {"numpy", "scipy"},
     "numbo.space": {"numpy"},

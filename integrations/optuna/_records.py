@@ -38,7 +38,7 @@ def read(trial: FrozenTrial, space: int) -> tuple[dict[str, Any], int] | None:
     while isinstance(piece := attrs.get(f"{KEY}:{len(pieces)}"), str):
         pieces.append(piece)
     try:
-        record = json.loads("".join(pieces))
+        record, _ = json.JSONDecoder().raw_decode("".join(pieces))  # a longer record may have stood there before
         if record["space"] != space:
             return None
         params, origin = record["params"], record["origin"]

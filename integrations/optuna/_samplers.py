@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import secrets
 import threading
 import warnings
@@ -123,7 +122,7 @@ class NumboSampler(BaseSampler):
         for attempt in range(1, ATTEMPTS):
             _, trials = self._synced_view(study)
             view.hold_running(trials, trial.number)
-            if not optimizer.taken(x):
+            if not optimizer.taken(x) or optimizer.exhausted:
                 break
             seed = (self._seed, trial.number, attempt)
             again = attempt == 1
@@ -186,7 +185,7 @@ class NumboSampler(BaseSampler):
         points = [params] if isinstance(params, Mapping) else params
         internal = []
         for point in points:
-            translated = to_internal(point, distributions)
+            translated = to_internal(point, distributions) if isinstance(point, Mapping) else None
             if translated is None:
                 raise ValueError(f"params must hold {sorted(distributions)} with values in their ranges, got {point}.")
             internal.append(translated)
@@ -215,19 +214,23 @@ class NumboSampler(BaseSampler):
         return optimizer, lambda name, value: to_external({name: value}, {name: distributions[name]})[name]
 
     def _optimizer_of(self, study: Study | None) -> tuple[Optimizer, dict[str, BaseDistribution]]:
-        """A copy of the study's optimizer that knows all finished trials, and the distributions it searches."""
+        """A snapshot of the study's optimizer, which knows all finished trials, and the distributions it searches."""
         study = self._latest() if study is None else study
         if study is None:
-            raise ValueError(f"{type(self).__name__} has not sampled for a study yet: pass study=.")
+            raise ValueError(
+                f"{type(self).__name__} does not know which study is meant: it has sampled for none that still exists "
+                "(under Hyperband it never does). Pass study=."
+            )
         with self._lock:
             view, trials = self._synced_view(study)
-            distributions = self._search_space or view.distributions or view.space.distributions()
+            distributions = view.distributions or self._search_space or view.space.distributions()
             distributions = {name: d for name, d in distributions.items() if not d.single()}
             if not distributions:
-                raise ValueError("The study has no finished trial yet from which a search space could be known.")
+                raise ValueError("There is nothing to look at: no parameter with more than one value is known yet.")
             direction = "minimize" if study.direction == StudyDirection.MINIMIZE else "maximize"
             optimizer = view.optimizer_over(distributions, trials, lambda space: self._make(space, direction))
-            return copy.copy(optimizer), distributions
+            view.hold_running(trials, -1)
+            return optimizer.snapshot(), distributions
 
     # -- state -------------------------------------------------------------------------------------------------
 

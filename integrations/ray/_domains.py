@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from numbers import Real
 from typing import Any, TypeAlias
 
 from numbo.space import Categorical, Dimension, Float, Int, Space
@@ -37,9 +38,9 @@ class Parameter:
 
     def to_searched(self, value: Any) -> Any:
         """What is searched for the config's ``value``."""
-        if self.step is None or not isinstance(value, int | float):
+        if self.step is None or not isinstance(value, Real):
             return value
-        return round(value / self.step) if math.isfinite(value) else value
+        return round(float(value) / self.step) if math.isfinite(value) else value
 
 
 class TuneSpace:
@@ -166,7 +167,9 @@ def _get(config: Any, path: Path) -> Any:
 def _filled(node: Any, path: Path, values: Mapping[Path, Any], whole: bool) -> Any:
     """``node`` with values for its domains; constants are left out, but for those inside a list (``whole``)."""
     if isinstance(node, sample.Domain):
-        return copy.deepcopy(values[path])
+        value = values[path]
+        only_itself = type(value).__eq__ is object.__eq__  # such an object is to be known again
+        return value if only_itself else copy.deepcopy(value)
     if isinstance(node, Mapping):
         return {
             key: _filled(child, (*path, key), values, whole)

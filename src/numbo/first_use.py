@@ -26,7 +26,8 @@ class _FirstCompilation(event.Listener):
         self.log: Callable[[str], Any] | None = None
 
     def on_start(self, event: Any) -> None:
-        if self.log is not None and event.data["dispatcher"].py_func.__module__.startswith("numbo."):
+        module = getattr(event.data["dispatcher"].py_func, "__module__", None) or ""  # None of a jitclass, for one
+        if self.log is not None and module.startswith("numbo."):
             log, self.log = self.log, None
             place = cache_path()
             where = f"and keeps them in {place}" if place else "in every process, as no folder can be written"

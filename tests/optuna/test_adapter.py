@@ -531,7 +531,7 @@ class TestLookingInside:
         study = optuna.create_study(storage=storage, sampler=GSSBOSampler(seed=0))
         study.optimize(self.objective, n_trials=25)
         fresh = optuna.load_study(study_name=study.study_name, storage=storage, sampler=GSSBOSampler(seed=0))
-        with pytest.raises(ValueError, match="has not sampled for a study yet"):
+        with pytest.raises(ValueError, match="does not know which study is meant"):
             fresh.sampler.explain()
         assert fresh.sampler.explain(fresh).n_told == 25
         mean, _ = fresh.sampler.predict({"x": 0.3, "act": 3, "k": 1}, fresh)
@@ -544,7 +544,7 @@ class TestLookingInside:
 
     def test_wrong_points_are_named(self):
         study = optuna.create_study(sampler=GSSBOSampler(seed=0))
-        with pytest.raises(ValueError, match="no finished trial yet"):
+        with pytest.raises(ValueError, match="nothing to look at"):
             study.sampler.explain(study)
         study.optimize(self.objective, n_trials=12)
         for wrong in ({"x": 0.1}, {"x": 0.1, "act": "gelu", "k": 1}):
@@ -567,10 +567,10 @@ class TestLookingInside:
         study = optuna.create_study(sampler=GSSBOSampler(seed=0))
         study.optimize(self.objective, n_trials=12)
         sampler = pickle.loads(pickle.dumps(study.sampler))
-        with pytest.raises(ValueError, match="has not sampled"):
+        with pytest.raises(ValueError, match="does not know which study is meant"):
             sampler.explain()
         sampler = study.sampler
         del study
         gc.collect()
-        with pytest.raises(ValueError, match="has not sampled"):
+        with pytest.raises(ValueError, match="does not know which study is meant"):
             sampler.explain()

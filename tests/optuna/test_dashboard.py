@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 
 import pytest
@@ -23,6 +22,7 @@ QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-backgroun
 @pytest.fixture
 def dashboard(tmp_path):
     """The URL of a dashboard over a study of 30 trials."""
+    pytest.importorskip("optuna_dashboard", reason="pip install optuna-dashboard")
     storage = f"sqlite:///{tmp_path}/study.db"
     study = optuna.create_study(study_name="tuned-by-numbo", storage=storage, sampler=GSSBOSampler(seed=0))
 
@@ -38,11 +38,14 @@ def dashboard(tmp_path):
     server = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}/dashboard"
     try:
-        for _ in range(300):
+        deadline = time.monotonic() + 180
+        while True:
             try:
-                urllib.request.urlopen(url, timeout=5)
+                urllib.request.urlopen(url, timeout=30)
                 break
-            except (urllib.error.URLError, ConnectionError):
+            except OSError:
+                assert server.poll() is None, "the dashboard has ended"
+                assert time.monotonic() < deadline, "the dashboard does not answer"
                 time.sleep(0.1)
         yield url, study
     finally:
@@ -52,7 +55,6 @@ def dashboard(tmp_path):
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
 def test_a_study_in_the_dashboard(dashboard, tmp_path):
-    pytest.importorskip("optuna_dashboard", reason="pip install optuna-dashboard")
     api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
     url, study = dashboard
     errors = []

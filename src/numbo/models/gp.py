@@ -27,6 +27,7 @@ from numbo.kernels.cholesky import (
 )
 from numbo.kernels.covariance import MATERN32, MATERN52, RBF, Covariance, covariance_into, gram_into, prior_variance
 from numbo.kernels.likelihood import WORKSPACE, log_marginal_likelihood, unpack
+from numbo.models._threads import one_blas_thread
 from numbo.models.priors import default_theta, log_bounds, log_prior
 
 Array = NDArray[np.float64]
@@ -124,14 +125,15 @@ class ExactGP:
                 return 1e25, np.zeros_like(theta)
             return -value, -gradient
 
-        result = minimize(
-            negative,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=log_bounds(d, self.trend),
-            options={"maxiter": iterations, "ftol": 1e-5, "gtol": 1e-3},
-        )
+        with one_blas_thread():
+            result = minimize(
+                negative,
+                start,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=log_bounds(d, self.trend),
+                options={"maxiter": iterations, "ftol": 1e-5, "gtol": 1e-3},
+            )
         if -result.fun >= known and np.isfinite(result.x).all():
             self.theta = result.x
 

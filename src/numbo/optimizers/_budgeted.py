@@ -310,7 +310,7 @@ class BudgetedOptimizer(SparseOptimizer):
         ended, self._batch_sizes, self._arms = self._batch_sizes, [], None
         if self._model is None:
             self._resparsify()
-        elif self._fed_back < self._history.n:
+        elif self._fed_back < self._history.n or len(self._extra):
             self._catch_up()
             self._end_batch()
         else:

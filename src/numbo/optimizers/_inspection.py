@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import time
 from abc import ABC, abstractmethod
-from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -31,7 +30,7 @@ class AskTimes:
     """Seconds that each ask took, and those of the phases of the last one."""
 
     def __init__(self) -> None:
-        self.n, self.seconds = array("q"), array("d")
+        self.asks: list[tuple[int, float]] = []
         self.phases: dict[str, float] = {}
 
     @contextmanager
@@ -41,8 +40,7 @@ class AskTimes:
         try:
             yield
         finally:
-            self.n.append(n)
-            self.seconds.append(time.perf_counter() - started)
+            self.asks.append((n, time.perf_counter() - started))
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -55,7 +53,9 @@ class AskTimes:
 
 
 def relevance(mean: Callable[[Array], Array], names: Sequence[str]) -> dict[str, float]:
-    """Shares, which sum to 1, of the parameters in the variation of ``mean`` over points (c, d) of the unit cube.
+    """Shares of the parameters in the variation of ``mean`` over points (c, d) of the unit cube.
+
+    They sum to 1, or are all 0 where nothing varies.
 
     They are the total Sobol' indices (Saltelli et al. 2010), by Monte Carlo: how much of the variance over the space is
     left when all other parameters are known. Lengthscales alone would not say how far values change, only how fast.
@@ -90,7 +90,7 @@ class Region:
     center: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Explanation:
     """What an optimizer's model is made of, as of all that was told.
 
@@ -180,6 +180,7 @@ class Inspectable(ABC):
     _rng: np.random.Generator
     _sign: float
     _times: AskTimes
+    _settled = False
 
     @overload
     def predict(self, params: Mapping[str, Any] | int) -> tuple[float, float]: ...
@@ -216,6 +217,9 @@ class Inspectable(ABC):
     def acquisition_values(self, params: Sequence[Any]) -> Array:
         """What the next ask maximises (c,), at a sequence of ``c`` points, with nothing pending; of the global model.
 
+        Larger is better. Of UCB the mean of the standardised values plus beta standard deviations; or the logarithm of
+        the expected improvement.
+
         Raises:
             ValueError: before the first successful observation, or for points outside of the space.
         """
@@ -227,15 +231,16 @@ class Inspectable(ABC):
         Raises:
             ValueError: before the first successful observation.
         """
-        times, double = self._times, self._current("explain")
+        double = self._current("explain")
+        asks = list(self._times.asks)
         return Explanation(
             algorithm=type(self).__name__,
             n_told=self._history.n,
             n_pending=len(self._history.pending),
             relevance=relevance(lambda X: double._predict(self.space.snap(X))[0], self.parameter_names),
-            phases=dict(times.phases),
-            asked_at=np.array(times.n),
-            ask_seconds=np.array(times.seconds),
+            phases=dict(self._times.phases),
+            asked_at=np.array([n for n, _ in asks], dtype=np.int64),
+            ask_seconds=np.array([seconds for _, seconds in asks], dtype=np.float64),
             **double._describe(),
         )
 
@@ -256,11 +261,29 @@ class Inspectable(ABC):
         """A double whose model knows all observations, with nothing pending; for ``what`` is to be looked at."""
         if self._history.best < 0:
             raise ValueError(f"{what} needs at least one successful observation; tell one first.")
+        if self._settled:
+            return self
         double = copy.copy(self)  # looking at the model changes nothing about what is suggested next
         double._rng, double._times = copy.deepcopy(self._rng), AskTimes()
         double._history = copy.copy(self._history)
         double._history.pending = {}
         double._bring_up_to_date()
+        double._settled = True
+        return double
+
+    def snapshot(self) -> Self:
+        """A double to look at, at leisure and from another thread: its model knows all observations.
+
+        It costs one update of the model, once for all that it is asked. It answers; it is not to be told or asked for
+        points.
+        """
+        if self._history.best < 0:
+            double = copy.copy(self)
+            double._history = copy.deepcopy(self._history)
+        else:
+            double = self._current("snapshot")
+            double._history.pending = dict(self._history.pending)
+        double._times = copy.deepcopy(self._times)
         return double
 
     # -- what an algorithm supplies ------------------------------------------------------------------------------

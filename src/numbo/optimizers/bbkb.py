@@ -96,7 +96,8 @@ class BBKB(BudgetedOptimizer):
                 if not self._exploring:
                     break
                 self._end_batch()
-            x, origin = self._select()
+            with self._times.ask(self._history.n), self._times.phase("search"):
+                x, origin = self._select()
             batch.append(self._hand_out(x, origin))
         return batch
 
@@ -107,6 +108,8 @@ class BBKB(BudgetedOptimizer):
             largest = self._arms.variance(arm) / self._kernel.covariance.noise_variance
             if largest <= (self.ratio_threshold - 1.0) / (ACCURACY * self.min_batch):
                 self._exploring = False
+                if len(self._extra):  # the model took pending points for observations; from now on values matter
+                    self._resparsify()
                 self._arms.start(self._multiplier, self._excluded())
                 arm = super()._choose()
         return arm

@@ -17,6 +17,7 @@ suggestions of four are made; ``preset="paper"`` is the algorithm literally.
 
 from __future__ import annotations
 
+import copy
 import time
 from typing import Any
 
@@ -207,6 +208,10 @@ class GSSBO(GPOptimizer):
         return CRITERIA[self.criterion](candidates, size, np.flatnonzero(forced), self._rng)
 
     # -- looking inside ------------------------------------------------------------------------------------------
+
+    def _bring_up_to_date(self) -> None:
+        self._buffer = copy.copy(self._buffer)
+        super()._bring_up_to_date()
 
     def _describe(self) -> dict[str, Any]:
         region = None

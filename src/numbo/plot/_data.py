@@ -112,6 +112,8 @@ class Subject:
     def names(self, params: Sequence[str] | None) -> list[str]:
         """The parameters to show, all of them by default."""
         known = list(self.space)
+        if isinstance(params, str) or (params is not None and not len(params)):
+            raise ValueError(f"params must be a sequence of names of searched parameters, {known}; got {params!r}.")
         unknown = sorted(set(params or ()) - set(known))
         if unknown:
             raise ValueError(f"params must be names of searched parameters, {known}; got {unknown}.")
@@ -134,8 +136,8 @@ class Subject:
     def contour(self, params: Sequence[str]) -> Contour:
         """The posterior over two parameters."""
         names = self.names(params)
-        if len(names) != 2 or names[0] == names[1]:
-            raise ValueError(f"params must name two different parameters, got {list(params)}.")
+        if len(names) != 2 or names[0] == names[1] or any(self.space[name].size < 2 for name in names):
+            raise ValueError(f"params must name two different parameters with several values each, got {names}.")
         base, X, y, in_model = self._data()
         values = [[self.space[n].from_unit(u) for u in self._coordinates(n, SIDE)] for n in names]
         points = [base | {names[0]: a, names[1]: b} for b in values[1] for a in values[0]]
@@ -160,7 +162,8 @@ class Subject:
         return sizes
 
     def most_relevant(self, count: int) -> list[str]:
-        return list(self.explanation().relevance)[:count]
+        """Names of parameters that can be varied, the most relevant ones first."""
+        return [name for name in self.explanation().relevance if self.space[name].size > 1][:count]
 
     def _data(self) -> tuple[dict[str, Any], Array, Array, NDArray[np.bool_]]:
         """The point that slices go through, and the successful observations: places, values, whether in the model."""
@@ -170,11 +173,12 @@ class Subject:
         return best[0], self.optimizer.observations[0][rows], y, in_model
 
     def _coordinates(self, name: str, count: int) -> Array:
-        """Coordinates at which a parameter is cut: all its values, or ``count`` of them."""
-        size = self.space[name].size
-        if size <= count:
-            return np.array([(i + 0.5) / size for i in range(int(size))])
-        return np.linspace(0.0, 1.0, count)
+        """Coordinates at which a parameter is cut: all its values, or ``count`` of them where there are more."""
+        dimension = self.space[name]
+        if dimension.size > count and not isinstance(dimension, Categorical):
+            return np.linspace(0.0, 1.0, count)
+        values = Space({name: dimension}).grid()[:, 0]
+        return values
 
     def _axis(self, name: str, values: list[Any]) -> Axis:
         dimension = self.space[name]
@@ -187,5 +191,8 @@ class Subject:
         return [self._label(name, self.space[name].from_unit(float(u))) for u in X[:, j]]
 
     def _label(self, name: str, value: Any) -> Any:
-        shown = self._shown(name, value)
-        return str(shown) if isinstance(self.space[name], Categorical) else shown
+        shown, dimension = self._shown(name, value), self.space[name]
+        if not isinstance(dimension, Categorical):
+            return shown
+        same = [v for v in dimension.choices if str(self._shown(name, v)) == str(shown)]
+        return str(shown) if len(same) == 1 else f"{shown!r} (#{dimension.index(value)})"
