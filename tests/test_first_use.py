@@ -72,3 +72,23 @@ def test_compilation_is_announced_once_and_a_warm_machine_compiles_nothing(tmp_p
         assert name in info
     assert "numbo compiles" not in run(tmp_path, FIRST, "-c").stderr
     assert run(tmp_path, AFTERWARDS, "-c").stdout.strip() == "[]"
+
+
+JITCLASS = """
+import numba, numbo.optuna
+
+
+@numba.experimental.jitclass([("x", numba.float64)])
+class Point:
+    def __init__(self, x):
+        self.x = x
+
+
+print(Point(2.0).x)
+"""
+
+
+def test_other_code_that_is_compiled_is_left_alone(tmp_path):
+    done = run(tmp_path, JITCLASS, "-c")
+    assert done.stdout.strip() == "2.0"
+    assert "numbo compiles" not in done.stderr

@@ -141,6 +141,33 @@ def test_a_contour_takes_two_parameters_of_any_kind(study):
             numbo.plot.plot_contour(study, names)
 
 
+def test_awkward_parameters():
+    choices = [1, "1", None, "None", *range(2, 50)]
+    space = {"log": Int(1, 20, log=True), "many": Categorical(choices), "one": Float(2.0, 2.0), "x": Float(0, 1)}
+    opt = GSSBO(space, seed=0)
+    for _ in range(20):
+        p = opt.ask()
+        opt.tell(p, p["log"] + p["x"])
+    shown = {axis.title.text: trace for axis, trace in zip(*panels(numbo.plot.plot_posterior(opt)), strict=True)}
+    assert list(shown["log"].x) == list(range(1, 21))
+    assert len(set(shown["many"].x)) == len(choices)
+    for library in (numbo.plot, numbo.plot.matplotlib):
+        library.plot_posterior(opt)
+        library.plot_contour(opt)
+        library.plot_contour(opt, ["many", "log"])
+        with pytest.raises(ValueError, match="several values each"):
+            library.plot_contour(opt, ["one", "x"])
+        for wrong in ([], "x"):
+            with pytest.raises(ValueError, match="must be a sequence of names"):
+                library.plot_posterior(opt, wrong)
+
+
+def panels(figure):
+    """The axes of a figure's panels and the mean drawn in each."""
+    means = [trace for trace in figure.data if trace.name in ("mean", "mean ± 2 sd")]
+    return [figure.layout[trace.xaxis.replace("x", "xaxis")] for trace in means], means
+
+
 def test_batches():
     study = optuna.create_study(sampler=BBKBSampler(seed=0))
     study.optimize(lambda t: t.suggest_float("x", 0, 1) ** 2, n_trials=25)

@@ -20,6 +20,7 @@ ALGORITHMS = {
     "BBKB": lambda **k: BBKB(SPACE, **k),
     "SBPE": lambda **k: SBPE(SPACE, horizon=60, **k),
 }
+ARMS = np.random.default_rng(3).random((60, 2))
 algorithms = pytest.mark.parametrize("make", list(ALGORITHMS.values()), ids=list(ALGORITHMS))
 
 
@@ -216,3 +217,37 @@ def test_ask_times_do_not_travel_with_the_state():
     restored = GSSBO.from_state_dict(copy.deepcopy(opt.state_dict()))
     assert len(restored.explain().asked_at) == 0
     assert restored.explain().relevance == opt.explain().relevance
+
+
+def test_points_that_are_out_while_exploring_are_no_observations():
+    def explored(held):
+        fixed = {"kernel": "rbf", "lengthscale": 0.4, "noise_std": 0.3}
+        opt = BBKB(arms=ARMS, **fixed, min_batch=8, seed=0)
+        for _ in range(4):
+            rows = opt.ask(2)
+            opt.tell(rows, 4.0 + ARMS[rows, 0])
+        if held:
+            opt.ask(6)
+        return opt.predict(list(range(60)))
+
+    (mean, std), (held_mean, held_std) = explored(False), explored(True)
+    np.testing.assert_allclose(held_mean, mean, atol=0.35)  # another dictionary may have been drawn
+    np.testing.assert_allclose(held_std, std, atol=0.2)
+
+
+def test_asks_in_batches_are_timed_too():
+    opt = BBKB(arms=ARMS, seed=0, ratio_threshold=50.0)
+    while opt.n_told < 40:
+        rows = opt.next_batch(limit=8)
+        opt.tell(rows, ARMS[rows, 0])
+    assert len(opt.explain().asked_at) == opt.n_told
+
+
+def test_looking_leaves_the_dynamic_buffer_alone():
+    opt = GSSBO(SPACE, preset="paper", seed=0)
+    for x in np.random.default_rng(0).random((300, 3)):
+        p = opt.space.decode(x)
+        opt.tell(p, objective(p))
+    before = opt.state_dict()["model"]["buffer"]
+    opt.explain()
+    assert opt.state_dict()["model"]["buffer"] == before

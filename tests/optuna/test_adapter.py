@@ -11,6 +11,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import warnings
 
 import numpy as np
@@ -500,6 +501,16 @@ def test_others_who_choose_the_same_again_and_again_are_avoided(storage, finite,
     assert chosen not in [t.params for t in study.trials[:8]]
 
 
+def test_a_shorter_record_in_the_place_of_a_longer_one():
+    study = optuna.create_study()
+    trial = study.ask()
+    frozen = study._storage.get_trial(trial._trial_id)
+    for count in (400, 3):
+        params = {f"parameter {i}": 0.5 for i in range(count)}
+        _records.publish(study, frozen, 7, params, 1)
+        assert _records.read(study._storage.get_trial(trial._trial_id), 7) == (params, 1)
+
+
 class TestLookingInside:
     """predict, best_predicted and explain of a sampler, in Optuna's terms."""
 
@@ -574,3 +585,56 @@ class TestLookingInside:
         gc.collect()
         with pytest.raises(ValueError, match="does not know which study is meant"):
             sampler.explain()
+
+    @pytest.mark.parametrize("sampler", [GSSBOSampler, GPUCBSampler, BBKBSampler])
+    def test_from_another_thread_while_trials_run(self, sampler):
+        study = optuna.create_study(sampler=sampler(seed=0, n_startup_trials=5))
+        study.optimize(self.objective, n_trials=10)
+        done, found = threading.Event(), []
+
+        def look():
+            while not done.is_set():
+                mean, std = study.sampler.predict({"x": 0.3, "act": 3, "k": 1}, study)
+                found.append((mean, std, study.sampler.explain(study)))
+
+        looker = threading.Thread(target=look)
+        looker.start()
+        try:
+            study.optimize(self.objective, n_trials=60, n_jobs=2)
+        finally:
+            done.set()
+            looker.join()
+        assert len(study.trials) == 70
+        assert found  # an exception in the thread would have ended it before the last of the trials
+        assert found[-1][2].n_told >= 60
+        assert all(np.isfinite([mean, std]).all() for mean, std, _ in found)
+
+    def test_under_a_sampler_that_fixes_parameters(self):
+        def run(looks):
+            base = GSSBOSampler(seed=0)
+            study = optuna.create_study(sampler=base)
+            study.optimize(self.objective, n_trials=12)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+                study.sampler = optuna.samplers.PartialFixedSampler({"k": 2}, base)
+            for _ in range(12):
+                study.optimize(self.objective, n_trials=1)
+                if looks:
+                    assert "k" not in base.explain(study).relevance
+            return [t.params for t in study.trials]
+
+        assert run(looks=True) == run(looks=False)
+
+    def test_running_trials_are_counted(self):
+        study = optuna.create_study(sampler=GSSBOSampler(seed=0))
+        study.optimize(self.objective, n_trials=12)
+        for _ in range(3):
+            study.ask(fixed_distributions=SPACE | {"x": FloatDistribution(-1.0, 1.0), "k": IntDistribution(1, 5)})
+        assert study.sampler.explain(study).n_pending == 3
+
+    def test_under_hyperband_the_study_has_to_be_named(self):
+        study = optuna.create_study(sampler=GSSBOSampler(seed=0), pruner=optuna.pruners.HyperbandPruner(1, 4))
+        study.optimize(self.objective, n_trials=15)
+        with pytest.raises(ValueError, match="under Hyperband it never does"):
+            study.sampler.explain()
+        assert study.sampler.explain(study).n_told == 15

@@ -442,3 +442,21 @@ def test_looking_inside_in_the_terms_of_the_config(cls):
     assert set(found.relevance) == {"lr", "net/width", "net/act", "drops/0", "drops/2/rate"}
     with pytest.raises(ValueError, match="missing"):
         searcher.predict({"lr": 0.01})
+
+
+def test_numbers_of_numpy_and_objects_that_only_equal_themselves():
+    class Loss:
+        pass
+
+    losses = [Loss(), Loss()]
+    space = {"q": tune.qrandint(0, 100, 5), "loss": tune.choice(losses)}
+    searcher = make(GSSBOSearch, space)
+    for i in range(25):
+        config = searcher.suggest(str(i))
+        assert config["loss"] in losses
+        searcher.on_trial_complete(str(i), {"loss": float(config["q"])})
+    for ten in (np.int64(10), np.float32(10.0), 10):
+        assert searcher.predict({"q": ten, "loss": losses[0]})[0] == pytest.approx(10.0, abs=3.0)
+    best, value = searcher.best_predicted()
+    assert searcher.predict(best)[0] == value
+    searcher.add_evaluated_point({"q": np.int64(50), "loss": losses[1]}, 50.0)
