@@ -168,8 +168,8 @@ def _filled(node: Any, path: Path, values: Mapping[Path, Any], whole: bool) -> A
     """``node`` with values for its domains; constants are left out, but for those inside a list (``whole``)."""
     if isinstance(node, sample.Domain):
         value = values[path]
-        only_itself = type(value).__eq__ is object.__eq__  # such an object is to be known again
-        return value if only_itself else copy.deepcopy(value)
+        kind: Any = type(value)  # an object that only equals itself is to be known again
+        return value if kind.__eq__ is object.__eq__ else copy.deepcopy(value)
     if isinstance(node, Mapping):
         return {
             key: _filled(child, (*path, key), values, whole)
