@@ -57,9 +57,8 @@ def main() -> None:
         left = len(table) - search.n_told
         if left == 0:
             break
-        rows = search.ask(
-            min(arguments.size, left)
-        )  # search.next_batch() ends a batch by the rule of the paper instead
+        # search.next_batch() would end a batch by the rule of the paper
+        rows = search.ask(min(arguments.size, left))
         search.tell(rows, target.iloc[rows].to_numpy())
         assert search.best is not None  # for the type checker: something was measured
         print(f"batch {number:2d}: {len(rows):2d} measured, best {arguments.target} so far {search.best[1]:.2f}")

@@ -101,11 +101,9 @@ class NumboSampler(BaseSampler):
         self._raise_error_if_multi_objective(study)
         if not search_space:
             return {}
-        direction = "minimize" if study.direction == StudyDirection.MINIMIZE else "maximize"
         with self._lock:
             view, trials = self._synced_view(study)
-            optimizer = view.optimizer_over(search_space, trials, lambda space: self._make(space, direction))
-            view.hold_running(trials, trial.number)
+            optimizer = self._brought_up(study, view, trials, search_space, trial.number)
             x, origin = optimizer.suggest((self._seed, trial.number), position=trial.number)
             self._publish(study, trial, view, x, origin)
             if not isinstance(study._storage, InMemoryStorage):  # in memory the lock does
@@ -125,8 +123,10 @@ class NumboSampler(BaseSampler):
             if not optimizer.taken(x) or optimizer.exhausted:
                 break
             seed = (self._seed, trial.number, attempt)
-            again = attempt == 1
-            x, origin = optimizer.suggest(seed, position=trial.number) if again else optimizer.suggest_anywhere(seed)
+            if attempt == 1:
+                x, origin = optimizer.suggest(seed, position=trial.number)
+            else:
+                x, origin = optimizer.suggest_anywhere(seed)
             self._publish(study, trial, view, x, origin)
         return x
 
@@ -209,7 +209,7 @@ class NumboSampler(BaseSampler):
         return self._optimizer_of(study)[0].explain()
 
     def inspected(self, study: Study | None = None) -> tuple[Optimizer, Callable[[str, Any], Any]]:
-        """For `numbo.plot`: the optimizer of the study, and how a value of a parameter is shown."""
+        """For `numbo.plot`: a snapshot of the study's optimizer, and how a value of a parameter is shown."""
         optimizer, distributions = self._optimizer_of(study)
         return optimizer, lambda name, value: to_external({name: value}, {name: distributions[name]})[name]
 
@@ -227,10 +227,21 @@ class NumboSampler(BaseSampler):
             distributions = {name: d for name, d in distributions.items() if not d.single()}
             if not distributions:
                 raise ValueError("There is nothing to look at: no parameter with more than one value is known yet.")
-            direction = "minimize" if study.direction == StudyDirection.MINIMIZE else "maximize"
-            optimizer = view.optimizer_over(distributions, trials, lambda space: self._make(space, direction))
-            view.hold_running(trials, -1)
-            return optimizer.snapshot(), distributions
+            return self._brought_up(study, view, trials, distributions, -1).snapshot(), distributions
+
+    def _brought_up(
+        self,
+        study: Study,
+        view: StudyView,
+        trials: list[FrozenTrial],
+        distributions: dict[str, BaseDistribution],
+        current: int,
+    ) -> Optimizer:
+        """The optimizer over ``distributions`` with all ``trials`` told, or pending but for number ``current``."""
+        direction = "minimize" if study.direction == StudyDirection.MINIMIZE else "maximize"
+        optimizer = view.optimizer_over(distributions, trials, lambda space: self._make(space, direction))
+        view.hold_running(trials, current)
+        return optimizer
 
     # -- state -------------------------------------------------------------------------------------------------
 

@@ -276,9 +276,9 @@ class NumboSearch(Searcher):
         return self._ready()[1].explain()
 
     def inspected(self) -> tuple[Optimizer, Callable[[str, Any], Any]]:
-        """For `numbo.plot`: the optimizer, and how a value of a parameter is shown."""
+        """For `numbo.plot`: a snapshot of the optimizer, and how a value of a parameter is shown."""
         space, opt = self._ready()
-        return opt, lambda name, searched: space.parameters[name].to_value(searched)
+        return opt.snapshot(), lambda name, searched: space.parameters[name].to_value(searched)
 
     # -- state -------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from numbo.plot._data import Axis, Slice, Subject
+from numbo.plot._data import BLUE, COLUMNS, GRAY, GROUPS, Axis, Slice, Subject
 
 try:
     import plotly.graph_objects as go
@@ -31,8 +31,7 @@ __all__ = [
     "plot_subset",
 ]
 
-BLUE, ORANGE, GRAY, BAND = "#1f77b4", "#ff7f0e", "#9aa0a6", "rgba(31, 119, 180, 0.2)"
-COLUMNS = 3
+BAND = "rgba(31, 119, 180, 0.2)"
 
 
 def plot_posterior(source: Any, params: Sequence[str] | None = None) -> go.Figure:
@@ -103,7 +102,7 @@ def plot_contour(source: Any, params: Sequence[str] | None = None) -> go.Figure:
 
 def plot_relevance(source: Any) -> go.Figure:
     """Share of each parameter in what the posterior mean varies over the space (`numbo.optimizers.Explanation`)."""
-    relevance = Subject(source).explanation().relevance
+    relevance = Subject(source).explanation.relevance
     names, shares = list(relevance)[::-1], list(relevance.values())[::-1]
     figure = go.Figure(go.Bar(x=shares, y=names, orientation="h", marker={"color": BLUE}))
     figure.update_xaxes(title="share of the variation of the mean", tickformat=".0%", rangemode="tozero")
@@ -126,7 +125,7 @@ def plot_subset(source: Any) -> go.Figure:
 
 def plot_ask_times(source: Any) -> go.Figure:
     """Time of each suggestion of this process against the number of observations."""
-    found = Subject(source).explanation()
+    found = Subject(source).explanation
     milliseconds = 1e3 * found.ask_seconds
     figure = go.Figure(go.Scatter(x=found.asked_at, y=milliseconds, mode="markers", marker={"color": BLUE, "size": 4}))
     figure.update_xaxes(title="observations").update_yaxes(title="milliseconds", type="log")
@@ -175,7 +174,7 @@ def _add_observations(
     figure: go.Figure, x: list[Any], y: Any, in_model: Any, legend: bool, cell: dict[str, int]
 ) -> None:
     """Two traces: the observations that the model rests on, above the others."""
-    for kept, name, colour in ((False, "observations", GRAY), (True, "in the model", ORANGE)):
+    for kept, name, colour in GROUPS:
         rows = np.flatnonzero(in_model == kept)
         points = {"x": [x[i] for i in rows], "y": [y[i] for i in rows]}
         marker = {"color": colour, "size": 4 + 2 * kept, "opacity": 0.6 + 0.3 * kept}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,11 @@ Array = NDArray[np.float64]
 
 #: Points of a slice, and of each side of a contour.
 RESOLUTION, SIDE = 101, 41
+#: Panels in a row.
+COLUMNS = 3
+BLUE, ORANGE, GRAY = "#1f77b4", "#ff7f0e", "#9aa0a6"
+#: Observations by whether the model rests on them, in the order in which they are drawn: their name and colour.
+GROUPS = ((False, "observations", GRAY), (True, "in the model", ORANGE))
 
 
 @dataclass(frozen=True)
@@ -67,9 +74,7 @@ class Contour:
     std: Array
     x: list[Any]
     y: list[Any]
-    values: Array
     in_model: NDArray[np.bool_]
-    at: tuple[Any, Any]
 
 
 class Subject:
@@ -86,10 +91,11 @@ class Subject:
 
     def __init__(self, source: Any) -> None:
         sampler = getattr(source, "sampler", None)
+        self._texts: dict[str, list[str]] = {}  # of the choices of a category
         self.optimizer: Optimizer
         self._shown: Callable[[str, Any], Any] = lambda name, value: value
         if isinstance(source, Optimizer):
-            self.optimizer = source
+            self.optimizer = source.snapshot()
         elif hasattr(sampler, "inspected"):
             self.optimizer, self._shown = sampler.inspected(source)  # type: ignore[union-attr]
         elif hasattr(source, "inspected"):
@@ -100,6 +106,7 @@ class Subject:
                 f"algorithm of numbo.ray; got {source!r}."
             )
 
+    @cached_property
     def explanation(self) -> Explanation:
         return self.optimizer.explain()
 
@@ -138,32 +145,31 @@ class Subject:
         names = self.names(params)
         if len(names) != 2 or names[0] == names[1] or any(self.space[name].size < 2 for name in names):
             raise ValueError(f"params must name two different parameters with several values each, got {names}.")
-        base, X, y, in_model = self._data()
+        base, X, _, in_model = self._data()
         values = [[self.space[n].from_unit(u) for u in self._coordinates(n, SIDE)] for n in names]
         points = [base | {names[0]: a, names[1]: b} for b in values[1] for a in values[0]]
         mean, std = self.optimizer.predict(points)
         shape = len(values[1]), len(values[0])
         first, second = (self._axis(n, v) for n, v in zip(names, values, strict=True))
         columns = [self._column(n, X) for n in names]
-        at = self._label(names[0], base[names[0]]), self._label(names[1], base[names[1]])
-        return Contour(first, second, mean.reshape(shape), std.reshape(shape), columns[0], columns[1], y, in_model, at)
+        return Contour(first, second, mean.reshape(shape), std.reshape(shape), columns[0], columns[1], in_model)
 
     def history(self) -> tuple[NDArray[np.int64], Array, NDArray[np.bool_]]:
         """The successful observations (n,): which they are, their values, and whether the model rests on them."""
         _, y = self.optimizer.observations
-        in_model = np.isin(np.arange(len(y)), self.explanation().members)
+        in_model = np.isin(np.arange(len(y)), self.explanation.members)
         success = np.flatnonzero(np.isfinite(y))
         return success, y[success], in_model[success]
 
     def batch_sizes(self) -> tuple[int, ...]:
-        sizes = self.explanation().batch_sizes
+        sizes = self.explanation.batch_sizes
         if not sizes:
             raise ValueError("No batch has ended; only BBKB, BKB and S-BPE work in batches.")
         return sizes
 
     def most_relevant(self, count: int) -> list[str]:
         """Names of parameters that can be varied, the most relevant ones first."""
-        return [name for name in self.explanation().relevance if self.space[name].size > 1][:count]
+        return [name for name in self.explanation.relevance if self.space[name].size > 1][:count]
 
     def _data(self) -> tuple[dict[str, Any], Array, Array, NDArray[np.bool_]]:
         """The point that slices go through, and the successful observations: places, values, whether in the model."""
@@ -191,8 +197,11 @@ class Subject:
         return [self._label(name, self.space[name].from_unit(float(u))) for u in X[:, j]]
 
     def _label(self, name: str, value: Any) -> Any:
-        shown, dimension = self._shown(name, value), self.space[name]
+        dimension = self.space[name]
         if not isinstance(dimension, Categorical):
-            return shown
-        same = [v for v in dimension.choices if str(self._shown(name, v)) == str(shown)]
-        return str(shown) if len(same) == 1 else f"{shown!r} (#{dimension.index(value)})"
+            return self._shown(name, value)
+        if name not in self._texts:
+            shown = [self._shown(name, choice) for choice in dimension.choices]
+            count = Counter(map(str, shown))
+            self._texts[name] = [str(v) if count[str(v)] == 1 else f"{v!r} (#{i})" for i, v in enumerate(shown)]
+        return self._texts[name][dimension.index(value)]

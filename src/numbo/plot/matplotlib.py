@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from numbo.plot._data import Axis, Slice, Subject
+from numbo.plot._data import BLUE, COLUMNS, GRAY, GROUPS, Axis, Slice, Subject
 
 try:
     from matplotlib import pyplot as plt
@@ -26,9 +26,6 @@ __all__ = [
     "plot_relevance",
     "plot_subset",
 ]
-
-BLUE, ORANGE, GRAY = "#1f77b4", "#ff7f0e", "#9aa0a6"
-COLUMNS = 3
 
 
 def plot_posterior(source: Any, params: Sequence[str] | None = None) -> Any:
@@ -82,7 +79,7 @@ def plot_contour(source: Any, params: Sequence[str] | None = None) -> Any:
 
 def plot_relevance(source: Any) -> Any:
     """As `numbo.plot.plot_relevance`."""
-    relevance = Subject(source).explanation().relevance
+    relevance = Subject(source).explanation.relevance
     _, ax = plt.subplots(figsize=(7, 1.2 + 0.35 * len(relevance)), layout="constrained")
     ax.barh(list(relevance)[::-1], list(relevance.values())[::-1], color=BLUE)
     ax.xaxis.set_major_formatter(PercentFormatter(1.0))
@@ -101,7 +98,7 @@ def plot_subset(source: Any) -> Any:
 
 def plot_ask_times(source: Any) -> Any:
     """As `numbo.plot.plot_ask_times`."""
-    found = Subject(source).explanation()
+    found = Subject(source).explanation
     _, ax = plt.subplots(figsize=(7, 4.4), layout="constrained")
     ax.semilogy(found.asked_at, 1e3 * found.ask_seconds, ".", color=BLUE, markersize=4)
     ax.set(xlabel="observations", ylabel="milliseconds")
@@ -147,7 +144,7 @@ def _numbers(axis: Axis, shown: list[Any]) -> tuple[Any, Any]:
 
 def _scatter(ax: Any, x: Any, y: Any, in_model: Any) -> None:
     """The observations, those that the model rests on above the others."""
-    for kept, name, colour in ((False, "observations", GRAY), (True, "in the model", ORANGE)):
+    for kept, name, colour in GROUPS:
         rows = np.flatnonzero(in_model == kept)
         size, opacity = 8 + 10 * kept, 0.6 + 0.3 * kept
         points = [x[i] for i in rows], [y[i] for i in rows]
