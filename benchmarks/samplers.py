@@ -61,6 +61,7 @@ CRITERIA = ("sign", "nystrom", "random", "first", "kmeans++")
 #: One setting each that differs from the default.
 ABLATIONS: dict[str, dict[str, object]] = {
     "GSSBO-no-trend": {"trend": False},
+    "GSSBO-no-additive": {"additive": False},
     "GSSBO-no-region": {"trust_region": False},
     "GSSBO-no-winsorizing": {"winsorize": False},
     "GSSBO-ucb": {"acquisition": "ucb"},

@@ -9,7 +9,9 @@ import pytest
 from numbo.kernels.covariance import MATERN32, MATERN52, RBF, Covariance
 
 
-def make_covariance(family: int, d: int, trend: bool, n_categorical: int = 0, noise: float = 1e-2) -> Covariance:
+def make_covariance(
+    family: int, d: int, trend: bool, n_categorical: int = 0, noise: float = 1e-2, additive: bool = False
+) -> Covariance:
     rng = np.random.default_rng(d)
     categorical = np.zeros(d, dtype=bool)
     categorical[:n_categorical] = True
@@ -24,6 +26,8 @@ def make_covariance(family: int, d: int, trend: bool, n_categorical: int = 0, no
         categorical,
         rng.uniform(0.2, 0.8, d),
         0.4,
+        0.6 if additive else 0.0,
+        30.0,
     )
 
 
@@ -35,16 +39,26 @@ def make_points(n: int, d: int, n_categorical: int = 0, seed: int = 0) -> np.nda
 
 
 COVARIANCES = [
-    pytest.param((family, d, trend, cats), id=f"{name}-d{d}{'-trend' if trend else ''}{f'-{cats}cat' if cats else ''}")
+    pytest.param(
+        (family, d, trend, cats, 1e-2, additive),
+        id=f"{name}-d{d}{'-trend' if trend else ''}{'-additive' if additive else ''}{f'-{cats}cat' if cats else ''}",
+    )
     for family, name in ((MATERN52, "matern52"), (MATERN32, "matern32"), (RBF, "rbf"))
-    for d, trend, cats in ((1, False, 0), (3, True, 0), (4, False, 2), (4, True, 1))
+    for d, trend, additive, cats in (
+        (1, False, False, 0),
+        (3, True, False, 0),
+        (4, False, False, 2),
+        (4, True, False, 1),
+        (3, False, True, 0),
+        (5, True, True, 1),
+        (2, False, True, 2),
+    )
 ]
 
 
 @pytest.fixture(params=COVARIANCES)
 def covariance(request: pytest.FixtureRequest) -> Covariance:
-    family, d, trend, cats = request.param
-    return make_covariance(family, d, trend, cats)
+    return make_covariance(*request.param)
 
 
 @pytest.fixture(autouse=True)

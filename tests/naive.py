@@ -22,7 +22,9 @@ def k(cov: Covariance, x: np.ndarray, z: np.ndarray) -> float:
         rho = np.exp(-r2 / 2)
     u, v = (((p - cov.center) / cov.radius)[~cov.categorical] for p in (x, z))
     trend = cov.linear_variance * (u @ v) + cov.quadratic_variance * (u**2 @ v**2)
-    return cov.signal_variance * rho + trend + cov.interaction_variance * (u @ v) ** 2
+    trend += cov.interaction_variance * (u @ v) ** 2
+    effects = np.where(cov.categorical, x == z, 1 / (1 + cov.additive_weight * (x - z) ** 2))
+    return float(cov.signal_variance * rho + trend + cov.additive_variance * effects.mean())
 
 
 def gram(cov: Covariance, X: np.ndarray, Z: np.ndarray | None = None) -> np.ndarray:

@@ -19,7 +19,8 @@ def theta_of(cov):
     units = np.where(cov.categorical, 1.0, (2.0 * cov.radius) ** 2)
     head = [*(cov.inverse_squared_lengthscales * units), cov.signal_variance, cov.noise_variance]
     trend = [cov.linear_variance, cov.quadratic_variance, cov.interaction_variance]
-    return np.log(np.array(head + (trend if cov.linear_variance > 0 else [])))
+    additive = [cov.additive_variance, cov.additive_weight * (2.0 * cov.radius) ** 2]
+    return np.log(head + trend * (cov.linear_variance > 0) + additive * (cov.additive_variance > 0))
 
 
 def data(cov, n=9):
@@ -31,6 +32,8 @@ def test_unpack_inverts_the_logarithms(covariance):
     found = unpack(
         theta_of(covariance), covariance.family, covariance.categorical, covariance.center, covariance.radius
     )
+    if covariance.additive_variance == 0.0:
+        found = found._replace(additive_weight=covariance.additive_weight)
     for a, b in zip(found, covariance, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-13)
 

@@ -11,12 +11,12 @@ from numbo.models import gp as gp_module
 KERNELS = ["matern52", "matern32", "rbf"]
 
 
-def make(kernel="matern52", trend=True, n=12, d=3, n_categorical=0, seed=0):
+def make(kernel="matern52", trend=True, n=12, d=3, n_categorical=0, seed=0, additive=False):
     categorical = np.zeros(d, dtype=bool)
     categorical[:n_categorical] = True
     X = make_points(n, d, n_categorical, seed)
     y = np.sin(5 * X.sum(axis=1)) + 0.1 * np.random.default_rng(seed).normal(size=n)
-    return ExactGP(categorical, kernel=kernel, trend=trend), X, y
+    return ExactGP(categorical, kernel=kernel, trend=trend, additive=additive), X, y
 
 
 def check(gp, X, y, Z):
@@ -28,8 +28,9 @@ def check(gp, X, y, Z):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("trend", [False, True])
-def test_predictions_are_the_naive_ones(kernel, trend):
-    gp, X, y = make(kernel, trend)
+@pytest.mark.parametrize("additive", [False, True])
+def test_predictions_are_the_naive_ones(kernel, trend, additive):
+    gp, X, y = make(kernel, trend, additive=additive)
     gp.condition(X, y)
     check(gp, X, y, make_points(6, 3, seed=7))
 
@@ -145,6 +146,27 @@ def test_the_trend_extrapolates_a_bowl():
     assert errors[1] < 0.5 * errors[0]
 
 
+def test_the_additive_part_knows_effects_where_it_has_seen_no_point():
+    X = make_points(90, 6, n_categorical=2)
+    effects = np.array([[0.0, 2.0, -1.0], [1.0, -2.0, 0.5]])
+
+    def value(X):
+        chosen = sum(effects[j][(3.0 * X[:, j]).astype(int)] for j in range(2))
+        return chosen + np.cos(14.0 * X[:, 2:]).sum(axis=1)
+
+    y = value(X)
+    location, scale = y.mean(), y.std()
+    Z = make_points(200, 6, n_categorical=2, seed=1)
+    errors = []
+    for additive in (False, True):
+        gp = ExactGP(np.array([True, True, False, False, False, False]), additive=additive)
+        gp.fit(X, (y - location) / scale)
+        gp.condition(X, (y - location) / scale)
+        errors.append(float(np.mean((gp.predict(Z)[0] - (value(Z) - location) / scale) ** 2)))
+    assert errors[1] < 0.2 * errors[0]
+    assert gp.hyperparameters.additive_variance > 0.5
+
+
 @pytest.mark.parametrize("case", ["repeats", "one", "constant", "tiny noise"])
 def test_degenerate_data(case):
     gp, X, y = make(n=20)
@@ -188,7 +210,7 @@ def test_a_trend_that_had_vanished_comes_back():
     plain, _, _ = make(trend=False)
     plain.fit(X, y)
     gp.theta[:5], gp.theta[5:] = plain.theta, np.log(1e-8)
-    assert gp.log_posterior(gp.theta, XT, y)[0] > gp.log_posterior(gp_module.default_theta(3, True), XT, y)[0]
+    assert gp.log_posterior(gp.theta, XT, y)[0] > gp.log_posterior(gp_module.default_theta(3, True, False), XT, y)[0]
     gp.fit(X, y)
     assert gp.log_posterior(gp.theta, XT, y)[0] == pytest.approx(expected, abs=0.5)
     assert gp.hyperparameters.interaction_variance > 0.1
@@ -212,7 +234,7 @@ def test_values_that_cannot_be_fitted_leave_the_defaults(caplog):
     gp, X, y = make()
     gp.theta[:] = 3.0
     gp.fit(X, np.full_like(y, np.nan))
-    np.testing.assert_array_equal(gp.theta, gp_module.default_theta(3, True))
+    np.testing.assert_array_equal(gp.theta, gp_module.default_theta(3, True, False))
     assert "could not be fitted" in caplog.text
 
 
@@ -230,6 +252,7 @@ def test_all_categorical_has_no_trend():
     gp = ExactGP(np.ones(2, dtype=bool), trend=True)
     assert not gp.trend
     assert len(gp.theta) == 4
+    assert len(ExactGP(np.ones(2, dtype=bool), additive=True).theta) == 6
 
 
 def test_unknown_kernel():

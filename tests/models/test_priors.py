@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -8,29 +10,32 @@ from tests import naive
 from numbo.models import priors
 
 
-@pytest.mark.parametrize("trend", [False, True])
-def test_gradient_and_bounds(trend):
-    theta = priors.default_theta(3, trend) + np.linspace(-0.5, 0.5, 8 if trend else 5)
+@pytest.mark.parametrize(("trend", "additive"), list(itertools.product([False, True], repeat=2)))
+def test_gradient_and_bounds(trend, additive):
+    theta = priors.default_theta(3, trend, additive)
+    assert len(theta) == 5 + 3 * trend + 2 * additive
+    theta += np.linspace(-0.5, 0.5, len(theta))
     _, gradient = priors.log_prior(theta, 3)
     np.testing.assert_allclose(
         gradient, naive.numerical_gradient(lambda t: priors.log_prior(t, 3)[0], theta), atol=1e-6
     )
-    bounds = priors.log_bounds(3, trend)
+    bounds = priors.log_bounds(3, trend, additive)
     assert bounds.shape == (len(theta), 2)
     assert (bounds[:, 0] < theta).all()
     assert (theta < bounds[:, 1]).all()
 
 
 def test_densities_are_those_of_scipy():
-    a, b = priors.default_theta(1, True), priors.default_theta(1, True)
-    b[1:] += [0.7, 1.1, -0.4, 0.9, 2.0]
+    a, b = priors.default_theta(1, True, True), priors.default_theta(1, True, True)
+    b[1:] += [0.7, 1.1, -0.4, 0.9, 2.0, 0.3, -1.5]
 
     def expected(theta):
-        s, noise, *trend = np.exp(theta[1:])
+        s, noise, *variances = np.exp(theta[1:-1])
         return (
             stats.gamma(2.0, scale=1.0).logpdf(s)
             + stats.gamma(1.1, scale=1 / 30).logpdf(noise)
-            + stats.expon(scale=1 / 5).logpdf(trend).sum()
+            + stats.expon(scale=1 / 5).logpdf(variances).sum()
+            + stats.norm(np.log(0.1), 0.7).logpdf(-0.5 * theta[-1])
         )
 
     found = priors.log_prior(a, 1)[0] - priors.log_prior(b, 1)[0]

@@ -385,10 +385,11 @@ def test_a_model_that_breaks_is_logged_once_and_does_not_stop_the_run(make, monk
 
 @pytest.mark.parametrize("acquisition", ["ucb", "log_ei", "alternate"])
 @pytest.mark.parametrize(
-    ("kernel", "trend", "winsorize"), list(itertools.product(["matern32", "rbf"], [True, False], [True]))
+    ("kernel", "trend", "additive"), list(itertools.product(["matern32", "rbf"], [True, False], [True, False]))
 )
-def test_all_settings_run(make_gp, acquisition, kernel, trend, winsorize):
-    opt = make_gp(MIXED, seed=0, acquisition=acquisition, kernel=kernel, trend=trend, winsorize=winsorize, beta="log")
+def test_all_settings_run(make_gp, acquisition, kernel, trend, additive):
+    opt = make_gp(MIXED, seed=0, acquisition=acquisition, kernel=kernel, trend=trend, additive=additive, beta="log")
     drive(opt, 15)
     clone = type(opt).from_state_dict(opt.state_dict())
     assert (clone.kernel, clone.acquisition, clone.trend, clone.beta) == (kernel, acquisition, trend, "log")
+    assert clone.additive == additive

@@ -9,7 +9,9 @@ from numbo.space import Float, Space
 
 
 def surrogate(winsorize=True, d=4, **schedule):
-    return Surrogate(np.zeros(d, dtype=bool), kernel="matern52", trend=True, winsorize=winsorize, **schedule)
+    return Surrogate(
+        np.zeros(d, dtype=bool), kernel="matern52", trend=True, additive=True, winsorize=winsorize, **schedule
+    )
 
 
 def bowl(X):

@@ -15,12 +15,13 @@ from numbo.kernels._jit import jit
 from numbo.kernels.cholesky import accumulate, lower_product_into, unwhiten_into, whiten_into
 from numbo.kernels.covariance import (
     Covariance,
-    add_trend_into,
+    add_products_into,
     correlations_into,
     covariance_into,
-    has_trend,
+    is_stationary_alone,
     prior_variance,
     prior_variance_gradient_into,
+    products_into,
     squared_distances_into,
 )
 
@@ -141,14 +142,17 @@ def acquisition_gradient_into(posterior, acquisition, x, gradient):
     """Acquisition at ``x (d,)``; its gradient is written to ``gradient (d,)`` (zero in categorical dimensions)."""
     cov, n, d = posterior.covariance, posterior.n, x.shape[0]
     k, slope, v, q, products = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    squared_distances_into(cov, posterior.XT, n, x, k)
+    alone = is_stationary_alone(cov)
+    if alone:
+        squared_distances_into(cov, posterior.XT, n, x, k)
+    else:
+        products_into(cov, posterior.XT, n, x, k, products, v, q, slope)
     correlations_into(cov.family, n, k, slope)
     for i in range(n):
         k[i] *= cov.signal_variance
         slope[i] *= 2.0 * cov.signal_variance
-    trend = has_trend(cov)
-    if trend:
-        add_trend_into(cov, posterior.XT, n, x, products, k)
+    if not alone:
+        add_products_into(cov, d, n, products, v, q, k)
     whiten_into(posterior.WT, n, k, v)
     unwhiten_into(posterior.W, n, v, q)
     prior = prior_variance(cov, x)
@@ -161,24 +165,27 @@ def acquisition_gradient_into(posterior, acquisition, x, gradient):
     prior_variance_gradient_into(cov, x, gradient)
     for j in range(d):
         gradient[j] *= 0.5 * d_sd / sd
-    stationary, linear, quadratic = np.zeros(d), np.zeros(d), np.zeros(d)
-    scale = 1.0 / (cov.radius * cov.radius)
+    stationary, linear, quadratic, effects = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
+    scale, weight = 1.0 / (cov.radius * cov.radius), cov.additive_weight
     for i in range(n):
         row = posterior.X[i]
         c = d_mu * posterior.alpha[i] - d_sd / sd * q[i]
         e = c * slope[i]
         for j in range(d):
             stationary[j] += e * (x[j] - row[j])
-        if trend:
+        if not alone:
             e = c * (cov.linear_variance + 2.0 * cov.interaction_variance * products[i])
             for j in range(d):
-                t = row[j] - cov.center[j]
+                t, diff = row[j] - cov.center[j], x[j] - row[j]
                 linear[j] += e * t
                 quadratic[j] += c * (t * t)
+                kappa = 1.0 / (1.0 + weight * (diff * diff))
+                effects[j] += c * diff * (kappa * kappa)
     for j in range(d):
         if cov.categorical[j]:
             gradient[j] = 0.0
         else:
             gradient[j] += cov.inverse_squared_lengthscales[j] * stationary[j] + scale * linear[j]
             gradient[j] += 2.0 * cov.quadratic_variance * scale * scale * (x[j] - cov.center[j]) * quadratic[j]
+            gradient[j] -= 2.0 * cov.additive_variance / d * weight * effects[j]
     return value

@@ -1,15 +1,22 @@
-"""Covariance functions: stationary ARD kernels over mixed inputs, plus a linear and quadratic trend.
+"""Covariance functions: stationary ARD kernels over mixed inputs, a linear and quadratic trend, and main effects.
 
-    k(x, z) = s * rho(r2) + a1 <u, v> + a2 <u^2, v^2> + a3 <u, v>^2
+    k(x, z) = s * rho(r2) + a1 <u, v> + a2 <u^2, v^2> + a3 <u, v>^2 + b mean_j kappa_j
     r2      = sum_j w_j (x_j - z_j)^2      over numerical dimensions
             + sum_j w_j [x_j != z_j]       over categorical dimensions (Hamming distance)
     u       = (x - center) / radius        over numerical dimensions, v alike of z, squares of u and v elementwise
+    kappa_j = 1 / (1 + c (x_j - z_j)^2)    in numerical dimensions, [x_j = z_j] in categorical ones
 
 Glossary: ``XT (d, n)`` points by column; ``x (d,)`` one point; ``w (d,)`` inverse squared lengthscales;
-``s`` signal variance; ``a1``, ``a2``, ``a3`` trend variances; ``rho`` the correlation as a function of ``r2``.
+``s`` signal variance; ``a1``, ``a2``, ``a3`` trend variances; ``b`` additive variance; ``c`` inverse squared
+lengthscale of the additive part; ``rho`` the correlation as a function of ``r2``.
 
 The trend is Bayesian linear regression on ``u``, ``u^2`` and all products ``u_i u_j`` in its kernel form (Rasmussen
 & Williams 2006, sections 2.7 and 4.2.2): it makes the prior variance depend on ``x``.
+
+The additive part is a GP of every coordinate alone (Duvenaud et al. 2011, "Additive Gaussian Processes", of first
+order): what a model learns about one coordinate holds wherever the others are, so that few points say much in many
+dimensions. Its kernel is the rational quadratic one with alpha = 1 (Rasmussen & Williams, eq. 4.19), which needs no
+exponential.
 """
 
 from __future__ import annotations
@@ -41,6 +48,8 @@ class Covariance(NamedTuple):
     categorical: np.ndarray
     center: np.ndarray
     radius: float
+    additive_variance: float = 0.0
+    additive_weight: float = 1.0
 
 
 def stationary(
@@ -50,11 +59,10 @@ def stationary(
     noise_variance: float,
     categorical: np.ndarray,
 ) -> Covariance:
-    """A `Covariance` without a trend."""
-    center = np.full(len(inverse_squared_lengthscales), 0.5)
-    return Covariance(
-        family, inverse_squared_lengthscales, signal_variance, 0.0, 0.0, 0.0, noise_variance, categorical, center, 0.5
-    )
+    """A `Covariance` of the first term alone."""
+    w = inverse_squared_lengthscales
+    center = np.full(len(w), 0.5)
+    return Covariance(family, w, signal_variance, 0.0, 0.0, 0.0, noise_variance, categorical, center, 0.5)
 
 
 @jit
@@ -116,8 +124,10 @@ def copy_column_into(XT, i, x):
 
 
 @jit
-def has_trend(cov):
-    return cov.linear_variance > 0.0 or cov.quadratic_variance > 0.0 or cov.interaction_variance > 0.0
+def is_stationary_alone(cov):
+    """Whether the covariance is its first term."""
+    trend = cov.linear_variance > 0.0 or cov.quadratic_variance > 0.0 or cov.interaction_variance > 0.0
+    return not (trend or cov.additive_variance > 0.0)
 
 
 @jit
@@ -138,46 +148,88 @@ def squared_distances_into(cov, XT, n, x, r2):
 
 
 @jit
-def trend_products_into(cov, XT, n, x, linear, quadratic):
-    """Write <u, v> and <u^2, v^2> between ``x`` and the first ``n`` columns of ``XT``."""
+def products_into(cov, XT, n, x, r2, linear, quadratic, effects, squares):
+    """Write r2, <u, v>, <u^2, v^2>, sum_j kappa_j and sum_j kappa_j^2 between ``x`` and ``n`` columns of ``XT``.
+
+    In one pass over the columns, numerical dimensions two at a time: half the loads and stores, and one division for
+    two kappa, as 1/s + 1/t = (s + t) / (s t).
+    """
+    w, c = cov.inverse_squared_lengthscales, cov.additive_weight
     for i in range(n):
-        linear[i] = quadratic[i] = 0.0
+        r2[i] = linear[i] = quadratic[i] = effects[i] = squares[i] = 0.0
+    held = -1
     for j in range(x.shape[0]):
-        if not cov.categorical[j]:
-            row, center = XT[j], cov.center[j]
-            u = (x[j] - center) / cov.radius / cov.radius
+        if cov.categorical[j]:
+            row, xj, wj = XT[j], x[j], w[j]
             for i in range(n):
-                product = u * (row[i] - center)
-                linear[i] += product
-                quadratic[i] += product * product
+                same = 1.0 if row[i] == xj else 0.0
+                r2[i] += wj * (1.0 - same)
+                effects[i] += same
+                squares[i] += same
+        elif held < 0:
+            held = j
+        else:
+            row, xj, wj, center = XT[j], x[j], w[j], cov.center[j]
+            other, xh, wh, middle = XT[held], x[held], w[held], cov.center[held]
+            uj = (xj - center) / cov.radius / cov.radius
+            uh = (xh - middle) / cov.radius / cov.radius
+            for i in range(n):
+                e, f = row[i] - xj, other[i] - xh
+                e, f = e * e, f * f
+                r2[i] += wj * e + wh * f
+                p, q = uj * (row[i] - center), uh * (other[i] - middle)
+                linear[i] += p + q
+                quadratic[i] += p * p + q * q
+                e, f = 1.0 + c * e, 1.0 + c * f
+                inverse = 1.0 / (e * f)
+                effect = (e + f) * inverse
+                effects[i] += effect
+                squares[i] += effect * effect - 2.0 * inverse
+            held = -1
+    if held >= 0:
+        row, xj, wj, center = XT[held], x[held], w[held], cov.center[held]
+        uj = (xj - center) / cov.radius / cov.radius
+        for i in range(n):
+            e, p = (row[i] - xj) ** 2, uj * (row[i] - center)
+            r2[i] += wj * e
+            linear[i] += p
+            quadratic[i] += p * p
+            effect = 1.0 / (1.0 + c * e)
+            effects[i] += effect
+            squares[i] += effect * effect
 
 
 @jit
-def add_trend_into(cov, XT, n, x, linear, out):
-    """Add the trend between ``x`` and the first ``n`` columns of ``XT`` to ``out[:n]``; ``linear[:n]`` is <u, v>."""
-    quadratic = np.empty(n)
-    trend_products_into(cov, XT, n, x, linear, quadratic)
-    a1, a2, a3 = cov.linear_variance, cov.quadratic_variance, cov.interaction_variance
+def add_products_into(cov, d, n, linear, quadratic, effects, out):
+    """Add trend and additive part to ``out[:n]``, from what `products_into` wrote."""
+    a1, a2, a3, b = cov.linear_variance, cov.quadratic_variance, cov.interaction_variance, cov.additive_variance / d
     for i in range(n):
-        out[i] += (a1 + a3 * linear[i]) * linear[i] + a2 * quadratic[i]
+        out[i] += (a1 + a3 * linear[i]) * linear[i] + a2 * quadratic[i] + b * effects[i]
 
 
 @jit
 def covariance_into(cov, XT, n, x, out):
     """Write k(x, X_i) for the first ``n`` columns of ``XT`` to ``out[:n]``."""
-    squared_distances_into(cov, XT, n, x, out)
-    correlations_into(cov.family, n, out, np.empty(n))
-    for i in range(n):
-        out[i] *= cov.signal_variance
-    if has_trend(cov):
-        add_trend_into(cov, XT, n, x, np.empty(n), out)
+    slope = np.empty(n)
+    if is_stationary_alone(cov):
+        squared_distances_into(cov, XT, n, x, out)
+        correlations_into(cov.family, n, out, slope)
+        for i in range(n):
+            out[i] *= cov.signal_variance
+    else:
+        linear, quadratic, effects = np.empty(n), np.empty(n), np.empty(n)
+        products_into(cov, XT, n, x, out, linear, quadratic, effects, slope)
+        correlations_into(cov.family, n, out, slope)
+        for i in range(n):
+            out[i] *= cov.signal_variance
+        add_products_into(cov, x.shape[0], n, linear, quadratic, effects, out)
 
 
 @jit
 def prior_variance(cov, x):
     """k(x, x); not constant where there is a trend."""
-    value = cov.signal_variance
-    if has_trend(cov):
+    value = cov.signal_variance + cov.additive_variance
+    if not is_stationary_alone(cov):
         linear = 0.0
         for j in range(x.shape[0]):
             if not cov.categorical[j]:

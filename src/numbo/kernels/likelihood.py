@@ -2,10 +2,11 @@
 
 The parameters come as one vector of logarithms,
 
-    theta = (log w_1 .. log w_d, log s, log noise [, log a1, log a2, log a3])
+    theta = (log w_1 .. log w_d, log s, log noise [, log a1, log a2, log a3] [, log b, log c])
 
-with the names of `numbo.kernels.covariance`; the last three are there only for a covariance with a trend. The ``w`` of
-numerical dimensions are in units in which the box of ``radius`` around ``center`` is a unit cube.
+with the names of `numbo.kernels.covariance`; what is in brackets is there only for a covariance with a trend or with
+an additive part. The ``w`` of numerical dimensions and ``c`` are in units in which the box of ``radius`` around
+``center`` is a unit cube.
 """
 
 from __future__ import annotations
@@ -18,30 +19,45 @@ from numbo.kernels._jit import jit
 from numbo.kernels.cholesky import cholesky_into, inverse_into, invert_lower_into, unwhiten_into, whiten_into
 from numbo.kernels.covariance import (
     Covariance,
+    add_products_into,
     copy_column_into,
     correlations_into,
     prior_variance,
+    products_into,
     squared_distances_into,
-    trend_products_into,
 )
 
-WORKSPACE = 7
+WORKSPACE = 9
+TREND, ADDITIVE = 3, 2
 LOG_2PI = math.log(2.0 * math.pi)
+
+
+@jit
+def parts(theta, d):
+    """Whether ``theta`` has a trend, and whether it has an additive part."""
+    extra = theta.shape[0] - (d + 2)
+    return extra >= TREND, extra == ADDITIVE or extra == TREND + ADDITIVE
 
 
 @jit
 def unpack(theta, family, categorical, center, radius):
     """The covariance that the log-parameters ``theta`` stand for."""
-    d = categorical.shape[0]
-    linear = quadratic = interaction = 0.0
-    if theta.shape[0] > d + 2:
-        linear, quadratic, interaction = math.exp(theta[d + 2]), math.exp(theta[d + 3]), math.exp(theta[d + 4])
-    weights = np.empty(d)
+    d, size = categorical.shape[0], theta.shape[0]
+    trend, additive = parts(theta, d)
     unit = 1.0 / (2.0 * radius) ** 2
+    linear = quadratic = interaction = variance = 0.0
+    weight = unit
+    if trend:
+        linear, quadratic, interaction = math.exp(theta[d + 2]), math.exp(theta[d + 3]), math.exp(theta[d + 4])
+    if additive:
+        variance, weight = math.exp(theta[size - 2]), unit * math.exp(theta[size - 1])
+    weights = np.empty(d)
     for j in range(d):
         weights[j] = math.exp(theta[j]) * (1.0 if categorical[j] else unit)
-    signal, noise = math.exp(theta[d]), math.exp(theta[d + 1])
-    return Covariance(family, weights, signal, linear, quadratic, interaction, noise, categorical, center, radius)
+    s, noise = math.exp(theta[d]), math.exp(theta[d + 1])
+    return Covariance(
+        family, weights, s, linear, quadratic, interaction, noise, categorical, center, radius, variance, weight
+    )
 
 
 @jit
@@ -53,25 +69,25 @@ def log_marginal_likelihood(theta, XT, y, family, categorical, center, radius, w
     d, n = XT.shape
     cov = unpack(theta, family, categorical, center, radius)
     gradient = np.zeros(theta.shape[0])
-    trend = theta.shape[0] > d + 2
+    trend, additive = parts(theta, d)
     s, noise = cov.signal_variance, cov.noise_variance
-    a1, a2, a3 = cov.linear_variance, cov.quadratic_variance, cov.interaction_variance
+    a1, a2, a3, b = cov.linear_variance, cov.quadratic_variance, cov.interaction_variance, cov.additive_variance / d
     K, slopes, L, W, WT = workspace[0], workspace[1], workspace[2], workspace[3], workspace[4]
-    linear_products, quadratic_products = workspace[5], workspace[6]
+    linear_products, quadratic_products, effects, squares = workspace[5], workspace[6], workspace[7], workspace[8]
     x = np.empty(d)
     for i in range(n):
         copy_column_into(XT, i, x)
         row, slope = K[i], slopes[i]
-        squared_distances_into(cov, XT, i, x, row)
+        if trend or additive:
+            products_into(cov, XT, i + 1, x, row, linear_products[i], quadratic_products[i], effects[i], squares[i])
+        else:
+            squared_distances_into(cov, XT, i, x, row)
         correlations_into(family, i, row, slope)
         for k in range(i):
             row[k] *= s
             slope[k] *= s
-        if trend:
-            linear_row, quadratic_row = linear_products[i], quadratic_products[i]
-            trend_products_into(cov, XT, i + 1, x, linear_row, quadratic_row)
-            for k in range(i):
-                row[k] += (a1 + a3 * linear_row[k]) * linear_row[k] + a2 * quadratic_row[k]
+        if trend or additive:
+            add_products_into(cov, d, i, linear_products[i], quadratic_products[i], effects[i], row)
         row[i] = prior_variance(cov, x) + noise
         for k in range(i):
             K[k, i] = row[k]
@@ -89,7 +105,7 @@ def log_marginal_likelihood(theta, XT, y, family, categorical, center, radius, w
     inverse = K
     inverse_into(W, n, inverse)
     lengthscale_sums = np.zeros((d, n))
-    linear = quadratic = interaction = noise_sum = 0.0
+    linear = quadratic = interaction = effect = weight = noise_sum = 0.0
     coefficient = np.empty(n)
     for i in range(n):
         G, slope = inverse[i], slopes[i]
@@ -113,6 +129,10 @@ def log_marginal_likelihood(theta, XT, y, family, categorical, center, radius, w
                 linear += G[k] * linear_products[i, k]
                 quadratic += G[k] * quadratic_products[i, k]
                 interaction += G[k] * (linear_products[i, k] * linear_products[i, k])
+        if additive:
+            for k in range(i + 1):
+                effect += G[k] * effects[i, k]
+                weight += G[k] * (squares[i, k] - effects[i, k])
     # tr(G rho) follows from tr(G K) = y^T alpha - n and the other parts, which are at hand
     trace = -float(n)
     for i in range(n):
@@ -122,11 +142,14 @@ def log_marginal_likelihood(theta, XT, y, family, categorical, center, radius, w
         for k in range(n):
             total += lengthscale_sums[j, k]
         gradient[j] = cov.inverse_squared_lengthscales[j] * total
-    linear, quadratic, interaction = a1 * linear, a2 * quadratic, a3 * interaction
+    linear, quadratic, interaction, effect = a1 * linear, a2 * quadratic, a3 * interaction, b * effect
     gradient[d + 1] = 0.5 * noise * noise_sum
-    gradient[d] = 0.5 * trace - gradient[d + 1] - linear - quadratic - interaction
+    gradient[d] = 0.5 * trace - gradient[d + 1] - linear - quadratic - interaction - effect
     if trend:
         gradient[d + 2] = linear
         gradient[d + 3] = quadratic
         gradient[d + 4] = interaction
+    if additive:  # d kappa / d log c = kappa^2 - kappa
+        gradient[theta.shape[0] - 2] = effect
+        gradient[theta.shape[0] - 1] = b * weight
     return value, gradient

@@ -49,6 +49,8 @@ class Hyperparameters:
     linear_variance: float
     quadratic_variance: float
     interaction_variance: float
+    additive_variance: float
+    additive_lengthscale: float
 
 
 class ExactGP:
@@ -57,16 +59,25 @@ class ExactGP:
     Args:
         categorical: (d,) which dimensions compare by equality.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
-        trend: whether the covariance has the linear and quadratic trend of `numbo.kernels.covariance`.
+        trend, additive: whether the covariance has the linear and quadratic trend, and the additive part, of
+            `numbo.kernels.covariance`.
     """
 
-    def __init__(self, categorical: NDArray[np.bool_], *, kernel: str = "matern52", trend: bool = True) -> None:
+    def __init__(
+        self,
+        categorical: NDArray[np.bool_],
+        *,
+        kernel: str = "matern52",
+        trend: bool = True,
+        additive: bool = False,
+    ) -> None:
         if kernel not in FAMILIES:
             raise ValueError(f"kernel must be one of {sorted(FAMILIES)}, got {kernel!r}.")
         self.kernel = kernel
         self.categorical = np.ascontiguousarray(categorical, dtype=np.bool_)
         self.trend = trend and not self.categorical.all()
-        self.theta = default_theta(len(self.categorical), self.trend)
+        self.additive = additive
+        self.theta = self._default_theta()
         self.center, self.radius = np.full(len(self.categorical), 0.5), 0.5
         self.n = self.known = 0
         self._allocate(0)
@@ -86,7 +97,12 @@ class ExactGP:
             linear_variance=cov.linear_variance,
             quadratic_variance=cov.quadratic_variance,
             interaction_variance=cov.interaction_variance,
+            additive_variance=cov.additive_variance,
+            additive_lengthscale=cov.additive_weight**-0.5,
         )
+
+    def _default_theta(self) -> Array:
+        return default_theta(len(self.categorical), self.trend, self.additive)
 
     def log_posterior(self, theta: Array, XT: Array, y: Array, workspace: Array | None = None) -> tuple[float, Array]:
         """Log marginal likelihood plus log prior of the hyperparameters (up to a constant), and the gradient."""
@@ -101,23 +117,24 @@ class ExactGP:
     def fit(self, X: Array, y: Array, *, iterations: int = 50) -> None:
         """Set ``theta`` to the MAP estimate for ``X (n, d)``, ``y (n,)``.
 
-        Starts from the present ``theta`` or from the defaults, whichever is more probable, with no trend variance
-        below 0.05. A fit that fails keeps the better of the two; one that cannot start logs a warning.
+        Starts from the present ``theta`` or from the defaults, whichever is more probable, with no variance of trend or
+        additive part below 0.05. A fit that fails keeps the better of the two; one that cannot start logs a warning.
         """
         from scipy.optimize import minimize
 
         XT = np.ascontiguousarray(X.T)
         d = len(self.categorical)
         workspace = np.empty((WORKSPACE, len(y), len(y)))
-        starts = [self.theta, default_theta(d, self.trend)]
+        starts = [self.theta, self._default_theta()]
         values = [self.log_posterior(theta, XT, y, workspace)[0] for theta in starts]
         self.theta, known = starts[int(np.argmax(values))].copy(), max(values)
         if not math.isfinite(known):
-            self.theta = default_theta(d, self.trend)
+            self.theta = self._default_theta()
             logger.warning("The GP's hyperparameters could not be fitted; defaults are used.")
             return
         start = self.theta.copy()  # the posterior is flat in the logarithm of a variance that has become very small
-        start[d + 2 :] = np.maximum(start[d + 2 :], LOG_TREND_START)
+        variances = slice(d + 2, len(start) - self.additive)
+        start[variances] = np.maximum(start[variances], LOG_TREND_START)
 
         def negative(theta: Array) -> tuple[float, Array]:
             value, gradient = self.log_posterior(theta, XT, y, workspace)
@@ -131,7 +148,7 @@ class ExactGP:
                 start,
                 jac=True,
                 method="L-BFGS-B",
-                bounds=log_bounds(d, self.trend),
+                bounds=log_bounds(d, self.trend, self.additive),
                 options={"maxiter": iterations, "ftol": 1e-5, "gtol": 1e-3},
             )
         if -result.fun >= known and np.isfinite(result.x).all():

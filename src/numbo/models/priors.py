@@ -5,7 +5,8 @@ Values are standardised and inputs lie in the unit cube, so one set of priors se
 * inverse squared lengthscales ``w``: the penalty ``0.1 / w + 0.1 w`` of Optuna's GP sampler, which keeps
   irrelevant dimensions from running away to infinity and relevant ones from overfitting;
 * signal variance: Gamma(2, 1); noise variance: Gamma(1.1, 30), which allows for next to no noise;
-* trend variances: exponential with rate 5, a preference for no trend.
+* trend variances and additive variance: exponential with rate 5, a preference for none;
+* lengthscale of the additive part: log-normal around a tenth of the cube.
 """
 
 from __future__ import annotations
@@ -15,44 +16,55 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from numbo.kernels.likelihood import parts
+
 Array = NDArray[np.float64]
 
 LENGTHSCALE_PENALTY = 0.1
 SIGNAL_SHAPE, SIGNAL_RATE = 2.0, 1.0
 NOISE_SHAPE, NOISE_RATE = 1.1, 30.0
 TREND_RATE = 5.0
+#: Of the logarithm of the inverse squared lengthscale.
+ADDITIVE_MEAN, ADDITIVE_SD = -2.0 * math.log(0.1), 1.4
 
 WEIGHT_BOUNDS = (1e-4, 1e4)
 SIGNAL_BOUNDS = (1e-3, 1e3)
-NOISE_BOUNDS = (1e-6, 10.0)
+NOISE_BOUNDS = (1e-8, 10.0)
 TREND_BOUNDS = (1e-8, 1e2)
+ADDITIVE_BOUNDS = (1.0, 1e4)
 
 
-def default_theta(d: int, trend: bool) -> Array:
-    """Where a fit starts: lengthscale 1, signal 1, noise 1e-3 and, with ``trend``, trend variances 0.1 and,
-    for interactions, 0.01."""
-    theta = np.zeros(d + 2)
-    theta[d + 1] = math.log(1e-3)
-    return np.append(theta, np.log([0.1, 0.1, 0.01])) if trend else theta
+def default_theta(d: int, trend: bool, additive: bool) -> Array:
+    """Where a fit starts: lengthscale 1, signal 1, noise 1e-3; with ``trend``, trend variances 0.1 and, for
+    interactions, 0.01; with ``additive``, variance 0.1 and lengthscale 0.1."""
+    theta = [0.0] * (d + 1) + [math.log(1e-3)]
+    theta += np.log([0.1, 0.1, 0.01]).tolist() if trend else []
+    return np.array(theta + ([math.log(0.1), ADDITIVE_MEAN] if additive else []))
 
 
-def log_bounds(d: int, trend: bool) -> Array:
+def log_bounds(d: int, trend: bool, additive: bool) -> Array:
     """Bounds (len(theta), 2) of the log-parameters."""
     rows = [WEIGHT_BOUNDS] * d + [SIGNAL_BOUNDS, NOISE_BOUNDS] + [TREND_BOUNDS] * (3 if trend else 0)
-    return np.log(np.array(rows))
+    return np.log(np.array(rows + ([TREND_BOUNDS, ADDITIVE_BOUNDS] if additive else [])))
 
 
 def log_prior(theta: Array, d: int) -> tuple[float, Array]:
     """Log prior density of the parameters (up to a constant) at the log-parameters, and its gradient in them."""
     values = np.exp(theta)
-    w, signal, noise, trend = values[:d], values[d], values[d + 1], values[d + 2 :]
+    _, additive = parts(theta, d)
+    last = len(theta) - 1 if additive else len(theta)
+    w, signal, noise, variances = values[:d], values[d], values[d + 1], values[d + 2 : last]
     total = -LENGTHSCALE_PENALTY * float(np.sum(1.0 / w + w))
     total += (SIGNAL_SHAPE - 1.0) * theta[d] - SIGNAL_RATE * signal
     total += (NOISE_SHAPE - 1.0) * theta[d + 1] - NOISE_RATE * noise
-    total -= TREND_RATE * float(np.sum(trend))
+    total -= TREND_RATE * float(np.sum(variances))
     gradient = np.empty_like(theta)
     gradient[:d] = LENGTHSCALE_PENALTY * (1.0 / w - w)
     gradient[d] = (SIGNAL_SHAPE - 1.0) - SIGNAL_RATE * signal
     gradient[d + 1] = (NOISE_SHAPE - 1.0) - NOISE_RATE * noise
-    gradient[d + 2 :] = -TREND_RATE * trend
+    gradient[d + 2 : last] = -TREND_RATE * variances
+    if additive:
+        t = (theta[last] - ADDITIVE_MEAN) / ADDITIVE_SD
+        total -= 0.5 * t * t
+        gradient[last] = -t / ADDITIVE_SD
     return total, gradient

@@ -38,7 +38,8 @@ class GPOptimizer(Optimizer):
             ``"alternate"``: log EI, with which the global model takes turns with UCB. EI is greedy where the model is
             sure of itself, and UCB leaves what EI is stuck in.
         beta: the multiplier of UCB, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015, section 4).
-        trend: whether the covariance has a linear and quadratic trend (`numbo.kernels.covariance`).
+        trend, additive: whether the covariance has a linear and quadratic trend, and a part in which every coordinate
+            has an effect of its own (`numbo.kernels.covariance`).
         winsorize: whether outliers on the bad side are clipped where the model then predicts better.
     """
 
@@ -50,6 +51,7 @@ class GPOptimizer(Optimizer):
         acquisition: str = "ucb",
         beta: float | str = 2.0,
         trend: bool = False,
+        additive: bool = False,
         winsorize: bool = False,
         **options: Any,
     ) -> None:
@@ -65,13 +67,18 @@ class GPOptimizer(Optimizer):
         if beta != "log" and not (isinstance(beta, int | float) and 0.0 <= beta < math.inf):
             raise ValueError(f"beta must be a non-negative number or 'log', got {beta!r}.")
         self.kernel, self.acquisition, self.beta = kernel, acquisition, beta
-        self.trend, self.winsorize = trend, winsorize
+        self.trend, self.additive, self.winsorize = trend, additive, winsorize
         self._global = self._surrogate()
         self._starts = Candidates(self.space, self._design_seed)
 
     def _surrogate(self, **schedule: Any) -> Surrogate:
         return Surrogate(
-            self.space.categorical, kernel=self.kernel, trend=self.trend, winsorize=self.winsorize, **schedule
+            self.space.categorical,
+            kernel=self.kernel,
+            trend=self.trend,
+            additive=self.additive,
+            winsorize=self.winsorize,
+            **schedule,
         )
 
     def _acquisition(self, surrogate: Surrogate) -> Acquisition:
@@ -131,6 +138,7 @@ class GPOptimizer(Optimizer):
             "acquisition": self.acquisition,
             "beta": self.beta,
             "trend": self.trend,
+            "additive": self.additive,
             "winsorize": self.winsorize,
         }
 

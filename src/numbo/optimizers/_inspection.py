@@ -100,7 +100,8 @@ class Explanation:
         members: (m,) observations that the model rests on, counted in the order in which they were told: the subset
             of GSSBO, the atoms of the dictionary of BKB, BBKB and S-BPE, all observations of GP-UCB.
         relevance: share of each parameter in the variation of the posterior mean over the space, the largest first.
-        lengthscales: of each parameter in the unit cube: over this distance values are alike, but for the trend.
+        lengthscales: of each parameter in the unit cube: over this distance values are alike, but for the trend and
+            the additive part.
         noise_std: standard deviation of the noise that the model sees, in the units of the objective.
         buffer_size: M, how many observations a chosen subset has; None where there is no limit (yet).
         beta: multiplier of the standard deviation in the confidence bounds; None where it plays no part.

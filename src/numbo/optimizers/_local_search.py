@@ -23,6 +23,7 @@ from numbo.space import Space
 
 Array = NDArray[np.float64]
 
+CANDIDATES = 256
 #: At most so many coordinates of the incumbent are changed at once, on average (Eriksson et al. 2019, supplement).
 PERTURBED = 20
 

@@ -22,7 +22,7 @@ class Surrogate:
     """A GP, the output transform of its members, and the hyperparameter schedule.
 
     Args:
-        categorical, kernel, trend: as `numbo.models.ExactGP`.
+        categorical, kernel, trend, additive: as `numbo.models.ExactGP`.
         winsorize: whether outliers are clipped (`numbo.models.OutputTransform`) where that predicts better.
         growth: hyperparameters are refitted when the number of observations has grown by this share,
         longest: and at the latest after so many new ones.
@@ -34,11 +34,12 @@ class Surrogate:
         *,
         kernel: str,
         trend: bool,
+        additive: bool,
         winsorize: bool,
         growth: float = 0.1,
         longest: int | None = None,
     ) -> None:
-        self.gp = ExactGP(categorical, kernel=kernel, trend=trend)
+        self.gp = ExactGP(categorical, kernel=kernel, trend=trend, additive=additive)
         self.winsorize, self.growth, self.longest = winsorize, growth, longest
         self.clips, self._fits = winsorize, 0
         self.transform = OutputTransform(0.0, 1.0, -np.inf)

@@ -26,10 +26,9 @@ from numpy.typing import NDArray
 
 from numbo.optimizers._base import GLOBAL
 from numbo.optimizers._buffer import RULES, DynamicBuffer
-from numbo.optimizers._candidates import CANDIDATES
 from numbo.optimizers._gp_optimizer import TURN, GPOptimizer
 from numbo.optimizers._inspection import Region
-from numbo.optimizers._local_search import LocalSearch
+from numbo.optimizers._local_search import CANDIDATES, LocalSearch
 from numbo.optimizers._trust_region import TrustRegion
 from numbo.selection import CRITERIA, Pool, check_criterion
 
@@ -45,6 +44,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "reselect": 0.1,
         "acquisition": "alternate",
         "trend": True,
+        "additive": True,
         "winsorize": True,
         "trust_region": True,
     },
@@ -56,6 +56,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "reselect": 0.0,
         "acquisition": "ucb",
         "trend": False,
+        "additive": False,
         "winsorize": False,
         "trust_region": False,
     },
@@ -80,7 +81,7 @@ class GSSBO(GPOptimizer):
             is chosen from the last subset and the new samples. 0 chooses from all data every time.
         trust_region: whether a local search is run beside the global model. Spaces small enough to be enumerated
             do without.
-        options: those of `GPOptimizer` (``kernel, acquisition, beta, trend, winsorize``) and of `Optimizer`
+        options: those of `GPOptimizer` (``kernel, acquisition, beta, trend, additive, winsorize``) and of `Optimizer`
             (``direction, n_initial, seed, avoid_repeats``).
 
     Raises:
@@ -105,7 +106,7 @@ class GSSBO(GPOptimizer):
         if preset not in PRESETS:
             raise ValueError(f"preset must be one of {sorted(PRESETS)}, got {preset!r}.")
         default = dict(PRESETS[preset])
-        model = {name: default.pop(name) for name in ("acquisition", "trend", "winsorize")}
+        model = {name: default.pop(name) for name in ("acquisition", "trend", "additive", "winsorize")}
         super().__init__(space, **(model | options))
         self.preset = preset
         self.criterion = check_criterion(default["criterion"] if criterion is None else criterion)
