@@ -44,7 +44,9 @@ def test_diabetes_network_search_on_ray(name):
 def test_quickstart():
     printed = run("quickstart", "--trials", "25")
     assert float(re.search(r"Best accuracy ([\d.]+)%", printed)[1]) > 96.0
-    assert "relevance   kernel" in printed
+    shares = re.findall(r"(kernel|C|gamma) (\d+)%", re.search(r"relevance   (.*)", printed)[1])
+    assert {name for name, _ in shares} == {"kernel", "C", "gamma"}
+    assert 98 <= sum(int(share) for _, share in shares) <= 102
 
 
 def test_processes_over_a_database(tmp_path):
