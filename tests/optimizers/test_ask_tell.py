@@ -388,8 +388,9 @@ def test_a_model_that_breaks_is_logged_once_and_does_not_stop_the_run(make, monk
     ("kernel", "trend", "additive"), list(itertools.product(["matern32", "rbf"], [True, False], [True, False]))
 )
 def test_all_settings_run(make_gp, acquisition, kernel, trend, additive):
-    opt = make_gp(MIXED, seed=0, acquisition=acquisition, kernel=kernel, trend=trend, additive=additive, beta="log")
+    settings = {"acquisition": acquisition, "kernel": kernel, "trend": trend, "additive": additive}
+    opt = make_gp(MIXED, seed=0, winsorize=True, beta="log", **settings)
     drive(opt, 15)
     clone = type(opt).from_state_dict(opt.state_dict())
     assert (clone.kernel, clone.acquisition, clone.trend, clone.beta) == (kernel, acquisition, trend, "log")
-    assert clone.additive == additive
+    assert (clone.additive, clone.winsorize) == (additive, True)
