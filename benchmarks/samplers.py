@@ -64,6 +64,7 @@ ABLATIONS: dict[str, dict[str, object]] = {
     "GSSBO-no-additive": {"additive": False},
     "GSSBO-no-region": {"trust_region": False},
     "GSSBO-no-winsorizing": {"winsorize": False},
+    "GSSBO-no-warp": {"warp": False},
     "GSSBO-ucb": {"acquisition": "ucb"},
     "GSSBO-initial-20": {"n_startup_trials": 20},
     "GSSBO-M64": {"buffer_size": 64},

@@ -180,7 +180,7 @@ def select_subset(
     low, span = points.min(axis=0), np.ptp(points, axis=0)
     points = (points - low) / np.where(span > 0.0, span, 1.0)
     values = finite_range(values)
-    values = OutputTransform.fit(values, winsorize=False).forward(values)
+    values = OutputTransform.fit(values).forward(values)
     model = ExactGP(np.zeros(points.shape[1], dtype=bool), kernel=kernel, trend=False)
     some = rng.permutation(len(points))[: min(len(points), max(256, size))]
     if lengthscale is None:

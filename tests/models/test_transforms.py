@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,14 +9,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from numbo.models import OutputTransform, finite_range
+from numbo.models.transforms import KINDS, KNEE
 
 VALUES = arrays(np.float64, st.integers(1, 30), elements=st.floats(-1e300, 1e300, allow_nan=False))
 ANY = arrays(np.float64, st.integers(1, 30), elements=st.floats(allow_nan=True, allow_infinity=True))
 
 
-@given(VALUES, st.booleans())
-def test_forward_is_finite_monotone_and_undone_by_backward(y, winsorize):
-    transform = OutputTransform.fit(y, winsorize)
+@given(VALUES, st.sampled_from(KINDS))
+def test_forward_is_finite_monotone_and_undone_by_backward(y, kind):
+    transform = OutputTransform.fit(y, kind)
     z = transform.forward(y)
     assert np.isfinite(z).all()
     order = np.argsort(y, kind="stable")
@@ -25,17 +28,17 @@ def test_forward_is_finite_monotone_and_undone_by_backward(y, winsorize):
 
 def test_standardised_values():
     y = np.random.default_rng(0).normal(5.0, 3.0, 100)
-    z = OutputTransform.fit(y, winsorize=False).forward(y)
+    z = OutputTransform.fit(y).forward(y)
     assert z.mean() == pytest.approx(0.0, abs=1e-12)
     assert z.std() == pytest.approx(1.0)
-    mean, std = OutputTransform.fit(y, winsorize=False).backward(np.array([0.0]), np.array([1.0]))
+    mean, std = OutputTransform.fit(y).backward(np.array([0.0]), np.array([1.0]))
     assert mean[0] == pytest.approx(y.mean())
     assert std[0] == pytest.approx(y.std())
 
 
 def test_only_the_bad_tail_is_clipped():
     y = np.concatenate([np.linspace(0.0, 1.0, 50), [-1e6, 1e3]])
-    transform = OutputTransform.fit(y)
+    transform = OutputTransform.fit(y, "winsorize")
     z = transform.forward(y)
     assert z[50] == pytest.approx(transform.forward(np.array([transform.floor]))[0])
     assert z[51] == z.max() > z[49] + 1.0
@@ -43,10 +46,48 @@ def test_only_the_bad_tail_is_clipped():
     assert transform.floor == pytest.approx(q25 - 1.5 * (q75 - q25))
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("value", [0.0, 1.0, -1e300, 5e-324, 1e300])
-def test_a_constant_becomes_zero(value):
-    z = OutputTransform.fit(np.full(6, value)).forward(np.full(6, value))
+def test_a_constant_becomes_zero(value, kind):
+    z = OutputTransform.fit(np.full(6, value), kind).forward(np.full(6, value))
     np.testing.assert_allclose(z, 0.0, atol=1e-9)
+
+
+def test_a_warp_compresses_by_the_gap_to_the_best():
+    y = -np.geomspace(1e-3, 1e6, 101)
+    transform = OutputTransform.fit(y, "log")
+    assert transform.warped
+    assert transform.best == y.max()
+    z = transform.forward(y)
+    assert z.mean() == pytest.approx(0.0, abs=1e-12)
+    assert z.std() == pytest.approx(1.0)
+    knee = KNEE * (y.max() - np.median(y))
+    naive = np.array([-math.log(1.0 + (y.max() - value) / knee) for value in y])
+    np.testing.assert_allclose(z, (naive - naive.mean()) / naive.std(), rtol=1e-9, atol=1e-9)
+    better = transform.forward(np.array([y.max() + knee, y.max() + 2.0 * knee]))
+    np.testing.assert_allclose(np.diff(better), better[0] - z.max())  # a straight line beyond the best
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_slopes_are_those_of_the_way_back(kind):
+    y = np.random.default_rng(0).exponential(5.0, 80)
+    transform = OutputTransform.fit(y, kind)
+    z = transform.forward(y)
+    h = 1e-6
+    slopes = (transform.backward(z + h, np.zeros(80))[0] - transform.backward(z - h, np.zeros(80))[0]) / (2.0 * h)
+    inner = (y > transform.floor) & (y < y.max())
+    np.testing.assert_allclose(np.exp(transform.log_slopes(y))[inner], slopes[inner], rtol=1e-6)
+
+
+def test_deviations_under_a_warp_span_the_quantiles():
+    y = -np.random.default_rng(0).exponential(5.0, 80)
+    transform = OutputTransform.fit(y, "log")
+    mean, std = np.array([-1.0, 0.0, 0.5]), np.array([0.3, 0.2, 0.1])
+    middle, deviation = transform.backward(mean, std)
+    draws = transform.backward(mean + std * np.random.default_rng(1).normal(size=(200_000, 1)), np.zeros(3))[0]
+    low, median, high = np.quantile(draws, [0.158655, 0.5, 0.841345], axis=0)
+    np.testing.assert_allclose(middle, median, rtol=0.01, atol=0.01)
+    np.testing.assert_allclose(deviation, (high - low) / 2.0, rtol=0.02)
 
 
 @given(ANY)

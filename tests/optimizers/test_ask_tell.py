@@ -203,16 +203,18 @@ FAILURES = [None, float("nan")]
 
 @pytest.mark.parametrize("failure", FAILURES)
 def test_failures_are_avoided_and_never_best(make, failure):
-    opt = make(Space({"x": Float(0, 1)}), seed=0)
-
     def f(p):
         return failure if p["x"] > 0.5 else (p["x"] - 0.4) ** 2
 
-    drive(opt, 40, f)
-    assert opt.best[0]["x"] == pytest.approx(0.4, abs=0.02)
-    assert opt.n_told == 40
-    late = opt._history.y[20:]
-    assert np.isnan(late).mean() < 0.4
+    found, failures = [], []
+    for seed in range(5):
+        opt = drive(make(Space({"x": Float(0, 1)}), seed=seed), 40, f)
+        assert opt.n_told == 40
+        assert opt.best[0]["x"] <= 0.5
+        found.append(opt.best[0]["x"])
+        failures.append(np.isnan(opt._history.y[20:]).mean())
+    assert np.median(found) == pytest.approx(0.4, abs=0.02)
+    assert np.median(failures) < 0.4
 
 
 def test_nothing_but_failures_goes_on_space_filling(make):
@@ -389,8 +391,8 @@ def test_a_model_that_breaks_is_logged_once_and_does_not_stop_the_run(make, monk
 )
 def test_all_settings_run(make_gp, acquisition, kernel, trend, additive):
     settings = {"acquisition": acquisition, "kernel": kernel, "trend": trend, "additive": additive}
-    opt = make_gp(MIXED, seed=0, winsorize=True, beta="log", **settings)
+    opt = make_gp(MIXED, seed=0, winsorize=True, warp=True, beta="log", **settings)
     drive(opt, 15)
     clone = type(opt).from_state_dict(opt.state_dict())
     assert (clone.kernel, clone.acquisition, clone.trend, clone.beta) == (kernel, acquisition, trend, "log")
-    assert (clone.additive, clone.winsorize) == (additive, True)
+    assert (clone.additive, clone.winsorize, clone.warp) == (additive, True, True)

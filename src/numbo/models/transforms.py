@@ -9,8 +9,11 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: Beyond this size values are scaled down first, so that no sum of squares overflows.
+#: Beyond this size values are scaled down first, so that no sum of squares overflows; and they are not warped.
 LARGE = 1e100
+KINDS = ("plain", "winsorize", "log")
+#: Of the gap between best and median.
+KNEE = 0.3
 
 
 def finite_range(y: Array) -> Array:
@@ -29,24 +32,43 @@ def finite_range(y: Array) -> Array:
 
 @dataclass(frozen=True)
 class OutputTransform:
-    """Standardisation ``(y - location) / scale`` after clipping bad values at ``floor`` (winsorising).
+    """Standardisation ``(z - location) / scale`` of values ``z`` that say less about the bad tail.
 
-    Only the bad tail is clipped, at Tukey's fence ``q25 - 1.5 (q75 - q25)``: an outlier there says no more than
-    "bad", and would otherwise set the scale of everything else.
+    * ``"plain"``: the values as they are.
+    * ``"winsorize"``: the bad tail is clipped at Tukey's fence ``q25 - 1.5 (q75 - q25)``: an outlier there says no more
+      than "bad", and would otherwise set the scale of everything else.
+    * ``"log"``: ``z = -log(1 + (best - y) / knee)``, a warped GP (Snelson et al. 2004) with a fixed warp: differences
+      count by how close to the best they are made, beyond a knee of `KNEE` times the gap between best and median.
+
+    Attributes:
+        location, scale: mean and standard deviation of ``z``, 1 where it is constant.
+        floor: where values are clipped, ``-inf`` for nowhere; under a warp, the worst value, where `backward` ends.
+        best, knee: of the warp; a ``knee`` of infinity is none.
     """
 
     location: float
     scale: float
-    floor: float
+    floor: float = -np.inf
+    best: float = 0.0
+    knee: float = np.inf
 
     @classmethod
-    def fit(cls, y: Array, winsorize: bool = True) -> OutputTransform:
-        """From finite values ``y (n,)``, larger is better. A constant ``y`` gets scale 1."""
+    def fit(cls, y: Array, kind: str = "plain") -> OutputTransform:
+        """From finite values ``y (n,)``, larger is better; ``kind`` is one of `KINDS`.
+
+        Where half the values are as good as the best, or far from 1 by hundreds of orders, ``"log"`` is ``"plain"``.
+        """
         largest = float(np.max(np.abs(y)))
+        if kind == "log" and largest <= LARGE:
+            best = float(np.max(y))
+            knee = KNEE * (best - float(np.median(y)))
+            if knee > 1.0 / LARGE:
+                values = cls(0.0, 1.0, best=best, knee=knee).forward(y)
+                return cls(float(np.mean(values)), float(np.std(values)), float(np.min(y)), best, knee)
         unit = largest if largest > LARGE else 1.0
         values = y / unit
         floor = -np.inf
-        if winsorize and len(y) >= 4:
+        if kind == "winsorize" and len(y) >= 4:
             q25, q75 = np.quantile(values, (0.25, 0.75))
             if q75 > q25:
                 floor = float(q25 - 1.5 * (q75 - q25))
@@ -56,10 +78,35 @@ class OutputTransform:
             scale = 1.0 / unit if unit > 1.0 else 1.0
         return cls(location * unit, scale * unit, floor * unit)
 
+    @property
+    def warped(self) -> bool:
+        return self.knee < np.inf
+
     def forward(self, y: Array) -> Array:
-        """Standardised values (n,)."""
-        return (np.maximum(y, self.floor) - self.location) / self.scale
+        """Standardised values (n,); what is better than the best is not compressed."""
+        if not self.warped:
+            return (np.maximum(y, self.floor) - self.location) / self.scale
+        gap = (self.best - y) / self.knee
+        return (-np.where(gap > 0.0, np.log1p(np.maximum(gap, 0.0)), gap) - self.location) / self.scale
 
     def backward(self, mean: Array, std: Array) -> tuple[Array, Array]:
-        """Mean and standard deviation in the units of ``y``."""
-        return mean * self.scale + self.location, std * self.scale
+        """Mean and standard deviation in the units of ``y``.
+
+        Under a warp, which a normal distribution does not survive: the median, and half the distance between the
+        quantiles one standard deviation to either side; the exponential is not carried on beyond the worst value.
+        """
+        if not self.warped:
+            return mean * self.scale + self.location, std * self.scale
+        low, middle, high = (self._undo(mean + step * std) for step in (-1.0, 0.0, 1.0))
+        return middle, 0.5 * (high - low)
+
+    def _undo(self, standardised: Array) -> Array:
+        z = standardised * self.scale + self.location
+        longest = np.log1p((self.best - self.floor) / self.knee)
+        return self.best + self.knee * np.where(z < 0.0, -np.expm1(np.clip(-z, 0.0, longest)), z)
+
+    def log_slopes(self, y: Array) -> Array:
+        """Logarithm of ``dy / d forward(y)`` at values ``y (n,)`` that are not clipped."""
+        slopes = np.maximum(self.best - y, 0.0) + self.knee if self.warped else np.ones(len(y))
+        out: Array = np.log(slopes) + np.log(self.scale)
+        return out

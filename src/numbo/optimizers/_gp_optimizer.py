@@ -41,6 +41,8 @@ class GPOptimizer(Optimizer):
         trend, additive: whether the covariance has a linear and quadratic trend, and a part in which every coordinate
             has an effect of its own (`numbo.kernels.covariance`).
         winsorize: whether outliers on the bad side are clipped where the model then predicts better.
+        warp: whether the global model sees the logarithm of the gap to the best value where it then predicts better
+            (`numbo.models.OutputTransform`).
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class GPOptimizer(Optimizer):
         trend: bool = False,
         additive: bool = False,
         winsorize: bool = False,
+        warp: bool = False,
         **options: Any,
     ) -> None:
         if isinstance(space, Arms):
@@ -67,18 +70,19 @@ class GPOptimizer(Optimizer):
         if beta != "log" and not (isinstance(beta, int | float) and 0.0 <= beta < math.inf):
             raise ValueError(f"beta must be a non-negative number or 'log', got {beta!r}.")
         self.kernel, self.acquisition, self.beta = kernel, acquisition, beta
-        self.trend, self.additive, self.winsorize = trend, additive, winsorize
-        self._global = self._surrogate()
+        self.trend, self.additive, self.winsorize, self.warp = trend, additive, winsorize, warp
+        self._global = self._surrogate(warp=warp)
         self._starts = Candidates(self.space, self._design_seed)
+        self._shown = self._global
 
-    def _surrogate(self, **schedule: Any) -> Surrogate:
+    def _surrogate(self, **options: Any) -> Surrogate:
         return Surrogate(
             self.space.categorical,
             kernel=self.kernel,
             trend=self.trend,
             additive=self.additive,
             winsorize=self.winsorize,
-            **schedule,
+            **options,
         )
 
     def _acquisition(self, surrogate: Surrogate) -> Acquisition:
@@ -140,6 +144,7 @@ class GPOptimizer(Optimizer):
             "trend": self.trend,
             "additive": self.additive,
             "winsorize": self.winsorize,
+            "warp": self.warp,
         }
 
     def _model_state(self) -> dict[str, Any]:
@@ -162,19 +167,20 @@ class GPOptimizer(Optimizer):
     def _bring_up_to_date(self) -> None:
         self._global = copy.deepcopy(self._global)
         self._global.update(self._history.X, self._history.values(), self._members())
+        self._shown = self._global.shown(self._history.X, self._history.values())
 
     def _predict(self, X: Array) -> tuple[Array, Array]:
-        return self._global.predict(X)
+        return self._shown.predict(X)
 
     def _acquire(self, X: Array) -> Array:
         values: Array = acquisition_values(self._global.gp.posterior, self._acquisition(self._global), X)
         return values
 
     def _describe(self) -> dict[str, Any]:
-        found, scale = self._global.gp.hyperparameters, self._global.transform.scale
+        found, scale = self._shown.gp.hyperparameters, self._shown.transform.scale
         acquisition = self._acquisition(self._global)
         return {
-            "members": self._global.members.copy(),
+            "members": self._shown.members.copy(),
             "lengthscales": dict(zip(self.parameter_names, found.lengthscales.tolist(), strict=True)),
             "noise_std": math.sqrt(found.noise_variance) * scale,
             "beta": acquisition.parameter if acquisition.kind == UCB else None,

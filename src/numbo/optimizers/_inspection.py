@@ -190,7 +190,8 @@ class Inspectable(ABC):
     def predict(self, params: Any) -> tuple[Any, Any]:
         """Posterior mean and standard deviation of the objective, without its noise, in the user's units.
 
-        Of one point, or as arrays (c,) of a sequence of ``c`` points.
+        Of one point, or as arrays (c,) of a sequence of ``c`` points. They are those of a model of the values as they
+        are, or with outliers clipped; a search may see the same observations through a logarithm.
 
         Raises:
             ValueError: before the first successful observation, or for points outside of the space.

@@ -45,7 +45,7 @@ class KernelSchedule:
     ) -> None:
         self._gp = ExactGP(categorical, kernel=kernel, trend=trend)
         self.winsorize = winsorize
-        self.transform = OutputTransform(0.0, 1.0, -np.inf)
+        self.transform = OutputTransform(0.0, 1.0)
         self.fitted_at = 0
         self._fixed: Covariance | None = None
         if lengthscale is not None and noise_std is not None:
@@ -76,7 +76,7 @@ class KernelSchedule:
     def transformed(self, y: Array) -> Array:
         """Values as the model takes them, ``y (n,)`` being finite; the transform follows them if it is learned."""
         if not self.fixed:
-            self.transform = OutputTransform.fit(y, self.winsorize)
+            self.transform = OutputTransform.fit(y, "winsorize" if self.winsorize else "plain")
         return self.transform.forward(y)
 
     def learn(self, X: Array, y: Array, rng: np.random.Generator) -> None:

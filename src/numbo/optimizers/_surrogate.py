@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numbo.models import ExactGP, OutputTransform
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-#: Whether outliers are clipped is decided at one fit in so many; two fits at once cost twice as much.
+#: How values are transformed is decided at one fit in so many; several fits at once cost as much more.
 DECISION_EVERY = 3
 #: Of L-BFGS-B, each fit going on from the last one.
 ITERATIONS = 20
@@ -23,7 +24,8 @@ class Surrogate:
 
     Args:
         categorical, kernel, trend, additive: as `numbo.models.ExactGP`.
-        winsorize: whether outliers are clipped (`numbo.models.OutputTransform`) where that predicts better.
+        winsorize, warp: whether outliers are clipped, and values warped to a logarithm, where that predicts better
+            (`numbo.models.OutputTransform`).
         growth: hyperparameters are refitted when the number of observations has grown by this share,
         longest: and at the latest after so many new ones.
     """
@@ -36,13 +38,14 @@ class Surrogate:
         trend: bool,
         additive: bool,
         winsorize: bool,
+        warp: bool = False,
         growth: float = 0.1,
         longest: int | None = None,
     ) -> None:
         self.gp = ExactGP(categorical, kernel=kernel, trend=trend, additive=additive)
-        self.winsorize, self.growth, self.longest = winsorize, growth, longest
-        self.clips, self._fits = winsorize, 0
-        self.transform = OutputTransform(0.0, 1.0, -np.inf)
+        self.winsorize, self.warp, self.growth, self.longest = winsorize, warp, growth, longest
+        self.kind, self._fits = "winsorize" if winsorize else "plain", 0
+        self.transform = OutputTransform(0.0, 1.0)
         self.members: Indices = np.empty(0, dtype=np.int64)
         self.fitted_at = self.updated_at = self._conditioned = 0
 
@@ -63,36 +66,39 @@ class Surrogate:
                 self.gp.center, self.gp.radius = frame
             self._fit(X[members], y[members])
             self.fitted_at, grew = len(y), False
-        self.transform = OutputTransform.fit(y[members], self.clips)
+        self.transform = OutputTransform.fit(y[members], self.kind)
         targets = self.transform.forward(y[members])
         if not grew or not self._append(X, targets, members, len(old)):
             self._condition(X, targets, members)
         self.members, self.updated_at = members, len(y)
 
     def _fit(self, X: Array, y: Array) -> None:
-        """Fit the hyperparameters, and decide whether outliers are clipped.
+        """Fit the hyperparameters, and decide how the values are transformed.
 
-        Clipped values do not set the scale of all others; values as they are show the whole bowl to the trend. Where
-        there are outliers both are fitted now and then, and that model is kept which predicts the other values better
-        by their leave-one-out density (Rasmussen & Williams 2006, section 5.4.2).
+        Clipped values do not set the scale of all others; values as they are show the whole bowl to the trend; and
+        their logarithms tell the bottom of a steep valley from its walls. What may matter is fitted now and then, and
+        that model is kept which predicts the values that are no outliers better, by their leave-one-out density
+        (Rasmussen & Williams 2006, section 5.4.2).
         """
-        clipping, plain = OutputTransform.fit(y, self.winsorize), OutputTransform.fit(y, False)
+        clipping = OutputTransform.fit(y, "winsorize" if self.winsorize else "plain")
         inner = y > clipping.floor
+        kinds = ["plain"] + ["winsorize"] * (not inner.all()) + ["log"] * self.warp
         decide = self._fits % DECISION_EVERY == 0
         self._fits += 1
-        if inner.all() or not decide:
-            self.gp.fit(X, (clipping if self.clips else plain).forward(y), iterations=ITERATIONS)
+        if len(kinds) == 1 or not decide:
+            self.gp.fit(X, OutputTransform.fit(y, self.kind).forward(y), iterations=ITERATIONS)
             return
         start, fitted = self.gp.theta, []
-        for clips, transform in ((True, clipping), (False, plain)):
+        for kind in kinds:
+            transform = OutputTransform.fit(y, kind)
             values = transform.forward(y)
             self.gp.theta = start
             self.gp.fit(X, values, iterations=ITERATIONS)
             self.gp.condition(X, values)
             residual, variance = (part[inner] for part in self.gp.leave_one_out())
-            density = -0.5 * np.sum(residual**2 / variance + np.log(variance)) - len(residual) * np.log(transform.scale)
-            fitted.append((float(density), clips, self.gp.theta))
-        _, self.clips, self.gp.theta = max(fitted, key=lambda one: one[0])
+            density = -np.sum(0.5 * (residual**2 / variance + np.log(variance)) + transform.log_slopes(y[inner]))
+            fitted.append((float(density), kind, self.gp.theta))
+        _, self.kind, self.gp.theta = max(fitted, key=lambda one: one[0])
 
     def _condition(self, X: Array, targets: Array, members: Indices) -> None:
         self.gp.condition(X[members], targets, spare=max(16, len(members) // 4))
@@ -104,6 +110,25 @@ class Surrogate:
             return False
         self.gp.set_values(targets)
         return True
+
+    def shown(self, X: Array, y: Array) -> Surrogate:
+        """The model to look at: of the values as they are, or clipped if that predicts all of them better.
+
+        A search is after the best values, and may see the others through a warp or clipped all alike. Who looks at the
+        model asks for any of them, so here the mean error of leave-one-out predictions decides, in the units of ``y``.
+        """
+        values = y[self.members]
+        if self.kind != "log" and values.min() >= self.transform.floor:
+            return self
+        found = []
+        for kind in ("plain", "winsorize"):
+            twin = copy.deepcopy(self)
+            twin.kind, twin.winsorize, twin.warp, twin.fitted_at = kind, False, False, 0
+            twin.update(X, y, self.members)
+            residual, variance = twin.gp.leave_one_out()
+            predicted, _ = twin.transform.backward(twin.transform.forward(values) - residual, np.sqrt(variance))
+            found.append((float(np.mean(np.abs(predicted - values))), twin))
+        return min(found, key=lambda one: one[0])[1]
 
     def hold(self, points: Array) -> None:
         """Hallucinate pending ``points (p, d)`` until the next update."""
@@ -123,7 +148,7 @@ class Surrogate:
             "theta": self.gp.theta.copy(),
             "center": self.gp.center.copy(),
             "radius": self.gp.radius,
-            "clips": self.clips,
+            "kind": self.kind,
             "fits": self._fits,
             "fitted_at": self.fitted_at,
             "updated_at": self.updated_at,
@@ -138,11 +163,11 @@ class Surrogate:
         """
         self.gp.theta = state["theta"].copy()
         self.gp.center, self.gp.radius = state["center"].copy(), state["radius"]
-        self.clips, self._fits = state["clips"], state["fits"]
+        self.kind, self._fits = state["kind"], state["fits"]
         self.fitted_at, self.updated_at = state["fitted_at"], state["updated_at"]
         self.members = state["members"].copy()
         if len(self.members):
-            self.transform = OutputTransform.fit(y[self.members], self.clips)
+            self.transform = OutputTransform.fit(y[self.members], self.kind)
             targets, first = self.transform.forward(y[self.members]), state["conditioned"]
             self._condition(X, targets[:first], self.members[:first])
             self._append(X, targets, self.members, first)

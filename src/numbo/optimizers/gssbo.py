@@ -46,6 +46,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "trend": True,
         "additive": True,
         "winsorize": True,
+        "warp": True,
         "trust_region": True,
     },
     "paper": {
@@ -58,6 +59,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "trend": False,
         "additive": False,
         "winsorize": False,
+        "warp": False,
         "trust_region": False,
     },
 }
@@ -81,8 +83,8 @@ class GSSBO(GPOptimizer):
             is chosen from the last subset and the new samples. 0 chooses from all data every time.
         trust_region: whether a local search is run beside the global model. Spaces small enough to be enumerated
             do without.
-        options: those of `GPOptimizer` (``kernel, acquisition, beta, trend, additive, winsorize``) and of `Optimizer`
-            (``direction, n_initial, seed, avoid_repeats``).
+        options: those of `GPOptimizer` (``kernel, acquisition, beta, trend, additive, winsorize, warp``) and of
+            `Optimizer` (``direction, n_initial, seed, avoid_repeats``).
 
     Raises:
         ValueError: for settings outside of what is described here.
@@ -106,7 +108,7 @@ class GSSBO(GPOptimizer):
         if preset not in PRESETS:
             raise ValueError(f"preset must be one of {sorted(PRESETS)}, got {preset!r}.")
         default = dict(PRESETS[preset])
-        model = {name: default.pop(name) for name in ("acquisition", "trend", "additive", "winsorize")}
+        model = {name: default.pop(name) for name in ("acquisition", "trend", "additive", "winsorize", "warp")}
         super().__init__(space, **(model | options))
         self.preset = preset
         self.criterion = check_criterion(default["criterion"] if criterion is None else criterion)
