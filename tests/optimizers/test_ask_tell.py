@@ -213,7 +213,7 @@ def test_failures_are_avoided_and_never_best(make, failure):
         assert opt.best[0]["x"] <= 0.5
         found.append(opt.best[0]["x"])
         failures.append(np.isnan(opt._history.y[20:]).mean())
-    assert np.median(found) == pytest.approx(0.4, abs=0.02)
+    assert [found[0], np.median(found)] == pytest.approx([0.4, 0.4], abs=0.02)
     assert np.median(failures) < 0.4
 
 

@@ -45,6 +45,8 @@ class GPOptimizer(Optimizer):
             (`numbo.models.OutputTransform`).
     """
 
+    _shown: Surrogate  # of a double that is looked at
+
     def __init__(
         self,
         space: Any,
@@ -73,7 +75,6 @@ class GPOptimizer(Optimizer):
         self.trend, self.additive, self.winsorize, self.warp = trend, additive, winsorize, warp
         self._global = self._surrogate(warp=warp)
         self._starts = Candidates(self.space, self._design_seed)
-        self._shown = self._global
 
     def _surrogate(self, **options: Any) -> Surrogate:
         return Surrogate(

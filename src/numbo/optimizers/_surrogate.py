@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -80,14 +81,30 @@ class Surrogate:
         that model is kept which predicts the values that are no outliers better, by their leave-one-out density
         (Rasmussen & Williams 2006, section 5.4.2).
         """
-        clipping = OutputTransform.fit(y, "winsorize" if self.winsorize else "plain")
-        inner = y > clipping.floor
+        inner = ~self._outliers(y)
         kinds = ["plain"] + ["winsorize"] * (not inner.all()) + ["log"] * self.warp
         decide = self._fits % DECISION_EVERY == 0
         self._fits += 1
         if len(kinds) == 1 or not decide:
             self.gp.fit(X, OutputTransform.fit(y, self.kind).forward(y), iterations=ITERATIONS)
             return
+
+        def surprise(transform: OutputTransform, values: Array, residual: Array, variance: Array) -> float:
+            terms = 0.5 * (residual**2 / variance + np.log(variance)) + transform.log_slopes(y)
+            return float(np.sum(terms[inner]))
+
+        self._choose(X, y, kinds, surprise)
+
+    def _outliers(self, y: Array) -> NDArray[np.bool_]:
+        """Which of ``y (n,)`` clipping would change, none if it is off."""
+        return y <= OutputTransform.fit(y, "winsorize" if self.winsorize else "plain").floor
+
+    def _choose(self, X: Array, y: Array, kinds: Sequence[str], loss: Callable[..., float]) -> None:
+        """Fit with the values transformed in each way, and keep the one with the smallest loss.
+
+        ``loss`` takes the transform, the values (n,) it makes, and the residuals (n,) and variances (n,) of their
+        leave-one-out predictions.
+        """
         start, fitted = self.gp.theta, []
         for kind in kinds:
             transform = OutputTransform.fit(y, kind)
@@ -95,10 +112,8 @@ class Surrogate:
             self.gp.theta = start
             self.gp.fit(X, values, iterations=ITERATIONS)
             self.gp.condition(X, values)
-            residual, variance = (part[inner] for part in self.gp.leave_one_out())
-            density = -np.sum(0.5 * (residual**2 / variance + np.log(variance)) + transform.log_slopes(y[inner]))
-            fitted.append((float(density), kind, self.gp.theta))
-        _, self.kind, self.gp.theta = max(fitted, key=lambda one: one[0])
+            fitted.append((loss(transform, values, *self.gp.leave_one_out()), kind, self.gp.theta))
+        _, self.kind, self.gp.theta = min(fitted, key=lambda one: one[0])
 
     def _condition(self, X: Array, targets: Array, members: Indices) -> None:
         self.gp.condition(X[members], targets, spare=max(16, len(members) // 4))
@@ -117,18 +132,20 @@ class Surrogate:
         A search is after the best values, and may see the others through a warp or clipped all alike. Who looks at the
         model asks for any of them, so here the mean error of leave-one-out predictions decides, in the units of ``y``.
         """
-        values = y[self.members]
-        if self.kind != "log" and values.min() >= self.transform.floor:
+        X, y = X[self.members], y[self.members]
+        outliers = bool(self._outliers(y).any())
+        if self.kind == "plain" or (self.kind == "winsorize" and not outliers):
             return self
-        found = []
-        for kind in ("plain", "winsorize"):
-            twin = copy.deepcopy(self)
-            twin.kind, twin.winsorize, twin.warp, twin.fitted_at = kind, False, False, 0
-            twin.update(X, y, self.members)
-            residual, variance = twin.gp.leave_one_out()
-            predicted, _ = twin.transform.backward(twin.transform.forward(values) - residual, np.sqrt(variance))
-            found.append((float(np.mean(np.abs(predicted - values))), twin))
-        return min(found, key=lambda one: one[0])[1]
+
+        def error(transform: OutputTransform, values: Array, residual: Array, variance: Array) -> float:
+            predicted, _ = transform.backward(values - residual, np.sqrt(variance))
+            return float(np.mean(np.abs(predicted - y)))
+
+        twin = copy.deepcopy(self)
+        twin._choose(X, y, ["plain", "winsorize"] if outliers else ["plain"], error)
+        twin.transform = OutputTransform.fit(y, twin.kind)
+        twin.gp.condition(X, twin.transform.forward(y))
+        return twin
 
     def hold(self, points: Array) -> None:
         """Hallucinate pending ``points (p, d)`` until the next update."""
