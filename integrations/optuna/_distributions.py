@@ -31,18 +31,19 @@ def to_space(distributions: Mapping[str, BaseDistribution]) -> Space:
     return Space({name: _dimension(distribution) for name, distribution in distributions.items()})
 
 
-def to_internal(params: Mapping[str, Any], distributions: Mapping[str, BaseDistribution]) -> dict[str, Any] | None:
-    """Parameters as `to_space` represents them; ``None`` if one is missing or does not fit its distribution."""
+def to_internal(params: Mapping[str, Any], distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
+    """Those of the ``params`` that have a distribution, as `to_space` represents them.
+
+    Raises:
+        ValueError: if one of them is no choice of its distribution. Ranges are not checked here.
+    """
     out = {}
     for name, distribution in distributions.items():
         if name not in params:
-            return None
+            continue
         value = params[name]
         if isinstance(distribution, CategoricalDistribution):
-            try:
-                value = int(distribution.to_internal_repr(value))
-            except ValueError:
-                return None
+            value = int(distribution.to_internal_repr(value))
         out[name] = value
     return out
 

@@ -7,11 +7,13 @@ import threading
 import warnings
 import weakref
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from numbo.optuna import _records
 from numbo.optuna._distributions import to_external, to_internal
+from numbo.optuna._fixed import fixed_params, within
 from numbo.optuna._view import StudyView
 
 from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE, Explanation, Optimizer
@@ -42,8 +44,9 @@ class NumboSampler(BaseSampler):
         warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
         search_space: distributions by name. Without it, the space is what all finished trials have in common, and
             the first trial is sampled independently.
-        learn_failures: whether failed trials, and those pruned before they reported anything, are remembered as
-            places to avoid. Otherwise nothing but the very point is left out from then on.
+        learn_failures: what trials say that failed, or were pruned before they reported anything. True: failures depend
+            on the parameters, and points are weighted by their probability of success. False: nothing, but a point that
+            failed is not suggested again. ``"auto"`` lets the data decide between the two.
         settings: the algorithm's own settings, as its optimizer in `numbo` takes them.
     """
 
@@ -57,7 +60,7 @@ class NumboSampler(BaseSampler):
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
         search_space: Mapping[str, BaseDistribution] | None = None,
-        learn_failures: bool = True,
+        learn_failures: bool | str = "auto",
         **settings: Any,
     ) -> None:
         if n_startup_trials < 0:
@@ -79,7 +82,12 @@ class NumboSampler(BaseSampler):
 
     def _make(self, space: Space, direction: str) -> Optimizer:
         return self._optimizer(
-            space, direction=direction, seed=self._seed, n_initial=max(1, self._n_startup_trials), **self._settings
+            space,
+            direction=direction,
+            seed=self._seed,
+            n_initial=max(1, self._n_startup_trials),
+            learn_failures=self._learn_failures,
+            **self._settings,
         )
 
     # -- Optuna's interface --------------------------------------------------------------------------------------
@@ -90,10 +98,9 @@ class NumboSampler(BaseSampler):
             return {name: d for name, d in self._search_space.items() if not d.single()}
         if study._is_multi_objective():
             return {}
-        with self._lock:
-            view, _ = self._synced_view(study)
+        with self._lock, self._view_of(study) as (view, trials):
             self._space_known = view.space.known
-            return view.space.distributions()
+            return view.known_distributions(trials, trial.number)
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -101,32 +108,47 @@ class NumboSampler(BaseSampler):
         self._raise_error_if_multi_objective(study)
         if not search_space:
             return {}
-        with self._lock:
-            view, trials = self._synced_view(study)
-            optimizer = self._brought_up(study, view, trials, search_space, trial.number)
-            x, origin = optimizer.suggest((self._seed, trial.number), position=trial.number)
+        given = fixed_params(study, trial)
+        with self._lock, self._view_of(study) as (view, trials):
+            searched = self._search_space or view.known_distributions(trials, trial.number)
+            searched = {name: d for name, d in searched.items() if not d.single()}
+            if not given.keys() >= searched.keys() - search_space.keys():
+                searched = search_space  # what was taken out of the space has no known value
+            optimizer = self._brought_up(study, view, trials, searched, trial.number)
+            fixed = within(given, searched, optimizer.space)
+            x, origin = optimizer.suggest((self._seed, trial.number), position=trial.number, fixed=fixed)
             self._publish(study, trial, view, x, origin)
             if not isinstance(study._storage, InMemoryStorage):  # in memory the lock does
-                x = self._settle(study, trial, view, optimizer, x)
-            params = optimizer.space.decode(x)
-        return to_external(params, search_space)
+                x = self._settle(study, trial, view, optimizer, x, fixed)
+            params = to_external(optimizer.space.decode(x) | fixed, searched)
+        return {name: params[name] for name in search_space}
 
-    def _settle(self, study: Study, trial: FrozenTrial, view: StudyView, optimizer: Optimizer, x: Array) -> Array:
+    def _settle(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        view: StudyView,
+        optimizer: Optimizer,
+        x: Array,
+        fixed: Mapping[str, Any],
+    ) -> Array:
         """A point that no other process has chosen at the same time, published.
 
-        Whoever publishes second sees the first one's point, if both look again after publishing. Who has to choose
-        again lets the model do so once, and then goes to random places, where nobody else is.
+        Whoever publishes second sees the first one's point, if both look again after publishing. After a collision the
+        first retry asks the model again; later retries take random points of the design, where another collision is
+        unlikely.
         """
         for attempt in range(1, ATTEMPTS):
-            _, trials = self._synced_view(study)
+            trials = study._get_trials(deepcopy=False, use_cache=False)
+            view.sync(trials)
             view.hold_running(trials, trial.number)
-            if not optimizer.taken(x) or optimizer.exhausted:
+            if not optimizer.taken(x) or optimizer.exhausted or fixed.keys() == optimizer.space.keys():
                 break
             seed = (self._seed, trial.number, attempt)
             if attempt == 1:
-                x, origin = optimizer.suggest(seed, position=trial.number)
+                x, origin = optimizer.suggest(seed, position=trial.number, fixed=fixed)
             else:
-                x, origin = optimizer.suggest_anywhere(seed)
+                x, origin = optimizer.suggest_anywhere(seed, fixed=fixed)
             self._publish(study, trial, view, x, origin)
         return x
 
@@ -185,8 +207,11 @@ class NumboSampler(BaseSampler):
         points = [params] if isinstance(params, Mapping) else params
         internal = []
         for point in points:
-            translated = to_internal(point, distributions) if isinstance(point, Mapping) else None
-            if translated is None:
+            try:
+                translated = to_internal(point, distributions) if isinstance(point, Mapping) else {}
+            except ValueError:
+                translated = {}
+            if translated.keys() != distributions.keys():
                 raise ValueError(f"params must hold {sorted(distributions)} with values in their ranges, got {point}.")
             internal.append(translated)
         return optimizer.predict(internal[0] if isinstance(params, Mapping) else internal)
@@ -221,8 +246,7 @@ class NumboSampler(BaseSampler):
                 f"{type(self).__name__} does not know which study is meant: it has sampled for none that still exists "
                 "(under Hyperband it never does). Pass study=."
             )
-        with self._lock:
-            view, trials = self._synced_view(study)
+        with self._lock, self._view_of(study) as (view, trials):
             distributions = view.distributions or self._search_space or view.space.distributions()
             distributions = {name: d for name, d in distributions.items() if not d.single()}
             if not distributions:
@@ -245,19 +269,24 @@ class NumboSampler(BaseSampler):
 
     # -- state -------------------------------------------------------------------------------------------------
 
-    def _synced_view(self, study: Study) -> tuple[StudyView, list[FrozenTrial]]:
-        """The view of ``study``, up to date, and all trials. Hyperband passes each bracket as a study of its own."""
+    @contextmanager
+    def _view_of(self, study: Study) -> Iterator[tuple[StudyView, list[FrozenTrial]]]:
+        """The view of ``study``, up to date, and all trials. Hyperband passes each bracket as a study of its own.
+
+        While it is in use it is out of the store, and it returns there only from an orderly end. Whatever an interrupt
+        or an error leaves half done is thereby forgotten, and rebuilt from the storage when it is needed again.
+        """
         trials = study._get_trials(deepcopy=False, use_cache=False)
         first = trials[0] if trials else None
         key = (study._study_id, None if first is None else (first._trial_id, first.datetime_start))
         view = self._views.pop(key, None)
         if view is None or not view.continues(trials):
-            view = StudyView(self._learn_failures)
+            view = StudyView()
+        view.sync(trials)
+        yield view, trials
         self._views[key] = view  # the most recently used one comes last
         while len(self._views) > MAX_VIEWS:
             del self._views[next(iter(self._views))]
-        view.sync(trials)
-        return view, trials
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()

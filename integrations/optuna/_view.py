@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -21,16 +22,11 @@ MAX_OVERTAKEN = 1000
 
 
 class StudyView:
-    """Takes in trials once each, in the order in which they finished.
+    """Takes in trials once each, in the order in which they finished."""
 
-    Args:
-        learn_failures: whether failed trials are remembered as places to avoid.
-    """
-
-    def __init__(self, learn_failures: bool) -> None:
+    def __init__(self) -> None:
         self._complete, self._pruned = LatestSpace(), LatestSpace()
         self.optimizer: Optimizer | None = None
-        self._learn_failures = learn_failures
         #: What the optimizer searches; empty before there is one.
         self.distributions: dict[str, BaseDistribution] = {}
         self.digest = 0
@@ -38,6 +34,7 @@ class StudyView:
         self._last_number = -1
         self._unfinished: list[int] = []
         self._n_finished = 0
+        self._warned = False
 
     def continues(self, trials: Sequence[FrozenTrial]) -> bool:
         """Whether ``trials`` are those that were looked at before, and more."""
@@ -63,6 +60,16 @@ class StudyView:
     def space(self) -> LatestSpace:
         """The search space of complete trials; while there are none, of pruned ones, which may have stopped short."""
         return self._complete if self._complete.known else self._pruned
+
+    def known_distributions(self, trials: Sequence[FrozenTrial], current: int) -> dict[str, BaseDistribution]:
+        """The search space; before a trial has finished, what running ones but number ``current`` have in common."""
+        if self.space.known:
+            return self.space.distributions()
+        running = LatestSpace()
+        for i in self._unfinished:
+            if trials[i].number != current:
+                running.add(trials[i])
+        return running.distributions()
 
     def optimizer_over(
         self,
@@ -95,35 +102,63 @@ class StudyView:
     def _hold(self, trial: FrozenTrial) -> dict[str, Any] | None:
         """Make the trial's point pending; returns its internal parameters, ``None`` if unknown or out of range."""
         assert self.optimizer is not None
-        record = _records.read(trial, self.digest)
-        origin = GLOBAL if record is None else record[1]
-        params = to_internal(trial.params, self.distributions)
-        if params is None and record is not None and record[0].keys() >= self.distributions.keys():
-            params = {name: record[0][name] for name in self.distributions}
-        if params is None:
-            return None
+        published = _records.read(trial, self.digest)
         try:
+            params, origin = self._params(trial, *(({}, GLOBAL) if published is None else published))
             self.optimizer.hold(trial.number, params, origin)
         except (ValueError, TypeError):
             return None
         return params
 
+    def _params(self, trial: FrozenTrial, published: Mapping[str, Any], origin: int) -> tuple[dict[str, Any], int]:
+        """The internal parameters that a trial is evaluated at, and the part of the search that proposed them.
+
+        What the trial has taken counts, then what was enqueued for it and what was published for it. A parameter that
+        a finished trial never asked for had no influence on it: where nothing was published, it stands in the middle
+        of its range.
+
+        Raises:
+            ValueError: if a value does not fit, not all of a running trial are known, or a finished trial took none.
+        """
+        actual = to_internal(trial.params, self.distributions)
+        known = dict(actual)
+        if not trial.state.is_finished():
+            known = to_internal(trial.system_attrs.get("fixed_params", {}), self.distributions) | known
+        elif not actual:
+            raise ValueError("The trial has none of the parameters that are searched.")
+        params = {name: published[name] for name in self.distributions if name in published} | known
+        if any(published.get(name, value) != value for name, value in known.items()):
+            origin = GLOBAL  # it was evaluated elsewhere than the search had proposed
+        if params.keys() != self.distributions.keys():
+            if not trial.state.is_finished():
+                raise ValueError("The trial's parameters are not known yet.")
+            assert self.optimizer is not None
+            space = self.optimizer.space
+            params = {name: params.get(name, space[name].from_unit(0.5)) for name in self.distributions}
+        return params, origin
+
     def _tell(self, trials: Iterable[FrozenTrial]) -> None:
         """Tell the optimizer finished trials, in the order of their completion."""
         assert self.optimizer is not None
+        left_out = told = 0
         for trial in sorted(trials, key=_completion):
-            value = self._value(trial)
             params = self._hold(trial)
             if params is None:
+                left_out += trial.state == TrialState.COMPLETE
                 continue
-            if value is None:
-                self.optimizer.release(trial.number)
-                self.optimizer.exclude(params)
-            else:
-                self.optimizer.tell(params, value, key=trial.number)
+            self.optimizer.tell(params, self._value(trial), key=trial.number)
+            told += 1
+        if left_out and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"{left_out} of {left_out + told} finished trials are not learned: they have none of the parameters "
+                f"{sorted(self.distributions)}, or values outside of their present ranges.",
+                stacklevel=2,
+            )
 
-    def _value(self, trial: FrozenTrial) -> float | None:
-        """What is learned from a finished trial: a value, NaN for a failure, ``None`` for nothing but its place.
+    @staticmethod
+    def _value(trial: FrozenTrial) -> float | None:
+        """What is learned from a finished trial: a value, ``None`` for a failure.
 
         A trial that was pruned before it reported anything is a failure: that is how objectives refuse a point.
         """
@@ -133,7 +168,7 @@ class StudyView:
             reported = [v for _, v in sorted(trial.intermediate_values.items()) if not math.isnan(v)]
             if reported:
                 return reported[-1]
-        return math.nan if self._learn_failures else None
+        return None
 
 
 def _completion(trial: FrozenTrial) -> tuple[float, int]:

@@ -56,7 +56,7 @@ class NumboSearch(Searcher):
         evaluated_rewards: Sequence[float] | None = None,
         seed: int | None = None,
         n_initial: int = 10,
-        learn_failures: bool = True,
+        learn_failures: bool | str = "auto",
         **settings: Any,
     ) -> None:
         for name, value in (("metric", metric), ("mode", mode)):
@@ -73,8 +73,7 @@ class NumboSearch(Searcher):
                 f"{len(evaluated_rewards)}."
             )
         self._rewards = None if evaluated_rewards is None else [float(v) for v in evaluated_rewards]
-        self._settings = {"seed": seed, "n_initial": n_initial} | settings
-        self._learn_failures = learn_failures
+        self._settings = {"seed": seed, "n_initial": n_initial, "learn_failures": learn_failures} | settings
         self._num_samples: int | None = None
         self._tune_space: TuneSpace | None = None
         self._opt: Optimizer | None = None
@@ -136,7 +135,9 @@ class NumboSearch(Searcher):
     def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
         space, opt = self._ready()
         if self._points:
-            return self._suggest_given(trial_id, self._points.pop(0))
+            config = self._suggest_given(trial_id, self._points[0])
+            del self._points[0]
+            return config
         if opt.exhausted:
             return str(Searcher.FINISHED)
         x, origin = opt.suggest()
@@ -152,7 +153,8 @@ class NumboSearch(Searcher):
         given = space.to_params(point)
         params = given
         if given.keys() != space.parameters.keys():
-            params = opt.space.decode(opt.suggest()[0]) | given
+            inside = {name: value for name, value in given.items() if opt.space[name].contains(value)}
+            params = opt.space.decode(opt.suggest(fixed=inside)[0]) | given
         config = space.to_config(params)
         self._live[trial_id] = params
         try:
@@ -166,22 +168,19 @@ class NumboSearch(Searcher):
     def on_trial_complete(self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False) -> None:
         if trial_id in self._done or self._opt is None:
             return
-        params = self._live.pop(trial_id, None)
+        params = self._live.get(trial_id)
         renamed = params is None
         if params is None:
             params = self._of_another_name(result)
             if params is None:
                 return
-        self._done.add(trial_id)
         if not error and result is None:  # stopped before it was anything
             self._opt.release(trial_id)
-            return
-        value = None if result is None or error else self._value(result)
-        if value is None and not self._learn_failures:
-            self._opt.release(trial_id)
-            self._refuse(lambda opt: opt.exclude(params))
-            return
-        self._refuse(lambda opt: opt.tell(params, value, key=None if renamed else trial_id))
+        else:
+            value = None if result is None or error else self._value(result)
+            self._refuse(lambda opt: opt.tell(params, value, key=None if renamed else trial_id))
+        self._done.add(trial_id)
+        self._live.pop(trial_id, None)
 
     def _refuse(self, action: Any) -> None:
         """Do something with a point that may not lie in the space any more."""
@@ -232,10 +231,7 @@ class NumboSearch(Searcher):
         if pruned and intermediate_values:
             value = intermediate_values[-1]
         params = space.to_params(parameters)
-        if error and not self._learn_failures:
-            opt.exclude(params)
-        else:
-            opt.tell(params, None if error else value)
+        opt.tell(params, None if error else value)
 
     def _warn(self, kind: str, message: str) -> None:
         if kind not in self._warned:

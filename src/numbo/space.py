@@ -267,13 +267,28 @@ class Space(Mapping[str, Dimension]):
         if params.keys() != self._dimensions.keys():
             missing, unknown = sorted(self.keys() - params.keys()), sorted(params.keys() - self.keys())
             raise ValueError(f"params must name exactly the space's dimensions: missing {missing}, unknown {unknown}.")
-        x = np.empty(self.d)
+        return self.partial(params, snapped=False)
+
+    def partial(self, params: Mapping[str, Any], *, snapped: bool = True) -> Array:
+        """The coordinates (d,) of some of the parameters, as `snap` has them, and NaN for the others.
+
+        Raises:
+            ValueError: if a name is unknown, or a value lies outside its dimension.
+        """
+        if unknown := sorted(params.keys() - self.keys()):
+            raise ValueError(f"params must name dimensions of the space: {unknown} are unknown.")
+        x = np.full(self.d, np.nan)
         for j, (name, dimension) in enumerate(self._dimensions.items()):
+            if name not in params:
+                continue
             value = params[name]
             if not dimension.contains(value):
                 raise ValueError(f"params[{name!r}] = {value!r} is not in {dimension}.")
             x[j] = dimension.to_unit(value)
-        return x
+        if not snapped:
+            return x
+        whole = self.snap(np.where(np.isnan(x), 0.5, x)[None])[0]
+        return np.where(np.isnan(x), x, whole)
 
     def decode(self, x: Array) -> dict[str, Any]:
         """User values of the unit-cube point ``x (d,)``."""

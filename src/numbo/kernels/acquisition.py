@@ -14,6 +14,7 @@ import numpy as np
 from numbo.kernels._jit import jit
 from numbo.kernels.cholesky import accumulate, lower_product_into, unwhiten_into, whiten_into
 from numbo.kernels.covariance import (
+    MATERN52,
     Covariance,
     add_products_into,
     correlations_into,
@@ -23,6 +24,7 @@ from numbo.kernels.covariance import (
     prior_variance_gradient_into,
     products_into,
     squared_distances_into,
+    stationary,
 )
 
 UCB, LOG_EI = 0, 1
@@ -48,11 +50,46 @@ class Posterior(NamedTuple):
     WT: np.ndarray
 
 
+class Success(NamedTuple):
+    """The probability that a point can be evaluated at all: ``p(x) = offset + slope mean(x)``, within [0.01, 1].
+
+    ``mean`` is that of ``posterior``, whose covariance is stationary alone. Without any of its points, p is 1. Below
+    ``threshold`` a point is too likely to fail for any improvement.
+    """
+
+    posterior: Posterior
+    offset: float
+    slope: float
+    threshold: float = 0.0
+
+
+def _certain():
+    """`Success` everywhere."""
+    none, empty = np.zeros((0, 0)), np.zeros(0)
+    covariance = stationary(MATERN52, np.zeros(1), 1.0, 1.0, np.zeros(1, dtype=np.bool_))
+    return Success(Posterior(covariance, 0, none, none, empty, none, none), 1.0, 0.0)
+
+
+CERTAIN = _certain()
+LEAST_SUCCESS = 0.01
+#: Nats for each unit of probability below the threshold.
+STEEP = 1e4
+
+
 class Acquisition(NamedTuple):
-    """``kind`` is `UCB` (``parameter`` multiplies sd) or `LOG_EI` (``parameter`` is the best value so far)."""
+    """``kind`` is `UCB` (``parameter`` multiplies sd) or `LOG_EI` (``parameter`` is the best value so far).
+
+    A point may fail with the probability ``1 - p`` of ``success``. Improvement then comes with probability p (Gelbart
+    et al. 2014): ``log EI + log p``. Late in a search log EI differs by any number of nats, so that this alone would go
+    on failing at the edge of what can be evaluated: below the threshold there is a slope towards it that nothing
+    outweighs. For UCB a failure is worth what the value ``worst`` is: ``p UCB + (1 - p) worst``. So a probability that
+    is the same everywhere changes no choice.
+    """
 
     kind: int
     parameter: float
+    success: Success = CERTAIN
+    worst: float = 0.0
 
 
 @jit
@@ -127,6 +164,50 @@ def predict(posterior, Z):
 
 
 @jit
+def success_probability(success, x, k, slope, gradient):
+    """p at ``x (d,)``; its gradient is written to ``gradient (d,)``. ``k (n,)`` and ``slope (n,)`` are workspace."""
+    posterior, d = success.posterior, x.shape[0]
+    cov, n = posterior.covariance, posterior.n
+    squared_distances_into(cov, posterior.XT, n, x, k)
+    correlations_into(cov.family, n, k, slope)
+    mean = 0.0
+    for j in range(d):
+        gradient[j] = 0.0
+    for i in range(n):
+        row, weight = posterior.X[i], cov.signal_variance * posterior.alpha[i]
+        mean += weight * k[i]
+        for j in range(d):
+            gradient[j] += 2.0 * weight * slope[i] * (x[j] - row[j])
+    p = success.offset + success.slope * mean
+    inside = LEAST_SUCCESS < p < 1.0
+    for j in range(d):
+        free = inside and not cov.categorical[j]
+        gradient[j] *= success.slope * cov.inverse_squared_lengthscales[j] if free else 0.0
+    return min(max(p, LEAST_SUCCESS), 1.0)
+
+
+@jit
+def weighted(acquisition, value, p):
+    """The acquisition at a point where its value would be ``value`` if it cannot fail; and the derivative in both."""
+    if acquisition.kind == UCB:
+        return p * value + (1.0 - p) * acquisition.worst, p, value - acquisition.worst
+    threshold = acquisition.success.threshold
+    if p < threshold:
+        return value + math.log(threshold) - STEEP * (threshold - p), 1.0, STEEP
+    return value + math.log(p), 1.0, 1.0 / p
+
+
+@jit
+def success_probabilities(success, Z):
+    """p (c,) at the rows of ``Z (c, d)``."""
+    n, out = success.posterior.n, np.empty(Z.shape[0])
+    k, slope, gradient = np.empty(n), np.empty(n), np.empty(Z.shape[1])
+    for c in range(Z.shape[0]):
+        out[c] = success_probability(success, Z[c], k, slope, gradient) if n > 0 else 1.0
+    return out
+
+
+@jit
 def acquisition_values(posterior, acquisition, Z):
     """Acquisition (c,) at the rows of ``Z (c, d)``."""
     mean, variance = predict(posterior, Z)
@@ -134,6 +215,10 @@ def acquisition_values(posterior, acquisition, Z):
     for c in range(Z.shape[0]):
         sd = floored_sd(variance[c], prior_variance(posterior.covariance, Z[c]))
         out[c] = acquisition_terms(acquisition, mean[c], sd)[0]
+    if acquisition.success.posterior.n > 0:
+        p = success_probabilities(acquisition.success, Z)
+        for c in range(Z.shape[0]):
+            out[c] = weighted(acquisition, out[c], p[c])[0]
     return out
 
 
@@ -165,14 +250,14 @@ def acquisition_gradient_into(posterior, acquisition, x, gradient):
     prior_variance_gradient_into(cov, x, gradient)
     for j in range(d):
         gradient[j] *= 0.5 * d_sd / sd
-    stationary, linear, quadratic, effects = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
+    of_kernel, linear, quadratic, effects = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
     scale, weight = 1.0 / (cov.radius * cov.radius), cov.additive_weight
     for i in range(n):
         row = posterior.X[i]
         c = d_mu * posterior.alpha[i] - d_sd / sd * q[i]
         e = c * slope[i]
         for j in range(d):
-            stationary[j] += e * (x[j] - row[j])
+            of_kernel[j] += e * (x[j] - row[j])
         if not alone:
             e = c * (cov.linear_variance + 2.0 * cov.interaction_variance * products[i])
             for j in range(d):
@@ -185,7 +270,13 @@ def acquisition_gradient_into(posterior, acquisition, x, gradient):
         if cov.categorical[j]:
             gradient[j] = 0.0
         else:
-            gradient[j] += cov.inverse_squared_lengthscales[j] * stationary[j] + scale * linear[j]
+            gradient[j] += cov.inverse_squared_lengthscales[j] * of_kernel[j] + scale * linear[j]
             gradient[j] += 2.0 * cov.quadratic_variance * scale * scale * (x[j] - cov.center[j]) * quadratic[j]
             gradient[j] -= 2.0 * cov.additive_variance / d * weight * effects[j]
+    m = acquisition.success.posterior.n
+    if m > 0:
+        p = success_probability(acquisition.success, x, np.empty(m), np.empty(m), of_kernel)
+        value, d_value, d_p = weighted(acquisition, value, p)
+        for j in range(d):
+            gradient[j] = d_value * gradient[j] + d_p * of_kernel[j]
     return value

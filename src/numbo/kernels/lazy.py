@@ -4,10 +4,12 @@ Calandriello et al. (2020), appendix A.3: between two updates of the mean and th
 one that was computed earlier in the batch is still an upper bound, and only arms whose stale bound is the largest
 have to be computed anew. The arm returned is the one that a full evaluation finds, and of equal ones the first.
 
+    bound(x)      = p(x) (mean(x) + beta sqrt(variance_t(x))) + shift(x)
     mean(x)       = alpha^T k_S(x)
     variance_t(x) = k(x, x) - |W k_S(x)|^2 - sum_j (h_j^T k_S(x))^2
 
-where ``h_j`` is the direction that the j-th chosen point took off the variance (`numbo.kernels.sparse.observe`).
+where ``h_j`` is the direction that the j-th chosen point took off the variance (`numbo.kernels.sparse.observe`), and
+``p`` the probability that an arm can be evaluated (`numbo.kernels.acquisition.Acquisition`).
 
 Glossary: ``X (A, d)`` arms; ``H (capacity, m)`` directions by row, ``count`` of them in use; ``top`` the best arm of
 each block of `WIDTH` arms.
@@ -33,7 +35,7 @@ class Bounds(NamedTuple):
 
     ``bound`` is an upper bound of the upper confidence bound, -inf where an arm is out of the question. ``stamp``
     says how many directions ``variance`` includes; where it is `UNKNOWN`, neither ``mean`` nor ``variance`` nor
-    ``start``, the variance before any direction, were computed yet.
+    ``start``, the variance before any direction, were computed yet. ``weight`` is p; where it is 1, ``shift`` is 0.
     """
 
     mean: np.ndarray
@@ -41,6 +43,8 @@ class Bounds(NamedTuple):
     variance: np.ndarray
     bound: np.ndarray
     stamp: np.ndarray
+    weight: np.ndarray
+    shift: np.ndarray
     top: np.ndarray
 
 
@@ -82,7 +86,8 @@ def refresh(posterior, X, H, count, beta, bounds, arm, k, v):
             c += k[i] * h[i]
         variance -= c * c
     bounds.variance[arm], bounds.stamp[arm] = max(variance, 0.0), count
-    bounds.bound[arm] = bounds.mean[arm] + beta * math.sqrt(bounds.variance[arm])
+    bound = bounds.mean[arm] + beta * math.sqrt(bounds.variance[arm])
+    bounds.bound[arm] = bounds.weight[arm] * bound + bounds.shift[arm]
 
 
 @jit

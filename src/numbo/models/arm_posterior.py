@@ -46,6 +46,8 @@ class ArmPosterior:
             variance=np.zeros(A),
             bound=np.zeros(A),
             stamp=np.zeros(A, dtype=np.int64),
+            weight=np.ones(A),
+            shift=np.zeros(A),
             top=np.zeros(-(-A // WIDTH), dtype=np.int64),
         )
         self._conditioned: Posterior | None = None
@@ -143,10 +145,23 @@ class ArmPosterior:
 
     # -- choosing ----------------------------------------------------------------------------------------------
 
-    def start(self, beta: float, excluded: NDArray[np.bool_] | None = None, *, by_variance: bool = False) -> None:
-        """Set out to choose by ``mean + beta sqrt(variance)``; ``excluded (A,)`` arms are never chosen.
+    def start(
+        self,
+        beta: float,
+        excluded: NDArray[np.bool_] | None = None,
+        *,
+        by_variance: bool = False,
+        success: Array | float = 1.0,
+        worst: float = 0.0,
+    ) -> None:
+        """Set out to choose by ``p (mean + beta sqrt(variance)) + (1 - p) worst``.
 
-        With ``by_variance`` the mean is left out: uncertainty sampling.
+        Args:
+            beta: multiplier of the standard deviation.
+            excluded: (A,) arms that are never chosen.
+            by_variance: leaves the mean and ``worst`` out: uncertainty sampling.
+            success: p (A,), the probabilities that arms can be evaluated.
+            worst: the value that a failure counts as.
         """
         bounds, self._beta = self._bounds, 1.0 if by_variance else beta
         means, slack = (np.zeros(len(self.X)), 0.0) if by_variance else self._means
@@ -157,6 +172,10 @@ class ArmPosterior:
         np.multiply(self._ceiling_sd, self._beta, out=bounds.bound)
         np.add(bounds.bound, means, out=bounds.bound)
         np.add(bounds.bound, slack, out=bounds.bound)
+        bounds.weight[:] = success
+        bounds.shift[:] = 0.0 if by_variance else (1.0 - bounds.weight) * worst
+        np.multiply(bounds.bound, bounds.weight, out=bounds.bound)
+        np.add(bounds.bound, bounds.shift, out=bounds.bound)
         if excluded is not None:
             bounds.bound[excluded] = -np.inf
         rank_blocks(bounds)

@@ -28,7 +28,7 @@ from numbo.kernels.cholesky import (
 from numbo.kernels.covariance import MATERN32, MATERN52, RBF, Covariance, covariance_into, gram_into, prior_variance
 from numbo.kernels.likelihood import WORKSPACE, log_marginal_likelihood, unpack
 from numbo.models._threads import one_blas_thread
-from numbo.models.priors import default_theta, log_bounds, log_prior
+from numbo.models.priors import VALUES, Prior, default_theta, log_bounds, log_prior
 
 Array = NDArray[np.float64]
 
@@ -61,6 +61,7 @@ class ExactGP:
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         trend, additive: whether the covariance has the linear and quadratic trend, and the additive part, of
             `numbo.kernels.covariance`.
+        prior: of the hyperparameters (`numbo.models.priors`).
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class ExactGP:
         kernel: str = "matern52",
         trend: bool = True,
         additive: bool = False,
+        prior: Prior = VALUES,
     ) -> None:
         if kernel not in FAMILIES:
             raise ValueError(f"kernel must be one of {sorted(FAMILIES)}, got {kernel!r}.")
@@ -77,6 +79,7 @@ class ExactGP:
         self.categorical = np.ascontiguousarray(categorical, dtype=np.bool_)
         self.trend = trend and not self.categorical.all()
         self.additive = additive
+        self.prior = prior
         self.theta = self._default_theta()
         self.center, self.radius = np.full(len(self.categorical), 0.5), 0.5
         self.n = self.known = 0
@@ -111,7 +114,7 @@ class ExactGP:
         value, gradient = log_marginal_likelihood(
             theta, XT, y, FAMILIES[self.kernel], self.categorical, self.center, self.radius, workspace
         )
-        prior, prior_gradient = log_prior(theta, len(self.categorical))
+        prior, prior_gradient = log_prior(theta, len(self.categorical), self.prior)
         return value + prior, gradient + prior_gradient
 
     def fit(self, X: Array, y: Array, *, iterations: int = 50) -> None:
@@ -232,6 +235,11 @@ class ExactGP:
         """Posterior mean (c,) and standard deviation (c,) of the latent function at ``Z (c, d)``."""
         mean, variance = predict(self.posterior, np.ascontiguousarray(Z, dtype=np.float64))
         return mean, np.sqrt(variance)
+
+    @property
+    def values(self) -> Array:
+        """The values (known,) that it is conditioned on."""
+        return self._y[: self.known]
 
     @property
     def fitted_means(self) -> Array:

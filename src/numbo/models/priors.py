@@ -7,11 +7,15 @@ Values are standardised and inputs lie in the unit cube, so one set of priors se
 * signal variance: Gamma(2, 1); noise variance: Gamma(1.1, 30), which allows for next to no noise;
 * trend variances and additive variance: exponential with rate 5, a preference for none;
 * lengthscale of the additive part: log-normal around a tenth of the cube.
+
+`LABELS` are for values that are 0 or 1: few of them are explained by place alone, so noise is expected, Gamma(2, 3),
+and short lengthscales are penalised more.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +24,18 @@ from numbo.kernels.likelihood import parts
 
 Array = NDArray[np.float64]
 
-LENGTHSCALE_PENALTY = 0.1
+
+class Prior(NamedTuple):
+    """What differs between priors: the weight of the penalty on lengthscales, and the Gamma density of the noise."""
+
+    lengthscale_penalty: float
+    noise_shape: float
+    noise_rate: float
+
+
+VALUES = Prior(0.1, 1.1, 30.0)
+LABELS = Prior(0.5, 2.0, 3.0)
 SIGNAL_SHAPE, SIGNAL_RATE = 2.0, 1.0
-NOISE_SHAPE, NOISE_RATE = 1.1, 30.0
 TREND_RATE = 5.0
 #: Of the logarithm of the inverse squared lengthscale.
 ADDITIVE_MEAN, ADDITIVE_SD = -2.0 * math.log(0.1), 1.4
@@ -48,20 +61,20 @@ def log_bounds(d: int, trend: bool, additive: bool) -> Array:
     return np.log(np.array(rows + ([TREND_BOUNDS, ADDITIVE_BOUNDS] if additive else [])))
 
 
-def log_prior(theta: Array, d: int) -> tuple[float, Array]:
+def log_prior(theta: Array, d: int, prior: Prior = VALUES) -> tuple[float, Array]:
     """Log prior density of the parameters (up to a constant) at the log-parameters, and its gradient in them."""
     values = np.exp(theta)
     _, additive = parts(theta, d)
     last = len(theta) - 1 if additive else len(theta)
     w, signal, noise, variances = values[:d], values[d], values[d + 1], values[d + 2 : last]
-    total = -LENGTHSCALE_PENALTY * float(np.sum(1.0 / w + w))
+    total = -prior.lengthscale_penalty * float(np.sum(1.0 / w + w))
     total += (SIGNAL_SHAPE - 1.0) * theta[d] - SIGNAL_RATE * signal
-    total += (NOISE_SHAPE - 1.0) * theta[d + 1] - NOISE_RATE * noise
+    total += (prior.noise_shape - 1.0) * theta[d + 1] - prior.noise_rate * noise
     total -= TREND_RATE * float(np.sum(variances))
     gradient = np.empty_like(theta)
-    gradient[:d] = LENGTHSCALE_PENALTY * (1.0 / w - w)
+    gradient[:d] = prior.lengthscale_penalty * (1.0 / w - w)
     gradient[d] = (SIGNAL_SHAPE - 1.0) - SIGNAL_RATE * signal
-    gradient[d + 1] = (NOISE_SHAPE - 1.0) - NOISE_RATE * noise
+    gradient[d + 1] = (prior.noise_shape - 1.0) - prior.noise_rate * noise
     gradient[d + 2 : last] = -TREND_RATE * variances
     if additive:
         t = (theta[last] - ADDITIVE_MEAN) / ADDITIVE_SD

@@ -12,8 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbo.arms import Arms
+from numbo.kernels.acquisition import Success
+from numbo.optimizers._candidates import Candidates
+from numbo.optimizers._feasibility import Feasibility
 from numbo.optimizers._history import History, Pending, own, point_key
 from numbo.optimizers._inspection import AskTimes, Inspectable
+from numbo.optimizers._interrupts import raise_interrupt
 from numbo.space import Space
 
 if TYPE_CHECKING:
@@ -43,6 +47,10 @@ class Optimizer(Inspectable):
         seed: anything `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
         avoid_repeats: never suggest a point again that was observed or is pending, while others are left. Right
             for deterministic objectives; switch it off where repeating a measurement is worth something.
+        learn_failures: what failures say (`numbo.optimizers._feasibility`). True: they depend on the parameters, and
+            points are weighted by their probability of success. False: nothing, but a point that failed is not
+            suggested again. ``"auto"`` lets the data decide between the two; where failures look random, a point that
+            failed may be tried again.
     """
 
     def __init__(
@@ -53,6 +61,7 @@ class Optimizer(Inspectable):
         n_initial: int = 10,
         seed: Any = None,
         avoid_repeats: bool = True,
+        learn_failures: bool | str = "auto",
     ) -> None:
         self.space: Any = space if isinstance(space, Space | Arms) else Space(space)
         if direction not in DIRECTIONS:
@@ -64,11 +73,16 @@ class Optimizer(Inspectable):
         self.avoid_repeats = avoid_repeats
         self._sign = 1.0 if direction == "maximize" else -1.0
         self._rng = np.random.default_rng(seed)
+        self.learn_failures = learn_failures
         self._history = History(self.space.d)
+        self._feasibility = Feasibility(self.space.categorical, learn_failures)
         self._times = AskTimes()
-        self._warned = False
+        self._warned = self._unfinished = False
+        self._telling: tuple[Hashable, int] = None, 0
+        self._pinned: Array | None = None  # (d,) NaN where the present suggestion is free
         self._design_seed = int(self._rng.integers(2**31))
         self._design: Array | None = None
+        self._starts = Candidates(self.space, self._design_seed)
         self._asked = 0
         enumerated = isinstance(space, Arms) or self.space.cardinality <= ENUMERABLE
         self._grid: Array | None = self.space.grid() if enumerated else None
@@ -86,36 +100,54 @@ class Optimizer(Inspectable):
         Never raises on data: where a model cannot be fitted, a point of the initial design is returned and the
         reason is logged once.
         """
-        if n is not None:
-            return [self.ask() for _ in range(n)]
-        return self._hand_out(*self.suggest())
+        self._repair()
+        self._unfinished = True
+        points = [self._hand_out(*self._suggest(None, None, None), k) for k in range(1 if n is None else n)]
+        self._asked += len(points)
+        self._unfinished = False
+        return points[0] if n is None else points
 
-    def _hand_out(self, x: Array, origin: int) -> Any:
-        """The user's form of the point ``x (d,)``, which is pending from now on."""
+    def _hand_out(self, x: Array, origin: int, k: int) -> Any:
+        """The user's form of the point ``x (d,)``, the ``k``-th that is being asked for; it is pending from now on."""
         params = self.space.decode(x)
-        self.hold(("asked", self._asked), params, origin)
-        self._asked += 1
+        self.hold(("asked", self._asked + k), params, origin)
         return params
 
-    def suggest(self, seed: Any = None, *, position: int | None = None) -> tuple[Array, int]:
+    def suggest(
+        self, seed: Any = None, *, position: int | None = None, fixed: Mapping[str, Any] | None = None
+    ) -> tuple[Array, int]:
         """The next point (d,) in the unit cube and its origin, without making it pending.
 
         For adapters that keep their own trials. The origin says which part of the search proposed the point, so
         that its result can be credited there: `GLOBAL`, or the number of a trust region. It goes to `hold`.
 
         Args:
-            seed: of a random stream for this suggestion only; the optimizer's own one by default.
+            seed: of the random stream from here on; by default the present one goes on.
             position: place in the initial design, if it is still in use; by default the number of known points.
+            fixed: values of some of the parameters, for which the others are chosen.
+
+        Raises:
+            ValueError: if ``fixed`` names an unknown parameter, or a value outside of its range.
         """
+        pinned = self.space.partial(fixed) if fixed else None
+        self._repair()
+        self._unfinished = True
+        found = self._suggest(seed, position, pinned)
+        self._unfinished = False
+        return found
+
+    def _suggest(self, seed: Any, position: int | None, pinned: Array | None) -> tuple[Array, int]:
         history = self._history
+        self._pinned = pinned
         with self._times.ask(history.n):
-            if history.n + len(history.pending) < self.n_initial or history.best < 0:
+            if history.told + len(history.pending) < self.n_initial or history.best < 0:
                 return self.suggest_initial(position=position)
             if seed is not None:
                 self._rng = np.random.default_rng(seed)
             try:
                 return self._propose()
-            except Exception:
+            except Exception as error:
+                raise_interrupt(error)
                 if not self._warned:
                     reason = "No model could be fitted; a space-filling point is suggested instead."
                     logger.warning(reason, exc_info=True)
@@ -125,15 +157,21 @@ class Optimizer(Inspectable):
     def suggest_initial(self, *, position: int | None = None) -> tuple[Array, int]:
         """As `suggest`, from the initial design: a Sobol sequence, scrambled once and for all."""
         history = self._history
-        return self._space_filling(history.n + len(history.pending) if position is None else position), GLOBAL
+        return self._space_filling(history.told + len(history.pending) if position is None else position), GLOBAL
 
-    def suggest_anywhere(self, seed: Any) -> tuple[Array, int]:
+    def suggest_anywhere(self, seed: Any, *, fixed: Mapping[str, Any] | None = None) -> tuple[Array, int]:
         """As `suggest_initial`, from a random place of the design: others who do the same do not meet there."""
+        self._pinned = self.space.partial(fixed) if fixed else None
         return self._space_filling(int(np.random.default_rng(seed).integers(ANYWHERE))), GLOBAL
 
     def taken(self, x: Array) -> bool:
-        """Whether ``x (d,)`` should not be suggested: it was observed or is pending, and repeats are avoided."""
-        return self.avoid_repeats and self._history.taken(x)
+        """Whether ``x (d,)`` should not be suggested: repeats are avoided and it would be one, or it only fails."""
+        return (self.avoid_repeats and self._history.taken(x)) or self._given_up(point_key(x))
+
+    def _given_up(self, key: bytes) -> bool:
+        """Whether a point failed as often as it may, and never succeeded."""
+        history = self._history
+        return history.failed_counts[key] >= self._feasibility.patience and key not in history.counts
 
     def hold(self, key: Hashable, params: Any, origin: int = GLOBAL) -> None:
         """Make ``params`` pending under ``key``: what other workers are evaluating shapes the next suggestions."""
@@ -161,8 +199,8 @@ class Optimizer(Inspectable):
     def tell(self, params: Any, value: Any, *, key: Hashable | None = None) -> None:
         """Report the objective at ``params``, which need not have been asked for.
 
-        ``None`` and NaN report a failure: the place is avoided from then on. Infinite values count as the best or
-        worst finite one. A sequence of points takes a sequence of as many values.
+        ``None`` and NaN report a failure, from which is learned what ``learn_failures`` says. Infinite values count as
+        the best or worst finite one. A sequence of points takes a sequence of as many values.
 
         Raises:
             ValueError: if ``params`` do not lie in the space or lengths differ; nothing is stored then.
@@ -184,17 +222,52 @@ class Optimizer(Inspectable):
             raise ValueError(f"value must be a number or None for a failure, got {value!r}.") from None
 
     def _store(self, x: Array, y: float, params: Any, key: Hashable | None) -> None:
+        self._repair()
         history = self._history
         if key is None:
             wanted = point_key(x)
             key = next((k for k, p in history.pending.items() if p.identity == wanted), None)
-        pending = history.pending.pop(key, None)
-        self._see(x)
-        self._observed(history.add(x, y, params), y, GLOBAL if pending is None else pending.origin)
+        pending = history.pending.get(key)
+        origin = GLOBAL if pending is None else pending.origin
+        self._telling, self._unfinished = (key, history.told), True
+        if math.isnan(y):
+            history.fail(x)
+        else:
+            i = history.add(x, y, params, origin)
+            self._see(x[None])
+            self._observed(i, y, origin)
+        history.pending.pop(key, None)
+        self._unfinished = False
 
-    def _see(self, x: Array) -> None:
-        if self._grid is not None:
-            self._unseen[self.space.grid_index(x[None])] = False
+    def _see(self, X: Array) -> None:
+        if self._grid is not None and len(X):
+            self._unseen[self.space.grid_index(X)] = False
+
+    def _repair(self) -> None:
+        """Build again whatever an interrupted call may have left half done, from what was told."""
+        if not self._unfinished:
+            return
+        history, (key, known) = self._history, self._telling
+        history.refresh(self.space.decode)
+        if history.told > known:
+            history.pending.pop(key, None)
+        for out in [("asked", k) for k in range(self._asked, self._asked + len(history.pending))]:
+            history.pending.pop(out, None)  # asked for, but never handed out
+        twin = self._around(self.space, self._settings(), history, self._design_seed)
+        twin._rng, twin._times, twin._asked, twin._warned = self._rng, self._times, self._asked, self._warned
+        self.__dict__.update(twin.__dict__)
+
+    @classmethod
+    def _around(cls, space: Any, settings: Mapping[str, Any], history: History, design_seed: int) -> Self:
+        """An optimizer that knows a history, and has made no model of it yet."""
+        self = cls(space, **settings)
+        self._history, self._design_seed = history, design_seed
+        self._starts = Candidates(space, design_seed)
+        self._see(history.X)
+        self._see(np.array(list(history.excluded.values())).reshape(-1, space.d))
+        for i, (y, origin) in enumerate(zip(history.y.tolist(), history.origins.tolist(), strict=True)):
+            self._observed(i, y, origin)
+        return self
 
     @property
     def exhausted(self) -> bool:
@@ -203,18 +276,20 @@ class Optimizer(Inspectable):
 
     def exclude(self, params: Any) -> None:
         """Never suggest ``params`` again, and learn nothing else from them."""
+        self._repair()
         x = self.space.encode(params)
-        self._history.counts[point_key(x)] += 1
-        self._see(x)
+        self._history.exclude(x)
+        self._see(x[None])
 
     @property
     def n_told(self) -> int:
         """Number of observations, failures included."""
-        return self._history.n
+        return self._history.told
 
     @property
     def best(self) -> tuple[Any, float] | None:
         """Best point and its value so far, ``None`` before the first success."""
+        self._repair()
         i = self._history.best
         if i < 0:
             return None
@@ -227,11 +302,12 @@ class Optimizer(Inspectable):
         """The next point (d,) by the algorithm, and its origin; there is at least one success."""
 
     def _observed(self, i: int, y: float, origin: int) -> None:
-        """Called after observation ``i`` was stored."""
+        """Called after observation ``i``, which is no failure, was stored."""
 
     def _settings(self) -> dict[str, Any]:
         """Constructor arguments that recreate this optimizer, without ``space`` and ``seed``."""
-        return {"direction": self.direction, "n_initial": self.n_initial, "avoid_repeats": self.avoid_repeats}
+        names = ("direction", "n_initial", "avoid_repeats", "learn_failures")
+        return {name: getattr(self, name) for name in names}
 
     def _model_state(self) -> dict[str, Any]:
         """What cannot be recomputed from settings and observations."""
@@ -245,43 +321,59 @@ class Optimizer(Inspectable):
     def _space_filling(self, start: int | None = None) -> Array:
         """The next point of a scrambled Sobol sequence, from ``start`` on, that is not taken."""
         history = self._history
-        start = history.n + len(history.pending) if start is None else start
+        start = history.told + len(history.pending) if start is None else start
         if self._design is None or start + 64 > len(self._design):
             from scipy.stats import qmc
 
             size = 2 ** math.ceil(math.log2(start + 128))
             self._design = qmc.Sobol(self.space.d, scramble=True, rng=self._design_seed).random(size)
-        points = self.space.snap(self._design[start : start + 64])
+        points = self._pin(self.space.snap(self._design[start : start + 64]))
         free = next((x for x in points if not self.taken(x)), None)
         if free is None and self._grid is not None and len(rows := self._free_rows()):
             return self._grid[rows[start % len(rows)]]
         return points[0] if free is None else free
 
+    def _pin(self, points: Array) -> Array:
+        """``points (..., d)`` with the coordinates that the present suggestion may not choose."""
+        return points if self._pinned is None else np.where(np.isnan(self._pinned), points, self._pinned)
+
     def _free_rows(self) -> NDArray[np.int64]:
         """Rows of the grid of an enumerable space that may be suggested; all of them if repeats are welcome."""
         assert self._grid is not None
-        if not self.avoid_repeats:
-            return np.arange(len(self._grid))
-        free = self._unseen.copy()
-        if self._history.pending:
-            free[self.space.grid_index(self._history.pending_points())] = False
+        history = self._history
+        free = self._unseen.copy() if self.avoid_repeats else np.ones(len(self._grid), dtype=bool)
+        if history.pending and self.avoid_repeats:
+            free[self.space.grid_index(history.pending_points())] = False
+        given_up = [x for key, x in history.failed.items() if self._given_up(key)]
+        if given_up:
+            free[self.space.grid_index(np.array(given_up))] = False
+        if self._pinned is not None:
+            free &= np.all(self._pin(self._grid) == self._grid, axis=1)
         return np.flatnonzero(free)
+
+    def _success(self) -> Success:
+        """The probability that a point can be evaluated, for acquisition functions."""
+        return self._feasibility.update(self._history)
 
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to go on exactly here: settings, observations, pending points, RNG. Plain data."""
+        self._repair()
         history = self._history
+        X, y = history.in_order()
         return {
             "optimizer": type(self).__name__,
             "settings": self._settings(),
             "space": self.space,
-            "X": history.X.copy(),
-            "y": history.y.copy(),
+            "X": X,
+            "y": y,
+            "origins": history.origins.copy(),
+            "excluded": list(history.excluded.values()),
             "best_params": own(history.best_params),
-            "counts": dict(history.counts),
             "pending": [(key, own(p.params), p.origin) for key, p in history.pending.items()],
             "rng": self._rng.bit_generator.state,
             "design_seed": self._design_seed,
             "asked": self._asked,
+            "feasibility": self._feasibility.state_dict(),
             "model": self._model_state(),
         }
 
@@ -290,17 +382,21 @@ class Optimizer(Inspectable):
         """An optimizer that goes on where the one that made ``state`` was."""
         if state["optimizer"] != cls.__name__:
             raise ValueError(f"This state is of a {state['optimizer']}, not of a {cls.__name__}.")
-        self = cls(state["space"], **state["settings"])
+        history, origins = History(state["space"].d), iter(state["origins"])
         for x, y in zip(state["X"], state["y"], strict=True):
-            self._history.add(x, y)
-            self._see(x)
-        self._history.best_params = own(state["best_params"])
-        self._history.counts.clear()
-        self._history.counts.update(state["counts"])
+            if math.isnan(y):
+                history.fail(x)
+            else:
+                history.add(x, y, {}, int(next(origins)))
+        history.best_params = own(state["best_params"])
+        for x in state["excluded"]:
+            history.exclude(x)
+        self = cls._around(state["space"], state["settings"], history, state["design_seed"])
         for key, params, origin in state["pending"]:
             self.hold(key, params, origin)
         self._rng = np.random.Generator(getattr(np.random, state["rng"]["bit_generator"])())
         self._rng.bit_generator.state = state["rng"]
-        self._design_seed, self._asked = state["design_seed"], state["asked"]
+        self._asked = state["asked"]
+        self._feasibility.restore(state["feasibility"], history)
         self._restore_model(state["model"])
         return self

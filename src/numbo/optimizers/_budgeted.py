@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from numbo.kernels.acquisition import UCB, Acquisition, Posterior, acquisition_values
+from numbo.kernels.acquisition import (
+    CERTAIN,
+    UCB,
+    Acquisition,
+    Posterior,
+    acquisition_values,
+    success_probabilities,
+)
 from numbo.models import SparseGP
 from numbo.optimizers._base import GLOBAL
 from numbo.optimizers._frozen_model import FrozenModel
@@ -49,6 +56,8 @@ class BudgetedOptimizer(SparseOptimizer):
         self._window = self._fed_back = self._drawn_at = self._draws = 0
         self._multiplier = self._information = self._effective_dimension = 0.0
         self._batch_sizes: list[int] = []
+        self._success_of_arms: Array | float = 1.0
+        self._failures_shown, self._sliced = 0, False
 
     @property
     def status(self) -> SparseStatus:
@@ -108,6 +117,9 @@ class BudgetedOptimizer(SparseOptimizer):
             groups = self._starts.groups(elites, self._kernel.lengthscales, self._search_rng, SPREAD)
             return self._maximize(self._given_batch(), self._multiplier, groups, self.taken), GLOBAL
         assert self._grid is not None
+        failures = self._history.told - self._history.n
+        if self._pinned is not None or self._sliced or failures != self._failures_shown:
+            self._start_arms()
         arm = self._choose()
         return (self._space_filling() if arm < 0 else self._grid[arm]), GLOBAL
 
@@ -301,12 +313,33 @@ class BudgetedOptimizer(SparseOptimizer):
             certain[: len(model.atoms)] = lasting
         posterior = model.gp.extended(self._pulls.X[together])
         self._arms.condition(model.gp, rows[model.points], rows[stands_for], certain, posterior)
-        self._arms.start(self._multiplier, self._excluded(), by_variance=self._by_variance)
+        self._start_arms()
+
+    def _start_arms(self) -> None:
+        """Let the arms be chosen from, with what is known now of failures."""
+        assert self._arms is not None
+        assert self._grid is not None
+        success, seen = self._success(), self._failures_shown
+        now = self._history.told - self._history.n
+        if success is CERTAIN:
+            self._success_of_arms = 1.0
+        elif now != seen or isinstance(self._success_of_arms, float):
+            self._success_of_arms = success_probabilities(success, self._grid)
+        self._failures_shown, self._sliced = now, self._pinned is not None
+        worst = float(self._kernel.transform.forward(self._history.values()).min())
+        self._arms.start(
+            self._multiplier,
+            self._excluded(),
+            by_variance=self._by_variance,
+            success=self._success_of_arms,
+            worst=worst,
+        )
 
     # -- the rest ----------------------------------------------------------------------------------------------
 
     def _bring_up_to_date(self) -> None:
-        self._model, self._kernel, self._pulls = copy.deepcopy((self._model, self._kernel, self._pulls))
+        parts = (self._model, self._kernel, self._pulls, self._feasibility)
+        self._model, self._kernel, self._pulls, self._feasibility = copy.deepcopy(parts)
         ended, self._batch_sizes, self._arms = self._batch_sizes, [], None
         if self._model is None:
             self._resparsify()
@@ -326,14 +359,15 @@ class BudgetedOptimizer(SparseOptimizer):
         posterior = self._model.gp.posterior
         if self._by_variance:
             posterior = posterior._replace(alpha=np.zeros(posterior.n))
-        values: Array = acquisition_values(posterior, Acquisition(UCB, self._multiplier), X)
+        acquisition = Acquisition(UCB, self._multiplier, self._success(), self._worst(posterior))
+        values: Array = acquisition_values(posterior, acquisition, X)
         return values
 
     def _describe(self) -> dict[str, Any]:
         assert self._model is not None
         numbers, first = np.unique(self._pulls.told(self._history, None), return_index=True)
         return {
-            "members": np.sort(first[np.isin(numbers, self._model.atoms)]),
+            "members": self._history.order_of(np.sort(first[np.isin(numbers, self._model.atoms)])),
             "lengthscales": dict(zip(self.parameter_names, self._kernel.lengthscales.tolist(), strict=True)),
             "noise_std": math.sqrt(self._kernel.covariance.noise_variance) * self._kernel.transform.scale,
             "beta": None if self._by_variance else self._multiplier,

@@ -15,7 +15,7 @@ from numbo.arms import Arms
 from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, acquisition_values
 from numbo.models.gp import FAMILIES
 from numbo.optimizers._base import GLOBAL, Optimizer
-from numbo.optimizers._candidates import CANDIDATES, ELITES, Candidates
+from numbo.optimizers._candidates import CANDIDATES, ELITES
 from numbo.optimizers._search import maximize
 from numbo.optimizers._surrogate import Surrogate
 
@@ -74,7 +74,6 @@ class GPOptimizer(Optimizer):
         self.kernel, self.acquisition, self.beta = kernel, acquisition, beta
         self.trend, self.additive, self.winsorize, self.warp = trend, additive, winsorize, warp
         self._global = self._surrogate(warp=warp)
-        self._starts = Candidates(self.space, self._design_seed)
 
     def _surrogate(self, **options: Any) -> Surrogate:
         return Surrogate(
@@ -94,13 +93,13 @@ class GPOptimizer(Optimizer):
         """
         kind = self.acquisition
         if kind == "alternate":
-            turn = (self._history.n + len(self._history.pending)) // TURN
+            turn = (self._history.told + len(self._history.pending)) // TURN
             kind = "ucb" if surrogate is self._global and turn % 2 == 0 else "log_ei"
+        means, success = surrogate.gp.fitted_means, self._success()
         if kind == "log_ei":
-            return Acquisition(LOG_EI, float(surrogate.gp.fitted_means.max()))
-        if self.beta == "log":
-            return Acquisition(UCB, math.sqrt(0.2 * self.space.d * math.log(2.0 * max(self._history.n, 1))))
-        return Acquisition(UCB, float(self.beta))
+            return Acquisition(LOG_EI, float(means.max()), success)
+        beta = math.sqrt(0.2 * self.space.d * math.log(2.0 * max(self._history.n, 1)))
+        return Acquisition(UCB, beta if self.beta == "log" else float(self.beta), success, float(means.min()))
 
     def _step(self, surrogate: Surrogate, groups: Sequence[Array], lower: Array, upper: Array) -> Array | None:
         """Maximise the acquisition with all pending points hallucinated."""
@@ -110,9 +109,9 @@ class GPOptimizer(Optimizer):
                 surrogate.gp.posterior,
                 self._acquisition(surrogate),
                 self.space,
-                groups,
-                lower,
-                upper,
+                [self._pin(group) for group in groups],
+                self._pin(lower),
+                self._pin(upper),
                 self.taken,
                 starts=STARTS,
             )
@@ -133,7 +132,7 @@ class GPOptimizer(Optimizer):
             rows = self._free_rows()
             if len(rows) > 2 * CANDIDATES:
                 rows = self._rng.choice(rows, 2 * CANDIDATES, replace=False)
-            return [self._grid[rows] if len(rows) else self._grid[:1]]
+            return [self._grid[rows] if len(rows) else self._pin(self._grid[:1])]
         elites = self._history.X[members[np.argsort(-y[members], kind="stable")[:ELITES]]]
         return self._starts.groups(elites, self._global.gp.hyperparameters.lengthscales, self._rng)
 
@@ -152,7 +151,6 @@ class GPOptimizer(Optimizer):
         return {"global": self._global.state_dict()}
 
     def _restore_model(self, state: dict[str, Any]) -> None:
-        self._starts = Candidates(self.space, self._design_seed)
         self._restore_surrogate(self._global, state["global"])
 
     def _restore_surrogate(self, surrogate: Surrogate, state: dict[str, Any]) -> None:
@@ -166,7 +164,7 @@ class GPOptimizer(Optimizer):
         return self._propose_from(self._members()), GLOBAL
 
     def _bring_up_to_date(self) -> None:
-        self._global = copy.deepcopy(self._global)
+        self._global, self._feasibility = copy.deepcopy((self._global, self._feasibility))
         self._global.update(self._history.X, self._history.values(), self._members())
         self._shown = self._global.shown(self._history.X, self._history.values())
 
@@ -181,7 +179,7 @@ class GPOptimizer(Optimizer):
         found, scale = self._shown.gp.hyperparameters, self._shown.transform.scale
         acquisition = self._acquisition(self._global)
         return {
-            "members": self._shown.members.copy(),
+            "members": self._history.order_of(self._shown.members),
             "lengthscales": dict(zip(self.parameter_names, found.lengthscales.tolist(), strict=True)),
             "noise_std": math.sqrt(found.noise_variance) * scale,
             "beta": acquisition.parameter if acquisition.kind == UCB else None,

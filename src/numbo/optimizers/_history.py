@@ -1,9 +1,9 @@
-"""What an optimizer has seen: observations in arrays that grow, and the points that are still out."""
+"""What an optimizer has seen: observations in arrays that grow, failures, and the points that are pending."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,11 +40,26 @@ class Pending:
 
 
 class History:
-    """Observations ``X (n, d)``, ``y (n,)`` (larger is better, NaN for a failure) and pending points by key."""
+    """Observations ``X (n, d)``, ``y (n,)`` (larger is better), failures, and pending points by key.
+
+    A record is complete as soon as one assignment or one `list.append` has made it part of the history. What follows
+    from the records (`counts`, `best`) can be derived again by `refresh`, so that an interrupt at any place loses
+    nothing.
+
+    Attributes:
+        n: number of observations.
+        origins: (n,) which part of the search proposed each of them (`numbo.optimizers._base`).
+        counts: how often each point was observed, by its identity.
+        excluded: points that nothing is known of but that they must not be suggested.
+        best, best_params: index of the best observation, -1 before the first, and its parameters word by word.
+    """
 
     def __init__(self, d: int) -> None:
         self.n = 0
-        self._X, self._y = np.empty((64, d)), np.empty(64)
+        self._X, self._y, self._origins = np.empty((64, d)), np.empty(64), np.empty(64, dtype=np.int64)
+        self._failed: list[tuple[int, Array, bytes]] = []
+        self.failed_counts: Counter[bytes] = Counter()
+        self.excluded: dict[bytes, Array] = {}
         self.counts: Counter[bytes] = Counter()
         self.pending: dict[Hashable, Pending] = {}
         self.best = -1
@@ -58,21 +73,73 @@ class History:
     def y(self) -> Array:
         return self._y[: self.n]
 
-    def add(self, x: Array, y: float, params: Any = None) -> int:
+    @property
+    def origins(self) -> NDArray[np.int64]:
+        return self._origins[: self.n]
+
+    @property
+    def told(self) -> int:
+        """Number of observations and failures."""
+        return self.n + len(self._failed)
+
+    def add(self, x: Array, y: float, params: Any, origin: int) -> int:
         """Append an observation; returns its index. ``params`` are kept word by word if it is the best."""
         i = self.n
-        if i == len(self._y):
+        if i == len(self._origins):
             self._X = np.concatenate([self._X, np.empty_like(self._X)])
             self._y = np.concatenate([self._y, np.empty_like(self._y)])
-        self._X[i], self._y[i] = x, y
+            self._origins = np.concatenate([self._origins, np.empty_like(self._origins)])
+        self._X[i], self._y[i], self._origins[i] = x, y, origin
         self.n = i + 1
         self.counts[point_key(x)] += 1
-        if not np.isnan(y) and (self.best < 0 or y > self._y[self.best]):
-            self.best, self.best_params = i, own({} if params is None else params)
+        if self.best < 0 or y > self._y[self.best]:
+            self.best, self.best_params = i, own(params)
         return i
 
+    def fail(self, x: Array) -> None:
+        """Append a failure."""
+        key = point_key(x)
+        self._failed.append((self.n, x, key))
+        self.failed_counts[key] += 1
+
+    def exclude(self, x: Array) -> None:
+        """Take note that ``x (d,)`` must not be suggested."""
+        self.excluded[point_key(x)] = x
+
+    def refresh(self, decode: Callable[[Array], Any]) -> None:
+        """Derive again what follows from the records."""
+        self.counts = Counter(point_key(x) for x in self.X)
+        self.failed_counts = Counter(key for _, _, key in self._failed)
+        best = int(np.argmax(self.y)) if self.n else -1
+        if best != self.best:
+            self.best, self.best_params = best, decode(self.X[best])
+
+    @property
+    def failed(self) -> dict[bytes, Array]:
+        """Points that failed and never succeeded, by their identity."""
+        return {key: x for _, x, key in self._failed if key not in self.counts}
+
+    def superseded(self) -> NDArray[np.bool_]:
+        """Which of all that was told (told,) are failures at a place where a success is known."""
+        out = np.zeros(self.told, dtype=bool)
+        for j, (position, _, key) in enumerate(self._failed):
+            out[position + j] = key in self.counts
+        return out
+
+    def in_order(self) -> tuple[Array, Array]:
+        """All that was told, in its order: points (told, d) and values (told,), NaN for a failure."""
+        at = [position for position, _, _ in self._failed]
+        if not at:
+            return self.X.copy(), self.y.copy()
+        return np.insert(self.X, at, [x for _, x, _ in self._failed], axis=0), np.insert(self.y, at, np.nan)
+
+    def order_of(self, observations: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Which places the ``observations (m,)`` take among all that was told."""
+        at = np.array([position for position, _, _ in self._failed], dtype=np.int64)
+        return observations + np.searchsorted(at, observations, side="right")
+
     def values(self, n: int | None = None) -> Array:
-        """The first ``n`` of ``y``, failures and infinities replaced by what a model can take (`finite_range`)."""
+        """The first ``n`` of ``y``, infinities replaced by what a model can take (`finite_range`)."""
         return finite_range(self.y[:n])
 
     def pending_points(self) -> Array:
@@ -81,6 +148,9 @@ class History:
         return np.array(points) if points else np.empty((0, self._X.shape[1]))
 
     def taken(self, x: Array) -> bool:
-        """Whether the point was observed or is pending."""
+        """Whether the point was observed, is excluded or is pending."""
         key = point_key(x)
-        return key in self.counts or any(p.identity == key for p in self.pending.values())
+        return key in self.counts or key in self.excluded or self._is_pending(key)
+
+    def _is_pending(self, key: bytes) -> bool:
+        return any(p.identity == key for p in self.pending.values())

@@ -210,9 +210,8 @@ class Inspectable(ABC):
         history = self._history
         if history.best < 0:
             return None
-        rows = np.flatnonzero(~np.isnan(history.y))
-        mean, _ = self._current("best_predicted")._predict(history.X[rows])
-        i = int(rows[np.argmax(mean)])
+        mean, _ = self._current("best_predicted")._predict(history.X)
+        i = int(np.argmax(mean))
         params = own(history.best_params) if i == history.best else self.space.decode(history.X[i])
         return params, self._sign * float(mean.max())
 
@@ -237,7 +236,7 @@ class Inspectable(ABC):
         asks = list(self._times.asks)
         return Explanation(
             algorithm=type(self).__name__,
-            n_told=self._history.n,
+            n_told=self._history.told,
             n_pending=len(self._history.pending),
             relevance=relevance(lambda X: double._predict(self.space.snap(X))[0], self.parameter_names),
             phases=dict(self._times.phases),
@@ -254,7 +253,8 @@ class Inspectable(ABC):
     @property
     def observations(self) -> tuple[Array, Array]:
         """All points told (n, d) in the unit cube, in their order, and their values (n,), NaN for a failure."""
-        return self._history.X.copy(), self._sign * self._history.y
+        X, y = self._history.in_order()
+        return X, self._sign * y
 
     def _encoded(self, params: Sequence[Any]) -> Array:
         return np.array([self.space.encode(p) for p in params]).reshape(-1, self.space.d)

@@ -20,7 +20,7 @@ from numbo.kernels.acquisition import UCB, Acquisition, Posterior, predict
 from numbo.models import ArmPosterior, SparseGP
 from numbo.models.gp import FAMILIES
 from numbo.optimizers._base import Optimizer
-from numbo.optimizers._candidates import ELITES, Candidates
+from numbo.optimizers._candidates import ELITES
 from numbo.optimizers._kernel import KernelSchedule
 from numbo.optimizers._pulls import Pulls
 from numbo.optimizers._search import maximize
@@ -93,6 +93,7 @@ class SparseOptimizer(Optimizer):
         winsorize: bool = True,
         n_initial: int | None = None,
         avoid_repeats: bool | None = None,
+        learn_failures: bool | str = "auto",
         seed: Any = None,
     ) -> None:
         if (space is None) == (arms is None):
@@ -107,6 +108,7 @@ class SparseOptimizer(Optimizer):
             n_initial=(1 if fixed else 10) if n_initial is None else n_initial,
             seed=seed,
             avoid_repeats=not explicit if avoid_repeats is None else avoid_repeats,
+            learn_failures=learn_failures,
         )
         self.kernel, self.trend, self.winsorize = kernel, trend, winsorize
         self.lengthscale, self.noise_std = _check_kernel(kernel, lengthscale, noise_std, self.space.d)
@@ -132,7 +134,6 @@ class SparseOptimizer(Optimizer):
         self._pulls = Pulls(self.space.d)
         self._arms = None if self._grid is None else ArmPosterior(self._grid)
         self._arm_of: Indices = np.empty(0, dtype=np.int64)
-        self._starts = Candidates(self.space, self._design_seed)
         self._search_rng = self._rng
 
     # -- the dictionary ----------------------------------------------------------------------------------------
@@ -176,15 +177,19 @@ class SparseOptimizer(Optimizer):
         d = self.space.d
         x = maximize(
             posterior,
-            Acquisition(UCB, beta),
+            Acquisition(UCB, beta, self._success(), self._worst(posterior)),
             self.space,
-            groups,
-            np.zeros(d),
-            np.ones(d),
+            [self._pin(group) for group in groups],
+            self._pin(np.zeros(d)),
+            self._pin(np.ones(d)),
             out,
             starts=STARTS,
         )
         return self._space_filling() if x is None else x
+
+    def _worst(self, posterior: Posterior) -> float:
+        """The value that a failure counts as: the worst one that the model has seen; 0 where the mean plays no part."""
+        return float(self._kernel.transform.forward(self._history.values()).min()) if posterior.alpha.any() else 0.0
 
     def _elites(self, y: Array) -> Array:
         """The best observed points (e, d)."""
@@ -198,8 +203,8 @@ class SparseOptimizer(Optimizer):
         return self._arm_of
 
     def _excluded(self) -> NDArray[np.bool_] | None:
-        """Which arms (A,) must not be chosen again."""
-        if not self.avoid_repeats:
+        """Which arms (A,) must not be chosen."""
+        if not self.avoid_repeats and self._pinned is None and not self._history.failed:
             return None
         out = np.ones(len(self._unseen), dtype=bool)
         out[self._free_rows()] = False
@@ -214,7 +219,6 @@ class SparseOptimizer(Optimizer):
         return {"kernel": self._kernel.state_dict(), "pulls": self._pulls.X.copy()}
 
     def _restore_model(self, state: dict[str, Any]) -> None:
-        self._starts = Candidates(self.space, self._design_seed)
         self._kernel.restore(state["kernel"])
         self._pulls.restore(state["pulls"])
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbo.models import ExactGP, OutputTransform
+from numbo.models.priors import VALUES, Prior
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -29,6 +30,7 @@ class Surrogate:
             (`numbo.models.OutputTransform`).
         growth: hyperparameters are refitted when the number of observations has grown by this share,
         longest: and at the latest after so many new ones.
+        prior: of the hyperparameters (`numbo.models.priors`).
     """
 
     def __init__(
@@ -42,8 +44,9 @@ class Surrogate:
         warp: bool = False,
         growth: float = 0.1,
         longest: int | None = None,
+        prior: Prior = VALUES,
     ) -> None:
-        self.gp = ExactGP(categorical, kernel=kernel, trend=trend, additive=additive)
+        self.gp = ExactGP(categorical, kernel=kernel, trend=trend, additive=additive, prior=prior)
         self.winsorize, self.warp, self.growth, self.longest = winsorize, warp, growth, longest
         self.kind, self._fits = "winsorize" if winsorize else "plain", 0
         self.transform = OutputTransform(0.0, 1.0)

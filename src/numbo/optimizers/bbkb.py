@@ -84,7 +84,7 @@ class BBKB(BudgetedOptimizer):
 
         The first batch is the initial design; with ``min_batch``, the whole uncertainty sampling is part of the next.
         """
-        design = self.n_initial - self._history.n - len(self._history.pending)
+        design = self.n_initial - self._history.told - len(self._history.pending)
         batch = [self.ask()]
         if design > 0 or self._model is None:
             wanted = design if limit is None else min(design, limit)
@@ -110,7 +110,7 @@ class BBKB(BudgetedOptimizer):
                 self._exploring = False
                 if len(self._extra):  # the model took pending points for observations; from now on values matter
                     self._resparsify()
-                self._arms.start(self._multiplier, self._excluded())
+                self._start_arms()
                 arm = super()._choose()
         return arm
 

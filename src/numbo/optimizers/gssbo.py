@@ -151,7 +151,7 @@ class GSSBO(GPOptimizer):
 
     def _propose(self) -> tuple[Array, int]:
         if self._local is not None:
-            step = self._history.n + len(self._history.pending)
+            step = self._history.told + len(self._history.pending)
             region = self._local.region
             if region.scouting and region.exploring:
                 return self._space_filling(), GLOBAL
@@ -169,6 +169,8 @@ class GSSBO(GPOptimizer):
         y = history.values()
         with self._times.phase("model"):
             corners = local.update(history, y)
+        if not np.array_equal(np.clip(self._pin(corners[0]), *corners), self._pin(corners[0])):
+            return None  # the slice that is searched does not meet the region
         groups = [local.candidates(history, self._starts.spread(CANDIDATES, self._rng), corners, self._rng)]
         return self._step(local.surrogate, groups, *corners)
 
@@ -220,7 +222,8 @@ class GSSBO(GPOptimizer):
         region = None
         if self._local is not None:
             now = self._local.region
-            region = Region(number=now.number, length=now.length, center=now.center)
+            center = int(self._history.order_of(np.array([now.center]))[0]) if now.center >= 0 else -1
+            region = Region(number=now.number, length=now.length, center=center)
         return super()._describe() | {"buffer_size": self._buffer.size, "region": region}
 
     # -- state -------------------------------------------------------------------------------------------------
