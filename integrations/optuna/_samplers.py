@@ -57,7 +57,7 @@ class NumboSampler(BaseSampler):
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
         search_space: Mapping[str, BaseDistribution] | None = None,
-        learn_failures: bool = True,
+        learn_failures: bool | str = "auto",
         **settings: Any,
     ) -> None:
         if n_startup_trials < 0:
@@ -79,7 +79,12 @@ class NumboSampler(BaseSampler):
 
     def _make(self, space: Space, direction: str) -> Optimizer:
         return self._optimizer(
-            space, direction=direction, seed=self._seed, n_initial=max(1, self._n_startup_trials), **self._settings
+            space,
+            direction=direction,
+            seed=self._seed,
+            n_initial=max(1, self._n_startup_trials),
+            learn_failures=self._learn_failures,
+            **self._settings,
         )
 
     # -- Optuna's interface --------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ class StudyView:
         learn_failures: whether failed trials are remembered as places to avoid.
     """
 
-    def __init__(self, learn_failures: bool) -> None:
+    def __init__(self, learn_failures: bool | str) -> None:
         self._complete, self._pruned = LatestSpace(), LatestSpace()
         self.optimizer: Optimizer | None = None
         self._learn_failures = learn_failures

@@ -56,7 +56,7 @@ class NumboSearch(Searcher):
         evaluated_rewards: Sequence[float] | None = None,
         seed: int | None = None,
         n_initial: int = 10,
-        learn_failures: bool = True,
+        learn_failures: bool | str = "auto",
         **settings: Any,
     ) -> None:
         for name, value in (("metric", metric), ("mode", mode)):
@@ -73,7 +73,7 @@ class NumboSearch(Searcher):
                 f"{len(evaluated_rewards)}."
             )
         self._rewards = None if evaluated_rewards is None else [float(v) for v in evaluated_rewards]
-        self._settings = {"seed": seed, "n_initial": n_initial} | settings
+        self._settings = {"seed": seed, "n_initial": n_initial, "learn_failures": learn_failures} | settings
         self._learn_failures = learn_failures
         self._num_samples: int | None = None
         self._tune_space: TuneSpace | None = None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from numbo import _checks
 from numbo.arms import Arms
 from numbo.optimizers._history import History, Pending, own, point_key
 from numbo.optimizers._inspection import AskTimes, Inspectable
@@ -43,6 +44,7 @@ class Optimizer(Inspectable):
         seed: anything `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
         avoid_repeats: never suggest a point again that was observed or is pending, while others are left. Right
             for deterministic objectives; switch it off where repeating a measurement is worth something.
+        learn_failures: whether failures mark places to avoid: ``True``, ``False``, or ``"auto"``.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class Optimizer(Inspectable):
         n_initial: int = 10,
         seed: Any = None,
         avoid_repeats: bool = True,
+        learn_failures: bool | str = "auto",
     ) -> None:
         self.space: Any = space if isinstance(space, Space | Arms) else Space(space)
         if direction not in DIRECTIONS:
@@ -62,6 +65,7 @@ class Optimizer(Inspectable):
         self.direction = direction
         self.n_initial = int(n_initial)
         self.avoid_repeats = avoid_repeats
+        self.learn_failures = _checks.one_of("learn_failures", learn_failures, _checks.LEARN_FAILURES)
         self._sign = 1.0 if direction == "maximize" else -1.0
         self._rng = np.random.default_rng(seed)
         self._history = History(self.space.d)
@@ -231,7 +235,8 @@ class Optimizer(Inspectable):
 
     def _settings(self) -> dict[str, Any]:
         """Constructor arguments that recreate this optimizer, without ``space`` and ``seed``."""
-        return {"direction": self.direction, "n_initial": self.n_initial, "avoid_repeats": self.avoid_repeats}
+        names = ("direction", "n_initial", "avoid_repeats", "learn_failures")
+        return {name: getattr(self, name) for name in names}
 
     def _model_state(self) -> dict[str, Any]:
         """What cannot be recomputed from settings and observations."""

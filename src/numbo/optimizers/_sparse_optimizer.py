@@ -93,6 +93,7 @@ class SparseOptimizer(Optimizer):
         winsorize: bool = True,
         n_initial: int | None = None,
         avoid_repeats: bool | None = None,
+        learn_failures: bool | str = "auto",
         seed: Any = None,
     ) -> None:
         if (space is None) == (arms is None):
@@ -107,6 +108,7 @@ class SparseOptimizer(Optimizer):
             n_initial=(1 if fixed else 10) if n_initial is None else n_initial,
             seed=seed,
             avoid_repeats=not explicit if avoid_repeats is None else avoid_repeats,
+            learn_failures=learn_failures,
         )
         self.kernel, self.trend, self.winsorize = kernel, trend, winsorize
         self.lengthscale, self.noise_std = _check_kernel(kernel, lengthscale, noise_std, self.space.d)
