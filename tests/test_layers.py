@@ -35,7 +35,7 @@ ALLOWED = {
     "numbo": {"numbo.optimizers", "numbo.selection", "numbo.space", "numbo.arms", "numbo.first_use"},
 }
 FOREIGN = {
-    "numbo._checks": set(),
+    "numbo._checks": {"numpy"},
     "numbo.kernels": {"numpy", "numba"},
     "numbo.models": {"numpy", "scipy", "threadpoolctl"},
     "numbo.selection": {"numpy"},

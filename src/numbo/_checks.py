@@ -10,11 +10,16 @@ import difflib
 import functools
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TypeAlias
+
+import numpy as np
 
 P = ParamSpec("P")
+
+#: Seeds of an optimizer's random stream.
+Seed: TypeAlias = int | Sequence[int] | np.random.SeedSequence | np.random.BitGenerator | np.random.Generator | None
 
 #: Values of ``learn_failures``.
 LEARN_FAILURES = ("auto", True, False)
@@ -78,6 +83,19 @@ def seed(value: Any) -> int | None:
     return None if value is None else int(value)
 
 
+def random_stream(value: Seed) -> np.random.Generator:
+    """The generator of a seed, which is anything that `numpy.random.default_rng` takes."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return np.random.default_rng(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "seed must be an integer of at least 0, None, or anything else that numpy.random.default_rng takes, got "
+            f"{value!r}."
+        ) from None
+
+
 def _is_integer(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
@@ -109,6 +127,19 @@ def _unknown(cls: str, name: str, known: list[str]) -> str:
     found = [ELSEWHERE[name]] if ELSEWHERE.get(name) in known else difflib.get_close_matches(name, known, n=1)
     meant = f" (did you mean {found[0]!r}?)" if found else ""
     return f"{cls} has no setting {name!r}{meant}; it takes {', '.join(known)}."
+
+
+def setting_names(cls: type) -> list[str]:
+    """Keyword arguments of the constructor of ``cls``, and of its bases' constructors while each takes any others."""
+    names: list[str] = []
+    for base in cls.__mro__:
+        if "__init__" not in vars(base):
+            continue
+        parameters = inspect.signature(vars(base)["__init__"]).parameters.values()
+        names += [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            break
+    return names
 
 
 def arguments(local: Mapping[str, Any]) -> dict[str, Any]:
