@@ -15,7 +15,7 @@ ALLOWED = {
     "numbo._checks": set(),
     "numbo.kernels": set(),
     "numbo.models": {"numbo.kernels"},
-    "numbo.selection": {"numbo.kernels", "numbo.models"},
+    "numbo.selection": {"numbo._checks", "numbo.kernels", "numbo.models"},
     "numbo.dictionaries": {"numbo.kernels", "numbo.models"},
     "numbo.space": set(),
     "numbo.arms": set(),

@@ -447,7 +447,18 @@ def test_the_same_suggestions_in_any_process_whatever_hash_seed_and_threads():
 
 BAD = [
     ({"n_startup_trials": -1}, "n_startup_trials"),
+    ({"n_startup_trials": 1.5}, "n_startup_trials must be an integer of at least 0, got 1.5"),
+    ({"n_startup_trials": True}, "n_startup_trials must be an integer of at least 0, got True"),
     ({"search_space": {}}, "search_space"),
+    ({"search_space": ["x"]}, r"search_space must be None or a mapping such as .*, got \['x'\]"),
+    ({"search_space": {"x": (0, 1)}}, r"search_space must map names to distributions such as .*, got 'x': \(0, 1\)"),
+    ({"search_space": {3: FloatDistribution(0, 1)}}, "search_space must map names to .*, got 3: FloatDistribution"),
+    ({"independent_sampler": "random"}, "independent_sampler must be an Optuna sampler such as .*, got 'random'"),
+    ({"warn_independent_sampling": "no"}, "warn_independent_sampling must be one of True, False, got 'no'"),
+    ({"learn_failures": "no"}, "learn_failures must be one of 'auto', True, False, got 'no'"),
+    ({"seed": -1}, "seed must be an integer of at least 0 or None, got -1"),
+    ({"seed": 1.5}, "seed must be an integer of at least 0 or None, got 1.5"),
+    ({"seed": True}, "seed must be an integer of at least 0 or None, got True"),
     ({"criterion": "best"}, "'best'"),
     ({"buffer_size": 10}, "buffer_size"),
     ({"kernel": "cubic"}, "'cubic'"),

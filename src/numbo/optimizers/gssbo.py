@@ -32,7 +32,7 @@ from numbo.optimizers._gp_optimizer import TURN, GPOptimizer
 from numbo.optimizers._inspection import Region
 from numbo.optimizers._local_search import CANDIDATES, LocalSearch
 from numbo.optimizers._trust_region import TrustRegion
-from numbo.selection import CRITERIA, Pool, check_criterion
+from numbo.selection import CRITERIA, Pool
 from numbo.space import Space
 
 Array = NDArray[np.float64]
@@ -165,7 +165,7 @@ class GSSBO(GPOptimizer):
             beta=beta,
             **{name: chosen[name] for name in ("acquisition", "trend", "additive", "winsorize", "warp")},
         )
-        self.criterion = check_criterion(chosen["criterion"])
+        self.criterion = _checks.one_of("criterion", chosen["criterion"], CRITERIA)
         self.perturbation = _checks.number("perturbation", chosen["perturbation"], 0.0)
         self.elites = _checks.number("elites", chosen["elites"], 0.0, 1.0)
         self.reselect = _checks.number("reselect", chosen["reselect"], 0.0)
