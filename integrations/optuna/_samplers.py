@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
 from numbo.optuna import _records
-from numbo.optuna._distributions import check_distributions, to_external, to_internal
+from numbo.optuna._distributions import check_distributions, to_external, to_internal, to_space
 from numbo.optuna._view import StudyView
 
 from numbo import _checks
@@ -77,7 +77,10 @@ class NumboSampler(BaseSampler):
         self._latest: Callable[[], Study | None] = _no_study
         self._lock = threading.RLock()
         self._settings = settings
-        self._make(Space({"x": Float(0.0, 1.0)}), "minimize")  # wrong settings are reported here, not in mid-study
+        searched = {name: d for name, d in (self._search_space or {}).items() if not d.single()}
+        stand_in = {f"x{j}": Float(0.0, 1.0) for j in range(_checks.dimensions(settings.get("lengthscale")))}
+        # wrong settings are reported here, not in mid-study
+        self._make(to_space(searched) if searched else Space(stand_in), "minimize")
 
     def _make(self, space: Space, direction: str) -> Optimizer:
         return self._optimizer(

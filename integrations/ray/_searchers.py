@@ -81,11 +81,14 @@ class NumboSearch(Searcher):
         self._live: dict[str, dict[str, Any]] = {}
         self._done: set[str] = set()
         self._warned: set[str] = set()
-        self._optimizer(Space({"x": Float(0.0, 1.0)}), **self._settings)  # wrong settings are reported here
-        if space is not None:
+        stand_in = {f"x{j}": Float(0.0, 1.0) for j in range(_checks.dimensions(settings.get("lengthscale")))}
+        if space is None:
+            self._optimizer(Space(stand_in), **self._settings)  # wrong settings are reported here, not in mid-run
+        else:
             if not isinstance(space, Mapping):
                 raise ValueError(f'space must be a mapping such as {{"x": tune.uniform(0, 1)}}, got {space!r}.')
             self._tune_space = TuneSpace(space)
+            self._optimizer(self._tune_space.space, **self._settings)
             self._start()
 
     # -- setting up --------------------------------------------------------------------------------------------

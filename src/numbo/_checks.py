@@ -96,6 +96,11 @@ def random_stream(value: Seed) -> np.random.Generator:
         ) from None
 
 
+def dimensions(lengthscale: Any) -> int:
+    """The number of dimensions for which a setting ``lengthscale`` may be meant, before the space is known."""
+    return max(1, int(np.size(lengthscale)))
+
+
 def _is_integer(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 

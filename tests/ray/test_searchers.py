@@ -478,6 +478,16 @@ def test_bad_settings(cls, setting, words):
         make(cls, **setting)
 
 
+def test_settings_that_depend_on_the_space_are_checked_against_it():
+    kernel = {"lengthscale": [0.2, 0.5], "noise_std": 0.1}
+    BBKBSearch(**kernel)
+    finite = {"a": tune.randint(0, 4), "b": tune.randint(0, 4)}
+    searcher = BBKBSearch(finite, metric="loss", mode="min", seed=0, min_batch=2, n_initial=2, **kernel)
+    assert len(play(searcher, 6, lambda config: float(config["a"]))) == 6
+    with pytest.raises(ValueError, match="lengthscale must be a positive number or 1 of them"):
+        BBKBSearch({"a": tune.uniform(0, 1)}, **kernel)
+
+
 def test_looking_inside_in_the_terms_of_the_config(cls):
     searcher = make(cls)
     with pytest.raises(ValueError, match="at least one successful observation"):
