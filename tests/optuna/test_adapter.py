@@ -478,12 +478,11 @@ def test_settings_that_depend_on_the_space_are_checked_against_it():
     kernel = {"lengthscale": [0.2, 0.5], "noise_std": 0.1}
     BBKBSampler(**kernel)
     finite = {"a": IntDistribution(0, 3), "b": IntDistribution(0, 3), "one": IntDistribution(4, 4)}
-    study = optuna.create_study(
-        sampler=BBKBSampler(seed=0, search_space=finite, n_startup_trials=2, min_batch=2, **kernel)
-    )
-    study.optimize(
-        lambda t: t.suggest_int("a", 0, 3) + t.suggest_int("b", 0, 3) + t.suggest_int("one", 4, 4), n_trials=6
-    )
+    sampler = BBKBSampler(seed=0, search_space=finite, n_startup_trials=2, min_batch=2, **kernel)
+    study = optuna.create_study(sampler=sampler)
+    for _ in range(6):
+        trial = study.ask(finite)
+        study.tell(trial, sum(trial.params.values()))
     with pytest.raises(ValueError, match="lengthscale must be a positive number or 3 of them"):
         BBKBSampler(search_space=SPACE, **kernel)
 
