@@ -12,13 +12,15 @@ import pytest
 ROOT = Path(__file__).parents[1]
 #: A module may import from its own layer and from those listed for it.
 ALLOWED = {
+    "numbo._checks": set(),
     "numbo.kernels": set(),
     "numbo.models": {"numbo.kernels"},
-    "numbo.selection": {"numbo.kernels", "numbo.models"},
+    "numbo.selection": {"numbo._checks", "numbo.kernels", "numbo.models"},
     "numbo.dictionaries": {"numbo.kernels", "numbo.models"},
     "numbo.space": set(),
     "numbo.arms": set(),
     "numbo.optimizers": {
+        "numbo._checks",
         "numbo.kernels",
         "numbo.models",
         "numbo.dictionaries",
@@ -28,11 +30,12 @@ ALLOWED = {
     },
     "numbo.first_use": {"numbo.kernels", "numbo.optimizers", "numbo.space"},
     "numbo.plot": {"numbo.optimizers", "numbo.space"},
-    "numbo.optuna": {"numbo.optimizers", "numbo.space", "numbo.selection", "numbo.first_use"},
-    "numbo.ray": {"numbo.optimizers", "numbo.space", "numbo.first_use"},
+    "numbo.optuna": {"numbo._checks", "numbo.optimizers", "numbo.space", "numbo.selection", "numbo.first_use"},
+    "numbo.ray": {"numbo._checks", "numbo.optimizers", "numbo.space", "numbo.first_use"},
     "numbo": {"numbo.optimizers", "numbo.selection", "numbo.space", "numbo.arms", "numbo.first_use"},
 }
 FOREIGN = {
+    "numbo._checks": {"numpy"},
     "numbo.kernels": {"numpy", "numba"},
     "numbo.models": {"numpy", "scipy", "threadpoolctl"},
     "numbo.selection": {"numpy"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 
 import matplotlib
 
@@ -207,3 +208,16 @@ def test_a_missing_library_is_named(module, package):
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.stderr.strip().endswith("which is not installed: pip install 'numbo[plot]'.")
     assert result.stderr.strip().splitlines()[-1].lower().startswith(f"importerror: {module}".lower())
+
+
+def test_a_sampler_inside_of_another_is_found(study):
+    base = study.sampler
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        study.sampler = optuna.samplers.PartialFixedSampler({"k": 2}, base)
+    try:
+        axes = numbo.plot.matplotlib.plot_relevance(study)
+    finally:
+        study.sampler = base
+    assert isinstance(axes, np.ndarray)
+    plt.close(axes[0].figure)

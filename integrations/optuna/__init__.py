@@ -5,10 +5,20 @@ try:
 except ImportError as error:
     raise ImportError("numbo.optuna needs Optuna, which is not installed: pip install 'numbo[optuna]'.") from error
 
-from numbo.optuna._samplers import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
+from numbo.optuna._algorithms import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
+from numbo.optuna._looking import best_predicted, explain, predict
 
 from numbo.first_use import announce_compilation
 
 announce_compilation(logging.get_logger("optuna.numbo").info)
 
-__all__ = ["BBKBSampler", "BKBSampler", "GPUCBSampler", "GSSBOSampler", "SBPESampler"]
+__all__ = [
+    "BBKBSampler",
+    "BKBSampler",
+    "GPUCBSampler",
+    "GSSBOSampler",
+    "SBPESampler",
+    "best_predicted",
+    "explain",
+    "predict",
+]

@@ -26,6 +26,25 @@ def _dimension(distribution: BaseDistribution) -> Dimension:
     raise ValueError(f"Unknown distribution {distribution!r}; numbo knows Float, Int and CategoricalDistribution.")
 
 
+def check_distributions(distributions: Any) -> dict[str, BaseDistribution]:
+    """A copy of a user's search space.
+
+    Raises:
+        ValueError: if it does not map at least one name to a distribution.
+    """
+    if not isinstance(distributions, Mapping) or not distributions:
+        raise ValueError(
+            f'search_space must be None or a mapping such as {{"x": FloatDistribution(0, 1)}}, got {distributions!r}.'
+        )
+    for name, distribution in distributions.items():
+        if not isinstance(name, str) or not isinstance(distribution, BaseDistribution):
+            raise ValueError(
+                "search_space must map names to distributions such as FloatDistribution(0, 1), got "
+                f"{name!r}: {distribution!r}."
+            )
+    return dict(distributions)
+
+
 def to_space(distributions: Mapping[str, BaseDistribution]) -> Space:
     """The space of the given distributions; categories are represented by their index."""
     return Space({name: _dimension(distribution) for name, distribution in distributions.items()})

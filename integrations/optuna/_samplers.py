@@ -1,4 +1,4 @@
-"""The samplers: Optuna's `BaseSampler` over numbo's optimizers. No mathematics here."""
+"""What the samplers share: Optuna's `BaseSampler` over numbo's optimizers. No mathematics here."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, overload
 
 from numbo.optuna import _records
-from numbo.optuna._distributions import to_external, to_internal
+from numbo.optuna._distributions import check_distributions, to_external, to_internal, to_space
 from numbo.optuna._fixed import fixed_params, within
 from numbo.optuna._view import StudyView
 
-from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE, Explanation, Optimizer
+from numbo import _checks
+from numbo.optimizers import Explanation, Optimizer
 from numbo.space import Array, Float, Space
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
@@ -63,22 +64,26 @@ class NumboSampler(BaseSampler):
         learn_failures: bool | str = "auto",
         **settings: Any,
     ) -> None:
-        if n_startup_trials < 0:
-            raise ValueError(f"n_startup_trials must be at least 0, got {n_startup_trials!r}.")
-        if search_space is not None and not search_space:
-            raise ValueError("search_space must have at least one parameter or be None, got an empty mapping.")
+        seed = _checks.seed(seed)
         self._seed = secrets.randbits(32) if seed is None else seed
-        self._n_startup_trials = n_startup_trials
+        self._n_startup_trials = _checks.integer("n_startup_trials", n_startup_trials, 0)
+        if not isinstance(independent_sampler, BaseSampler | None):
+            raise ValueError(
+                f"independent_sampler must be an Optuna sampler such as RandomSampler(), got {independent_sampler!r}."
+            )
         self._independent_sampler = independent_sampler
-        self._warn_independent_sampling = warn_independent_sampling
-        self._search_space = None if search_space is None else dict(search_space)
+        self._warn_independent_sampling = _checks.flag("warn_independent_sampling", warn_independent_sampling)
+        self._search_space = None if search_space is None else check_distributions(search_space)
         self._learn_failures = learn_failures
         self._space_known = search_space is not None
         self._views: dict[Any, StudyView] = {}
         self._latest: Callable[[], Study | None] = _no_study
         self._lock = threading.RLock()
         self._settings = settings
-        self._make(Space({"x": Float(0.0, 1.0)}), "minimize")  # wrong settings are reported here, not in mid-study
+        searched = {name: d for name, d in (self._search_space or {}).items() if not d.single()}
+        stand_in = {f"x{j}": Float(0.0, 1.0) for j in range(_checks.dimensions(settings.get("lengthscale")))}
+        # wrong settings are reported here, not in mid-study
+        self._make(to_space(searched) if searched else Space(stand_in), "minimize")
 
     def _make(self, space: Space, direction: str) -> Optimizer:
         return self._optimizer(
@@ -93,7 +98,7 @@ class NumboSampler(BaseSampler):
     # -- Optuna's interface --------------------------------------------------------------------------------------
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        self._latest = weakref.ref(study)
+        self._remember(study)
         if self._search_space is not None:
             return {name: d for name, d in self._search_space.items() if not d.single()}
         if study._is_multi_objective():
@@ -180,10 +185,12 @@ class NumboSampler(BaseSampler):
             self._independent_sampler.reseed_rng()
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        self._remember(study)
         if self._independent_sampler is not None:
             self._independent_sampler.before_trial(study, trial)
 
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
+        self._remember(study)  # an objective may have used the sampler for a study of its own
         if getattr(trial, "constraints", None):
             warnings.warn(
                 f"Constraints have been set, but {type(self).__name__} does not use them.", UserWarning, stacklevel=2
@@ -193,12 +200,20 @@ class NumboSampler(BaseSampler):
 
     # -- looking inside ----------------------------------------------------------------------------------------
 
+    def _remember(self, study: Study) -> None:
+        """Take ``study`` for the one that is meant where none is named; of a bracket of Hyperband, the study itself."""
+        self._latest = weakref.ref(getattr(study, "_study", study))
+
+    @overload
+    def predict(self, params: Mapping[str, Any], study: Study | None = None) -> tuple[float, float]: ...
+    @overload
+    def predict(self, params: Sequence[Mapping[str, Any]], study: Study | None = None) -> tuple[Array, Array]: ...
     def predict(self, params: Any, study: Study | None = None) -> tuple[Any, Any]:
         """Posterior mean and standard deviation of the objective, without its noise, after all finished trials.
 
         Args:
             params: of one point, or a sequence of ``c`` of them for two arrays (c,).
-            study: by default the one that was last sampled for.
+            study: by default the one that the sampler was last used for.
 
         Raises:
             ValueError: before the first successful trial, or for points outside of the search space.
@@ -242,15 +257,16 @@ class NumboSampler(BaseSampler):
         """A snapshot of the study's optimizer, which knows all finished trials, and the distributions it searches."""
         study = self._latest() if study is None else study
         if study is None:
-            raise ValueError(
-                f"{type(self).__name__} does not know which study is meant: it has sampled for none that still exists "
-                "(under Hyperband it never does). Pass study=."
-            )
+            used = "no study yet" if self._latest is _no_study else "a study that no longer exists"
+            raise ValueError(f"{type(self).__name__} has been used for {used}: pass study= to say which one is meant.")
         with self._lock, self._view_of(study) as (view, trials):
             distributions = view.distributions or self._search_space or view.space.distributions()
             distributions = {name: d for name, d in distributions.items() if not d.single()}
             if not distributions:
-                raise ValueError("There is nothing to look at: no parameter with more than one value is known yet.")
+                raise ValueError(
+                    "There is nothing to look at: no trial of the study has finished with a parameter that has several "
+                    "values."
+                )
             return self._brought_up(study, view, trials, distributions, -1).snapshot(), distributions
 
     def _brought_up(
@@ -302,51 +318,3 @@ class NumboSampler(BaseSampler):
 
 def _no_study() -> None:
     return None
-
-
-class GSSBOSampler(NumboSampler):
-    """GSSBO: a GP on a chosen subset of the trials, with a local search around the best.
-
-    Milliseconds a suggestion at any number of trials. ``settings`` are those of `numbo.GSSBO`: ``preset``,
-    ``criterion``, ``buffer_size``, ``acquisition``, ``kernel``, ``avoid_repeats`` and so on.
-    """
-
-    _optimizer = GSSBO
-
-
-class GPUCBSampler(NumboSampler):
-    """GP-UCB on all trials, the exact baseline: for comparisons, and for a few hundred trials.
-
-    ``settings`` are those of `numbo.GPUCB`: ``kernel``, ``acquisition``, ``beta``, ``avoid_repeats`` and so on.
-    """
-
-    _optimizer = GPUCB
-
-
-class BKBSampler(NumboSampler):
-    """BKB: GP-UCB on a sparse posterior of all trials.
-
-    ``settings`` are those of `numbo.BKB`: ``beta``, ``qbar``, ``max_dictionary``, ``kernel`` and so on.
-    """
-
-    _optimizer = BKB
-
-
-class BBKBSampler(NumboSampler):
-    """BBKB: batched GP-UCB on a sparse posterior of all trials, for many workers.
-
-    ``settings`` are those of `numbo.BBKB`: ``ratio_threshold``, ``stopping``, ``beta``, ``qbar``, ``max_dictionary``,
-    ``kernel`` and so on.
-    """
-
-    _optimizer = BBKB
-
-
-class SBPESampler(NumboSampler):
-    """S-BPE: batches of pure exploration that rule out, with confidence, what cannot be the optimum.
-
-    For noisy objectives and large budgets. ``settings`` are those of `numbo.SBPE`: ``horizon`` (about how many trials
-    there will be), ``beta``, ``kernel`` and so on.
-    """
-
-    _optimizer = SBPE

@@ -7,7 +7,7 @@ try:
 except ImportError as error:
     raise ImportError("numbo.ray needs Ray Tune, which is not installed: pip install 'numbo[ray]'.") from error
 
-from numbo.ray._searchers import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
+from numbo.ray._algorithms import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
 
 from numbo.first_use import announce_compilation
 

@@ -1,4 +1,4 @@
-"""The search algorithms: Ray Tune's `Searcher` over numbo's optimizers. No mathematics here."""
+"""What the search algorithms share: Ray Tune's `Searcher` over numbo's optimizers. No mathematics here."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import os
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
+from numbo.ray._arguments import agreed, check_points, check_rewards, no_goal, no_space
 from numbo.ray._domains import TuneSpace, holds_domains
 from numbo.ray._snapshot import TrialSnapshot, read_trials, state_files
 
-from numbo.optimizers import BBKB, BKB, GLOBAL, GSSBO, SBPE, Explanation, Optimizer
-from numbo.space import Float, Space
+from numbo import _checks
+from numbo.optimizers import GLOBAL, Explanation, Optimizer
+from numbo.space import Array, Float, Space
 from ray.tune.search import Searcher
 
 logger = logging.getLogger("numbo")
@@ -37,7 +39,8 @@ class NumboSearch(Searcher):
         evaluated_rewards: values of ``points_to_evaluate`` that are known: these points are learned, not tried.
         seed: of the suggestions; ``None`` draws one.
         n_initial: trials before the model takes over from the Sobol initial design.
-        learn_failures: whether failed trials are remembered as places to avoid; otherwise only the very point is.
+        learn_failures: whether failed trials mark places to avoid: ``True``, ``False``, or ``"auto"``. With ``False``
+            only the very point is left out.
         settings: the algorithm's own settings, as its optimizer in `numbo` takes them.
 
     Raises:
@@ -66,37 +69,46 @@ class NumboSearch(Searcher):
             raise ValueError(f"mode must be 'min' or 'max', got {mode!r}.")
         super().__init__(metric=metric, mode=mode)
         self._metric, self._mode = metric, mode
-        self._points = [dict(p) for p in points_to_evaluate or []]
-        if evaluated_rewards is not None and len(evaluated_rewards) != len(self._points):
-            raise ValueError(
-                f"evaluated_rewards must hold a value for each of the {len(self._points)} points_to_evaluate, got "
-                f"{len(evaluated_rewards)}."
-            )
-        self._rewards = None if evaluated_rewards is None else [float(v) for v in evaluated_rewards]
-        self._settings = {"seed": seed, "n_initial": n_initial, "learn_failures": learn_failures} | settings
+        self._points = check_points(points_to_evaluate)
+        self._rewards = check_rewards(evaluated_rewards, len(self._points))
+        settings = {name: v for name, v in settings.items() if v is not None or name not in self._from_budget(1)}
+        own = {"seed": _checks.seed(seed), "n_initial": n_initial, "learn_failures": learn_failures}
+        self._settings = own | settings
         self._num_samples: int | None = None
         self._tune_space: TuneSpace | None = None
         self._opt: Optimizer | None = None
         self._live: dict[str, dict[str, Any]] = {}
         self._done: set[str] = set()
         self._warned: set[str] = set()
-        self._optimizer(Space({"x": Float(0.0, 1.0)}), **self._settings)  # wrong settings are reported here
-        if space is not None:
+        stand_in = {f"x{j}": Float(0.0, 1.0) for j in range(_checks.dimensions(settings.get("lengthscale")))}
+        if space is None:
+            self._optimizer(Space(stand_in), **self._settings)  # wrong settings are reported here, not in mid-run
+        else:
+            if not isinstance(space, Mapping):
+                raise ValueError(f'space must be a mapping such as {{"x": tune.uniform(0, 1)}}, got {space!r}.')
             self._tune_space = TuneSpace(space)
+            self._optimizer(self._tune_space.space, **self._settings)
             self._start()
 
     # -- setting up --------------------------------------------------------------------------------------------
 
     def set_search_properties(self, metric: str | None, mode: str | None, config: dict[str, Any], **spec: Any) -> bool:
-        self._metric, self._mode = self._metric or metric, self._mode or mode
+        """What Tune calls before a run with what its `TuneConfig` and ``param_space`` say.
+
+        Raises:
+            ValueError: if metric, mode or space are missing, or metric or mode differ from what the searcher was given
+                or has searched for before. Nothing has changed then.
+        """
+        metric, mode = agreed(type(self).__name__, {"metric": (self._metric, metric), "mode": (self._mode, mode)})
+        found = TuneSpace(config) if holds_domains(config) else None
+        if self._tune_space is None and found is None:
+            raise ValueError(no_space(type(self).__name__))
+        if self._tune_space is not None and found is not None and found.parameters != self._tune_space.parameters:
+            return False  # another space is searched already, and may have been learned from
+        self._metric, self._mode, self._tune_space = metric, mode, self._tune_space or found
         num_samples = spec.get("num_samples")
         if isinstance(num_samples, int) and num_samples > 0:
             self._num_samples = num_samples
-        if config:
-            if self._tune_space is None:
-                self._tune_space = TuneSpace(config)
-            elif holds_domains(config) and TuneSpace(config).parameters != self._tune_space.parameters:
-                return False  # another space is searched already, and may have been learned from
         self._start()
         return True
 
@@ -118,28 +130,24 @@ class NumboSearch(Searcher):
 
     def _ready(self) -> tuple[TuneSpace, Optimizer]:
         if self._tune_space is None:
-            raise RuntimeError(
-                f"{type(self).__name__} has no search space: give the Tuner a param_space, or pass space= to it."
-            )
-        if self._mode is None or self._metric is None:
-            raise RuntimeError(
-                f"{type(self).__name__} has metric={self._metric!r} and mode={self._mode!r}: pass both to TuneConfig, "
-                f'such as TuneConfig(metric="loss", mode="min"), or to {type(self).__name__}.'
-            )
+            raise RuntimeError(no_space(type(self).__name__))
+        missing = [name for name in ("metric", "mode") if getattr(self, f"_{name}") is None]
+        if missing:
+            raise RuntimeError(no_goal(type(self).__name__, missing))
         self._start()
         assert self._opt is not None
         return self._tune_space, self._opt
 
     # -- Tune's interface --------------------------------------------------------------------------------------
 
-    def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
+    def suggest(self, trial_id: str) -> dict[str, Any] | None:
         space, opt = self._ready()
         if self._points:
             config = self._suggest_given(trial_id, self._points[0])
             del self._points[0]
             return config
         if opt.exhausted:
-            return str(Searcher.FINISHED)
+            return Searcher.FINISHED  # Tune's signature leaves out this text
         x, origin = opt.suggest()
         params = opt.space.decode(x)
         opt.hold(trial_id, params, origin)
@@ -240,6 +248,10 @@ class NumboSearch(Searcher):
 
     # -- looking inside ----------------------------------------------------------------------------------------
 
+    @overload
+    def predict(self, config: Mapping[str, Any]) -> tuple[float, float]: ...
+    @overload
+    def predict(self, config: Sequence[Mapping[str, Any]]) -> tuple[Array, Array]: ...
     def predict(self, config: Any) -> tuple[Any, Any]:
         """Posterior mean and standard deviation of the metric, without its noise, after all completed trials.
 
@@ -349,46 +361,3 @@ class NumboSearch(Searcher):
     def optimizer(self) -> Optimizer | None:
         """The optimizer behind the searcher; None before space and mode are known."""
         return self._opt
-
-
-class GSSBOSearch(NumboSearch):
-    """GSSBO: a GP on a chosen subset of the trials, with a local search around the best.
-
-    ``settings`` are those of `numbo.GSSBO`.
-    """
-
-    _optimizer = GSSBO
-
-
-class _BoundedSearch(NumboSearch):
-    """One whose confidence bounds may fail with a probability that follows from the number of trials."""
-
-    def _from_budget(self, num_samples: int) -> dict[str, Any]:
-        return {"delta": min(0.5, 1.0 / num_samples)}
-
-
-class BKBSearch(_BoundedSearch):
-    """BKB: GP-UCB on a sparse posterior of all trials. ``settings`` are those of `numbo.BKB`."""
-
-    _optimizer = BKB
-
-
-class BBKBSearch(_BoundedSearch):
-    """BBKB: batched GP-UCB on a sparse posterior of all trials, for many workers.
-
-    ``settings`` are those of `numbo.BBKB`.
-    """
-
-    _optimizer = BBKB
-
-
-class SBPESearch(NumboSearch):
-    """S-BPE: batches of pure exploration that rule out, with confidence, what cannot be the optimum.
-
-    ``settings`` are those of `numbo.SBPE`; the ``horizon`` is the number of samples of the `Tuner`, unless it is given.
-    """
-
-    _optimizer = SBPE
-
-    def _from_budget(self, num_samples: int) -> dict[str, Any]:
-        return {"horizon": num_samples}

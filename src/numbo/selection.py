@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from numbo import _checks
 from numbo.kernels.acquisition import predict
 from numbo.kernels.covariance import Covariance
 from numbo.kernels.selection import kmeans_plus_plus, pivoted_cholesky
@@ -121,12 +122,6 @@ CRITERIA: dict[str, Criterion] = {
 }
 
 
-def check_criterion(criterion: str) -> str:
-    if criterion not in CRITERIA:
-        raise ValueError(f"criterion must be one of {sorted(CRITERIA)}, got {criterion!r}.")
-    return criterion
-
-
 def select_subset(
     X: ArrayLike,
     y: ArrayLike,
@@ -174,7 +169,7 @@ def select_subset(
         raise ValueError(f"size must be between {max(1, len(chosen))} and {len(points)}, got {size!r}.")
     if not 0.0 < noise_variance < np.inf:
         raise ValueError(f"noise_variance must be a positive finite number, got {noise_variance!r}.")
-    rule = CRITERIA[check_criterion(criterion)]
+    rule = CRITERIA[_checks.one_of("criterion", criterion, CRITERIA)]
     rng = np.random.default_rng(seed)
 
     low, span = points.min(axis=0), np.ptp(points, axis=0)

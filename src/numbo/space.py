@@ -217,6 +217,8 @@ class Space(Mapping[str, Dimension]):
     COUNTABLE = 2**53
 
     def __init__(self, dimensions: Mapping[str, Dimension]) -> None:
+        if not isinstance(dimensions, Mapping):
+            raise ValueError(f'A space must be a mapping such as {{"x": Float(0, 1)}}, got {dimensions!r}.')
         if not dimensions:
             raise ValueError("Space needs at least one dimension, got an empty mapping.")
         for name, dimension in dimensions.items():

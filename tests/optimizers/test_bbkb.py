@@ -360,7 +360,7 @@ def test_bad_domains():
     with pytest.raises(ValueError, match="min_batch=4 needs arms"):
         BBKB({"x": Float(0, 1)}, min_batch=4)
     for name in ("ratio_threshold", "stopping", "min_batch"):
-        with pytest.raises(TypeError, match=f"BKB has no {name}"):
+        with pytest.raises(TypeError, match=f"BKB has no setting '{name}'"):
             BKB(arms=np.ones((3, 1)), **{name: 2})
 
 

@@ -14,6 +14,7 @@ import sys
 import threading
 import warnings
 
+import numbo.optuna
 import numpy as np
 import pytest
 from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler, _records
@@ -446,7 +447,18 @@ def test_the_same_suggestions_in_any_process_whatever_hash_seed_and_threads():
 
 BAD = [
     ({"n_startup_trials": -1}, "n_startup_trials"),
+    ({"n_startup_trials": 1.5}, "n_startup_trials must be an integer of at least 0, got 1.5"),
+    ({"n_startup_trials": True}, "n_startup_trials must be an integer of at least 0, got True"),
     ({"search_space": {}}, "search_space"),
+    ({"search_space": ["x"]}, r"search_space must be None or a mapping such as .*, got \['x'\]"),
+    ({"search_space": {"x": (0, 1)}}, r"search_space must map names to distributions such as .*, got 'x': \(0, 1\)"),
+    ({"search_space": {3: FloatDistribution(0, 1)}}, "search_space must map names to .*, got 3: FloatDistribution"),
+    ({"independent_sampler": "random"}, "independent_sampler must be an Optuna sampler such as .*, got 'random'"),
+    ({"warn_independent_sampling": "no"}, "warn_independent_sampling must be one of True, False, got 'no'"),
+    ({"learn_failures": "no"}, "learn_failures must be one of 'auto', True, False, got 'no'"),
+    ({"seed": -1}, "seed must be an integer of at least 0 or None, got -1"),
+    ({"seed": 1.5}, "seed must be an integer of at least 0 or None, got 1.5"),
+    ({"seed": True}, "seed must be an integer of at least 0 or None, got True"),
     ({"criterion": "best"}, "'best'"),
     ({"buffer_size": 10}, "buffer_size"),
     ({"kernel": "cubic"}, "'cubic'"),
@@ -460,6 +472,19 @@ def test_bad_settings_are_reported_at_once_in_one_clear_sentence(settings, words
     assert "\n" not in str(error.value)
     with pytest.raises(TypeError, match="speed"):
         GSSBOSampler(speed=3)
+
+
+def test_settings_that_depend_on_the_space_are_checked_against_it():
+    kernel = {"lengthscale": [0.2, 0.5], "noise_std": 0.1}
+    BBKBSampler(**kernel)
+    finite = {"a": IntDistribution(0, 3), "b": IntDistribution(0, 3), "one": IntDistribution(4, 4)}
+    sampler = BBKBSampler(seed=0, search_space=finite, n_startup_trials=2, min_batch=2, **kernel)
+    study = optuna.create_study(sampler=sampler)
+    for _ in range(6):
+        trial = study.ask(finite)
+        study.tell(trial, sum(trial.params.values()))
+    with pytest.raises(ValueError, match="lengthscale must be a positive number or 3 of them"):
+        BBKBSampler(search_space=SPACE, **kernel)
 
 
 def test_the_independent_sampler_is_the_users():
@@ -542,7 +567,7 @@ class TestLookingInside:
         study = optuna.create_study(storage=storage, sampler=GSSBOSampler(seed=0))
         study.optimize(self.objective, n_trials=25)
         fresh = optuna.load_study(study_name=study.study_name, storage=storage, sampler=GSSBOSampler(seed=0))
-        with pytest.raises(ValueError, match="does not know which study is meant"):
+        with pytest.raises(ValueError, match="has been used for no study yet: pass study="):
             fresh.sampler.explain()
         assert fresh.sampler.explain(fresh).n_told == 25
         mean, _ = fresh.sampler.predict({"x": 0.3, "act": 3, "k": 1}, fresh)
@@ -578,12 +603,12 @@ class TestLookingInside:
         study = optuna.create_study(sampler=GSSBOSampler(seed=0))
         study.optimize(self.objective, n_trials=12)
         sampler = pickle.loads(pickle.dumps(study.sampler))
-        with pytest.raises(ValueError, match="does not know which study is meant"):
+        with pytest.raises(ValueError, match="no study yet"):
             sampler.explain()
         sampler = study.sampler
         del study
         gc.collect()
-        with pytest.raises(ValueError, match="does not know which study is meant"):
+        with pytest.raises(ValueError, match="has been used for a study that no longer exists: pass study="):
             sampler.explain()
 
     @pytest.mark.parametrize("sampler", [GSSBOSampler, GPUCBSampler, BBKBSampler])
@@ -635,9 +660,46 @@ class TestLookingInside:
             study.ask(fixed_distributions=SPACE | {"x": FloatDistribution(-1.0, 1.0), "k": IntDistribution(1, 5)})
         assert study.sampler.explain(study).n_pending == 3
 
-    def test_under_hyperband_the_study_has_to_be_named(self):
+    def test_under_hyperband_the_study_is_meant_not_a_bracket_of_it(self):
         study = optuna.create_study(sampler=GSSBOSampler(seed=0), pruner=optuna.pruners.HyperbandPruner(1, 4))
         study.optimize(self.objective, n_trials=15)
-        with pytest.raises(ValueError, match="under Hyperband it never does"):
+        assert study.sampler.explain().n_told == 15
+
+    def test_after_an_objective_with_a_study_of_its_own(self):
+        sampler = GSSBOSampler(seed=0)
+        study = optuna.create_study(sampler=sampler)
+
+        def nesting(trial):
+            inner = optuna.create_study(sampler=sampler)
+            inner.optimize(lambda t: t.suggest_float("y", 0, 1), n_trials=2)
+            return self.objective(trial)
+
+        study.optimize(nesting, n_trials=12)
+        gc.collect()
+        assert set(sampler.explain().relevance) == {"x", "act", "k"}
+
+    def test_of_an_objective_without_parameters(self):
+        study = optuna.create_study(sampler=GSSBOSampler(seed=0))
+        study.optimize(lambda trial: 1.0, n_trials=3)
+        with pytest.raises(ValueError, match="no trial of the study has finished with a parameter that has several"):
             study.sampler.explain()
-        assert study.sampler.explain(study).n_told == 15
+
+    def test_functions_of_a_study_look_through_wrappers(self):
+        base = GSSBOSampler(seed=0)
+        study = optuna.create_study(sampler=base)
+        study.optimize(self.objective, n_trials=12)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            study.sampler = optuna.samplers.PartialFixedSampler({"k": 2}, base)
+        assert numbo.optuna.explain(study).n_told == 12
+        params, value = numbo.optuna.best_predicted(study)
+        assert numbo.optuna.predict(study, params)[0] == pytest.approx(value)
+        means, stds = numbo.optuna.predict(study, [params, params])
+        assert means.tolist() == [pytest.approx(value)] * 2
+        assert stds.shape == (2,)
+
+    @pytest.mark.parametrize("look", [numbo.optuna.explain, numbo.optuna.best_predicted])
+    def test_functions_of_a_study_refuse_other_samplers(self, look):
+        study = optuna.create_study(sampler=RandomSampler(seed=0))
+        with pytest.raises(ValueError, match=r"must be one of numbo\.optuna, got RandomSampler\."):
+            look(study)

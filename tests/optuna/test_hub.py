@@ -24,7 +24,7 @@ def module():
 def test_every_sampler_is_there_and_works(module):
     import numbo.optuna
 
-    assert set(module.__all__) == set(numbo.optuna.__all__)
+    assert set(module.__all__) == {name for name in numbo.optuna.__all__ if name.endswith("Sampler")}
     for name in module.__all__:
         study = optuna.create_study(sampler=getattr(module, name)(seed=0, n_startup_trials=3))
         study.optimize(lambda t: t.suggest_float("x", -1, 1) ** 2, n_trials=8)

@@ -140,14 +140,57 @@ def test_space_metric_and_mode_may_come_from_the_tuner(cls):
     searcher = cls(seed=0)
     with pytest.raises(RuntimeError, match="no search space: give the Tuner a param_space"):
         searcher.suggest("a")
-    assert searcher.set_search_properties(None, None, SPACE)
-    with pytest.raises(RuntimeError, match=r"metric=None and mode=None: pass both to TuneConfig"):
-        searcher.suggest("a")
-    assert searcher.set_search_properties("loss", "max", {}, num_samples=77)
+    with pytest.raises(RuntimeError, match='no metric and no mode: pass metric="loss" and mode="min" to TuneConfig'):
+        cls(SPACE).suggest("a")
+    assert searcher.set_search_properties("loss", "max", SPACE, num_samples=77)
     assert searcher.suggest("a").keys() == {"lr", "net", "drops"}
     assert searcher.optimizer.direction == "maximize"
     assert searcher.set_search_properties("loss", "max", SPACE)  # the same again, as when a run is extended
     assert not searcher.set_search_properties("loss", "max", {"x": tune.uniform(0, 1)})
+
+
+@pytest.mark.parametrize(
+    ("metric", "mode", "config", "words"),
+    [
+        (None, None, SPACE, 'Search has no metric and no mode: pass metric="loss" and mode="min" to TuneConfig, or to'),
+        ("loss", None, SPACE, 'Search has no mode: pass mode="min" to TuneConfig, or to'),
+        (None, "min", SPACE, 'Search has no metric: pass metric="loss" to TuneConfig, or to'),
+        ("loss", "min", {"epochs": 10}, "Search has no search space: give the Tuner a param_space with a domain"),
+        ("loss", "min", {"a": tune.grid_search([1, 2])}, "is a grid_search"),
+    ],
+)
+def test_what_a_run_lacks_is_said_before_it_starts(cls, metric, mode, config, words):
+    searcher = cls(seed=0)
+    with pytest.raises(ValueError, match=words) as error:
+        searcher.set_search_properties(metric, mode, config, num_samples=3)
+    assert "\n" not in str(error.value)
+    assert searcher.set_search_properties("accuracy", "max", SPACE, num_samples=50)  # nothing was kept of the other
+    assert searcher.metric == "accuracy"
+    assert searcher.optimizer.direction == "maximize"
+
+
+def test_another_metric_or_mode_than_the_tuners_is_refused(cls):
+    for given in ({"mode": "max"}, {"metric": "accuracy"}):
+        (name, value), run = next(iter(given.items())), {"metric": "loss", "mode": "min"}
+        searcher = cls(SPACE, **given)
+        words = f"TuneConfig has {name}={run[name]!r}, but this .*{name}={value!r}"
+        with pytest.raises(ValueError, match=words) as error:
+            searcher.set_search_properties("loss", "min", {})
+        assert "\n" not in str(error.value)
+        run |= given
+        assert searcher.set_search_properties(run["metric"], run["mode"], {})
+
+
+def test_another_mode_than_that_of_the_run_before_is_refused(cls):
+    searcher = cls(seed=0)
+    assert searcher.set_search_properties("loss", "min", SPACE)
+    play(searcher, 3)
+    for metric, mode, words in (("loss", "max", "mode='max'.*mode='min'"), ("acc", "min", "'acc'.*metric='loss'")):
+        with pytest.raises(ValueError, match=words):
+            searcher.set_search_properties(metric, mode, SPACE)
+    assert searcher.set_search_properties("loss", "min", SPACE)
+    assert searcher.set_search_properties(None, None, SPACE)  # TuneConfig leaves them to the searcher
+    assert searcher.optimizer.direction == "minimize"
 
 
 def test_the_budget_of_the_tuner_sets_the_horizon():
@@ -160,6 +203,10 @@ def test_the_budget_of_the_tuner_sets_the_horizon():
     searcher = BBKBSearch()
     searcher.set_search_properties("loss", "min", SPACE, num_samples=-1)
     assert searcher.optimizer.delta == 0.1
+    for given, expected in ((None, 0.002), (0.1, 0.1)):
+        searcher = BKBSearch(delta=given)
+        searcher.set_search_properties("loss", "min", SPACE, num_samples=500)
+        assert searcher.optimizer.delta == expected
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), None, 1e300, "bad"])
@@ -412,12 +459,33 @@ def test_without_any_state_the_trials_are_learned(cls, tmp_path):
         ({"metric": ["a", "b"]}, "metric must be one string"),
         ({"mode": "lowest"}, "'lowest'"),
         ({"n_initial": 0}, "n_initial"),
+        ({"n_initial": 1.5}, "n_initial must be an integer of at least 1, got 1.5"),
         ({"kernel": "cubic"}, "'cubic'"),
+        ({"seed": -1}, "seed must be an integer of at least 0 or None, got -1"),
+        ({"seed": 1.5}, "seed must be an integer of at least 0 or None, got 1.5"),
+        ({"learn_failures": "no"}, "learn_failures must be one of 'auto', True, False, got 'no'"),
+        ({"space": ["x"]}, r"space must be a mapping such as .*, got \['x'\]"),
+        ({"points_to_evaluate": {"lr": 0.1}}, r"points_to_evaluate must be a list of configs .*, got \{'lr': 0.1\}"),
+        ({"points_to_evaluate": "lr"}, "points_to_evaluate must be a list of configs .*, got 'lr'"),
+        ({"points_to_evaluate": [0.1]}, "points_to_evaluate must hold configs such as .*, got 0.1"),
+        ({"evaluated_rewards": 3}, "evaluated_rewards must be a list of numbers, got 3"),
+        ({"evaluated_rewards": ["a"]}, "evaluated_rewards must hold numbers, got 'a'"),
+        ({"evaluated_rewards": [1.0]}, "a value for each of the 0 points_to_evaluate, got 1"),
     ],
 )
 def test_bad_settings(cls, setting, words):
     with pytest.raises(ValueError, match=words):
         make(cls, **setting)
+
+
+def test_settings_that_depend_on_the_space_are_checked_against_it():
+    kernel = {"lengthscale": [0.2, 0.5], "noise_std": 0.1}
+    BBKBSearch(**kernel)
+    finite = {"a": tune.randint(0, 4), "b": tune.randint(0, 4)}
+    searcher = BBKBSearch(finite, metric="loss", mode="min", seed=0, min_batch=2, n_initial=2, **kernel)
+    assert len(play(searcher, 6, lambda config: float(config["a"]))) == 6
+    with pytest.raises(ValueError, match="lengthscale must be a positive number or 1 of them"):
+        BBKBSearch({"a": tune.uniform(0, 1)}, **kernel)
 
 
 def test_looking_inside_in_the_terms_of_the_config(cls):

@@ -53,6 +53,42 @@ def test_a_run_with_concurrent_trials(name, parabola, tmp_path):
     assert len(configs) == 24
 
 
+def test_what_tune_computes_itself_is_left_to_it(tmp_path):
+    def trainable(config):
+        tune.report({"loss": config["x"] ** 2, "double": config["double"]})
+
+    searcher = GSSBOSearch(seed=0, n_initial=2)
+    space = {"x": tune.uniform(0.0, 1.0), "double": tune.sample_from(lambda config: 2.0 * config["x"])}
+    tuner = tune.Tuner(
+        trainable,
+        param_space=space,
+        tune_config=tune.TuneConfig(metric="loss", mode="min", search_alg=searcher, num_samples=4),
+        run_config=tune.RunConfig(storage_path=str(tmp_path), name="run", verbose=0),
+    )
+    results = tuner.fit()
+    assert len(results) == searcher.optimizer.n_told == 4
+    assert all(r.config["double"] == 2.0 * r.config["x"] for r in results)
+    assert list(searcher.explain().relevance) == ["x"]
+
+
+def test_a_run_that_says_too_little_or_something_else_does_not_start(tmp_path):
+    def run(searcher, **config):
+        tuner = tune.Tuner(
+            lambda config: tune.report({"loss": config["x"]}),
+            param_space=SPACE,
+            tune_config=tune.TuneConfig(search_alg=searcher, num_samples=2, **config),
+            run_config=tune.RunConfig(storage_path=str(tmp_path), name="run", verbose=0),
+        )
+        return tuner.fit()
+
+    with pytest.raises(ValueError, match="GSSBOSearch has no metric and no mode: pass metric="):
+        run(GSSBOSearch())
+    with pytest.raises(ValueError, match=r"TuneConfig has mode='max', but this GSSBOSearch .* mode='min'"):
+        run(GSSBOSearch(mode="min"), metric="loss", mode="max")
+    with pytest.raises(ValueError, match="GSSBOSearch has no metric and no mode"):
+        tune.run(lambda config: None, config=SPACE, search_alg=GSSBOSearch(), num_samples=2, verbose=0)
+
+
 def test_trials_that_asha_stops_are_learned(tmp_path):
     def curve(config):
         for i in range(1, 10):

@@ -52,6 +52,75 @@ def test_the_wheel_holds_the_package_and_nothing_else(built):
     assert names == modules | {"numbo/py.typed"}
 
 
+GOOD = """
+import numpy as np
+import optuna
+from ray.tune.search import Searcher
+
+import numbo.plot.matplotlib
+from numbo import BBKB, GPUCB, GSSBO, Float, Int, Space
+from numbo.optimizers import Explanation
+from numbo.optuna import GSSBOSampler, SBPESampler, best_predicted, explain, predict
+from numbo.ray import GSSBOSearch, SBPESearch
+
+study = optuna.create_study(sampler=GSSBOSampler(seed=0, preset="paper", kernel="rbf", learn_failures=False))
+study.sampler = SBPESampler(seed=0, horizon=500, lengthscale=[0.2, 0.3], noise_std=0.1)
+mean, std = predict(study, {"x": 0.5})
+low: float = mean - 2 * std
+means, stds = predict(study, [{"x": 0.5}, {"x": 0.6}])
+lows: np.ndarray[tuple[int, ...], np.dtype[np.float64]] = means - 2 * stds
+found: Explanation = explain(study)
+best = best_predicted(study)
+if best is not None:
+    predict(study, best[0])
+
+opt = GSSBO({"x": Float(0, 1), "k": Int(1, 9)}, seed=np.random.default_rng(0), buffer_size="dynamic")
+GPUCB(Space({"x": Float(0, 1)}), beta="log", trend=True)
+BBKB(arms=np.ones((3, 2)), min_batch=2, lengthscale=0.5, noise_std=0.1)
+half: float = opt.predict({"x": 0.5, "k": 3})[0] / 2
+
+search: Searcher = GSSBOSearch(metric="loss", mode="min", buffer_size=64, points_to_evaluate=[{"x": 0.5}])
+config: dict[str, object] | None = GSSBOSearch().suggest("trial")
+quarter: float = SBPESearch(horizon=60).predict({"x": 0.5})[0] / 4
+shape: tuple[int, ...] = numbo.plot.matplotlib.plot_posterior(study).shape
+"""
+#: What a user may get wrong, and what the checker has to say of it.
+WRONG = {
+    'GSSBOSampler(kernle="rbf")': 'Unexpected keyword argument "kernle" for "GSSBOSampler"; did you mean "kernel"?',
+    'GSSBOSampler(n_startup_trials="10")': 'Argument "n_startup_trials" to "GSSBOSampler" has incompatible type "str"',
+    'GSSBOSampler(search_space={"x": (0, 1)})': "incompatible type",
+    "GSSBOSearch(bufer_size=64)": 'Unexpected keyword argument "bufer_size" for "GSSBOSearch"',
+    'GSSBOSearch(points_to_evaluate={"x": 1})': 'Argument "points_to_evaluate" to "GSSBOSearch"',
+    'GSSBO({"x": Float(0, 1)}, n_startup_trials=3)': 'Unexpected keyword argument "n_startup_trials" for "GSSBO"',
+    'BKB({"x": Float(0, 1)}, ratio_threshold=2.0)': 'Unexpected keyword argument "ratio_threshold" for "BKB"',
+    'predict(study, {"x": 0.5})[0].shape': '"float" has no attribute "shape"',
+    "study.sampler.explain()": 'has no attribute "explain"',  # to Optuna it is any sampler: explain(study)
+}
+
+
+def test_a_type_checker_knows_the_settings_and_what_is_found_inside(built, tmp_path):
+    pytest.importorskip("mypy")
+    (wheel,) = (built / "dist").glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    (tmp_path / "good.py").write_text(GOOD)
+    imports = "import optuna\nfrom numbo import BKB, GSSBO, Float\nfrom numbo.optuna import GSSBOSampler, predict\n"
+    imports += "from numbo.ray import GSSBOSearch\nstudy = optuna.create_study()\n"
+    (tmp_path / "wrong.py").write_text(imports + "\n".join(WRONG))
+    # the cache holds what is known of Optuna and Ray, which takes half a minute the first time
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(ROOT / "build" / "mypy-users")]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path / "site")}
+    result = subprocess.run(
+        [*command, "good.py", "wrong.py"], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    lines = [line for line in result.stdout.splitlines() if ": error: " in line]
+    assert not [line for line in lines if not line.startswith("wrong.py:")], result.stdout
+    said = {int(line.split(":")[1]): line for line in lines}
+    first = imports.count("\n") + 1
+    assert sorted(said) == list(range(first, first + len(WRONG))), result.stdout + result.stderr
+    for number, words in enumerate(WRONG.values(), start=first):
+        assert words in said[number]
+
+
 def test_the_sdist_holds_the_licence_and_no_results(built):
     (sdist,) = (built / "dist").glob("*.tar.gz")
     with tarfile.open(sdist) as archive:

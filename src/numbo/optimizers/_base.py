@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from numbo import _checks
 from numbo.arms import Arms
 from numbo.kernels.acquisition import Success
 from numbo.optimizers._candidates import Candidates
@@ -44,7 +45,7 @@ class Optimizer(Inspectable):
             they are row indices.
         direction: ``"minimize"`` or ``"maximize"``.
         n_initial: points of the space-filling initial design before the model takes over.
-        seed: anything `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
+        seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
         avoid_repeats: never suggest a point again that was observed or is pending, while others are left. Right
             for deterministic objectives; switch it off where repeating a measurement is worth something.
         learn_failures: what failures say (`numbo.optimizers._feasibility`). True: they depend on the parameters, and
@@ -59,21 +60,17 @@ class Optimizer(Inspectable):
         *,
         direction: str = "minimize",
         n_initial: int = 10,
-        seed: Any = None,
+        seed: _checks.Seed = None,
         avoid_repeats: bool = True,
         learn_failures: bool | str = "auto",
     ) -> None:
         self.space: Any = space if isinstance(space, Space | Arms) else Space(space)
-        if direction not in DIRECTIONS:
-            raise ValueError(f"direction must be one of {DIRECTIONS}, got {direction!r}.")
-        if n_initial < 1:
-            raise ValueError(f"n_initial must be at least 1, got {n_initial!r}.")
-        self.direction = direction
-        self.n_initial = int(n_initial)
-        self.avoid_repeats = avoid_repeats
+        self.direction = _checks.one_of("direction", direction, DIRECTIONS)
+        self.n_initial = _checks.integer("n_initial", n_initial, 1)
+        self.avoid_repeats = _checks.flag("avoid_repeats", avoid_repeats)
+        self.learn_failures = _checks.one_of("learn_failures", learn_failures, _checks.LEARN_FAILURES)
         self._sign = 1.0 if direction == "maximize" else -1.0
-        self._rng = np.random.default_rng(seed)
-        self.learn_failures = learn_failures
+        self._rng = _checks.random_stream(seed)
         self._history = History(self.space.d)
         self._feasibility = Feasibility(self.space.categorical, learn_failures)
         self._times = AskTimes()
@@ -305,9 +302,9 @@ class Optimizer(Inspectable):
         """Called after observation ``i``, which is no failure, was stored."""
 
     def _settings(self) -> dict[str, Any]:
-        """Constructor arguments that recreate this optimizer, without ``space`` and ``seed``."""
-        names = ("direction", "n_initial", "avoid_repeats", "learn_failures")
-        return {name: getattr(self, name) for name in names}
+        """Constructor arguments that recreate this optimizer; each is kept in an attribute of its name."""
+        names = _checks.setting_names(type(self))
+        return {name: getattr(self, name) for name in names if name not in ("arms", "seed") and hasattr(self, name)}
 
     def _model_state(self) -> dict[str, Any]:
         """What cannot be recomputed from settings and observations."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from numbo import _checks
 from numbo.kernels.acquisition import (
     CERTAIN,
     UCB,
@@ -47,9 +48,7 @@ class BudgetedOptimizer(SparseOptimizer):
     def __init__(self, space: Any = None, *, resparsify: float | None = None, **options: Any) -> None:
         super().__init__(space, **options)
         resparsify = (0.0 if self._kernel.fixed else 0.1) if resparsify is None else resparsify
-        if not 0.0 <= resparsify < math.inf:
-            raise ValueError(f"resparsify must be a non-negative number, got {resparsify!r}.")
-        self.resparsify = float(resparsify)
+        self.resparsify = _checks.number("resparsify", resparsify, 0.0)
         self._model: FrozenModel | None = None
         self._drawn: Indices = np.empty(0, dtype=np.int64)
         self._drawn_from = self._extra = self._drawn
@@ -374,9 +373,6 @@ class BudgetedOptimizer(SparseOptimizer):
             "effective_dimension": self._effective_dimension,
             "batch_sizes": tuple(self._batch_sizes),
         }
-
-    def _settings(self) -> dict[str, Any]:
-        return super()._settings() | {"resparsify": self.resparsify}
 
     def _model_state(self) -> dict[str, Any]:
         model = self._model

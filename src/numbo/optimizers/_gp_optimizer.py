@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from numbo import _checks
 from numbo.arms import Arms
 from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, acquisition_values
 from numbo.models.gp import FAMILIES
@@ -18,6 +19,7 @@ from numbo.optimizers._base import GLOBAL, Optimizer
 from numbo.optimizers._candidates import CANDIDATES, ELITES
 from numbo.optimizers._search import maximize
 from numbo.optimizers._surrogate import Surrogate
+from numbo.space import Space
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -49,7 +51,7 @@ class GPOptimizer(Optimizer):
 
     def __init__(
         self,
-        space: Any,
+        space: Space | Mapping[str, Any],
         *,
         kernel: str = "matern52",
         acquisition: str = "ucb",
@@ -65,14 +67,11 @@ class GPOptimizer(Optimizer):
                 f"{type(self).__name__} searches a space, got {space!r}: over arms take BBKB, BKB or SBPE."
             )
         super().__init__(space, **options)
-        if kernel not in FAMILIES:
-            raise ValueError(f"kernel must be one of {sorted(FAMILIES)}, got {kernel!r}.")
-        if acquisition not in ACQUISITIONS:
-            raise ValueError(f"acquisition must be one of {ACQUISITIONS}, got {acquisition!r}.")
-        if beta != "log" and not (isinstance(beta, int | float) and 0.0 <= beta < math.inf):
-            raise ValueError(f"beta must be a non-negative number or 'log', got {beta!r}.")
-        self.kernel, self.acquisition, self.beta = kernel, acquisition, beta
-        self.trend, self.additive, self.winsorize, self.warp = trend, additive, winsorize, warp
+        self.kernel = _checks.one_of("kernel", kernel, FAMILIES)
+        self.acquisition = _checks.one_of("acquisition", acquisition, ACQUISITIONS)
+        self.beta = _checks.number_or(("log",), "beta", beta)
+        self.trend, self.additive = _checks.flag("trend", trend), _checks.flag("additive", additive)
+        self.winsorize, self.warp = _checks.flag("winsorize", winsorize), _checks.flag("warp", warp)
         self._global = self._surrogate(warp=warp)
 
     def _surrogate(self, **options: Any) -> Surrogate:
@@ -135,17 +134,6 @@ class GPOptimizer(Optimizer):
             return [self._grid[rows] if len(rows) else self._pin(self._grid[:1])]
         elites = self._history.X[members[np.argsort(-y[members], kind="stable")[:ELITES]]]
         return self._starts.groups(elites, self._global.gp.hyperparameters.lengthscales, self._rng)
-
-    def _settings(self) -> dict[str, Any]:
-        return super()._settings() | {
-            "kernel": self.kernel,
-            "acquisition": self.acquisition,
-            "beta": self.beta,
-            "trend": self.trend,
-            "additive": self.additive,
-            "winsorize": self.winsorize,
-            "warp": self.warp,
-        }
 
     def _model_state(self) -> dict[str, Any]:
         return {"global": self._global.state_dict()}

@@ -64,14 +64,3 @@ def uniform_confidence(
     log_cover = d * (math.log(mean_norm) + math.log(n))
     bias = (2.0 + math.sqrt(lambda_max) / tau) * norm_bound
     return bias + noise_std / tau * math.sqrt(2.0 * (max(log_cover, 0.0) + math.log(2.0 / delta)))
-
-
-def check_beta(beta: float | str) -> float | str:
-    """``beta`` if it is the name of a schedule or a non-negative number.
-
-    Raises:
-        ValueError: otherwise.
-    """
-    if beta in SCHEDULES or (isinstance(beta, int | float) and 0.0 <= beta < math.inf):
-        return beta
-    raise ValueError(f"beta must be one of {SCHEDULES} or a non-negative number, got {beta!r}.")

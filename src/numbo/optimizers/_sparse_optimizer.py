@@ -8,12 +8,13 @@ searched from candidates by gradient ascent and flips (`numbo.optimizers._search
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from numbo import _checks
 from numbo.arms import Arms
 from numbo.dictionaries import bless, posterior_variance_sampling, recursive_rls
 from numbo.kernels.acquisition import UCB, Acquisition, Posterior, predict
@@ -24,6 +25,7 @@ from numbo.optimizers._candidates import ELITES
 from numbo.optimizers._kernel import KernelSchedule
 from numbo.optimizers._pulls import Pulls
 from numbo.optimizers._search import maximize
+from numbo.space import Space
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -36,18 +38,6 @@ DEFAULT_DICTIONARY = 96
 #: Histories of at most so many points need no sampling to find a first dictionary.
 SMALL_HISTORY = 64
 INITIAL_DICTIONARIES = ("bless", "rls")
-SETTINGS = (
-    "kernel",
-    "lengthscale",
-    "noise_std",
-    "norm_bound",
-    "delta",
-    "qbar",
-    "max_dictionary",
-    "initial_dictionary",
-    "trend",
-    "winsorize",
-)
 
 
 class SparseOptimizer(Optimizer):
@@ -77,12 +67,12 @@ class SparseOptimizer(Optimizer):
 
     def __init__(
         self,
-        space: Any = None,
+        space: Space | Arms | Mapping[str, Any] | None = None,
         *,
-        arms: Any = None,
+        arms: Arms | ArrayLike | None = None,
         direction: str | None = None,
         kernel: str = "matern52",
-        lengthscale: Any = None,
+        lengthscale: float | Sequence[float] | Array | None = None,
         noise_std: float | None = None,
         norm_bound: float = 1.0,
         delta: float = 0.1,
@@ -94,37 +84,29 @@ class SparseOptimizer(Optimizer):
         n_initial: int | None = None,
         avoid_repeats: bool | None = None,
         learn_failures: bool | str = "auto",
-        seed: Any = None,
+        seed: _checks.Seed = None,
     ) -> None:
         if (space is None) == (arms is None):
-            raise ValueError("Give either a space or arms=, one of the two.")
-        if arms is not None:
-            space = arms if isinstance(arms, Arms) else Arms(arms)
-        explicit = isinstance(space, Arms)
+            raise ValueError(f"{type(self).__name__} takes either a space or arms=, exactly one of the two.")
+        domain: Any = space if arms is None else arms if isinstance(arms, Arms) else Arms(arms)
+        explicit = isinstance(domain, Arms)
         fixed = lengthscale is not None
         super().__init__(
-            space,
+            domain,
             direction=("maximize" if explicit else "minimize") if direction is None else direction,
             n_initial=(1 if fixed else 10) if n_initial is None else n_initial,
             seed=seed,
             avoid_repeats=not explicit if avoid_repeats is None else avoid_repeats,
             learn_failures=learn_failures,
         )
-        self.kernel, self.trend, self.winsorize = kernel, trend, winsorize
-        self.lengthscale, self.noise_std = _check_kernel(kernel, lengthscale, noise_std, self.space.d)
-        for name, value, high in (("norm_bound", norm_bound, math.inf), ("delta", delta, 1.0)):
-            if not (isinstance(value, int | float) and 0.0 < value < high):
-                raise ValueError(f"{name} must be a number above 0 and below {high}, got {value!r}.")
-        if not (isinstance(qbar, int | float) and qbar > 0.0):
-            raise ValueError(f"qbar must be a positive number, got {qbar!r}.")
-        if max_dictionary == "auto":
-            max_dictionary = None if fixed else DEFAULT_DICTIONARY
-        if max_dictionary is not None and not (isinstance(max_dictionary, int) and max_dictionary >= 1):
-            raise ValueError(f"max_dictionary must be a positive integer or None, got {max_dictionary!r}.")
-        if initial_dictionary not in INITIAL_DICTIONARIES:
-            raise ValueError(f"initial_dictionary must be one of {INITIAL_DICTIONARIES}, got {initial_dictionary!r}.")
-        self.norm_bound, self.delta, self.qbar = float(norm_bound), float(delta), float(qbar)
-        self.max_dictionary, self.initial_dictionary = max_dictionary, initial_dictionary
+        self.kernel = _checks.one_of("kernel", kernel, FAMILIES)
+        self.trend, self.winsorize = _checks.flag("trend", trend), _checks.flag("winsorize", winsorize)
+        self.lengthscale, self.noise_std = _check_kernel(lengthscale, noise_std, self.space.d)
+        self.norm_bound = _checks.number("norm_bound", norm_bound, 0.0, above=True)
+        self.delta = _checks.number("delta", delta, 0.0, 1.0, above=True)
+        self.qbar = _checks.number("qbar", qbar, 0.0, above=True, infinite=True)
+        self.max_dictionary = _check_limit(max_dictionary, None if fixed else DEFAULT_DICTIONARY)
+        self.initial_dictionary = _checks.one_of("initial_dictionary", initial_dictionary, INITIAL_DICTIONARIES)
         scaled = None if self.lengthscale is None else np.asarray(self.lengthscale)
         if scaled is not None and explicit:
             scaled = scaled / self.space.ranges
@@ -210,10 +192,7 @@ class SparseOptimizer(Optimizer):
         out[self._free_rows()] = False
         return out
 
-    # -- settings and state ------------------------------------------------------------------------------------
-
-    def _settings(self) -> dict[str, Any]:
-        return super()._settings() | {name: getattr(self, name) for name in SETTINGS}
+    # -- state -----------------------------------------------------------------------------------------------
 
     def _model_state(self) -> dict[str, Any]:
         return {"kernel": self._kernel.state_dict(), "pulls": self._pulls.X.copy()}
@@ -244,9 +223,17 @@ def _expecting(leverage: Array, size: int) -> float:
     return float(qbar)
 
 
-def _check_kernel(kernel: str, lengthscale: Any, noise_std: Any, d: int) -> tuple[Any, float | None]:
-    if kernel not in FAMILIES:
-        raise ValueError(f"kernel must be one of {sorted(FAMILIES)}, got {kernel!r}.")
+def _check_limit(limit: int | str | None, default: int | None) -> int | None:
+    """The largest size of a dictionary; ``default`` of ``"auto"``."""
+    if limit is None or limit == "auto":
+        return default if limit else None
+    try:
+        return _checks.integer("max_dictionary", limit, 1)
+    except ValueError:
+        raise ValueError(f"max_dictionary must be 'auto', None or an integer of at least 1, got {limit!r}.") from None
+
+
+def _check_kernel(lengthscale: Any, noise_std: Any, d: int) -> tuple[Any, float | None]:
     if (lengthscale is None) != (noise_std is None):
         raise ValueError("lengthscale and noise_std fix the kernel together: give both, or neither to learn it.")
     if lengthscale is None:

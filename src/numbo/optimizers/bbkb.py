@@ -17,13 +17,18 @@ still out is hallucinated again.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from numbo import _checks
+from numbo.arms import Arms
 from numbo.optimizers._budgeted import BudgetedOptimizer
 from numbo.optimizers._frozen_model import FrozenModel
-from numbo.optimizers._schedules import Confidence, check_beta
+from numbo.optimizers._schedules import SCHEDULES, Confidence
+from numbo.space import Array, Space
 
 #: Values that a batch leaves out at most, unless the algorithm is taken literally (``resparsify=0``).
 LONGEST = 16
@@ -37,42 +42,103 @@ PROBES = 256
 class BBKB(BudgetedOptimizer):
     """Batch budgeted kernelised bandits.
 
+        opt = BBKB(arms=features, seed=0)
+        batch = opt.next_batch()
+        opt.tell(batch, [reward(arm) for arm in batch])
+
     Args:
+        space: what is searched: a `numbo.Space`, or a mapping of names to `Float`, `Int` and `Categorical`; or
+        arms: an explicit set of arms, an array (A, d) of features or `numbo.Arms`. Points are then row indices.
+        direction: ``"minimize"`` or ``"maximize"``; by default spaces are minimised and arms are maximised.
+        n_initial: number of points of the space-filling initial design: by default 1 under a fixed kernel, otherwise
+            10.
+        seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
+        avoid_repeats: whether a point that was observed or is pending is never suggested again while others are left;
+            by default in spaces, not of arms.
+        learn_failures: whether failures mark places to avoid: ``True``, ``False``, or ``"auto"``.
         ratio_threshold: C~ >= 1, by how much variances may shrink inside a batch.
         stopping: ``"global"`` (lemma 1) or ``"global-local"`` (lemma 3 once lemma 1 fails: larger batches).
         beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the standard deviation.
         min_batch: P. Uncertainty sampling until every ``var~ <= (C~ - 1) / (3 P)`` guarantees batches of at least P
             points, as far as dictionaries are accurate up to a factor of 3 (section 4 and appendix A.5). For arms
             and spaces that can be enumerated.
-        options: ``resparsify`` of `BudgetedOptimizer`, and those of `SparseOptimizer`.
+        kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
+        lengthscale: of a fixed kernel, a number or (d,), in the units of the arms' features, or of the unit cube that
+            a space is mapped to. The fixed kernel has unit variance, and values are taken as they are.
+        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective; lambda is its
+            square. Without both of them the kernel is learned from the data, on a schedule.
+        norm_bound: F, a bound of the objective's RKHS norm under the kernel.
+        delta: the probability with which confidence bounds may fail.
+        qbar: oversampling of the dictionary. Infinity puts every observed point into it: the exact GP.
+        max_dictionary: maximum number of atoms that are drawn, ``None`` for no limit; ``"auto"`` is 96 where the kernel
+            is learned, and no limit under a fixed one.
+        initial_dictionary: how the first dictionary is drawn from a history, ``"bless"`` or ``"rls"``.
+        resparsify: the dictionary is drawn again when the history has grown by this share; in between, new points join
+            it with their probability as feedback is taken in. 0 draws it at the end of every batch, as the papers do:
+            the default under a fixed kernel. 0.1 by default where the kernel is learned.
+        trend: whether a learned kernel has a linear and quadratic part.
+        winsorize: whether outliers on the bad side are clipped under a learned kernel.
 
     Raises:
-        ValueError: for settings outside of what is described here.
+        ValueError: for a setting outside of what is described here.
+        TypeError: for one that is not described here.
     """
 
+    @_checks.settings_by_name
     def __init__(
         self,
-        space: Any = None,
+        space: Space | Arms | Mapping[str, Any] | None = None,
         *,
+        arms: Arms | ArrayLike | None = None,
+        direction: str | None = None,
+        n_initial: int | None = None,
+        seed: _checks.Seed = None,
+        avoid_repeats: bool | None = None,
+        learn_failures: bool | str = "auto",
         ratio_threshold: float = 2.0,
         stopping: str = "global",
         beta: float | str = 2.0,
         min_batch: int = 1,
-        **options: Any,
+        kernel: str = "matern52",
+        lengthscale: float | Sequence[float] | Array | None = None,
+        noise_std: float | None = None,
+        norm_bound: float = 1.0,
+        delta: float = 0.1,
+        qbar: float = 2.0,
+        max_dictionary: int | str | None = "auto",
+        initial_dictionary: str = "bless",
+        resparsify: float | None = None,
+        trend: bool = True,
+        winsorize: bool = True,
     ) -> None:
-        super().__init__(space, **options)
-        if not (isinstance(ratio_threshold, int | float) and 1.0 <= ratio_threshold < math.inf):
-            raise ValueError(f"ratio_threshold must be a number of at least 1, got {ratio_threshold!r}.")
-        if stopping not in STOPPING:
-            raise ValueError(f"stopping must be one of {STOPPING}, got {stopping!r}.")
-        if not (isinstance(min_batch, int | np.integer) and min_batch >= 1):
-            raise ValueError(f"min_batch must be a positive integer, got {min_batch!r}.")
+        super().__init__(
+            space,
+            arms=arms,
+            direction=direction,
+            n_initial=n_initial,
+            seed=seed,
+            avoid_repeats=avoid_repeats,
+            learn_failures=learn_failures,
+            kernel=kernel,
+            lengthscale=lengthscale,
+            noise_std=noise_std,
+            norm_bound=norm_bound,
+            delta=delta,
+            qbar=qbar,
+            max_dictionary=max_dictionary,
+            initial_dictionary=initial_dictionary,
+            resparsify=resparsify,
+            trend=trend,
+            winsorize=winsorize,
+        )
+        self.ratio_threshold = _checks.number("ratio_threshold", ratio_threshold, 1.0)
+        self.stopping = _checks.one_of("stopping", stopping, STOPPING)
+        self.beta = _checks.number_or(SCHEDULES, "beta", beta)
+        self.min_batch = _checks.integer("min_batch", min_batch, 1)
         if min_batch > 1 and ratio_threshold == 1.0:
             raise ValueError(f"min_batch={min_batch} needs a ratio_threshold above 1: at 1 every batch has one point.")
         if min_batch > 1 and self._arms is None:
             raise ValueError(f"min_batch={min_batch} needs arms or a space that can be enumerated, got {self.space!r}.")
-        self.ratio_threshold, self.stopping = float(ratio_threshold), stopping
-        self.beta, self.min_batch = check_beta(beta), int(min_batch)
         self._confidence = Confidence(self.norm_bound, self.delta)
         self._information_weight = 1.0 if beta == "reference" else 3.0
         self._exploring = self.min_batch > 1
@@ -158,10 +224,6 @@ class BBKB(BudgetedOptimizer):
         """alpha_fb of a named schedule."""
         lam = self._kernel.covariance.noise_variance
         return self._confidence.bbkb(schedule, self._information, self.ratio_threshold, lam)
-
-    def _settings(self) -> dict[str, Any]:
-        names = ("ratio_threshold", "stopping", "beta", "min_batch")
-        return super()._settings() | {name: getattr(self, name) for name in names}
 
     def _model_state(self) -> dict[str, Any]:
         return super()._model_state() | {"exploring": self._exploring}

@@ -2,35 +2,85 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from numpy.typing import ArrayLike
+
+from numbo import _checks
+from numbo.arms import Arms
 from numbo.optimizers.bbkb import BBKB
+from numbo.space import Array, Space
 
 
 class BKB(BBKB):
     """Budgeted kernelised bandits: feedback after every point, a dictionary drawn by posterior variance.
 
-    It is `BBKB` with batches of one point. Points that are asked for while others are out are hallucinated.
+    It is `BBKB` with batches of one point. Points that are asked for while others are pending are hallucinated.
+
+        opt = BKB({"x": Float(-5, 5)}, beta="paper", seed=0)
 
     Args:
+        space: what is searched: a `numbo.Space`, or a mapping of names to `Float`, `Int` and `Categorical`; or
+        arms: an explicit set of arms, an array (A, d) of features or `numbo.Arms`. Points are then row indices.
+        direction: ``"minimize"`` or ``"maximize"``; by default spaces are minimised and arms are maximised.
+        n_initial: number of points of the space-filling initial design: by default 1 under a fixed kernel, otherwise
+            10.
+        seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
+        avoid_repeats: whether a point that was observed or is pending is never suggested again while others are left;
+            by default in spaces, not of arms.
+        learn_failures: whether failures mark places to avoid: ``True``, ``False``, or ``"auto"``.
         beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the standard deviation.
-        options: those of `BBKB`, without ``ratio_threshold``, ``stopping`` and ``min_batch``.
+        kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
+        lengthscale: of a fixed kernel, a number or (d,), in the units of the arms' features, or of the unit cube that
+            a space is mapped to. The fixed kernel has unit variance, and values are taken as they are.
+        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective; lambda is its
+            square. Without both of them the kernel is learned from the data, on a schedule.
+        norm_bound: F, a bound of the objective's RKHS norm under the kernel.
+        delta: the probability with which confidence bounds may fail.
+        qbar: oversampling of the dictionary. Infinity puts every observed point into it: the exact GP.
+        max_dictionary: maximum number of atoms that are drawn, ``None`` for no limit; ``"auto"`` is 96 where the kernel
+            is learned, and no limit under a fixed one.
+        initial_dictionary: how the first dictionary is drawn from a history, ``"bless"`` or ``"rls"``.
+        resparsify: the dictionary is drawn again when the history has grown by this share; in between, new points join
+            it with their probability as feedback is taken in. 0 draws it at the end of every batch, as the papers do:
+            the default under a fixed kernel. 0.1 by default where the kernel is learned.
+        trend: whether a learned kernel has a linear and quadratic part.
+        winsorize: whether outliers on the bad side are clipped under a learned kernel.
+
+    Raises:
+        ValueError: for a setting outside of what is described here.
+        TypeError: for one that is not described here.
     """
 
-    def __init__(self, space: Any = None, **options: Any) -> None:
-        for name in ("ratio_threshold", "stopping", "min_batch"):
-            if name in options:
-                raise TypeError(f"BKB has no {name}: it takes in feedback after every point. BBKB has it.")
-        super().__init__(space, ratio_threshold=1.0, **options)
+    @_checks.settings_by_name
+    def __init__(
+        self,
+        space: Space | Arms | Mapping[str, Any] | None = None,
+        *,
+        arms: Arms | ArrayLike | None = None,
+        direction: str | None = None,
+        n_initial: int | None = None,
+        seed: _checks.Seed = None,
+        avoid_repeats: bool | None = None,
+        learn_failures: bool | str = "auto",
+        beta: float | str = 2.0,
+        kernel: str = "matern52",
+        lengthscale: float | Sequence[float] | Array | None = None,
+        noise_std: float | None = None,
+        norm_bound: float = 1.0,
+        delta: float = 0.1,
+        qbar: float = 2.0,
+        max_dictionary: int | str | None = "auto",
+        initial_dictionary: str = "bless",
+        resparsify: float | None = None,
+        trend: bool = True,
+        winsorize: bool = True,
+    ) -> None:
+        super().__init__(ratio_threshold=1.0, **_checks.arguments(locals()))
 
     def _width(self, schedule: str) -> float:
         """beta_t of a named schedule."""
         covariance = self._kernel.covariance
         n, dimension = self._history.n, self._effective_dimension
         return self._confidence.bkb(schedule, dimension, n, covariance.signal_variance, covariance.noise_variance)
-
-    def _settings(self) -> dict[str, Any]:
-        settings = super()._settings()
-        for name in ("ratio_threshold", "stopping", "min_batch"):
-            del settings[name]
-        return settings

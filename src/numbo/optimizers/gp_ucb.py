@@ -2,17 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from numbo import _checks
 from numbo.optimizers._gp_optimizer import GPOptimizer
+from numbo.space import Space
 
 
 class GPUCB(GPOptimizer):
     """Exact GP-UCB. O(n^2) a suggestion and O(n^3) at a refit: for comparison, and for a few hundred trials.
 
-    Takes the arguments of `GPOptimizer` and of `Optimizer`.
+        opt = GPUCB({"x": Float(-5, 5)}, beta="log", seed=0)
+
+    Args:
+        space: what is searched: a `numbo.Space`, or a mapping of names to `Float`, `Int` and `Categorical`.
+        direction: ``"minimize"`` or ``"maximize"``.
+        n_initial: number of points of the space-filling initial design before the model takes over.
+        seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
+        avoid_repeats: whether a point that was observed or is pending is never suggested again while others are left.
+            Right for deterministic objectives; switch it off where repeating a measurement pays.
+        learn_failures: whether failures mark places to avoid: ``True``, ``False``, or ``"auto"``.
+        kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
+        acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
+            ``"alternate"``: turns between both.
+        beta: the multiplier of UCB, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015, section 4).
+        trend: whether the covariance has a linear and quadratic part.
+        additive: whether the covariance has a part in which every coordinate has an effect of its own.
+        winsorize: whether outliers on the bad side are clipped where the model then predicts better.
+        warp: whether the model sees the logarithm of the gap to the best value where it then predicts better.
+
+    Raises:
+        ValueError: for a setting outside of what is described here.
+        TypeError: for one that is not described here.
     """
+
+    @_checks.settings_by_name
+    def __init__(
+        self,
+        space: Space | Mapping[str, Any],
+        *,
+        direction: str = "minimize",
+        n_initial: int = 10,
+        seed: _checks.Seed = None,
+        avoid_repeats: bool = True,
+        learn_failures: bool | str = "auto",
+        kernel: str = "matern52",
+        acquisition: str = "ucb",
+        beta: float | str = 2.0,
+        trend: bool = False,
+        additive: bool = False,
+        winsorize: bool = False,
+        warp: bool = False,
+    ) -> None:
+        super().__init__(**_checks.arguments(locals()))
 
     def _members(self) -> NDArray[np.int64]:
         return np.arange(self._history.n)

@@ -19,18 +19,21 @@ from __future__ import annotations
 
 import copy
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from numbo import _checks
 from numbo.optimizers._base import GLOBAL
 from numbo.optimizers._buffer import RULES, DynamicBuffer
 from numbo.optimizers._gp_optimizer import TURN, GPOptimizer
 from numbo.optimizers._inspection import Region
 from numbo.optimizers._local_search import CANDIDATES, LocalSearch
 from numbo.optimizers._trust_region import TrustRegion
-from numbo.selection import CRITERIA, Pool, check_criterion
+from numbo.selection import CRITERIA, Pool
+from numbo.space import Space
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -69,31 +72,56 @@ LOCAL_REFIT = {"growth": 0.05, "longest": 8}
 class GSSBO(GPOptimizer):
     """Gradient-based sample selection Bayesian optimisation, for thousands of observations.
 
+        opt = GSSBO({"x": Float(-5, 5), "k": Int(1, 64, log=True)}, seed=0)
+        p = opt.ask()
+        opt.tell(p, objective(p))
+
     Args:
-        space: what is searched.
-        preset: ``"default"`` or ``"paper"``; fills in every setting below that is not given.
+        space: what is searched: a `numbo.Space`, or a mapping of names to `Float`, `Int` and `Categorical`.
+        direction: ``"minimize"`` or ``"maximize"``.
+        n_initial: number of points of the space-filling initial design before the model takes over.
+        seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
+        avoid_repeats: whether a point that was observed or is pending is never suggested again while others are left.
+            Right for deterministic objectives; switch it off where repeating a measurement pays.
+        learn_failures: whether failures mark places to avoid: ``True``, ``False``, or ``"auto"``.
+        preset: ``"default"``, or ``"paper"`` for the algorithm literally; sets every setting below that is None.
         criterion: how the subset is chosen, one of `numbo.selection.CRITERIA`.
-        buffer_size: M, how many samples the model is fitted to; ``"dynamic"`` leaves it to the rule of the paper.
-        buffer_factor: Z, the ratio of iteration costs at which the dynamic buffer switches.
+        buffer_size: M, number of observations that the model is fitted to, at least ``n_initial + 2``; or
+            ``"dynamic"`` for the rule of the paper.
+        buffer_factor: Z, above 1: the ratio of iteration costs at which the dynamic buffer switches.
         buffer_rule: ``"work"`` (a cost model, reproducible) or ``"time"`` (the wall clock, as in the paper).
         perturbation: sigma_d, standard deviation of the noise on the gradients.
-        elites: this share of the subset is kept for the best samples, and the criterion chooses the rest: the model
-            has to be good where the optimum may be (quality and diversity, Moss et al. 2023).
-        reselect: the subset is chosen anew from all data when the history has grown by this share; in between it
-            is chosen from the last subset and the new samples. 0 chooses from all data every time.
-        trust_region: whether a local search is run beside the global model. Spaces small enough to be enumerated
-            do without.
-        options: those of `GPOptimizer` (``kernel, acquisition, beta, trend, additive, winsorize, warp``) and of
-            `Optimizer` (``direction, n_initial, seed, avoid_repeats``).
+        elites: share of the subset, below 1, that is kept for the best observations; the criterion chooses the rest.
+            The model has to be good where the optimum may be (quality and diversity, Moss et al. 2023).
+        reselect: the subset is chosen from all data again when the history has grown by this share; in between it is
+            chosen from the last subset and the new observations. 0 chooses from all data every time.
+        trust_region: whether a local search runs beside the global model. Spaces small enough to be enumerated do
+            without.
+        kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
+        acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
+            ``"alternate"``: the global model takes turns between both. EI exploits where the model is confident; UCB
+            lets the search escape when EI stalls.
+        beta: the multiplier of UCB, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015, section 4).
+        trend: whether the covariance has a linear and quadratic part.
+        additive: whether the covariance has a part in which every coordinate has an effect of its own.
+        winsorize: whether outliers on the bad side are clipped where the model then predicts better.
+        warp: whether the global model sees the logarithm of the gap to the best value where it then predicts better.
 
     Raises:
-        ValueError: for settings outside of what is described here.
+        ValueError: for a setting outside of what is described here.
+        TypeError: for one that is not described here.
     """
 
+    @_checks.settings_by_name
     def __init__(
         self,
-        space: Any,
+        space: Space | Mapping[str, Any],
         *,
+        direction: str = "minimize",
+        n_initial: int = 10,
+        seed: _checks.Seed = None,
+        avoid_repeats: bool = True,
+        learn_failures: bool | str = "auto",
         preset: str = "default",
         criterion: str | None = None,
         buffer_size: int | str | None = None,
@@ -103,48 +131,68 @@ class GSSBO(GPOptimizer):
         elites: float | None = None,
         reselect: float | None = None,
         trust_region: bool | None = None,
-        **options: Any,
+        kernel: str = "matern52",
+        acquisition: str | None = None,
+        beta: float | str = 2.0,
+        trend: bool | None = None,
+        additive: bool | None = None,
+        winsorize: bool | None = None,
+        warp: bool | None = None,
     ) -> None:
-        if preset not in PRESETS:
-            raise ValueError(f"preset must be one of {sorted(PRESETS)}, got {preset!r}.")
-        default = dict(PRESETS[preset])
-        model = {name: default.pop(name) for name in ("acquisition", "trend", "additive", "winsorize", "warp")}
-        super().__init__(space, **(model | options))
-        self.preset = preset
-        self.criterion = check_criterion(default["criterion"] if criterion is None else criterion)
-        self.perturbation = float(default["perturbation"] if perturbation is None else perturbation)
-        if not 0.0 <= self.perturbation < np.inf:
-            raise ValueError(f"perturbation must be a non-negative number, got {perturbation!r}.")
-        self.elites = float(default["elites"] if elites is None else elites)
-        if not 0.0 <= self.elites < 1.0:
-            raise ValueError(f"elites must be a share of at least 0 and below 1, got {elites!r}.")
-        self.reselect = float(default["reselect"] if reselect is None else reselect)
-        if not 0.0 <= self.reselect < np.inf:
-            raise ValueError(f"reselect must be a non-negative number, got {reselect!r}.")
+        self.preset = _checks.one_of("preset", preset, PRESETS)
+        given = {
+            "criterion": criterion,
+            "buffer_size": buffer_size,
+            "perturbation": perturbation,
+            "elites": elites,
+            "reselect": reselect,
+            "trust_region": trust_region,
+            "acquisition": acquisition,
+            "trend": trend,
+            "additive": additive,
+            "winsorize": winsorize,
+            "warp": warp,
+        }
+        chosen = PRESETS[preset] | {name: value for name, value in given.items() if value is not None}
+        super().__init__(
+            space,
+            direction=direction,
+            n_initial=n_initial,
+            seed=seed,
+            avoid_repeats=avoid_repeats,
+            learn_failures=learn_failures,
+            kernel=kernel,
+            beta=beta,
+            **{name: chosen[name] for name in ("acquisition", "trend", "additive", "winsorize", "warp")},
+        )
+        self.criterion = _checks.one_of("criterion", chosen["criterion"], CRITERIA)
+        self.perturbation = _checks.number("perturbation", chosen["perturbation"], 0.0)
+        self.elites = _checks.number("elites", chosen["elites"], 0.0, 1.0)
+        self.reselect = _checks.number("reselect", chosen["reselect"], 0.0)
+        self.buffer_factor = _checks.number("buffer_factor", buffer_factor, 1.0, above=True)
+        self.buffer_rule = _checks.one_of("buffer_rule", buffer_rule, RULES)
+        self.buffer_size = chosen["buffer_size"]
         if buffer_size is None and preset == "default":  # room for the criterion beside any initial design
-            buffer_size = max(default["buffer_size"], self.n_initial + default["buffer_size"] // 4)
-        self.buffer_size = default["buffer_size"] if buffer_size is None else buffer_size
-        self._buffer = self._check_buffer(self.buffer_size, buffer_factor, buffer_rule)
+            self.buffer_size = max(self.buffer_size, self.n_initial + self.buffer_size // 4)
+        self._buffer = self._new_buffer()
         self._selected: Indices = np.empty(0, dtype=np.int64)
         self._selected_at = self._reselect_at = 0
-        self.trust_region = bool(default["trust_region"] if trust_region is None else trust_region)
+        self.trust_region = _checks.flag("trust_region", chosen["trust_region"])
         self._local: LocalSearch | None = None
         if self.trust_region and self._grid is None:
             self._local = LocalSearch(self.space, self._surrogate(**LOCAL_REFIT), self._buffer.size or 128)
 
-    def _check_buffer(self, size: int | str | None, factor: float, rule: str) -> DynamicBuffer:
-        if rule not in RULES:
-            raise ValueError(f"buffer_rule must be one of {RULES}, got {rule!r}.")
-        if not 1.0 < factor < np.inf:
-            raise ValueError(f"buffer_factor must be a number above 1, got {factor!r}.")
-        buffer = DynamicBuffer(self.n_initial, self.space.d, float(factor), rule)
-        if size != "dynamic":
-            if not isinstance(size, int | np.integer) or size < self.n_initial + 2:
+    def _new_buffer(self) -> DynamicBuffer:
+        buffer = DynamicBuffer(self.n_initial, self.space.d, self.buffer_factor, self.buffer_rule)
+        if self.buffer_size != "dynamic":
+            try:
+                buffer.size = _checks.integer("buffer_size", self.buffer_size, self.n_initial + 2)
+            except ValueError:
                 raise ValueError(
                     f"buffer_size must be 'dynamic' or an integer of at least n_initial + 2 = {self.n_initial + 2}, "
-                    f"to hold the initial samples, the newest and one that is chosen; got {size!r}."
-                )
-            buffer.size = int(size)
+                    "to hold the initial samples, the newest and one that is chosen; got "
+                    f"{self.buffer_size!r}."
+                ) from None
         return buffer
 
     # -- line 3 ------------------------------------------------------------------------------------------------
@@ -233,19 +281,6 @@ class GSSBO(GPOptimizer):
         if self._local is not None:
             # an infinite value counts as the best or worst finite one, and none of them is an improvement
             self._local.region.tell(i, -np.inf if np.isinf(y) else y, origin)
-
-    def _settings(self) -> dict[str, Any]:
-        return super()._settings() | {
-            "preset": self.preset,
-            "criterion": self.criterion,
-            "buffer_size": self.buffer_size,
-            "buffer_factor": self._buffer.factor,
-            "buffer_rule": self._buffer.rule,
-            "perturbation": self.perturbation,
-            "elites": self.elites,
-            "reselect": self.reselect,
-            "trust_region": self.trust_region,
-        }
 
     def _model_state(self) -> dict[str, Any]:
         return super()._model_state() | {

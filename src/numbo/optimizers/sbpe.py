@@ -13,11 +13,14 @@ its batch has ended counts for the next one. Past the horizon N, batches go on w
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from numbo import _checks
+from numbo.arms import Arms
 from numbo.dictionaries import recursive_rls
 from numbo.kernels.acquisition import Posterior, predict
 from numbo.kernels.covariance import cross_covariance
@@ -26,6 +29,7 @@ from numbo.optimizers._base import GLOBAL
 from numbo.optimizers._budgeted import BudgetedOptimizer
 from numbo.optimizers._candidates import CANDIDATES
 from numbo.optimizers._schedules import sparse_confidence, uniform_confidence
+from numbo.space import Space
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -63,23 +67,90 @@ class SBPE(BudgetedOptimizer):
     and large budgets. Over arms and spaces that can be enumerated, all of them are in the race at first; in larger
     spaces, membership is decided point by point.
 
+        opt = SBPE(arms=features, horizon=2000, seed=0)
+
     Args:
+        space: what is searched: a `numbo.Space`, or a mapping of names to `Float`, `Int` and `Categorical`; or
+        arms: an explicit set of arms, an array (A, d) of features or `numbo.Arms`. Points are then row indices.
+        direction: ``"minimize"`` or ``"maximize"``; by default spaces are minimised and arms are maximised.
+        n_initial: number of points of the space-filling initial design: by default 1 under a fixed kernel, otherwise
+            10.
+        seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
+        avoid_repeats: whether a point that was observed or is pending is never suggested again while others are left;
+            by default in spaces, not of arms.
+        learn_failures: whether failures mark places to avoid: ``True``, ``False``, or ``"auto"``.
         horizon: N, about how many evaluations there will be; it sets the sizes of the batches.
         beta: ``"paper"`` (theorem 3.5, or corollary 3.7 in a continuous space) or a multiplier of the standard
             deviation.
-        options: ``resparsify`` of `BudgetedOptimizer`, and those of `SparseOptimizer`.
+        kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
+        lengthscale: of a fixed kernel, a number or (d,), in the units of the arms' features, or of the unit cube that
+            a space is mapped to. The fixed kernel has unit variance, and values are taken as they are.
+        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective; lambda is its
+            square. Without both of them the kernel is learned from the data, on a schedule.
+        norm_bound: F, a bound of the objective's RKHS norm under the kernel.
+        delta: the probability with which confidence bounds may fail.
+        qbar: oversampling of the dictionary. Infinity puts every observed point into it: the exact GP.
+        max_dictionary: maximum number of atoms that are drawn, ``None`` for no limit; ``"auto"`` is 96 where the kernel
+            is learned, and no limit under a fixed one.
+        initial_dictionary: how the first dictionary is drawn from a history, ``"bless"`` or ``"rls"``.
+        resparsify: the dictionary is drawn again when the history has grown by this share; in between, new points join
+            it with their probability as feedback is taken in. 0 draws it at the end of every batch, as the papers do:
+            the default under a fixed kernel. 0.1 by default where the kernel is learned.
+        trend: whether a learned kernel has a linear and quadratic part.
+        winsorize: whether outliers on the bad side are clipped under a learned kernel.
 
     Raises:
-        ValueError: for settings outside of what is described here.
+        ValueError: for a setting outside of what is described here.
+        TypeError: for one that is not described here.
     """
 
-    def __init__(self, space: Any = None, *, horizon: int = 1000, beta: float | str = 2.0, **options: Any) -> None:
-        super().__init__(space, **options)
-        if not (isinstance(horizon, int | np.integer) and horizon >= 1):
-            raise ValueError(f"horizon must be a positive integer, got {horizon!r}.")
-        if beta != "paper" and not (isinstance(beta, int | float) and 0.0 <= beta < math.inf):
-            raise ValueError(f"beta must be 'paper' or a non-negative number, got {beta!r}.")
-        self.horizon, self.beta = int(horizon), beta
+    @_checks.settings_by_name
+    def __init__(
+        self,
+        space: Space | Arms | Mapping[str, Any] | None = None,
+        *,
+        arms: Arms | ArrayLike | None = None,
+        direction: str | None = None,
+        n_initial: int | None = None,
+        seed: _checks.Seed = None,
+        avoid_repeats: bool | None = None,
+        learn_failures: bool | str = "auto",
+        horizon: int = 1000,
+        beta: float | str = 2.0,
+        kernel: str = "matern52",
+        lengthscale: float | Sequence[float] | Array | None = None,
+        noise_std: float | None = None,
+        norm_bound: float = 1.0,
+        delta: float = 0.1,
+        qbar: float = 2.0,
+        max_dictionary: int | str | None = "auto",
+        initial_dictionary: str = "bless",
+        resparsify: float | None = None,
+        trend: bool = True,
+        winsorize: bool = True,
+    ) -> None:
+        super().__init__(
+            space,
+            arms=arms,
+            direction=direction,
+            n_initial=n_initial,
+            seed=seed,
+            avoid_repeats=avoid_repeats,
+            learn_failures=learn_failures,
+            kernel=kernel,
+            lengthscale=lengthscale,
+            noise_std=noise_std,
+            norm_bound=norm_bound,
+            delta=delta,
+            qbar=qbar,
+            max_dictionary=max_dictionary,
+            initial_dictionary=initial_dictionary,
+            resparsify=resparsify,
+            trend=trend,
+            winsorize=winsorize,
+        )
+        self.horizon = _checks.integer("horizon", horizon, 1)
+        self.beta = _checks.number_or(("paper",), "beta", beta)
         self._size = self._next_size(1)
         self._racing = np.ones(0 if self._grid is None else len(self._grid), dtype=bool)
         self._filters: list[Filter] = []
@@ -251,9 +322,6 @@ class SBPE(BudgetedOptimizer):
         self._window = self._fed_back = 0
         self._model, self._extra = None, self._extra[:0]
         super()._bring_up_to_date()
-
-    def _settings(self) -> dict[str, Any]:
-        return super()._settings() | {"horizon": self.horizon, "beta": self.beta}
 
     def _model_state(self) -> dict[str, Any]:
         filters = [(f.posterior, f.beta, f.offset, f.widening, f.best_lower) for f in self._filters]

@@ -90,14 +90,16 @@ class Subject:
     """
 
     def __init__(self, source: Any) -> None:
-        sampler = getattr(source, "sampler", None)
+        sampler: Any = getattr(source, "sampler", None)
+        while not hasattr(sampler, "inspected") and hasattr(sampler, "_base_sampler"):  # as of PartialFixedSampler
+            sampler = sampler._base_sampler
         self._texts: dict[str, list[str]] = {}  # of the choices of a category
         self.optimizer: Optimizer
         self._shown: Callable[[str, Any], Any] = lambda name, value: value
         if isinstance(source, Optimizer):
             self.optimizer = source.snapshot()
         elif hasattr(sampler, "inspected"):
-            self.optimizer, self._shown = sampler.inspected(source)  # type: ignore[union-attr]
+            self.optimizer, self._shown = sampler.inspected(source)
         elif hasattr(source, "inspected"):
             self.optimizer, self._shown = source.inspected()
         else:

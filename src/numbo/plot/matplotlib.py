@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from numbo.plot._data import BLUE, COLUMNS, GRAY, GROUPS, Axis, Slice, Subject
 
@@ -28,7 +29,7 @@ __all__ = [
 ]
 
 
-def plot_posterior(source: Any, params: Sequence[str] | None = None) -> Any:
+def plot_posterior(source: Any, params: Sequence[str] | None = None) -> NDArray[np.object_]:
     """As `numbo.plot.plot_posterior`."""
     slices = Subject(source).slices(params)
     axes = _panels(slices, "objective")
@@ -43,7 +44,7 @@ def plot_posterior(source: Any, params: Sequence[str] | None = None) -> Any:
     return _finished(axes, "Posterior through the best predicted point")
 
 
-def plot_acquisition(source: Any, params: Sequence[str] | None = None) -> Any:
+def plot_acquisition(source: Any, params: Sequence[str] | None = None) -> NDArray[np.object_]:
     """As `numbo.plot.plot_acquisition`."""
     slices = Subject(source).slices(params)
     axes = _panels(slices, "acquisition")
@@ -52,7 +53,7 @@ def plot_acquisition(source: Any, params: Sequence[str] | None = None) -> Any:
     return _finished(axes, "Acquisition function through the best predicted point")
 
 
-def plot_contour(source: Any, params: Sequence[str] | None = None) -> Any:
+def plot_contour(source: Any, params: Sequence[str] | None = None) -> NDArray[np.object_]:
     """As `numbo.plot.plot_contour`."""
     subject = Subject(source)
     plane = subject.contour(subject.most_relevant(2) if params is None else params)
@@ -77,7 +78,7 @@ def plot_contour(source: Any, params: Sequence[str] | None = None) -> Any:
     return _finished(axes, "Posterior through the best predicted point")
 
 
-def plot_relevance(source: Any) -> Any:
+def plot_relevance(source: Any) -> NDArray[np.object_]:
     """As `numbo.plot.plot_relevance`."""
     relevance = Subject(source).explanation.relevance
     _, ax = plt.subplots(figsize=(7, 1.2 + 0.35 * len(relevance)), layout="constrained")
@@ -87,7 +88,7 @@ def plot_relevance(source: Any) -> Any:
     return _finished(np.array([ax]), "Relevance of the parameters")
 
 
-def plot_subset(source: Any) -> Any:
+def plot_subset(source: Any) -> NDArray[np.object_]:
     """As `numbo.plot.plot_subset`."""
     order, y, in_model = Subject(source).history()
     _, ax = plt.subplots(figsize=(7, 4.4), layout="constrained")
@@ -96,7 +97,7 @@ def plot_subset(source: Any) -> Any:
     return _finished(np.array([ax]), f"The model rests on {in_model.sum()} of {len(y)} observations")
 
 
-def plot_ask_times(source: Any) -> Any:
+def plot_ask_times(source: Any) -> NDArray[np.object_]:
     """As `numbo.plot.plot_ask_times`."""
     found = Subject(source).explanation
     _, ax = plt.subplots(figsize=(7, 4.4), layout="constrained")
@@ -105,7 +106,7 @@ def plot_ask_times(source: Any) -> Any:
     return _finished(np.array([ax]), "Time of a suggestion")
 
 
-def plot_batch_sizes(source: Any) -> Any:
+def plot_batch_sizes(source: Any) -> NDArray[np.object_]:
     """As `numbo.plot.plot_batch_sizes`."""
     sizes = Subject(source).batch_sizes()
     _, ax = plt.subplots(figsize=(7, 4.4), layout="constrained")
@@ -114,7 +115,7 @@ def plot_batch_sizes(source: Any) -> Any:
     return _finished(np.array([ax]), "Sizes of the batches")
 
 
-def _panels(slices: Sequence[Slice], label: str) -> Any:
+def _panels(slices: Sequence[Slice], label: str) -> NDArray[np.object_]:
     """One panel a slice, on a common scale of values."""
     columns = min(COLUMNS, len(slices))
     rows = -(-len(slices) // columns)
@@ -151,7 +152,7 @@ def _scatter(ax: Any, x: Any, y: Any, in_model: Any) -> None:
         ax.scatter(*points, s=size, color=colour, alpha=opacity, linewidths=0, label=name, zorder=2 + kept)
 
 
-def _finished(axes: Any, title: str) -> Any:
+def _finished(axes: NDArray[np.object_], title: str) -> NDArray[np.object_]:
     figure = axes[0].figure
     figure.suptitle(title)
     legend = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}

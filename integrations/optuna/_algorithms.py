@@ -1,0 +1,265 @@
+"""The samplers, one an algorithm, with all of its settings in the signature."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from numbo.optuna._samplers import NumboSampler
+
+from numbo import _checks
+from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE
+from numbo.space import Array
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler
+
+
+class GSSBOSampler(NumboSampler):
+    """GSSBO: a GP on a chosen subset of the trials, with a local search around the best.
+
+    Milliseconds a suggestion at any number of trials.
+
+    Args:
+        seed: of the suggestions, an integer of at least 0; ``None`` draws one.
+        n_startup_trials: number of finished or running trials before the model takes over from the initial design.
+        independent_sampler: sampler of parameters outside of the relative search space; random by default.
+        warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
+        search_space: distributions by name. Without it, the space is what all finished trials have in common, and
+            the first trial is sampled independently.
+        learn_failures: whether failed trials, and those pruned before they reported anything, mark places to avoid:
+            ``True``, ``False``, or ``"auto"``.
+
+    The other arguments are the settings of the algorithm, described in `numbo.GSSBO`.
+
+    Raises:
+        ValueError: for a setting outside of what is described.
+        TypeError: for one that is not described.
+    """
+
+    _optimizer = GSSBO
+
+    @_checks.settings_by_name
+    def __init__(
+        self,
+        *,
+        seed: int | None = None,
+        n_startup_trials: int = 10,
+        independent_sampler: BaseSampler | None = None,
+        warn_independent_sampling: bool = True,
+        search_space: Mapping[str, BaseDistribution] | None = None,
+        learn_failures: bool | str = "auto",
+        avoid_repeats: bool = True,
+        preset: str = "default",
+        criterion: str | None = None,
+        buffer_size: int | str | None = None,
+        buffer_factor: float = 4.0,
+        buffer_rule: str = "work",
+        perturbation: float | None = None,
+        elites: float | None = None,
+        reselect: float | None = None,
+        trust_region: bool | None = None,
+        kernel: str = "matern52",
+        acquisition: str | None = None,
+        beta: float | str = 2.0,
+        trend: bool | None = None,
+        additive: bool | None = None,
+        winsorize: bool | None = None,
+        warp: bool | None = None,
+    ) -> None:
+        super().__init__(**_checks.arguments(locals()))
+
+
+class GPUCBSampler(NumboSampler):
+    """GP-UCB on all trials, the exact baseline: for comparisons, and for a few hundred trials.
+
+    Args:
+        seed: of the suggestions, an integer of at least 0; ``None`` draws one.
+        n_startup_trials: number of finished or running trials before the model takes over from the initial design.
+        independent_sampler: sampler of parameters outside of the relative search space; random by default.
+        warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
+        search_space: distributions by name. Without it, the space is what all finished trials have in common, and
+            the first trial is sampled independently.
+        learn_failures: whether failed trials, and those pruned before they reported anything, mark places to avoid:
+            ``True``, ``False``, or ``"auto"``.
+
+    The other arguments are the settings of the algorithm, described in `numbo.GPUCB`.
+
+    Raises:
+        ValueError: for a setting outside of what is described.
+        TypeError: for one that is not described.
+    """
+
+    _optimizer = GPUCB
+
+    @_checks.settings_by_name
+    def __init__(
+        self,
+        *,
+        seed: int | None = None,
+        n_startup_trials: int = 10,
+        independent_sampler: BaseSampler | None = None,
+        warn_independent_sampling: bool = True,
+        search_space: Mapping[str, BaseDistribution] | None = None,
+        learn_failures: bool | str = "auto",
+        avoid_repeats: bool = True,
+        kernel: str = "matern52",
+        acquisition: str = "ucb",
+        beta: float | str = 2.0,
+        trend: bool = False,
+        additive: bool = False,
+        winsorize: bool = False,
+        warp: bool = False,
+    ) -> None:
+        super().__init__(**_checks.arguments(locals()))
+
+
+class BKBSampler(NumboSampler):
+    """BKB: GP-UCB on a sparse posterior of all trials.
+
+    Args:
+        seed: of the suggestions, an integer of at least 0; ``None`` draws one.
+        n_startup_trials: number of finished or running trials before the model takes over from the initial design.
+        independent_sampler: sampler of parameters outside of the relative search space; random by default.
+        warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
+        search_space: distributions by name. Without it, the space is what all finished trials have in common, and
+            the first trial is sampled independently.
+        learn_failures: whether failed trials, and those pruned before they reported anything, mark places to avoid:
+            ``True``, ``False``, or ``"auto"``.
+
+    The other arguments are the settings of the algorithm, described in `numbo.BKB`.
+
+    Raises:
+        ValueError: for a setting outside of what is described.
+        TypeError: for one that is not described.
+    """
+
+    _optimizer = BKB
+
+    @_checks.settings_by_name
+    def __init__(
+        self,
+        *,
+        seed: int | None = None,
+        n_startup_trials: int = 10,
+        independent_sampler: BaseSampler | None = None,
+        warn_independent_sampling: bool = True,
+        search_space: Mapping[str, BaseDistribution] | None = None,
+        learn_failures: bool | str = "auto",
+        avoid_repeats: bool | None = None,
+        beta: float | str = 2.0,
+        kernel: str = "matern52",
+        lengthscale: float | Sequence[float] | Array | None = None,
+        noise_std: float | None = None,
+        norm_bound: float = 1.0,
+        delta: float = 0.1,
+        qbar: float = 2.0,
+        max_dictionary: int | str | None = "auto",
+        initial_dictionary: str = "bless",
+        resparsify: float | None = None,
+        trend: bool = True,
+        winsorize: bool = True,
+    ) -> None:
+        super().__init__(**_checks.arguments(locals()))
+
+
+class BBKBSampler(NumboSampler):
+    """BBKB: batched GP-UCB on a sparse posterior of all trials, for many workers.
+
+    Args:
+        seed: of the suggestions, an integer of at least 0; ``None`` draws one.
+        n_startup_trials: number of finished or running trials before the model takes over from the initial design.
+        independent_sampler: sampler of parameters outside of the relative search space; random by default.
+        warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
+        search_space: distributions by name. Without it, the space is what all finished trials have in common, and
+            the first trial is sampled independently.
+        learn_failures: whether failed trials, and those pruned before they reported anything, mark places to avoid:
+            ``True``, ``False``, or ``"auto"``.
+
+    The other arguments are the settings of the algorithm, described in `numbo.BBKB`.
+
+    Raises:
+        ValueError: for a setting outside of what is described.
+        TypeError: for one that is not described.
+    """
+
+    _optimizer = BBKB
+
+    @_checks.settings_by_name
+    def __init__(
+        self,
+        *,
+        seed: int | None = None,
+        n_startup_trials: int = 10,
+        independent_sampler: BaseSampler | None = None,
+        warn_independent_sampling: bool = True,
+        search_space: Mapping[str, BaseDistribution] | None = None,
+        learn_failures: bool | str = "auto",
+        avoid_repeats: bool | None = None,
+        ratio_threshold: float = 2.0,
+        stopping: str = "global",
+        beta: float | str = 2.0,
+        min_batch: int = 1,
+        kernel: str = "matern52",
+        lengthscale: float | Sequence[float] | Array | None = None,
+        noise_std: float | None = None,
+        norm_bound: float = 1.0,
+        delta: float = 0.1,
+        qbar: float = 2.0,
+        max_dictionary: int | str | None = "auto",
+        initial_dictionary: str = "bless",
+        resparsify: float | None = None,
+        trend: bool = True,
+        winsorize: bool = True,
+    ) -> None:
+        super().__init__(**_checks.arguments(locals()))
+
+
+class SBPESampler(NumboSampler):
+    """S-BPE: batches of pure exploration that rule out, with confidence, what cannot be the optimum.
+
+    For noisy objectives and large budgets.
+
+    Args:
+        seed: of the suggestions, an integer of at least 0; ``None`` draws one.
+        n_startup_trials: number of finished or running trials before the model takes over from the initial design.
+        independent_sampler: sampler of parameters outside of the relative search space; random by default.
+        warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
+        search_space: distributions by name. Without it, the space is what all finished trials have in common, and
+            the first trial is sampled independently.
+        learn_failures: whether failed trials, and those pruned before they reported anything, mark places to avoid:
+            ``True``, ``False``, or ``"auto"``.
+
+    The other arguments are the settings of the algorithm, described in `numbo.SBPE`.
+
+    Raises:
+        ValueError: for a setting outside of what is described.
+        TypeError: for one that is not described.
+    """
+
+    _optimizer = SBPE
+
+    @_checks.settings_by_name
+    def __init__(
+        self,
+        *,
+        seed: int | None = None,
+        n_startup_trials: int = 10,
+        independent_sampler: BaseSampler | None = None,
+        warn_independent_sampling: bool = True,
+        search_space: Mapping[str, BaseDistribution] | None = None,
+        learn_failures: bool | str = "auto",
+        avoid_repeats: bool | None = None,
+        horizon: int = 1000,
+        beta: float | str = 2.0,
+        kernel: str = "matern52",
+        lengthscale: float | Sequence[float] | Array | None = None,
+        noise_std: float | None = None,
+        norm_bound: float = 1.0,
+        delta: float = 0.1,
+        qbar: float = 2.0,
+        max_dictionary: int | str | None = "auto",
+        initial_dictionary: str = "bless",
+        resparsify: float | None = None,
+        trend: bool = True,
+        winsorize: bool = True,
+    ) -> None:
+        super().__init__(**_checks.arguments(locals()))

@@ -1,0 +1,60 @@
+"""Looking inside a study: what its sampler answers, for ``study.sampler`` is any sampler to a type checker."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, overload
+
+from numbo.optuna._samplers import NumboSampler
+
+from numbo.optimizers import Explanation
+from numbo.space import Array
+from optuna.study import Study
+
+
+def explain(study: Study) -> Explanation:
+    """What the model of the study's sampler is made of, and where the time of a suggestion goes.
+
+    Raises:
+        ValueError: before the first successful trial, or if the sampler is not one of numbo's.
+    """
+    return _sampler_of(study).explain(study)
+
+
+@overload
+def predict(study: Study, params: Mapping[str, Any]) -> tuple[float, float]: ...
+@overload
+def predict(study: Study, params: Sequence[Mapping[str, Any]]) -> tuple[Array, Array]: ...
+def predict(study: Study, params: Any) -> tuple[Any, Any]:
+    """Posterior mean and standard deviation of the objective, without its noise, after all finished trials.
+
+    Args:
+        study: whose sampler is one of numbo's.
+        params: of one point, or a sequence of ``c`` of them for two arrays (c,).
+
+    Raises:
+        ValueError: before the first successful trial, for points outside of the search space, or if the sampler is not
+            one of numbo's.
+    """
+    return _sampler_of(study).predict(params, study)
+
+
+def best_predicted(study: Study) -> tuple[dict[str, Any], float] | None:
+    """The parameters of the finished trial with the best posterior mean, and that mean; None before a success.
+
+    For noisy objectives a better answer than ``study.best_params``, which are those of the luckiest trial.
+
+    Raises:
+        ValueError: if the sampler is not one of numbo's, or no parameter is known yet.
+    """
+    return _sampler_of(study).best_predicted(study)
+
+
+def _sampler_of(study: Study) -> NumboSampler:
+    """The sampler of numbo that the study uses, perhaps inside others such as `PartialFixedSampler`."""
+    sampler: Any = study.sampler
+    while not isinstance(sampler, NumboSampler):
+        if not hasattr(sampler, "_base_sampler"):
+            raise ValueError(f"The study's sampler must be one of numbo.optuna, got {type(study.sampler).__name__}.")
+        sampler = sampler._base_sampler
+    return sampler

@@ -1,0 +1,246 @@
+"""The search algorithms, one an algorithm, with all of its settings in the signature."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from numbo.ray._searchers import NumboSearch
+
+from numbo import _checks
+from numbo.optimizers import BBKB, BKB, GSSBO, SBPE
+from numbo.space import Array
+
+
+class GSSBOSearch(NumboSearch):
+    """GSSBO: a GP on a chosen subset of the trials, with a local search around the best.
+
+    Args:
+        space: domains as in ``param_space``. Without it, the ``param_space`` of the `Tuner` is searched.
+        metric: name of the reported value; that of the `TuneConfig` by default.
+        mode: ``"min"`` or ``"max"``; that of the `TuneConfig` by default.
+        points_to_evaluate: configs to try first, exactly as they are given, nested or flat, with constants or without.
+            What they leave out is suggested.
+        evaluated_rewards: values of ``points_to_evaluate`` that are known: these points are learned, not tried.
+        seed: of the suggestions, an integer of at least 0; ``None`` draws one.
+        n_initial: number of trials before the model takes over from the initial design.
+        learn_failures: whether failed trials mark places to avoid: ``True``, ``False``, or ``"auto"``.
+
+    The other arguments are the settings of the algorithm, described in `numbo.GSSBO`.
+
+    Raises:
+        ValueError: for a setting, a space or a point outside of what is described.
+        TypeError: for a setting that is not described.
+    """
+
+    _optimizer = GSSBO
+
+    @_checks.settings_by_name
+    def __init__(
+        self,
+        space: Mapping[str, Any] | None = None,
+        metric: str | None = None,
+        mode: str | None = None,
+        *,
+        points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
+        evaluated_rewards: Sequence[float] | None = None,
+        seed: int | None = None,
+        n_initial: int = 10,
+        learn_failures: bool | str = "auto",
+        avoid_repeats: bool = True,
+        preset: str = "default",
+        criterion: str | None = None,
+        buffer_size: int | str | None = None,
+        buffer_factor: float = 4.0,
+        buffer_rule: str = "work",
+        perturbation: float | None = None,
+        elites: float | None = None,
+        reselect: float | None = None,
+        trust_region: bool | None = None,
+        kernel: str = "matern52",
+        acquisition: str | None = None,
+        beta: float | str = 2.0,
+        trend: bool | None = None,
+        additive: bool | None = None,
+        winsorize: bool | None = None,
+        warp: bool | None = None,
+    ) -> None:
+        super().__init__(**_checks.arguments(locals()))
+
+
+class _BoundedSearch(NumboSearch):
+    """One whose confidence bounds may fail with a probability that follows from the number of trials."""
+
+    def _from_budget(self, num_samples: int) -> dict[str, Any]:
+        return {"delta": min(0.5, 1.0 / num_samples)}
+
+
+class BKBSearch(_BoundedSearch):
+    """BKB: GP-UCB on a sparse posterior of all trials.
+
+    Args:
+        space: domains as in ``param_space``. Without it, the ``param_space`` of the `Tuner` is searched.
+        metric: name of the reported value; that of the `TuneConfig` by default.
+        mode: ``"min"`` or ``"max"``; that of the `TuneConfig` by default.
+        points_to_evaluate: configs to try first, exactly as they are given, nested or flat, with constants or without.
+            What they leave out is suggested.
+        evaluated_rewards: values of ``points_to_evaluate`` that are known: these points are learned, not tried.
+        seed: of the suggestions, an integer of at least 0; ``None`` draws one.
+        n_initial: number of trials before the model takes over from the initial design.
+        learn_failures: whether failed trials mark places to avoid: ``True``, ``False``, or ``"auto"``.
+        delta: the probability with which confidence bounds may fail; by default it follows from the ``num_samples`` of
+            the `TuneConfig`, and is 0.1 without them.
+
+    The other arguments are the settings of the algorithm, described in `numbo.BKB`.
+
+    Raises:
+        ValueError: for a setting, a space or a point outside of what is described.
+        TypeError: for a setting that is not described.
+    """
+
+    _optimizer = BKB
+
+    @_checks.settings_by_name
+    def __init__(
+        self,
+        space: Mapping[str, Any] | None = None,
+        metric: str | None = None,
+        mode: str | None = None,
+        *,
+        points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
+        evaluated_rewards: Sequence[float] | None = None,
+        seed: int | None = None,
+        n_initial: int = 10,
+        learn_failures: bool | str = "auto",
+        avoid_repeats: bool | None = None,
+        beta: float | str = 2.0,
+        kernel: str = "matern52",
+        lengthscale: float | Sequence[float] | Array | None = None,
+        noise_std: float | None = None,
+        norm_bound: float = 1.0,
+        delta: float | None = None,
+        qbar: float = 2.0,
+        max_dictionary: int | str | None = "auto",
+        initial_dictionary: str = "bless",
+        resparsify: float | None = None,
+        trend: bool = True,
+        winsorize: bool = True,
+    ) -> None:
+        super().__init__(**_checks.arguments(locals()))
+
+
+class BBKBSearch(_BoundedSearch):
+    """BBKB: batched GP-UCB on a sparse posterior of all trials, for many workers.
+
+    Args:
+        space: domains as in ``param_space``. Without it, the ``param_space`` of the `Tuner` is searched.
+        metric: name of the reported value; that of the `TuneConfig` by default.
+        mode: ``"min"`` or ``"max"``; that of the `TuneConfig` by default.
+        points_to_evaluate: configs to try first, exactly as they are given, nested or flat, with constants or without.
+            What they leave out is suggested.
+        evaluated_rewards: values of ``points_to_evaluate`` that are known: these points are learned, not tried.
+        seed: of the suggestions, an integer of at least 0; ``None`` draws one.
+        n_initial: number of trials before the model takes over from the initial design.
+        learn_failures: whether failed trials mark places to avoid: ``True``, ``False``, or ``"auto"``.
+        delta: the probability with which confidence bounds may fail; by default it follows from the ``num_samples`` of
+            the `TuneConfig`, and is 0.1 without them.
+
+    The other arguments are the settings of the algorithm, described in `numbo.BBKB`.
+
+    Raises:
+        ValueError: for a setting, a space or a point outside of what is described.
+        TypeError: for a setting that is not described.
+    """
+
+    _optimizer = BBKB
+
+    @_checks.settings_by_name
+    def __init__(
+        self,
+        space: Mapping[str, Any] | None = None,
+        metric: str | None = None,
+        mode: str | None = None,
+        *,
+        points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
+        evaluated_rewards: Sequence[float] | None = None,
+        seed: int | None = None,
+        n_initial: int = 10,
+        learn_failures: bool | str = "auto",
+        avoid_repeats: bool | None = None,
+        ratio_threshold: float = 2.0,
+        stopping: str = "global",
+        beta: float | str = 2.0,
+        min_batch: int = 1,
+        kernel: str = "matern52",
+        lengthscale: float | Sequence[float] | Array | None = None,
+        noise_std: float | None = None,
+        norm_bound: float = 1.0,
+        delta: float | None = None,
+        qbar: float = 2.0,
+        max_dictionary: int | str | None = "auto",
+        initial_dictionary: str = "bless",
+        resparsify: float | None = None,
+        trend: bool = True,
+        winsorize: bool = True,
+    ) -> None:
+        super().__init__(**_checks.arguments(locals()))
+
+
+class SBPESearch(NumboSearch):
+    """S-BPE: batches of pure exploration that rule out, with confidence, what cannot be the optimum.
+
+    For noisy objectives and large budgets.
+
+    Args:
+        space: domains as in ``param_space``. Without it, the ``param_space`` of the `Tuner` is searched.
+        metric: name of the reported value; that of the `TuneConfig` by default.
+        mode: ``"min"`` or ``"max"``; that of the `TuneConfig` by default.
+        points_to_evaluate: configs to try first, exactly as they are given, nested or flat, with constants or without.
+            What they leave out is suggested.
+        evaluated_rewards: values of ``points_to_evaluate`` that are known: these points are learned, not tried.
+        seed: of the suggestions, an integer of at least 0; ``None`` draws one.
+        n_initial: number of trials before the model takes over from the initial design.
+        learn_failures: whether failed trials mark places to avoid: ``True``, ``False``, or ``"auto"``.
+        horizon: about how many trials there will be; by default the ``num_samples`` of the `TuneConfig`, and 1000
+            without them.
+
+    The other arguments are the settings of the algorithm, described in `numbo.SBPE`.
+
+    Raises:
+        ValueError: for a setting, a space or a point outside of what is described.
+        TypeError: for a setting that is not described.
+    """
+
+    _optimizer = SBPE
+
+    def _from_budget(self, num_samples: int) -> dict[str, Any]:
+        return {"horizon": num_samples}
+
+    @_checks.settings_by_name
+    def __init__(
+        self,
+        space: Mapping[str, Any] | None = None,
+        metric: str | None = None,
+        mode: str | None = None,
+        *,
+        points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
+        evaluated_rewards: Sequence[float] | None = None,
+        seed: int | None = None,
+        n_initial: int = 10,
+        learn_failures: bool | str = "auto",
+        avoid_repeats: bool | None = None,
+        horizon: int | None = None,
+        beta: float | str = 2.0,
+        kernel: str = "matern52",
+        lengthscale: float | Sequence[float] | Array | None = None,
+        noise_std: float | None = None,
+        norm_bound: float = 1.0,
+        delta: float = 0.1,
+        qbar: float = 2.0,
+        max_dictionary: int | str | None = "auto",
+        initial_dictionary: str = "bless",
+        resparsify: float | None = None,
+        trend: bool = True,
+        winsorize: bool = True,
+    ) -> None:
+        super().__init__(**_checks.arguments(locals()))

@@ -1,0 +1,69 @@
+"""What users and Tune hand to a searcher, and the one sentence that says what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from numbers import Real
+from typing import Any
+
+
+def check_points(points: Any) -> list[dict[str, Any]]:
+    """Copies of the ``points_to_evaluate``."""
+    points = [] if points is None else points
+    if isinstance(points, Mapping | str) or not isinstance(points, Iterable):
+        raise ValueError(f'points_to_evaluate must be a list of configs such as [{{"x": 0.5}}], got {points!r}.')
+    points = list(points)
+    for point in points:
+        if not isinstance(point, Mapping):
+            raise ValueError(f'points_to_evaluate must hold configs such as {{"x": 0.5}}, got {point!r}.')
+    return [dict(point) for point in points]
+
+
+def check_rewards(rewards: Any, n: int) -> list[float] | None:
+    """A copy of the ``evaluated_rewards``, one for each of ``n`` points."""
+    if rewards is None:
+        return None
+    if isinstance(rewards, Mapping | str) or not isinstance(rewards, Iterable):
+        raise ValueError(f"evaluated_rewards must be a list of numbers, got {rewards!r}.")
+    rewards = list(rewards)
+    for reward in rewards:
+        if not isinstance(reward, Real):
+            raise ValueError(f"evaluated_rewards must hold numbers, got {reward!r}.")
+    if len(rewards) != n:
+        raise ValueError(
+            f"evaluated_rewards must hold a value for each of the {n} points_to_evaluate, got {len(rewards)}."
+        )
+    return [float(reward) for reward in rewards]
+
+
+def agreed(searcher: str, goal: Mapping[str, tuple[str | None, str | None]]) -> list[str]:
+    """Metric and mode of a run; for each, ``goal`` has what the searcher knows of it, and what Tune says.
+
+    Raises:
+        ValueError: if one is missing, or both sides differ.
+    """
+    missing = [name for name, pair in goal.items() if pair == (None, None)]
+    if missing:
+        raise ValueError(no_goal(searcher, missing))
+    for name, (own, asked) in goal.items():
+        if own is not None and asked is not None and own != asked:
+            raise ValueError(
+                f"TuneConfig has {name}={asked!r}, but this {searcher} was made for, or has already searched with, "
+                f"{name}={own!r}: pass the same {name} to both, or use a new {searcher}."
+            )
+    return [str(own or asked) for own, asked in goal.values()]
+
+
+def no_goal(searcher: str, missing: list[str]) -> str:
+    """What to do where the metric or the mode is missing."""
+    example = {"metric": 'metric="loss"', "mode": 'mode="min"'}
+    wanted = " and ".join(example[name] for name in missing)
+    return f"{searcher} has no {' and no '.join(missing)}: pass {wanted} to TuneConfig, or to {searcher}."
+
+
+def no_space(searcher: str) -> str:
+    """What to do where there is nothing to tune."""
+    return (
+        f"{searcher} has no search space: give the Tuner a param_space with a domain such as tune.uniform(0, 1), or "
+        f"pass space= to {searcher}."
+    )

@@ -1,0 +1,152 @@
+"""What arguments are accepted, and the one sentence that says so where they are not.
+
+Each check names the argument, the value and what is accepted, in a `ValueError`; and returns the value in the type
+that the caller keeps.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any, ParamSpec, TypeAlias
+
+import numpy as np
+
+P = ParamSpec("P")
+
+#: Seeds of an optimizer's random stream.
+Seed: TypeAlias = int | Sequence[int] | np.random.SeedSequence | np.random.BitGenerator | np.random.Generator | None
+
+#: Values of ``learn_failures``.
+LEARN_FAILURES = ("auto", True, False)
+#: What settings of other libraries, and of other parts of this one, are called here.
+ELSEWHERE = {
+    "n_initial": "n_startup_trials",
+    "n_startup_trials": "n_initial",
+    "deterministic_objective": "avoid_repeats",
+}
+
+
+def integer(name: str, value: Any, low: int) -> int:
+    """An integer of at least ``low``."""
+    if not _is_integer(value) or value < low:
+        raise ValueError(f"{name} must be an integer of at least {low}, got {value!r}.")
+    return int(value)
+
+
+def number(
+    name: str, value: Any, low: float, high: float = math.inf, *, above: bool = False, infinite: bool = False
+) -> float:
+    """A number from ``low`` (or, with ``above``, above it) and below ``high``, or infinity where that is allowed."""
+    valid = isinstance(value, Real) and not isinstance(value, bool)
+    if not (valid and (low < value if above else low <= value) and (value < high or (infinite and value == high))):
+        accepted = f"{'above' if above else 'of at least'} {low:g}" + (
+            "" if math.isinf(high) else f" and below {high:g}"
+        )
+        raise ValueError(f"{name} must be a number {accepted}, got {value!r}.")
+    return float(value)
+
+
+def number_or(names: Iterable[str], name: str, value: Any) -> float | str:
+    """A finite number of at least 0, or one of ``names``."""
+    names = tuple(names)
+    if isinstance(value, str) and value in names:
+        return value
+    try:
+        return number(name, value, 0.0)
+    except ValueError:
+        listed = ", ".join(map(repr, names))
+        raise ValueError(f"{name} must be {listed} or a number of at least 0, got {value!r}.") from None
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False."""
+    return bool(one_of(name, value, (True, False)))
+
+
+def one_of(name: str, value: Any, accepted: Iterable[Any]) -> Any:
+    """One of the values ``accepted``; 1 is not True."""
+    accepted = tuple(accepted)
+    if not any(isinstance(value, type(option)) and value == option for option in accepted):
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, accepted))}, got {value!r}.")
+    return value
+
+
+def seed(value: Any) -> int | None:
+    """A seed that can be kept and combined with others: an integer of at least 0, or None."""
+    if value is not None and not (_is_integer(value) and value >= 0):
+        raise ValueError(f"seed must be an integer of at least 0 or None, got {value!r}.")
+    return None if value is None else int(value)
+
+
+def random_stream(value: Seed) -> np.random.Generator:
+    """The generator of a seed, which is anything that `numpy.random.default_rng` takes."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return np.random.default_rng(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "seed must be an integer of at least 0, None, or anything else that numpy.random.default_rng takes, got "
+            f"{value!r}."
+        ) from None
+
+
+def dimensions(lengthscale: Any) -> int:
+    """The number of dimensions for which a setting ``lengthscale`` may be meant, before the space is known."""
+    return max(1, int(np.size(lengthscale)))
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+# -- settings by name --------------------------------------------------------------------------------------------------
+
+
+def settings_by_name(init: Callable[P, None]) -> Callable[P, None]:
+    """A constructor with all settings in its signature, whose callers are told of one that is not there.
+
+    Python would name the class that defines the constructor; this names the one that was called, and the setting
+    that may be meant.
+    """
+    known = [name for name in inspect.signature(init).parameters if name != "self"]
+
+    @functools.wraps(init)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> None:
+        for name in kwargs:
+            if name not in known:
+                raise TypeError(_unknown(type(args[0]).__name__, name, known))
+        init(*args, **kwargs)
+
+    return checked
+
+
+def _unknown(cls: str, name: str, known: list[str]) -> str:
+    if name == "constraints_func":
+        return f"{cls} does not support constraints yet, and has no setting {name!r}."
+    found = [ELSEWHERE[name]] if ELSEWHERE.get(name) in known else difflib.get_close_matches(name, known, n=1)
+    meant = f" (did you mean {found[0]!r}?)" if found else ""
+    return f"{cls} has no setting {name!r}{meant}; it takes {', '.join(known)}."
+
+
+def setting_names(cls: type) -> list[str]:
+    """Keyword arguments of the constructor of ``cls``, and of its bases' constructors while each takes any others."""
+    names: list[str] = []
+    for base in cls.__mro__:
+        if "__init__" not in vars(base):
+            continue
+        parameters = inspect.signature(vars(base)["__init__"]).parameters.values()
+        names += [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            break
+    return names
+
+
+def arguments(local: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a constructor that hands all of them on, from its ``locals()``."""
+    return {name: value for name, value in local.items() if name not in ("self", "__class__")}

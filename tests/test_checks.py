@@ -1,0 +1,120 @@
+"""What is accepted, and that the one sentence about anything else names the argument and the value."""
+
+from __future__ import annotations
+
+import inspect
+import math
+
+import numpy as np
+import pytest
+
+from numbo import _checks
+
+
+@pytest.mark.parametrize("value", [3, np.int64(3), np.uint8(3)])
+def test_integers(value):
+    found = _checks.integer("n", value, 3)
+    assert type(found) is int
+    assert found == 3
+
+
+@pytest.mark.parametrize("value", [2, 3.0, True, "3", None, np.bool_(True), [3]])
+def test_what_is_no_integer(value):
+    with pytest.raises(ValueError, match=r"n must be an integer of at least 3, got "):
+        _checks.integer("n", value, 3)
+
+
+@pytest.mark.parametrize("value", [0, 0.5, np.float32(0.5)])
+def test_numbers(value):
+    found = _checks.number("x", value, 0.0, 1.0)
+    assert type(found) is float
+    assert found == float(value)
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.0, math.nan, math.inf, False, "0.5", None, np.ones(2)])
+def test_what_is_no_number(value):
+    with pytest.raises(ValueError, match=r"x must be a number of at least 0 and below 1, got "):
+        _checks.number("x", value, 0.0, 1.0)
+
+
+def test_limits_that_are_left_out_or_infinite():
+    assert _checks.number("x", math.inf, 0.0, infinite=True) == math.inf
+    assert _checks.number("x", 1e-300, 0.0, above=True) == 1e-300
+    for value, settings in ((math.inf, {}), (0.0, {"above": True})):
+        with pytest.raises(ValueError, match=f"got {value!r}"):
+            _checks.number("x", value, 0.0, **settings)
+
+
+def test_choices_are_of_one_type():
+    assert _checks.one_of("learn", False, ("auto", True, False)) is False
+    for value in (0, 1, "no", None, np.ones(2), ["auto"]):
+        with pytest.raises(ValueError, match="learn must be one of 'auto', True, False, got "):
+            _checks.one_of("learn", value, ("auto", True, False))
+    assert _checks.number_or(("log",), "beta", "log") == "log"
+    assert _checks.number_or(("log",), "beta", 2) == 2.0
+    with pytest.raises(ValueError, match="beta must be 'log' or a number of at least 0, got 'sqrt'"):
+        _checks.number_or(("log",), "beta", "sqrt")
+
+
+def test_seeds():
+    assert _checks.seed(None) is None
+    assert _checks.seed(np.int64(3)) == 3
+    sequence, generator = np.random.SeedSequence(5), np.random.default_rng(5)
+    assert _checks.random_stream(generator) is generator
+    for seed in (5, [5], sequence):
+        assert _checks.random_stream(seed).random() == np.random.default_rng(seed).random()
+    for wrong in (-1, 1.5, "a", True):
+        with pytest.raises(ValueError, match="seed must be an integer of at least 0"):
+            _checks.seed(wrong)
+        with pytest.raises(ValueError, match="seed must be an integer of at least 0"):
+            _checks.random_stream(wrong)
+
+
+class Base:
+    def __init__(self, *, colour: str = "red", **others: int) -> None:
+        self.colour, self.others = colour, others
+
+
+class Public(Base):
+    @_checks.settings_by_name
+    def __init__(self, *, size: int = 1, n_initial: int = 2) -> None:
+        """Words."""
+        super().__init__(colour="blue", **_checks.arguments(locals()))
+
+
+class Users(Public):
+    pass
+
+
+def test_a_constructor_with_checked_names_looks_and_works_as_before():
+    assert Public(size=3).others == {"size": 3, "n_initial": 2}
+    assert list(inspect.signature(Public).parameters) == ["size", "n_initial"]
+    assert Public.__init__.__doc__ == "Words."
+
+
+@pytest.mark.parametrize("cls", [Public, Users])
+@pytest.mark.parametrize(
+    ("name", "rest"),
+    [
+        ("sise", " has no setting 'sise' (did you mean 'size'?); it takes size, n_initial."),
+        (
+            "n_startup_trials",
+            " has no setting 'n_startup_trials' (did you mean 'n_initial'?); it takes size, n_initial.",
+        ),
+        ("xyz", " has no setting 'xyz'; it takes size, n_initial."),
+        ("constraints_func", " does not support constraints yet, and has no setting 'constraints_func'."),
+    ],
+)
+def test_an_unknown_setting_is_told_by_the_class_that_was_called(cls, name, rest):
+    with pytest.raises(TypeError) as error:
+        cls(**{name: 3})
+    assert str(error.value) == cls.__name__ + rest
+
+
+def test_names_of_settings_go_on_where_a_constructor_takes_others():
+    class Generic(Base):
+        def __init__(self, *, shape: str = "round", **others: int) -> None:
+            super().__init__(**others)
+
+    assert _checks.setting_names(Generic) == ["shape", "colour"]
+    assert _checks.setting_names(Users) == ["size", "n_initial"]
