@@ -1,4 +1,4 @@
-"""``python -m benchmarks run | report | ask-time | bandits | bandits-report | ray-scale | reliability``.
+"""``python -m benchmarks run | report | ask-time | bandits | bandits-report | ray-scale | reliability | calibration``.
 
 See ``--help`` of each.
 """
@@ -69,6 +69,12 @@ def main() -> None:
     scale.add_argument("--trials", type=int, default=10_000, help="trials of 64 simulated workers; 0 for none")
     scale.add_argument("--real", type=int, default=1000, help="quick trials on a local Ray; 0 for none")
     commands.add_parser("reliability", help="killed workers, long runs, many trials at once; resumes where it stopped")
+    calibrate = commands.add_parser("calibration", help="whether predictions are right; resumes where it stopped")
+    calibrate.add_argument("--algorithms", nargs="+", metavar="ALGORITHM", help="all by default")
+    calibrate.add_argument("--functions", nargs="+", metavar="FUNCTION", help="all by default")
+    calibrate.add_argument("--seeds", type=int, default=5)
+    calibrate.add_argument("--trials", nargs="+", type=int, default=[60, 240], help="after which the model is asked")
+    calibrate.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
     if arguments.command == "run":
         from benchmarks import runner  # first: it sets the number of threads
@@ -100,6 +106,14 @@ def main() -> None:
         from benchmarks.reliability import measure as measure_reliability
 
         measure_reliability(RESULTS)
+    elif arguments.command == "calibration":
+        from benchmarks import calibration
+
+        functions = arguments.functions or list(calibration.FUNCTIONS)
+        algorithms = arguments.algorithms or list(calibration.ALGORITHMS)
+        _check(parser, "function", functions, calibration.FUNCTIONS)
+        _check(parser, "algorithm", algorithms, calibration.ALGORITHMS)
+        calibration.measure(RESULTS, functions, algorithms, arguments.seeds, arguments.trials, arguments.jobs)
     elif arguments.command == "bandits":
         _bandits(parser, arguments)
     else:

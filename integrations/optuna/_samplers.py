@@ -232,9 +232,9 @@ class NumboSampler(BaseSampler):
         return optimizer.predict(internal[0] if isinstance(params, Mapping) else internal)
 
     def best_predicted(self, study: Study | None = None) -> tuple[dict[str, Any], float] | None:
-        """The parameters of the finished trial with the best posterior mean, and that mean.
+        """The parameters of the finished trial with the best expected value, and that value.
 
-        Of noisy objectives a better answer than ``study.best_params``, which are those of the luckiest trial.
+        For noisy objectives, a better answer than ``study.best_params``, which are those of the luckiest trial.
         """
         optimizer, distributions = self._optimizer_of(study)
         best = optimizer.best_predicted()

@@ -267,9 +267,9 @@ class NumboSearch(Searcher):
         return opt.predict([space.to_params(c) for c in config])
 
     def best_predicted(self) -> tuple[dict[str, Any], float] | None:
-        """The config, without constants, of the trial with the best posterior mean, and that mean.
+        """The config, without constants, of the trial with the best expected value, and that value.
 
-        Of noisy metrics a better answer than Tune's best result, which is the luckiest of all trials.
+        For noisy metrics, a better answer than Tune's best result, which is the luckiest of all trials.
         """
         space, opt = self._ready()
         best = opt.best_predicted()

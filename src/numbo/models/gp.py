@@ -117,24 +117,30 @@ class ExactGP:
         prior, prior_gradient = log_prior(theta, len(self.categorical), self.prior)
         return value + prior, gradient + prior_gradient
 
-    def fit(self, X: Array, y: Array, *, iterations: int = 50) -> None:
-        """Set ``theta`` to the MAP estimate for ``X (n, d)``, ``y (n,)``.
+    def fit(self, X: Array, y: Array, *, iterations: int = 50, noise: float | None = None) -> float:
+        """Set ``theta`` to the MAP estimate for ``X (n, d)``, ``y (n,)``, with the noise variance ``noise`` if given.
 
         Starts from the present ``theta`` or from the defaults, whichever is more probable, with no variance of trend or
         additive part below 0.05. A fit that fails keeps the better of the two; one that cannot start logs a warning.
+
+        Returns:
+            the `log_posterior` of ``theta``; minus infinity for a fit that cannot start.
         """
         from scipy.optimize import minimize
 
         XT = np.ascontiguousarray(X.T)
         d = len(self.categorical)
         workspace = np.empty((WORKSPACE, len(y), len(y)))
-        starts = [self.theta, self._default_theta()]
+        starts, bounds = [self.theta, self._default_theta()], log_bounds(d, self.trend, self.additive)
+        if noise is not None:
+            bounds[d + 1] = math.log(noise)
+            starts = [np.concatenate([theta[: d + 1], bounds[d + 1, :1], theta[d + 2 :]]) for theta in starts]
         values = [self.log_posterior(theta, XT, y, workspace)[0] for theta in starts]
         self.theta, known = starts[int(np.argmax(values))].copy(), max(values)
         if not math.isfinite(known):
             self.theta = self._default_theta()
             logger.warning("The GP's hyperparameters could not be fitted; defaults are used.")
-            return
+            return -math.inf
         start = self.theta.copy()  # the posterior is flat in the logarithm of a variance that has become very small
         variances = slice(d + 2, len(start) - self.additive)
         start[variances] = np.maximum(start[variances], LOG_TREND_START)
@@ -151,11 +157,12 @@ class ExactGP:
                 start,
                 jac=True,
                 method="L-BFGS-B",
-                bounds=log_bounds(d, self.trend, self.additive),
+                bounds=bounds,
                 options={"maxiter": iterations, "ftol": 1e-5, "gtol": 1e-3},
             )
         if -result.fun >= known and np.isfinite(result.x).all():
-            self.theta = result.x
+            self.theta, known = result.x, -float(result.fun)
+        return known
 
     def condition(self, X: Array, y: Array, *, spare: int = 8) -> None:
         """Condition on ``X (n, d)``, ``y (n,)`` under the present hyperparameters, with room for ``spare`` more.

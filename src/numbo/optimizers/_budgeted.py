@@ -26,6 +26,7 @@ from numbo.models import SparseGP
 from numbo.optimizers._base import GLOBAL
 from numbo.optimizers._frozen_model import FrozenModel
 from numbo.optimizers._inspection import SparseStatus
+from numbo.optimizers._kernel import KernelSchedule
 from numbo.optimizers._sparse_optimizer import SPREAD, SparseOptimizer
 
 Array = NDArray[np.float64]
@@ -348,10 +349,21 @@ class BudgetedOptimizer(SparseOptimizer):
         else:
             self._model.thaw()
         self._batch_sizes = ended  # this is no end of a batch
-
-    def _predict(self, X: Array) -> tuple[Array, Array]:
         assert self._model is not None
-        return self._to_user(self._model.gp, X)
+        kernel = self._kernel.shown(self._history.X, self._history.values(), self._rng)
+        self._shown = kernel, self._model.gp if kernel is self._kernel else self._conditioned_by(kernel)
+
+    def _conditioned_by(self, kernel: KernelSchedule) -> SparseGP:
+        """A model of all observations under another ``kernel``, on the same dictionary."""
+        assert self._model is not None
+        told, pulls = self._told(), self._pulls
+        counts = pulls.counts(told)
+        points = np.flatnonzero(counts)
+        gp = SparseGP(kernel.covariance, self._model.gp.dictionary)
+        gp.condition(pulls.X[points], counts[points].astype(np.float64))
+        values = kernel.transform.forward(self._history.values())[self._window :]
+        gp.set_values(np.bincount(told, values, pulls.u)[points].astype(np.float64))
+        return gp
 
     def _acquire(self, X: Array) -> Array:
         assert self._model is not None
@@ -364,11 +376,12 @@ class BudgetedOptimizer(SparseOptimizer):
 
     def _describe(self) -> dict[str, Any]:
         assert self._model is not None
+        kernel, _ = self._shown
         numbers, first = np.unique(self._pulls.told(self._history, None), return_index=True)
         return {
             "members": self._history.order_of(np.sort(first[np.isin(numbers, self._model.atoms)])),
-            "lengthscales": dict(zip(self.parameter_names, self._kernel.lengthscales.tolist(), strict=True)),
-            "noise_std": math.sqrt(self._kernel.covariance.noise_variance) * self._kernel.transform.scale,
+            "lengthscales": dict(zip(self.parameter_names, kernel.lengthscales.tolist(), strict=True)),
+            "noise_std": math.sqrt(kernel.covariance.noise_variance) * kernel.transform.scale,
             "beta": None if self._by_variance else self._multiplier,
             "effective_dimension": self._effective_dimension,
             "batch_sizes": tuple(self._batch_sizes),

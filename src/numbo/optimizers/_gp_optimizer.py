@@ -159,6 +159,11 @@ class GPOptimizer(Optimizer):
     def _predict(self, X: Array) -> tuple[Array, Array]:
         return self._shown.predict(X)
 
+    def _at_observations(self) -> tuple[Array, Array]:
+        mean, std = self._shown.predict(self._history.X)
+        std[self._shown.members] = 0.0
+        return mean, std
+
     def _acquire(self, X: Array) -> Array:
         values: Array = acquisition_values(self._global.gp.posterior, self._acquisition(self._global), X)
         return values

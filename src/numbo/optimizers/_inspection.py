@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbo.arms import Arms
-from numbo.optimizers._history import History, own
+from numbo.optimizers._history import History, own, point_key
+from numbo.optimizers._recommendation import expected_values, noise_near_best
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -203,17 +204,23 @@ class Inspectable(ABC):
         return self._sign * mean, std
 
     def best_predicted(self) -> tuple[Any, float] | None:
-        """The observed point with the best posterior mean, and that mean; ``None`` before the first success.
+        """The observed point with the best expected value, and that value; ``None`` before the first success.
 
-        Of noisy objectives a better answer than `best`, which is the luckiest of all observations.
+        For noisy objectives, a better answer than `best`, which is the luckiest observation. The expectation is that of
+        the model, corrected by the values observed at the point itself (`numbo.optimizers._recommendation`). As long as
+        the data do not establish any noise, this is `best`.
         """
         history = self._history
         if history.best < 0:
             return None
-        mean, _ = self._current("best_predicted")._predict(history.X)
-        i = int(np.argmax(mean))
-        params = own(history.best_params) if i == history.best else self.space.decode(history.X[i])
-        return params, self._sign * float(mean.max())
+        double = self._current("best_predicted")
+        seen, (mean, unexplained) = double._describe()["noise_std"], double._at_observations()
+        noise = seen if self._noise_is_given else noise_near_best(self.space, history)
+        values = expected_values(history, mean, unexplained, seen, noise)
+        i = int(np.argmax(values))
+        same = point_key(history.X[i]) == point_key(history.X[history.best])
+        params = own(history.best_params) if same else self.space.decode(history.X[i])
+        return params, self._sign * float(values[i])
 
     def acquisition_values(self, params: Sequence[Any]) -> Array:
         """What the next ask maximises (c,), at a sequence of ``c`` points, with nothing pending; of the global model.
@@ -297,6 +304,18 @@ class Inspectable(ABC):
     @abstractmethod
     def _predict(self, X: Array) -> tuple[Array, Array]:
         """Mean and standard deviation of the objective, larger is better, at ``X (c, d)``; by the present model."""
+
+    @abstractmethod
+    def _at_observations(self) -> tuple[Array, Array]:
+        """At the observations, the mean (n,) and the standard deviation (n,) that the present model leaves unexplained.
+
+        The latter is 0 where the model is conditioned on the value (`numbo.optimizers._recommendation`).
+        """
+
+    @property
+    def _noise_is_given(self) -> bool:
+        """Whether the user has said how large the noise is."""
+        return False
 
     @abstractmethod
     def _acquire(self, X: Array) -> Array:

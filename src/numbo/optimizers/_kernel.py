@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from numbo.kernels.covariance import Covariance, stationary
 from numbo.models import ExactGP, OutputTransform
 from numbo.models.gp import FAMILIES
+from numbo.optimizers._transform_choice import choose, mean_error
 
 Array = NDArray[np.float64]
 
@@ -81,14 +83,32 @@ class KernelSchedule:
 
     def learn(self, X: Array, y: Array, rng: np.random.Generator) -> None:
         """Learn from the best of the observations ``X (n, d)``, ``y (n,)`` and a random choice of the others."""
-        n = len(y)
-        members = np.arange(n)
-        if n > FIT_SIZE:
-            order = np.argsort(-y, kind="stable")
-            others = rng.choice(order[FIT_SIZE // 4 :], FIT_SIZE - FIT_SIZE // 4, replace=False)
-            members = np.sort(np.concatenate([order[: FIT_SIZE // 4], others]))
+        members = self._sample(y, rng)
         self._gp.fit(X[members], self.transformed(y)[members])
-        self.fitted_at = n
+        self.fitted_at = len(y)
+
+    def _sample(self, y: Array, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Which observations, of values ``y (n,)``, hyperparameters are learned from."""
+        n = len(y)
+        if n <= FIT_SIZE:
+            return np.arange(n)
+        order = np.argsort(-y, kind="stable")
+        others = rng.choice(order[FIT_SIZE // 4 :], FIT_SIZE - FIT_SIZE // 4, replace=False)
+        return np.sort(np.concatenate([order[: FIT_SIZE // 4], others]))
+
+    def shown(self, X: Array, y: Array, rng: np.random.Generator) -> KernelSchedule:
+        """The schedule to look at: of the values as they are, or clipped if that predicts all of them better.
+
+        A search is after the best values and may see the worst ones clipped; whoever looks at the model may ask for
+        any of them (compare `numbo.optimizers._surrogate.Surrogate.shown`).
+        """
+        transforms = {kind: OutputTransform.fit(y, kind) for kind in ("plain", "winsorize")}
+        if self.fixed or not self.winsorize or not (y <= transforms["winsorize"].floor).any():
+            return self
+        twin, members = copy.deepcopy(self), self._sample(y, rng)
+        kind = choose(twin._gp, X[members], y[members], transforms, mean_error(y[members]))
+        twin.winsorize, twin.transform = kind == "winsorize", transforms[kind]
+        return twin
 
     def state_dict(self) -> dict[str, Any]:
         return {"theta": self._gp.theta.copy(), "fitted_at": self.fitted_at}

@@ -18,6 +18,7 @@ from numbo import _checks
 from numbo.arms import Arms
 from numbo.dictionaries import bless, posterior_variance_sampling, recursive_rls
 from numbo.kernels.acquisition import UCB, Acquisition, Posterior, predict
+from numbo.kernels.covariance import prior_variances
 from numbo.models import ArmPosterior, SparseGP
 from numbo.models.gp import FAMILIES
 from numbo.optimizers._base import Optimizer
@@ -64,6 +65,8 @@ class SparseOptimizer(Optimizer):
     Raises:
         ValueError: for settings outside of what is described here.
     """
+
+    _shown: tuple[KernelSchedule, SparseGP]  # of a double that is looked at
 
     def __init__(
         self,
@@ -201,10 +204,22 @@ class SparseOptimizer(Optimizer):
         self._kernel.restore(state["kernel"])
         self._pulls.restore(state["pulls"])
 
-    def _to_user(self, gp: SparseGP, X: Array) -> tuple[Array, Array]:
-        """Mean and standard deviation (c,) in the units of the history's values."""
+    # -- looking inside ----------------------------------------------------------------------------------------
+
+    def _predict(self, X: Array) -> tuple[Array, Array]:
+        kernel, gp = self._shown
         mean, variance = predict(gp.posterior, np.ascontiguousarray(X))
-        return self._kernel.transform.backward(mean, np.sqrt(variance))
+        return kernel.transform.backward(mean, np.sqrt(variance))
+
+    def _at_observations(self) -> tuple[Array, Array]:
+        kernel, gp = self._shown
+        X = self._history.X
+        missing = prior_variances(gp.covariance, X) - np.sum(gp.embed(X) ** 2, axis=1)
+        return self._predict(X)[0], np.sqrt(np.maximum(missing, 0.0)) * kernel.transform.scale
+
+    @property
+    def _noise_is_given(self) -> bool:
+        return self._kernel.fixed
 
 
 def _times(qbar: float, leverage: Array) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,14 +10,13 @@ from numpy.typing import NDArray
 
 from numbo.models import ExactGP, OutputTransform
 from numbo.models.priors import VALUES, Prior
+from numbo.optimizers._transform_choice import ITERATIONS, Loss, choose, mean_error, surprise
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 #: How values are transformed is decided at one fit in so many; several fits at once cost as much more.
 DECISION_EVERY = 3
-#: Of L-BFGS-B, each fit going on from the last one.
-ITERATIONS = 20
 
 
 class Surrogate:
@@ -92,31 +90,14 @@ class Surrogate:
             self.gp.fit(X, OutputTransform.fit(y, self.kind).forward(y), iterations=ITERATIONS)
             return
 
-        def surprise(transform: OutputTransform, values: Array, residual: Array, variance: Array) -> float:
-            terms = 0.5 * (residual**2 / variance + np.log(variance)) + transform.log_slopes(y)
-            return float(np.sum(terms[inner]))
-
-        self._choose(X, y, kinds, surprise)
+        self._choose(X, y, kinds, surprise(y, inner))
 
     def _outliers(self, y: Array) -> NDArray[np.bool_]:
         """Which of ``y (n,)`` clipping would change, none if it is off."""
         return y <= OutputTransform.fit(y, "winsorize" if self.winsorize else "plain").floor
 
-    def _choose(self, X: Array, y: Array, kinds: Sequence[str], loss: Callable[..., float]) -> None:
-        """Fit with the values transformed in each way, and keep the one with the smallest loss.
-
-        ``loss`` takes the transform, the values (n,) it makes, and the residuals (n,) and variances (n,) of their
-        leave-one-out predictions.
-        """
-        start, fitted = self.gp.theta, []
-        for kind in kinds:
-            transform = OutputTransform.fit(y, kind)
-            values = transform.forward(y)
-            self.gp.theta = start
-            self.gp.fit(X, values, iterations=ITERATIONS)
-            self.gp.condition(X, values)
-            fitted.append((loss(transform, values, *self.gp.leave_one_out()), kind, self.gp.theta))
-        _, self.kind, self.gp.theta = min(fitted, key=lambda one: one[0])
+    def _choose(self, X: Array, y: Array, kinds: list[str], loss: Loss) -> None:
+        self.kind = choose(self.gp, X, y, {kind: OutputTransform.fit(y, kind) for kind in kinds}, loss)
 
     def _condition(self, X: Array, targets: Array, members: Indices) -> None:
         self.gp.condition(X[members], targets, spare=max(16, len(members) // 4))
@@ -140,12 +121,8 @@ class Surrogate:
         if self.kind == "plain" or (self.kind == "winsorize" and not outliers):
             return self
 
-        def error(transform: OutputTransform, values: Array, residual: Array, variance: Array) -> float:
-            predicted, _ = transform.backward(values - residual, np.sqrt(variance))
-            return float(np.mean(np.abs(predicted - y)))
-
         twin = copy.deepcopy(self)
-        twin._choose(X, y, ["plain", "winsorize"] if outliers else ["plain"], error)
+        twin._choose(X, y, ["plain", "winsorize"] if outliers else ["plain"], mean_error(y))
         twin.transform = OutputTransform.fit(y, twin.kind)
         twin.gp.condition(X, twin.transform.forward(y))
         return twin
