@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from numbo.arms import Arms
 from numbo.dictionaries import bless, posterior_variance_sampling, recursive_rls
 from numbo.kernels.acquisition import UCB, Acquisition, Posterior, predict
+from numbo.kernels.covariance import prior_variances
 from numbo.models import ArmPosterior, SparseGP
 from numbo.models.gp import FAMILIES
 from numbo.optimizers._base import Optimizer
@@ -35,6 +36,9 @@ SPREAD = 256
 DEFAULT_DICTIONARY = 96
 #: Histories of at most so many points need no sampling to find a first dictionary.
 SMALL_HISTORY = 64
+#: Smallest noise_std of a fixed kernel. Its square meets rounding errors of the kernel's unit variance, 2e-16 times the
+#: number of observations that are summed up: from 3e-8 down models cannot be conditioned, or variances explode.
+LEAST_NOISE = 1e-6
 INITIAL_DICTIONARIES = ("bless", "rls")
 SETTINGS = (
     "kernel",
@@ -60,12 +64,13 @@ class SparseOptimizer(Optimizer):
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         lengthscale: of a fixed kernel, a number or (d,), in the units of the arms' features, or of the unit cube
             that a space is mapped to. The fixed kernel has unit variance, and values are taken as they are.
-        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective; lambda is its
-            square. Without both of them the kernel is learned from the data, on a schedule.
+        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective, at least 1e-6;
+            lambda is its square. Without both of them the kernel is learned from the data, on a schedule.
         norm_bound: F, a bound of the objective's RKHS norm under the kernel.
         delta: the probability with which confidence bounds may fail.
         qbar: oversampling of the dictionary. Infinity puts every observed point into it: the exact GP.
-        max_dictionary: most atoms that are drawn, ``None`` for no limit; 96 by default where the kernel is learned.
+        max_dictionary: most atoms that are drawn, ``None`` for no limit; 96 by default where the kernel is learned, 256
+            of S-BPE.
         initial_dictionary: how the first dictionary is drawn from a history, ``"bless"`` or ``"rls"``.
         trend, winsorize: of a learned kernel, as `numbo.GSSBO`.
         n_initial: points of the space-filling initial design: 1 by default under a fixed kernel, 10 otherwise.
@@ -116,7 +121,7 @@ class SparseOptimizer(Optimizer):
         if not (isinstance(qbar, int | float) and qbar > 0.0):
             raise ValueError(f"qbar must be a positive number, got {qbar!r}.")
         if max_dictionary == "auto":
-            max_dictionary = None if fixed else DEFAULT_DICTIONARY
+            max_dictionary = None if fixed else self._default_dictionary
         if max_dictionary is not None and not (isinstance(max_dictionary, int) and max_dictionary >= 1):
             raise ValueError(f"max_dictionary must be a positive integer or None, got {max_dictionary!r}.")
         if initial_dictionary not in INITIAL_DICTIONARIES:
@@ -134,6 +139,9 @@ class SparseOptimizer(Optimizer):
         self._arm_of: Indices = np.empty(0, dtype=np.int64)
         self._starts = Candidates(self.space, self._design_seed)
         self._search_rng = self._rng
+
+    #: `max_dictionary` under a learned kernel, unless it is set.
+    _default_dictionary = DEFAULT_DICTIONARY
 
     # -- the dictionary ----------------------------------------------------------------------------------------
 
@@ -159,22 +167,22 @@ class SparseOptimizer(Optimizer):
             return np.arange(len(X)), np.ones(len(X), dtype=bool)
         X = np.ascontiguousarray(X)
         if self.initial_dictionary == "bless":
-            chosen, _ = bless(self._kernel.covariance, X, self._rng, qbar=self.qbar, limit=limit)
+            chosen = bless(self._kernel.covariance, X, self._rng, qbar=self.qbar, limit=limit)
         else:
-            chosen, _ = recursive_rls(self._kernel.covariance, X, self._rng, delta=self.delta, limit=limit)
+            chosen = recursive_rls(self._kernel.covariance, X, self._rng, delta=self.delta, limit=limit)
         return chosen, np.zeros(len(chosen), dtype=bool)
 
     # -- choosing ----------------------------------------------------------------------------------------------
 
     def _maximize(
         self, posterior: Posterior, beta: float, groups: Sequence[Array], out: Callable[[Array], bool]
-    ) -> Array:
+    ) -> Array | None:
         """The point (d,) of a large space with the largest ``mean + beta sd``, from ``groups`` of candidates.
 
-        ``out`` says of a point that it must not be proposed.
+        ``out`` says of a point that it must not be proposed; None if that holds for all.
         """
         d = self.space.d
-        x = maximize(
+        return maximize(
             posterior,
             Acquisition(UCB, beta),
             self.space,
@@ -184,7 +192,6 @@ class SparseOptimizer(Optimizer):
             out,
             starts=STARTS,
         )
-        return self._space_filling() if x is None else x
 
     def _elites(self, y: Array) -> Array:
         """The best observed points (e, d)."""
@@ -204,6 +211,14 @@ class SparseOptimizer(Optimizer):
         out = np.ones(len(self._unseen), dtype=bool)
         out[self._free_rows()] = False
         return out
+
+    def _largest_prior(self) -> float:
+        """``max k(x, x)``, kappa^2: over the arms, or over the cube, where the trend is largest in a corner."""
+        covariance = self._kernel.covariance
+        if self._kernel.fixed:
+            return float(covariance.signal_variance)
+        farthest = np.where(covariance.center < 0.5, 1.0, 0.0)[None]
+        return float(prior_variances(covariance, farthest if self._grid is None else self._grid).max())
 
     # -- settings and state ------------------------------------------------------------------------------------
 
@@ -254,5 +269,10 @@ def _check_kernel(kernel: str, lengthscale: Any, noise_std: Any, d: int) -> tupl
         raise ValueError(
             f"noise_std must be a positive number, got {noise_std!r}: its square, lambda, regularises the model. For "
             "an objective without noise take a small share of its range, such as 0.01."
+        )
+    if noise_std < LEAST_NOISE:
+        raise ValueError(
+            f"noise_std must be at least {LEAST_NOISE:g} of the kernel's unit standard deviation, got {noise_std!r}: "
+            "double precision carries no less."
         )
     return float(scales) if scales.ndim == 0 else scales, float(noise_std)

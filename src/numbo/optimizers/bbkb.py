@@ -20,15 +20,20 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from numbo.kernels.covariance import prior_variances
+from numbo.models import SparseGP
 from numbo.optimizers._budgeted import BudgetedOptimizer
 from numbo.optimizers._frozen_model import FrozenModel
-from numbo.optimizers._schedules import Confidence, check_beta
+from numbo.optimizers._schedules import Confidence, check_beta, information_of_arrivals
+
+Indices = NDArray[np.int64]
 
 #: Values that a batch leaves out at most, unless the algorithm is taken literally (``resparsify=0``).
 LONGEST = 16
 STOPPING = ("global", "global-local")
-#: alpha = (1 + epsilon) / (1 - epsilon) for epsilon = 1/2: how far ``var~`` may be off.
+#: alpha = (1 + epsilon) / (1 - epsilon) for epsilon = 1/2: how far ``var~`` may be off, either way (lemma 2).
 ACCURACY = 3.0
 #: Points of a large space at which lemma 3 is evaluated, beside the batch itself.
 PROBES = 256
@@ -41,9 +46,10 @@ class BBKB(BudgetedOptimizer):
         ratio_threshold: C~ >= 1, by how much variances may shrink inside a batch.
         stopping: ``"global"`` (lemma 1) or ``"global-local"`` (lemma 3 once lemma 1 fails: larger batches).
         beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the standard deviation.
-        min_batch: P. Uncertainty sampling until every ``var~ <= (C~ - 1) / (3 P)`` guarantees batches of at least P
-            points, as far as dictionaries are accurate up to a factor of 3 (section 4 and appendix A.5). For arms
-            and spaces that can be enumerated.
+        min_batch: P. Uncertainty sampling until every ``var~ <= (C~ - 1) / (9 P)`` guarantees batches of at least P
+            points, as far as dictionaries are accurate up to a factor of 3 (section 4 and appendix A.5): the variance
+            that is tested may be too small by that factor, and a later one too large. For arms and spaces that can
+            be enumerated.
         options: ``resparsify`` of `BudgetedOptimizer`, and those of `SparseOptimizer`.
 
     Raises:
@@ -106,7 +112,8 @@ class BBKB(BudgetedOptimizer):
         arm = super()._choose()
         if self._exploring and arm >= 0:
             largest = self._arms.variance(arm) / self._kernel.covariance.noise_variance
-            if largest <= (self.ratio_threshold - 1.0) / (ACCURACY * self.min_batch):
+            # a later var~' <= 3 var' <= 3 var <= 9 var~; a batch ends when C~ - 1 <= sum var~' <= size * 9 var~
+            if largest <= (self.ratio_threshold - 1.0) / (ACCURACY**2 * self.min_batch):
                 self._exploring = False
                 if len(self._extra):  # the model took pending points for observations; from now on values matter
                     self._resparsify()
@@ -158,6 +165,13 @@ class BBKB(BudgetedOptimizer):
         """alpha_fb of a named schedule."""
         lam = self._kernel.covariance.noise_variance
         return self._confidence.bbkb(schedule, self._information, self.ratio_threshold, lam)
+
+    def _carried(self, gp: SparseGP, arrivals: Indices) -> float:
+        """The sum of theorem 2 over what was there before, in order of arrival; the authors' code has log det V."""
+        if self.beta != "paper":
+            return gp.log_determinant()
+        residual = prior_variances(gp.covariance, gp.X) - np.einsum("ij,ij->i", gp.Z, gp.Z)
+        return information_of_arrivals(gp.Z[arrivals], residual[arrivals], gp.regularization, self._information_weight)
 
     def _settings(self) -> dict[str, Any]:
         names = ("ratio_threshold", "stopping", "beta", "min_batch")
