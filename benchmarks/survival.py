@@ -30,7 +30,7 @@ ARMS, SIDE = 250, 30
 #: Points of a continuous domain at which its optimum is looked for, before it is refined.
 PROBES = 2**12
 DOMAINS = ("arms", "grid", "continuous")
-NOISES = (0.1, 0.5, 1.0)
+KERNELS = ("learned", "fixed")
 FIXED_LENGTHSCALE = 0.25
 
 

@@ -208,6 +208,8 @@ class SBPE(BudgetedOptimizer):
                 break
             if len(points):  # what is left of a small region is found around what was found of it
                 elites = points[self._rng.integers(len(points), size=len(elites))]
+        if not any(map(len, found)):  # the race is too small to be hit: what was observed of it
+            found.append(self._history.X[self._in_race(self._history.X)])
         return np.concatenate([*found, elites[:1]])[:CANDIDATES]
 
     def _in_race(self, X: Array) -> NDArray[np.bool_]:
