@@ -46,10 +46,9 @@ class BBKB(BudgetedOptimizer):
         ratio_threshold: C~ >= 1, by how much variances may shrink inside a batch.
         stopping: ``"global"`` (lemma 1) or ``"global-local"`` (lemma 3 once lemma 1 fails: larger batches).
         beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the standard deviation.
-        min_batch: P. Uncertainty sampling until every ``var~ <= (C~ - 1) / (9 P)`` guarantees batches of at least P
-            points, as far as dictionaries are accurate up to a factor of 3 (section 4 and appendix A.5): the variance
-            that is tested may be too small by that factor, and a later one too large. For arms and spaces that can
-            be enumerated.
+        min_batch: P. Uncertainty sampling until every ``var~ <= (C~ - 1) / (3 P)`` guarantees batches of at least P
+            points while later dictionaries say at most three times as much (section 4 and appendix A.5); a third of P
+            in the worst case of lemma 2. For arms and spaces that can be enumerated.
         options: ``resparsify`` of `BudgetedOptimizer`, and those of `SparseOptimizer`.
 
     Raises:
@@ -112,8 +111,8 @@ class BBKB(BudgetedOptimizer):
         arm = super()._choose()
         if self._exploring and arm >= 0:
             largest = self._arms.variance(arm) / self._kernel.covariance.noise_variance
-            # a later var~' <= 3 var' <= 3 var <= 9 var~; a batch ends when C~ - 1 <= sum var~' <= size * 9 var~
-            if largest <= (self.ratio_threshold - 1.0) / (ACCURACY**2 * self.min_batch):
+            # a batch ends when C~ - 1 <= sum var~' <= size max var~'; var~' <= 3 var~ gives P points, <= 9 var~ P / 3
+            if largest <= (self.ratio_threshold - 1.0) / (ACCURACY * self.min_batch):
                 self._exploring = False
                 if len(self._extra):  # the model took pending points for observations; from now on values matter
                     self._resparsify()
