@@ -1,4 +1,10 @@
-"""``python -m benchmarks run | report | ask-time | bandits | bandits-report | ray-scale | reliability | calibration``.
+"""``python -m benchmarks COMMAND``: comparisons, times, and what the documentation claims, measured.
+
+run, report           samplers on problems through Optuna
+ask-time              time of a suggestion
+bandits, bandits-report, survival   explicit arms, and the race of S-BPE
+calibration           how far predictions hold
+ray-scale, reliability   workers, killed and not
 
 See ``--help`` of each.
 """
@@ -64,6 +70,14 @@ def main() -> None:
     arms.add_argument("--reference", type=Path, help="checkout of luigicarratino/batch-bkb, for the reference-* runs")
     arms_report = commands.add_parser("bandits-report", help="tables and plots from the results on arms")
     arms_report.add_argument("--name", default="bandits")
+    race = commands.add_parser("survival", help="how often S-BPE keeps the optimum; resumes where it stopped")
+    race.add_argument("--name", default="survival", help="results go to benchmarks/results/NAME.jsonl")
+    race.add_argument("--domains", nargs="+", default=["arms", "grid", "continuous"], metavar="DOMAIN")
+    race.add_argument(
+        "--kernels", nargs="+", default=["learned"], metavar="KERNEL", help="learned, fixed (the true one)"
+    )
+    race.add_argument("--noises", nargs="+", type=float, default=[0.1, 0.5, 1.0], help="shares of the spread")
+    race.add_argument("--seeds", type=int, default=100)
     scale = commands.add_parser("ray-scale", help="time of the searchers on Ray Tune's control loop")
     scale.add_argument("--searchers", nargs="+", metavar="SEARCHER", help="all by default")
     scale.add_argument("--trials", type=int, default=10_000, help="trials of 64 simulated workers; 0 for none")
@@ -114,6 +128,13 @@ def main() -> None:
         _check(parser, "function", functions, calibration.FUNCTIONS)
         _check(parser, "algorithm", algorithms, calibration.ALGORITHMS)
         calibration.measure(RESULTS, functions, algorithms, arguments.seeds, arguments.trials, arguments.jobs)
+    elif arguments.command == "survival":
+        from benchmarks import survival
+
+        _check(parser, "domain", arguments.domains, survival.DOMAINS)
+        _check(parser, "kernel", arguments.kernels, survival.KERNELS)
+        a = arguments
+        survival.measure(RESULTS, a.name, a.domains, a.kernels, a.noises, a.seeds)
     elif arguments.command == "bandits":
         _bandits(parser, arguments)
     else:

@@ -249,7 +249,7 @@ class SBPESampler(NumboSampler):
         learn_failures: bool | str = "auto",
         avoid_repeats: bool | None = None,
         horizon: int = 1000,
-        beta: float | str = 2.0,
+        beta: float | str = "union",
         kernel: str = "matern52",
         lengthscale: float | Sequence[float] | Array | None = None,
         noise_std: float | None = None,

@@ -230,7 +230,7 @@ class SBPESearch(NumboSearch):
         learn_failures: bool | str = "auto",
         avoid_repeats: bool | None = None,
         horizon: int | None = None,
-        beta: float | str = 2.0,
+        beta: float | str = "union",
         kernel: str = "matern52",
         lengthscale: float | Sequence[float] | Array | None = None,
         noise_std: float | None = None,

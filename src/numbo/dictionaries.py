@@ -65,7 +65,7 @@ def recursive_rls(
     delta: float = 0.1,
     qbar: float | None = None,
     limit: int | None = None,
-) -> tuple[Indices, Array]:
+) -> Indices:
     """Recursive ridge leverage score sampling (Musco & Musco 2017, algorithm 2).
 
     Args:
@@ -77,18 +77,18 @@ def recursive_rls(
         limit: most points wanted; of more, so many are kept at random.
 
     Returns:
-        Indices (m,) of the dictionary, in increasing order, and the probabilities (m,) they were drawn with.
+        Indices (m,) of the dictionary, in increasing order.
     """
-    chosen, p = _recursive_rls(covariance, X, rng, delta, qbar)
+    chosen, _ = _recursive_rls(covariance, X, rng, delta, qbar)
     if limit is None or len(chosen) <= limit:
-        return chosen, p
-    kept = np.sort(rng.choice(len(chosen), limit, replace=False))
-    return chosen[kept], p[kept]
+        return chosen
+    return np.sort(rng.choice(chosen, limit, replace=False))
 
 
 def _recursive_rls(
     covariance: Covariance, X: Array, rng: np.random.Generator, delta: float, qbar: float | None
 ) -> tuple[Indices, Array]:
+    """The dictionary before any limit, and the probabilities (m,) it was drawn with: the weights of the next level."""
     n, lam = len(X), covariance.noise_variance
     if (n <= FEW * max(1.0, math.log(1.0 / delta)) and qbar is None) or n <= FEW:
         return np.arange(n), np.ones(n)
@@ -113,7 +113,7 @@ def bless(
     qbar: float = 2.0,
     step: float = 2.0,
     limit: int | None = None,
-) -> tuple[Indices, Array]:
+) -> Indices:
     """Bottom-up leverage score sampling (Rudi et al. 2018, "On Fast Leverage Score Sampling", algorithm 2, BLESS-R).
 
     Follows the path of regularisations from ``k(x, x)`` times n down to lambda: at each of them few uniform
@@ -129,7 +129,7 @@ def bless(
             what is returned is accurate for a larger lambda.
 
     Returns:
-        Indices (m,) of the dictionary, in increasing order, and the probabilities (m,) they were drawn with.
+        Indices (m,) of the dictionary, in increasing order.
 
     Raises:
         ValueError: if ``step`` is not above 1.
@@ -154,6 +154,4 @@ def bless(
             chosen, p = candidates[kept], accept[kept]
         if path <= lam:
             break
-    if len(chosen) == 0:
-        chosen, p = np.array([int(rng.integers(n))]), np.ones(1)
-    return chosen, p
+    return chosen if len(chosen) else np.array([int(rng.integers(n))])

@@ -5,7 +5,6 @@ import pytest
 
 from numbo.kernels.cholesky import (
     cholesky_append,
-    cholesky_drop,
     cholesky_into,
     cholesky_update,
     inverse_into,
@@ -96,24 +95,6 @@ def test_append_refuses_a_repeat_and_changes_nothing():
     assert not cholesky_append(L, W, WT, 1, K[1, :1].copy(), K[1, 1])
     for a, b in zip((L, W, WT), before, strict=True):
         np.testing.assert_array_equal(a, b)
-
-
-@pytest.mark.parametrize(("n", "i"), [(1, 0), (2, 0), (2, 1), (7, 0), (7, 3), (7, 6)])
-def test_drop_is_the_factor_without_the_row(n, i):
-    K = spd(n)
-    L, W, WT = factor(K)
-    cholesky_drop(L, W, WT, n, i)
-    keep = np.delete(np.arange(n), i)
-    check(L, W, WT, K[np.ix_(keep, keep)]) if n > 1 else None
-
-
-def test_append_undoes_drop():
-    K = spd(6)
-    L, W, WT = factor(K)
-    cholesky_drop(L, W, WT, 6, 2)
-    order = [0, 1, 3, 4, 5, 2]
-    assert cholesky_append(L, W, WT, 5, K[2, order[:5]].copy(), K[2, 2])
-    check(L, W, WT, K[np.ix_(order, order)])
 
 
 @pytest.mark.parametrize("start", [0, 2])

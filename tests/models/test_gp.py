@@ -35,16 +35,12 @@ def test_predictions_are_the_naive_ones(kernel, trend, additive):
     check(gp, X, y, make_points(6, 3, seed=7))
 
 
-def test_growing_and_shrinking_is_conditioning_afresh():
+def test_growing_and_truncating_is_conditioning_afresh():
     gp, X, y = make(n=30)
     gp.condition(X[:10], y[:10], spare=2)
     for i in range(10, 30):  # past the spare room
         assert gp.append(X[i], y[i])
     Z = make_points(6, 3, seed=7)
-    check(gp, X, y, Z)
-    for i in (29, 0, 13):
-        gp.drop(i)
-        X, y = np.delete(X, i, axis=0), np.delete(y, i)
     check(gp, X, y, Z)
     gp.truncate(5)
     check(gp, X[:5], y[:5], Z)
@@ -85,17 +81,6 @@ def test_pending_points_shrink_the_variance_and_leave_the_mean():
     gp.truncate(12)
     np.testing.assert_allclose(gp.predict(Z)[1], std, rtol=1e-12)
     assert gp.append(pending[0], 0.3)
-
-
-def test_dropping_an_observation_with_pending_points_behind_it():
-    gp, X, y = make()
-    gp.condition(X, y)
-    gp.append(np.full(3, 0.5), None)
-    gp.drop(4)
-    assert (gp.n, gp.known) == (12, 11)
-    mean, _ = gp.predict(X)
-    expected, _ = naive.posterior(gp.covariance, np.delete(X, 4, axis=0), np.delete(y, 4), X)
-    np.testing.assert_allclose(mean, expected, rtol=1e-7)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -12,7 +12,9 @@ from scipy import linalg
 from tests import naive
 
 from numbo import BBKB, BKB, Arms, Float, Int, Space
-from numbo.kernels.covariance import RBF, stationary
+from numbo.kernels.covariance import RBF, prior_variances, stationary
+from numbo.optimizers import _schedules
+from numbo.optimizers._schedules import Confidence, information_of_arrivals
 
 NOISE = 0.05
 LAM = NOISE**2
@@ -103,14 +105,12 @@ def test_bbkb_is_the_algorithm_of_the_paper(stopping):
     assert len(first) == 1
     arms, y = list(first), list(pull(first))
     opt.tell(first, y)
-    information = None
+    information = math.log1p(3 / LAM)  # the first point had the variance of the prior
     while len(arms) < 120:
         batch = opt.next_batch()
         atoms = atoms_of(opt, X)
         model = Literal(X, atoms, arms, np.array(y))
         start, V = model.variance, model.V.copy()
-        if information is None:
-            information = np.linalg.slogdet(V / LAM)[1]
         beta = 2 * NOISE * math.sqrt(information + math.log(100)) + (1 + math.sqrt(2)) * NOISE
         assert opt.status.beta == pytest.approx(2 * beta, rel=1e-4)  # the literal square root cuts eigenvalues off
         cross = (naive.gram(covariance(), X) - model.Z @ model.Z.T) / LAM + model.Z @ linalg.solve(V, model.Z.T)
@@ -211,6 +211,81 @@ def test_uncertainty_sampling_guarantees_a_batch(P):
         batch = opt.next_batch()
         assert len(batch) >= P
         opt.tell(batch, pull(batch))
+
+
+def test_exploration_ends_as_soon_as_a_dictionary_off_by_three_allows_a_batch():
+    """With exact variances, at the bound of appendix A.5, and no later."""
+    X, _, pull = problem()
+    P = 2
+    opt = make(BBKB, X, min_batch=P, qbar=math.inf)
+    arms = opt.next_batch()
+    opt.tell(arms, pull(arms))
+    while True:
+        arm = opt.ask()
+        if not opt._exploring:
+            break
+        arms.append(arm)
+        opt.tell(arm, float(pull([arm])[0]))
+    for pulled, ended in ((arms, True), (arms[:-1], False)):
+        distinct, counts = np.unique(pulled, return_counts=True)
+        K = naive.gram(covariance(), X[distinct]) + np.diag(LAM / counts)  # repeats lower the noise
+        k = naive.gram(covariance(), X, X[distinct])
+        largest = (1.0 - np.einsum("ij,ji->i", k, np.linalg.solve(K, k.T))).max() / LAM
+        assert (3.0 * largest <= (2.0 - 1.0) / P * (1 + 1e-6)) == ended
+
+
+@pytest.mark.parametrize("weight", [1.0, 3.0])
+def test_the_information_of_a_history_is_the_sum_over_its_arrivals(weight, monkeypatch):
+    rng = np.random.default_rng(0)
+    Z, residual = rng.normal(size=(50, 4)), rng.random(50)
+    V, expected = LAM * np.eye(4), 0.0
+    for z, left in zip(Z, residual, strict=True):
+        expected += math.log1p(weight * (left / LAM + z @ np.linalg.solve(V, z)))
+        V += np.outer(z, z)
+    for block in (7, 256):
+        monkeypatch.setattr(_schedules, "BLOCK", block)
+        assert information_of_arrivals(Z, residual, LAM, weight) == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_paper_counts_the_information_of_what_was_there():
+    X, _, pull = problem()
+    rows = np.random.default_rng(0).integers(len(X), size=40)
+    information = {}
+    for beta in ("paper", "reference", 2.0):
+        opt = make(BBKB, X, beta=beta)
+        opt.tell(rows, pull(rows))
+        opt.ask()
+        information[beta] = opt._information
+    K, expected = naive.gram(covariance(), X[rows]), 0.0
+    for s in range(40):
+        k = K[:s, s]
+        expected += math.log1p(3.0 * (1.0 - k @ np.linalg.solve(K[:s, :s] + LAM * np.eye(s), k)) / LAM)
+    assert information["paper"] == pytest.approx(expected, rel=1e-6)
+    assert information["reference"] == pytest.approx(np.linalg.slogdet(K / LAM + np.eye(40))[1], rel=1e-6)
+    assert information["reference"] == information[2.0] < information["paper"]
+
+
+def test_kappa_is_the_largest_prior_variance_with_the_trend():
+    rng = np.random.default_rng(0)
+    X = rng.random((300, 2))
+    space = Space({"x": Float(0, 1), "y": Float(0, 1)})
+    for opt in (BKB(arms=X, seed=0, beta="paper"), BKB(space, seed=0, beta="paper")):
+        for _ in range(25):
+            p = opt.ask()
+            x = X[p] if isinstance(p, int) else np.array([p["x"], p["y"]])
+            opt.tell(p, float(3.0 * x[0] + x[1] ** 2))
+        cov = opt._kernel.covariance
+        if isinstance(opt.space, Arms):
+            largest = prior_variances(cov, opt.space.grid()).max()
+            assert opt._largest_prior() == largest
+        else:
+            largest = prior_variances(cov, rng.random((2000, 2))).max()
+            assert largest <= opt._largest_prior() <= 1.2 * largest
+        assert opt._largest_prior() > 1.2 * cov.signal_variance
+        expected = Confidence(1.0, 0.1).bkb(
+            "paper", opt._effective_dimension, 24, opt._largest_prior(), cov.noise_variance
+        )
+        assert opt.status.beta == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("initial", ["bless", "rls"])
@@ -325,6 +400,7 @@ def test_ill_posed_problems_work(cls, X, f, fixed):
 
 BAD = [
     ({"noise_std": 0.0}, r"noise_std must be a positive number, got 0\.0"),
+    ({"noise_std": 1e-8}, "noise_std must be at least 1e-06 of the kernel's unit standard deviation, got 1e-08"),
     ({"noise_std": None}, "give both, or neither"),
     ({"lengthscale": -1.0}, "lengthscale"),
     ({"lengthscale": [1.0, 2.0, 3.0]}, "lengthscale must be a positive number or 2"),

@@ -13,7 +13,8 @@ from tests import naive
 from numbo import SBPE, Float, Int, Space
 from numbo.kernels.covariance import RBF, stationary
 from numbo.models import SparseGP
-from numbo.optimizers._schedules import sparse_confidence, uniform_confidence
+from numbo.optimizers import sbpe
+from numbo.optimizers._schedules import sparse_confidence, uniform_confidence, union_bound
 from numbo.optimizers.sbpe import _lambda_max
 
 NOISE = 0.1
@@ -156,6 +157,173 @@ def test_lambda_max_is_the_top_eigenvalue():
     assert _lambda_max(gp) == pytest.approx(0.0, abs=1e-9)
 
 
+def test_lambda_max_of_many_points_is_the_top_eigenvalue_too(monkeypatch):
+    """The dictionary is far too small, so that RLS's promise of at most lambda would be far off."""
+    X, cov = unit_arms(300), covariance()
+    gp = SparseGP(cov, X[:4])
+    gp.condition(X, np.random.default_rng(0).integers(1, 4, 300).astype(float))
+    full = _lambda_max(gp)
+    assert full > 100 * TAU2
+    monkeypatch.setattr(sbpe, "FULL_MATRIX", 100)
+    monkeypatch.setattr(sbpe, "BLOCK", 64)
+    found = _lambda_max(gp)
+    assert full * (1 - 1e-9) <= found <= 1.002 * full
+    gp = SparseGP(cov, X)
+    gp.condition(X)
+    assert _lambda_max(gp) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_lambda_max_is_computed_for_the_schedule_of_the_paper_alone(monkeypatch):
+    def fail(gp):
+        raise AssertionError("lambda_max is not needed")
+
+    monkeypatch.setattr(sbpe, "_lambda_max", fail)
+    X = unit_arms(40)
+    f = rkhs_function(X, 0)
+    for beta in ("union", 2.0):
+        assert run(make(X, horizon=40, beta=beta), f, 30).status.batch_sizes == (7, 17)
+    opt = make(X, horizon=40, beta="paper")
+    opt.tell(range(7), f[:7])
+    with pytest.raises(AssertionError, match="not needed"):
+        opt._close_batches()
+
+
+@pytest.mark.parametrize("delta", [0.1, 0.999])
+def test_dictionaries_are_drawn_within_lemma_3_8(delta, monkeypatch):
+    seen = []
+
+    def spy(*args, **kw):
+        seen.append(kw["delta"])
+        return rls(*args, **kw)
+
+    rls = sbpe.recursive_rls
+    monkeypatch.setattr(sbpe, "recursive_rls", spy)
+    X = unit_arms(40)
+    opt = run(make(X, horizon=40, delta=delta), rkhs_function(X, 0), 30)
+    assert len(seen) == 2
+    assert max(seen) < 1 / 32
+    assert opt.n_batches * max(seen) <= delta / 2 * (1 + 1e-12)
+
+
+def test_the_union_bound_covers_at_its_rate():
+    """300 arms after 4 batches, independent of each other: the most that can go wrong."""
+    rng = np.random.default_rng(0)
+    for delta in (0.9, 0.1):
+        width = union_bound(delta, 4, 300)
+        assert width == pytest.approx(math.sqrt(2 * math.log(4 * 4 * 300 / delta)))
+        failures = sum(np.abs(rng.normal(size=1200)).max() > width for _ in range(400))
+        assert failures / 400 <= delta
+
+
+def learned(seed, n_arms=120, horizon=100, noise=0.5, **kw):
+    """S-BPE with a learned kernel that is told whole batches, and what it looks for: a smooth function with noise."""
+    X = unit_arms(n_arms, seed)
+    f = rkhs_function(X, seed)
+    f = f / f.std()
+    opt = SBPE(arms=X, horizon=horizon, seed=seed, **kw)
+    rng = np.random.default_rng(seed)
+    while len(opt.status.batch_sizes) < opt.n_batches:
+        batch = opt.next_batch(limit=1)  # ends the batch before
+        if len(opt.status.batch_sizes) == opt.n_batches:
+            break
+        batch += opt.next_batch()
+        opt.tell(batch, f[batch] + noise * rng.normal(size=len(batch)))
+    return opt, f
+
+
+def test_a_learned_kernel_keeps_the_optimum_in_the_race():
+    share = []
+    for seed in range(6):
+        opt, f = learned(seed)
+        assert opt.racing[np.argmax(f)]
+        share.append(opt.racing.mean())
+    assert np.median(share) < 0.8
+
+
+def test_with_little_noise_a_learned_kernel_rules_most_of_the_arms_out():
+    for seed in range(4):
+        opt, f = learned(seed, noise=0.05)
+        assert opt.racing[np.argmax(f)]
+        assert opt.racing.mean() < 0.5
+
+
+def test_a_kernel_is_learned_before_it_judges(monkeypatch):
+    fitted, judge = [], SBPE._judge
+
+    def spy(self, start, end):
+        fitted.append((self._kernel.fitted_at, start, end))
+        judge(self, start, end)
+
+    monkeypatch.setattr(SBPE, "_judge", spy)
+    opt, _ = learned(0, n_arms=30)
+    assert opt.status.batch_sizes == (10, 32, 57, 76)
+    assert fitted == [(10, 0, 10), (42, 0, 42), (99, 0, 99), (175, 0, 175)]
+
+
+def test_under_a_learned_kernel_all_observations_are_judged_afresh():
+    """Whatever dropped out before: the race is what the exact posterior of all observations leaves."""
+    X = unit_arms(60)
+    f = rkhs_function(X, 2)
+    opt = SBPE(arms=X, horizon=100, seed=0, winsorize=False, beta=1.0)
+    rng = np.random.default_rng(0)
+    rows = opt.next_batch() + [int(i) for i in rng.integers(60, size=40)]
+    y = f[rows] + 0.02 * rng.normal(size=len(rows))
+    opt.tell(rows[:10], y[:10])
+    opt.ask()
+    opt._racing[:] = False
+    opt._racing[0] = True
+    opt.tell(rows[10:], y[10:])
+    opt.ask()
+    z = (y[:42] - y[:42].mean()) / y[:42].std()
+    mean, variance = naive.posterior(opt._kernel.covariance, X[rows[:42]], z, X)
+    lower, upper = mean - np.sqrt(variance), mean + np.sqrt(variance)
+    np.testing.assert_array_equal(opt.racing, upper >= lower.max())
+    assert 1 < opt.racing.sum() < 60
+
+
+def test_values_told_at_once_are_judged_once():
+    X = unit_arms(60)
+    f = rkhs_function(X, 2)
+    opt = SBPE(arms=X, horizon=20, seed=0)
+    rows = np.random.default_rng(0).integers(60, size=200)
+    opt.tell(rows, f[rows])
+    opt.ask()
+    assert opt.status.batch_sizes[:3] == (5, 10, 15)
+    assert opt._batch_start == sum(opt.status.batch_sizes)
+    assert opt.racing[np.argmax(f)]
+
+
+@pytest.mark.parametrize("fixed", [True, False])
+def test_a_race_whose_points_are_all_taken_is_repeated(fixed):
+    kw = {"kernel": "rbf", "lengthscale": 0.5, "noise_std": 0.1} if fixed else {}
+    opt = SBPE({"a": Int(0, 9), "b": Int(0, 9)}, horizon=1000, seed=0, **kw)
+    for _ in range(20):
+        p = opt.ask()
+        opt.tell(p, (p["a"] - 4) ** 2 + (p["b"] - 7) ** 2)
+    opt._racing[:] = False
+    opt._racing[[3, 47, 48, 95]] = True
+    opt._model = None
+    asked = [int(opt.space.grid_index(opt.space.encode(opt.ask())[None])[0]) for _ in range(8)]
+    opt.tell(opt.pending[:2], [1.0, 1.0])
+    asked += [int(opt.space.grid_index(opt.space.encode(opt.ask())[None])[0]) for _ in range(4)]
+    assert set(asked) == {3, 47, 48, 95}
+    assert len(set(asked[:4])) == 4
+    assert not opt.taken(opt.space.grid()[47])  # so nobody goes elsewhere
+
+
+def test_a_large_space_whose_race_is_taken_is_repeated(monkeypatch):
+    opt = SBPE({"a": Int(0, 300), "b": Int(0, 300)}, horizon=50, seed=0)
+    for _ in range(30):
+        p = opt.ask()
+        opt.tell(p, abs(p["a"] - 40) + abs(p["b"] - 70))
+    assert opt.racing is None
+    left = opt._history.X[[3, 8]]
+    monkeypatch.setattr(opt, "_in_race", lambda X: (X[:, None] == left).all(axis=2).any(axis=1))
+    opt._pool = None
+    for _ in range(5):
+        assert opt._in_race(opt.space.encode(opt.ask())[None]).all()
+
+
 def test_a_late_value_counts_for_the_next_batch():
     X = unit_arms(60)
     f = rkhs_function(X, 0)
@@ -211,19 +379,20 @@ def test_a_restored_optimizer_goes_on_exactly(seed, arms, data):
 def test_large_spaces_are_filtered_point_by_point(beta):
     space = Space({"x": Float(-1.0, 1.0), "y": Float(-1.0, 1.0)})
     rng = np.random.default_rng(0)
-    opt = SBPE(space, seed=0, horizon=200, beta=beta, max_dictionary=40)
+    opt = SBPE(space, seed=0, horizon=200, beta=beta)
     for _ in range(260):
         p = opt.ask()
         opt.tell(p, (p["x"] - 0.3) ** 2 + (p["y"] + 0.5) ** 2 + 0.02 * rng.normal())
     assert opt.racing is None
-    assert len(opt._filters) == len(opt.status.batch_sizes) >= 2
+    assert len(opt.status.batch_sizes) == 3
+    assert len(opt._filters) == 1  # under a learned kernel the last verdict speaks for all observations
     X = rng.random((2000, 2))
     inside = opt._in_race(X)
     regret = np.sum((2 * X - 1 - [0.3, -0.5]) ** 2, axis=1)
     if beta == 2.0:  # what is left is close to the optimum
         assert 0 < inside.mean() < 0.3
         assert regret[inside].max() < 0.1
-        assert opt._in_race(opt._history.X[opt._window + 1 :]).all()
+        assert opt._in_race(opt._history.X[opt._batch_start + 1 :]).all()
     else:
         assert inside.mean() > 0.9  # corollary 3.7 is wide
 

@@ -1,4 +1,4 @@
-"""Cholesky factors that grow, shrink and change, kept together with their inverse.
+"""Cholesky factors that grow and change, kept together with their inverse.
 
     K = L L^T        L (n, n) lower triangular
     W = L^-1         the whitening matrix, lower triangular; |W k|^2 = k^T K^-1 k
@@ -199,21 +199,3 @@ def cholesky_update(L, n, start, x):
         for i in range(k + 1, n):
             L[i, k] = (L[i, k] + s * x[i]) / c
             x[i] = c * x[i] - s * L[i, k]
-
-
-@jit
-def cholesky_drop(L, W, WT, n, i):
-    """Remove row and column ``i`` from the factor of an ``n`` x ``n`` matrix, in place.
-
-    What lay below row ``i`` is a rank-one update of its own factor (Golub & Van Loan 2013, section 6.5.4).
-    """
-    x = np.zeros(n - 1)
-    for r in range(i + 1, n):
-        x[r - 1] = L[r, i]
-        for c in range(i):
-            L[r - 1, c] = L[r, c]
-        for c in range(i + 1, r + 1):
-            L[r - 1, c - 1] = L[r, c]
-        L[r - 1, r] = 0.0
-    cholesky_update(L, n - 1, i, x)
-    invert_lower_into(L, n - 1, i, W, WT)

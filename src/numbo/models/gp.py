@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from numbo.kernels.acquisition import Posterior, predict
 from numbo.kernels.cholesky import (
     cholesky_append,
-    cholesky_drop,
     cholesky_into,
     invert_lower_into,
     unwhiten_into,
@@ -54,7 +53,7 @@ class Hyperparameters:
 
 
 class ExactGP:
-    """A GP over the unit cube that is fitted, conditioned, and then grows and shrinks by single points.
+    """A GP over the unit cube that is fitted, conditioned, and then grows by single points.
 
     Args:
         categorical: (d,) which dimensions compare by equality.
@@ -225,17 +224,6 @@ class ExactGP:
     def set_values(self, y: Array) -> None:
         """Replace the values of the observed points by ``y (known,)``; variances do not depend on them. O(n^2)."""
         self._y[: self.known] = y
-        self._solve()
-
-    def drop(self, i: int) -> None:
-        """Remove point ``i``; the points after it move up. O(n^2) plus the rows of the inverse below ``i``."""
-        n = self.n
-        cholesky_drop(self._L, self._W, self._WT, n, i)
-        for array in (self._X, self._y):
-            array[i : n - 1] = array[i + 1 : n].copy()
-        self._XT[:, i : n - 1] = self._XT[:, i + 1 : n].copy()
-        self.n = n - 1
-        self.known -= i < self.known
         self._solve()
 
     def predict(self, Z: Array) -> tuple[Array, Array]:

@@ -86,6 +86,10 @@ class BudgetedOptimizer(SparseOptimizer):
         """Whether the covariance is to be learned anew before the next dictionary is drawn."""
         return self._kernel.due(self._history.n)
 
+    def _carried(self, gp: SparseGP, arrivals: Indices) -> float:
+        """The information that the observations carry which a model starts from: rows (n,) of its points, in order."""
+        return gp.log_determinant()
+
     #: w of the information ``sum log(1 + w var~_fb(x_s))`` that pulls carry.
     _information_weight = 3.0
 
@@ -115,7 +119,8 @@ class BudgetedOptimizer(SparseOptimizer):
         if self._arms is None:
             elites = self._elites(self._history.values())
             groups = self._starts.groups(elites, self._kernel.lengthscales, self._search_rng, SPREAD)
-            return self._maximize(self._given_batch(), self._multiplier, groups, self.taken), GLOBAL
+            x = self._maximize(self._given_batch(), self._multiplier, groups, self.taken)
+            return (self._space_filling() if x is None else x), GLOBAL
         assert self._grid is not None
         failures = self._history.told - self._history.n
         if self._pinned is not None or self._sliced or failures != self._failures_shown:
@@ -253,7 +258,7 @@ class BudgetedOptimizer(SparseOptimizer):
         self._model = FrozenModel(gp, numbers, self._drawn[gp.kept])
         self._effective_dimension = float(counts[numbers] @ gp.variances())
         if old is None or self._by_variance:
-            self._information = gp.log_determinant()
+            self._information = self._carried(gp, np.searchsorted(numbers, np.concatenate([told, self._extra])))
         self._drawn_at, self._draws = history.n, self._draws + 1
         self._settle(certain[gp.kept])
 

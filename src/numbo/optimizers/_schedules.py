@@ -5,7 +5,8 @@ with which bounds may fail, and epsilon = 1/2 the accuracy of the dictionary. Th
 with every point by the logarithm of what its variance was at the beginning of its batch.
 
 The schedules of the papers are safe and wide; the ones named ``"reference"`` have the smaller constants that the
-authors of BBKB published code with. A number multiplies the posterior standard deviation ``sqrt(lambda var~)``.
+authors of BBKB published code with. A number multiplies the posterior standard deviation ``sqrt(lambda var~)``, as does
+the union bound of S-BPE, which takes the objective for a draw from the model.
 """
 
 from __future__ import annotations
@@ -13,7 +14,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cholesky, solve_triangular
+
+Array = NDArray[np.float64]
+
 SCHEDULES = ("paper", "reference")
+#: Observations whose information is computed together.
+BLOCK = 256
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,38 @@ class Confidence:
             return math.sqrt(lam) * F + math.sqrt(xi2 * (ratio_threshold * information + log_delta))
         beta = 2.0 * math.sqrt(xi2 * (information + log_delta)) + (1.0 + math.sqrt(2.0)) * math.sqrt(lam) * F
         return ratio_threshold * beta
+
+
+def information_of_arrivals(Z: Array, residual: Array, lam: float, weight: float) -> float:
+    """``sum_s log(1 + weight var~_{s-1}(x_s))`` over observations in their order, each its own batch.
+
+    ``var~_{s-1}(x) = residual(x) / lambda + z(x)^T V_{s-1}^-1 z(x)``. The second term is the conditional variance of an
+    observation given those before it, less 1, in units of lambda: within a block of rows ``Z_b`` the diagonal of the
+    Cholesky factor of ``I + Z_b V^-1 Z_b^T``, squared.
+
+    Args:
+        Z: the embedded observations (n, m).
+        residual: what the dictionary does not represent of them, ``k(x, x) - z(x)^T z(x)`` (n,).
+        lam: lambda.
+        weight: of the variance in the logarithm.
+    """
+    V, total = lam * np.eye(Z.shape[1]), 0.0
+    for start in range(0, len(Z), BLOCK):
+        block = Z[start : start + BLOCK]
+        half = solve_triangular(cholesky(V, lower=True), block.T, lower=True)
+        represented = np.diag(cholesky(np.eye(len(block)) + half.T @ half, lower=True)) ** 2 - 1.0
+        variance = np.maximum(residual[start : start + BLOCK], 0.0) / lam + represented
+        total += float(np.log1p(weight * variance).sum())
+        V += block.T @ block
+    return total
+
+
+def union_bound(delta: float, batches: int, points: int) -> float:
+    """``sqrt(2 log(4 B |X| / delta))``: a GP is within that many deviations at all points, after each of B batches.
+
+    Srinivas et al. (2010), lemma 5.1, with a share of ``delta`` a point, batch and side as S-BPE has it in eq. (13).
+    """
+    return math.sqrt(2.0 * math.log(4.0 * batches * points / delta))
 
 
 def sparse_confidence(delta: float, lambda_max: float, tau: float, norm_bound: float, noise_std: float) -> float:

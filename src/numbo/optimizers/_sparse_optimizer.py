@@ -38,6 +38,9 @@ SPREAD = 256
 DEFAULT_DICTIONARY = 96
 #: Histories of at most so many points need no sampling to find a first dictionary.
 SMALL_HISTORY = 64
+#: Smallest noise_std of a fixed kernel. Its square meets rounding errors of the kernel's unit variance, 2e-16 times the
+#: number of observations that are summed up: from 3e-8 down models cannot be conditioned, or variances explode.
+LEAST_NOISE = 1e-6
 INITIAL_DICTIONARIES = ("bless", "rls")
 
 
@@ -51,12 +54,13 @@ class SparseOptimizer(Optimizer):
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         lengthscale: of a fixed kernel, a number or (d,), in the units of the arms' features, or of the unit cube
             that a space is mapped to. The fixed kernel has unit variance, and values are taken as they are.
-        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective; lambda is its
-            square. Without both of them the kernel is learned from the data, on a schedule.
+        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective, at least 1e-6;
+            lambda is its square. Without both of them the kernel is learned from the data, on a schedule.
         norm_bound: F, a bound of the objective's RKHS norm under the kernel.
         delta: the probability with which confidence bounds may fail.
         qbar: oversampling of the dictionary. Infinity puts every observed point into it: the exact GP.
-        max_dictionary: most atoms that are drawn, ``None`` for no limit; 96 by default where the kernel is learned.
+        max_dictionary: most atoms that are drawn, ``None`` for no limit; 96 by default where the kernel is learned, 256
+            of S-BPE.
         initial_dictionary: how the first dictionary is drawn from a history, ``"bless"`` or ``"rls"``.
         trend, winsorize: of a learned kernel, as `numbo.GSSBO`.
         n_initial: points of the space-filling initial design: 1 by default under a fixed kernel, 10 otherwise.
@@ -108,7 +112,7 @@ class SparseOptimizer(Optimizer):
         self.norm_bound = _checks.number("norm_bound", norm_bound, 0.0, above=True)
         self.delta = _checks.number("delta", delta, 0.0, 1.0, above=True)
         self.qbar = _checks.number("qbar", qbar, 0.0, above=True, infinite=True)
-        self.max_dictionary = _check_limit(max_dictionary, None if fixed else DEFAULT_DICTIONARY)
+        self.max_dictionary = _check_limit(max_dictionary, None if fixed else self._default_dictionary)
         self.initial_dictionary = _checks.one_of("initial_dictionary", initial_dictionary, INITIAL_DICTIONARIES)
         scaled = None if self.lengthscale is None else np.asarray(self.lengthscale)
         if scaled is not None and explicit:
@@ -120,6 +124,9 @@ class SparseOptimizer(Optimizer):
         self._arms = None if self._grid is None else ArmPosterior(self._grid)
         self._arm_of: Indices = np.empty(0, dtype=np.int64)
         self._search_rng = self._rng
+
+    #: `max_dictionary` under a learned kernel, unless it is set.
+    _default_dictionary = DEFAULT_DICTIONARY
 
     # -- the dictionary ----------------------------------------------------------------------------------------
 
@@ -145,22 +152,22 @@ class SparseOptimizer(Optimizer):
             return np.arange(len(X)), np.ones(len(X), dtype=bool)
         X = np.ascontiguousarray(X)
         if self.initial_dictionary == "bless":
-            chosen, _ = bless(self._kernel.covariance, X, self._rng, qbar=self.qbar, limit=limit)
+            chosen = bless(self._kernel.covariance, X, self._rng, qbar=self.qbar, limit=limit)
         else:
-            chosen, _ = recursive_rls(self._kernel.covariance, X, self._rng, delta=self.delta, limit=limit)
+            chosen = recursive_rls(self._kernel.covariance, X, self._rng, delta=self.delta, limit=limit)
         return chosen, np.zeros(len(chosen), dtype=bool)
 
     # -- choosing ----------------------------------------------------------------------------------------------
 
     def _maximize(
         self, posterior: Posterior, beta: float, groups: Sequence[Array], out: Callable[[Array], bool]
-    ) -> Array:
+    ) -> Array | None:
         """The point (d,) of a large space with the largest ``mean + beta sd``, from ``groups`` of candidates.
 
-        ``out`` says of a point that it must not be proposed.
+        ``out`` says of a point that it must not be proposed; None if that holds for all.
         """
         d = self.space.d
-        x = maximize(
+        return maximize(
             posterior,
             Acquisition(UCB, beta, self._success(), self._worst(posterior)),
             self.space,
@@ -170,7 +177,6 @@ class SparseOptimizer(Optimizer):
             out,
             starts=STARTS,
         )
-        return self._space_filling() if x is None else x
 
     def _worst(self, posterior: Posterior) -> float:
         """The value that a failure counts as: the worst one that the model has seen; 0 where the mean plays no part."""
@@ -194,6 +200,14 @@ class SparseOptimizer(Optimizer):
         out = np.ones(len(self._unseen), dtype=bool)
         out[self._free_rows()] = False
         return out
+
+    def _largest_prior(self) -> float:
+        """``max k(x, x)``, kappa^2: over the arms, or over the cube, where the trend is largest in a corner."""
+        covariance = self._kernel.covariance
+        if self._kernel.fixed:
+            return float(covariance.signal_variance)
+        farthest = np.where(covariance.center < 0.5, 1.0, 0.0)[None]
+        return float(prior_variances(covariance, farthest if self._grid is None else self._grid).max())
 
     # -- state -----------------------------------------------------------------------------------------------
 
@@ -260,5 +274,10 @@ def _check_kernel(lengthscale: Any, noise_std: Any, d: int) -> tuple[Any, float 
         raise ValueError(
             f"noise_std must be a positive number, got {noise_std!r}: its square, lambda, regularises the model. For "
             "an objective without noise take a small share of its range, such as 0.01."
+        )
+    if noise_std < LEAST_NOISE:
+        raise ValueError(
+            f"noise_std must be at least {LEAST_NOISE:g} of the kernel's unit standard deviation, got {noise_std!r}: "
+            "double precision carries no less."
         )
     return float(scales) if scales.ndim == 0 else scales, float(noise_std)

@@ -21,19 +21,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from numbo import _checks
 from numbo.arms import Arms
+from numbo.kernels.covariance import prior_variances
+from numbo.models import SparseGP
 from numbo.optimizers._budgeted import BudgetedOptimizer
 from numbo.optimizers._frozen_model import FrozenModel
-from numbo.optimizers._schedules import SCHEDULES, Confidence
+from numbo.optimizers._schedules import SCHEDULES, Confidence, information_of_arrivals
 from numbo.space import Array, Space
+
+Indices = NDArray[np.int64]
 
 #: Values that a batch leaves out at most, unless the algorithm is taken literally (``resparsify=0``).
 LONGEST = 16
 STOPPING = ("global", "global-local")
-#: alpha = (1 + epsilon) / (1 - epsilon) for epsilon = 1/2: how far ``var~`` may be off.
+#: alpha = (1 + epsilon) / (1 - epsilon) for epsilon = 1/2: how far ``var~`` may be off, either way (lemma 2).
 ACCURACY = 3.0
 #: Points of a large space at which lemma 3 is evaluated, beside the batch itself.
 PROBES = 256
@@ -60,13 +64,13 @@ class BBKB(BudgetedOptimizer):
         stopping: ``"global"`` (lemma 1) or ``"global-local"`` (lemma 3 once lemma 1 fails: larger batches).
         beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the standard deviation.
         min_batch: P. Uncertainty sampling until every ``var~ <= (C~ - 1) / (3 P)`` guarantees batches of at least P
-            points, as far as dictionaries are accurate up to a factor of 3 (section 4 and appendix A.5). For arms
-            and spaces that can be enumerated.
+            points while later dictionaries say at most three times as much (section 4 and appendix A.5); a third of P
+            in the worst case of lemma 2. For arms and spaces that can be enumerated.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         lengthscale: of a fixed kernel, a number or (d,), in the units of the arms' features, or of the unit cube that
             a space is mapped to. The fixed kernel has unit variance, and values are taken as they are.
-        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective; lambda is its
-            square. Without both of them the kernel is learned from the data, on a schedule.
+        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective, at least 1e-6;
+            lambda is its square. Without both of them the kernel is learned from the data, on a schedule.
         norm_bound: F, a bound of the objective's RKHS norm under the kernel.
         delta: the probability with which confidence bounds may fail.
         qbar: oversampling of the dictionary. Infinity puts every observed point into it: the exact GP.
@@ -172,6 +176,7 @@ class BBKB(BudgetedOptimizer):
         arm = super()._choose()
         if self._exploring and arm >= 0:
             largest = self._arms.variance(arm) / self._kernel.covariance.noise_variance
+            # a batch ends when C~ - 1 <= sum var~' <= size max var~'; var~' <= 3 var~ gives P points, <= 9 var~ P / 3
             if largest <= (self.ratio_threshold - 1.0) / (ACCURACY * self.min_batch):
                 self._exploring = False
                 if len(self._extra):  # the model took pending points for observations; from now on values matter
@@ -224,6 +229,13 @@ class BBKB(BudgetedOptimizer):
         """alpha_fb of a named schedule."""
         lam = self._kernel.covariance.noise_variance
         return self._confidence.bbkb(schedule, self._information, self.ratio_threshold, lam)
+
+    def _carried(self, gp: SparseGP, arrivals: Indices) -> float:
+        """The sum of theorem 2 over what was there before, in order of arrival; the authors' code has log det V."""
+        if self.beta != "paper":
+            return gp.log_determinant()
+        residual = prior_variances(gp.covariance, gp.X) - np.einsum("ij,ij->i", gp.Z, gp.Z)
+        return information_of_arrivals(gp.Z[arrivals], residual[arrivals], gp.regularization, self._information_weight)
 
     def _model_state(self) -> dict[str, Any]:
         return super()._model_state() | {"exploring": self._exploring}

@@ -81,6 +81,5 @@ class BKB(BBKB):
 
     def _width(self, schedule: str) -> float:
         """beta_t of a named schedule."""
-        covariance = self._kernel.covariance
-        n, dimension = self._history.n, self._effective_dimension
-        return self._confidence.bkb(schedule, dimension, n, covariance.signal_variance, covariance.noise_variance)
+        n, lam = self._history.n, self._kernel.covariance.noise_variance
+        return self._confidence.bkb(schedule, self._effective_dimension, n, self._largest_prior(), lam)

@@ -4,10 +4,15 @@
     6, 7   its model knows the points of the batch alone, on a dictionary of them         `_resparsify`
     8      the next point is the most uncertain one of those still in the race            `_select`
     16     at its end, mean and variance by a dictionary of recursive RLS                 `_final_model`
-    17     whatever cannot be the maximum within its confidence bounds drops out          `_eliminate`
+    17     whatever cannot be the maximum within its confidence bounds drops out          `_judge`
 
-Which points a batch has does not depend on its values: that is what theorem 3.5 asks for. A value that arrives after
-its batch has ended counts for the next one. Past the horizon N, batches go on with about N points each.
+That is what happens under a fixed kernel: which points a batch has does not depend on its values, as theorem 3.5 asks,
+and what dropped out stays out. A learned kernel depends on all values, so there is no such independence to protect.
+Then the kernel is learned at the end of each batch before it judges, models know all observations, and who is in the
+race is decided afresh: an earlier kernel that was wrong does not have the last word.
+
+A value that arrives after its batch has ended counts for the next one. Past the horizon N, batches go on with about N
+points each.
 """
 
 from __future__ import annotations
@@ -23,12 +28,12 @@ from numbo import _checks
 from numbo.arms import Arms
 from numbo.dictionaries import recursive_rls
 from numbo.kernels.acquisition import Posterior, predict
-from numbo.kernels.covariance import cross_covariance
+from numbo.kernels.covariance import cross_covariance, prior_variances
 from numbo.models import SparseGP
-from numbo.optimizers._base import GLOBAL
+from numbo.optimizers._base import ENUMERABLE, GLOBAL
 from numbo.optimizers._budgeted import BudgetedOptimizer
 from numbo.optimizers._candidates import CANDIDATES
-from numbo.optimizers._schedules import sparse_confidence, uniform_confidence
+from numbo.optimizers._schedules import sparse_confidence, uniform_confidence, union_bound
 from numbo.space import Space
 
 Array = NDArray[np.float64]
@@ -36,8 +41,12 @@ Indices = NDArray[np.int64]
 
 #: Within a batch the dictionary is drawn anew when variances may have shrunk by this factor, as in BBKB.
 RATIO_THRESHOLD = 2.0
-#: Up to so many distinct points the top eigenvalue lambda_max is computed; above, RLS promises at most tau^2.
-EIGENVALUES = 2000
+#: Up to this number of distinct points lambda_max comes from a full matrix; above, from products with blocks of it.
+FULL_MATRIX = 1000
+#: Relative accuracy of lambda_max above that size, by which it is then enlarged.
+EIGENVALUE_TOLERANCE = 1e-3
+BETAS = ("union", "paper")
+BLOCK = 1024
 #: Draws of candidates in a large space before the search for points in the race is given up.
 ROUNDS = 20
 
@@ -65,7 +74,7 @@ class SBPE(BudgetedOptimizer):
 
     It explores what may still be the optimum, evenly, and rules out the rest with confidence: for noisy objectives
     and large budgets. Over arms and spaces that can be enumerated, all of them are in the race at first; in larger
-    spaces, membership is decided point by point.
+    spaces, membership is decided point by point. Under a learned kernel a point that was ruled out may come back.
 
         opt = SBPE(arms=features, horizon=2000, seed=0)
 
@@ -80,8 +89,11 @@ class SBPE(BudgetedOptimizer):
             by default in spaces, not of arms.
         learn_failures: whether failures mark places to avoid: ``True``, ``False``, or ``"auto"``.
         horizon: N, about how many evaluations there will be; it sets the sizes of the batches.
-        beta: ``"paper"`` (theorem 3.5, or corollary 3.7 in a continuous space) or a multiplier of the standard
-            deviation.
+        beta: multiplier of the standard deviation in the bounds. ``"union"`` is ``sqrt(2 log(4 B |X| / delta))``: a
+            draw from the model is within its bounds everywhere and after each of the B batches with probability
+            ``1 - delta`` (Srinivas et al. 2010, lemma 5.1); a space too large to be enumerated counts as the largest
+            that can be. ``"paper"`` is theorem 3.5, or corollary 3.7 in a continuous space, for an objective within
+            `norm_bound`. Or a number.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         lengthscale: of a fixed kernel, a number or (d,), in the units of the arms' features, or of the unit cube that
             a space is mapped to. The fixed kernel has unit variance, and values are taken as they are.
@@ -90,8 +102,8 @@ class SBPE(BudgetedOptimizer):
         norm_bound: F, a bound of the objective's RKHS norm under the kernel.
         delta: the probability with which confidence bounds may fail.
         qbar: oversampling of the dictionary. Infinity puts every observed point into it: the exact GP.
-        max_dictionary: maximum number of atoms that are drawn, ``None`` for no limit; ``"auto"`` is 96 where the kernel
-            is learned, and no limit under a fixed one.
+        max_dictionary: maximum number of atoms that are drawn, ``None`` for no limit; ``"auto"`` is 256 where the
+            kernel is learned, and no limit under a fixed one.
         initial_dictionary: how the first dictionary is drawn from a history, ``"bless"`` or ``"rls"``.
         resparsify: the dictionary is drawn again when the history has grown by this share; in between, new points join
             it with their probability as feedback is taken in. 0 draws it at the end of every batch, as the papers do:
@@ -116,7 +128,7 @@ class SBPE(BudgetedOptimizer):
         avoid_repeats: bool | None = None,
         learn_failures: bool | str = "auto",
         horizon: int = 1000,
-        beta: float | str = 2.0,
+        beta: float | str = "union",
         kernel: str = "matern52",
         lengthscale: float | Sequence[float] | Array | None = None,
         noise_std: float | None = None,
@@ -150,12 +162,16 @@ class SBPE(BudgetedOptimizer):
             winsorize=winsorize,
         )
         self.horizon = _checks.integer("horizon", horizon, 1)
-        self.beta = _checks.number_or(("paper",), "beta", beta)
+        self.beta = _checks.number_or(BETAS, "beta", beta)
         self._size = self._next_size(1)
+        self._batch_start = 0
         self._racing = np.ones(0 if self._grid is None else len(self._grid), dtype=bool)
         self._filters: list[Filter] = []
         self._pool: Array | None = None
         self._pool_of = (0, 0)
+
+    #: Judging needs a model that is nearly exact: what few atoms leave unexplained keeps everything in the race.
+    _default_dictionary = 256
 
     def _next_size(self, size: int) -> int:
         return max(1, math.ceil(math.sqrt(self.horizon * size)))
@@ -176,7 +192,7 @@ class SBPE(BudgetedOptimizer):
 
     def next_batch(self, limit: int | None = None) -> list[Any]:
         """The points that the present batch still lacks, at most ``limit``: to evaluate together, then tell."""
-        missing = self._size - (self._history.n - self._window) - len(self._history.pending)
+        missing = self._size - (self._history.n - self._batch_start) - len(self._history.pending)
         if missing <= 0:
             missing = self._next_size(self._size)
         return self.ask(missing if limit is None else min(missing, limit))
@@ -192,21 +208,30 @@ class SBPE(BudgetedOptimizer):
 
     def _close_batches(self) -> None:
         """End every batch whose values have arrived."""
-        while self._history.n - self._window >= self._size:
-            self._eliminate(self._window + self._size)
+        history, open_since = self._history, self._batch_start
+        while history.n - self._batch_start >= self._size:
+            start = self._batch_start
+            self._batch_start += self._size
             self._batch_sizes.append(self._size)
-            self._window += self._size
             self._size = self._next_size(self._size)
-            self._model = None
-            self._fed_back = self._drawn_at = self._window
-            if self._kernel.due(self._window):  # before the batch, never by its own values
-                history = self._history
-                self._kernel.learn(history.X[: self._window], history.values(self._window), self._rng)
+            if self._kernel.fixed:  # each batch alone
+                self._judge(start, self._batch_start)
+                self._window = self._batch_start
+        if self._batch_start == open_since:
+            return
+        if not self._kernel.fixed:  # all observations together, by what they say about the kernel
+            end = self._batch_start
+            self._kernel.learn(history.X[:end], history.values(end), self._rng)
+            self._racing[:] = True
+            self._filters.clear()
+            self._judge(0, end)
+        self._model = None
+        self._fed_back = self._drawn_at = self._window
 
     def _first_point(self) -> Array:
         """Any point in the race: before the first pull all are equally uncertain."""
         if self._grid is not None:
-            allowed = np.flatnonzero(self._racing & ~self._out())
+            allowed = np.flatnonzero(~self._excluded())
             return self._grid[self._rng.choice(allowed)] if len(allowed) else self._space_filling()
         candidates = self._candidates()
         free = [x for x in candidates if not self.taken(x)]
@@ -219,15 +244,28 @@ class SBPE(BudgetedOptimizer):
         posterior = self._given_batch()
         without_mean = posterior._replace(alpha=np.zeros(posterior.n))
 
-        def out(x: Array) -> bool:
-            return self.taken(x) or not bool(self._in_race(x[None])[0])
+        def eliminated(x: Array) -> bool:
+            return not bool(self._in_race(x[None])[0])
 
-        return self._maximize(without_mean, 1.0, [self._candidates()], out), GLOBAL
+        def out(x: Array) -> bool:
+            return self.taken(x) or eliminated(x)
+
+        x = self._maximize(without_mean, 1.0, [self._candidates()], out)
+        if x is None:  # what is left is taken: rather repeat it
+            x = self._maximize(without_mean, 1.0, [self._candidates()], eliminated)
+        return (self._space_filling() if x is None else x), GLOBAL
+
+    def _choose(self) -> int:
+        arm = super()._choose()
+        if arm < 0:  # the last one that was free entered the present batch
+            self._start_arms()
+            arm = super()._choose()
+        return arm
 
     def _candidates(self) -> Array:
         """Points (c, d) of a large space that are in the race, drawn anew with each dictionary."""
-        if self._pool is None or self._pool_of != (self._draws, self._window):
-            self._pool, self._pool_of = self._draw_candidates(), (self._draws, self._window)
+        if self._pool is None or self._pool_of != (self._draws, self._batch_start):
+            self._pool, self._pool_of = self._draw_candidates(), (self._draws, self._batch_start)
         return self._pool
 
     def _draw_candidates(self) -> Array:
@@ -241,6 +279,8 @@ class SBPE(BudgetedOptimizer):
                 break
             if len(points):  # what is left of a small region is found around what was found of it
                 elites = points[self._rng.integers(len(points), size=len(elites))]
+        if not any(map(len, found)):  # the race is too small to be hit: what was observed of it
+            found.append(self._history.X[self._in_race(self._history.X)])
         return np.concatenate([*found, elites[:1]])[:CANDIDATES]
 
     def _in_race(self, X: Array) -> NDArray[np.bool_]:
@@ -251,12 +291,22 @@ class SBPE(BudgetedOptimizer):
         inside[rows] = True
         return inside
 
-    def _out(self) -> NDArray[np.bool_]:
+    def _free(self) -> NDArray[np.bool_]:
+        """Which arms (A,) of the race were not taken yet."""
         taken = super()._excluded()
-        return np.zeros(len(self._racing), dtype=bool) if taken is None else taken
+        return self._racing if taken is None else self._racing & ~taken
 
     def _excluded(self) -> NDArray[np.bool_]:
-        return ~self._racing | self._out()
+        """What is out of the race, and what is taken; but where all of the race is taken, it is repeated."""
+        free = self._free()
+        if free.any():
+            return ~free
+        assert self._grid is not None
+        return ~(self._racing & np.all(self._pin(self._grid) == self._grid, axis=1))
+
+    def taken(self, x: Array) -> bool:
+        """As `Optimizer`, until all points of the race are: to repeat them says more than to leave the race."""
+        return super().taken(x) and (self._grid is None or bool(self._free().any()))
 
     def _batch_is_over(self) -> bool:
         assert self._model is not None
@@ -273,27 +323,32 @@ class SBPE(BudgetedOptimizer):
         return 1.0
 
     def _learning_is_due(self) -> bool:
-        """Only between batches (`_close_batches`); before the first one, from the initial design."""
-        return self._model is None and self._window == 0 and self._kernel.due(self._history.n)
+        """Only at the ends of batches (`_close_batches`); inside the first one, from the initial design."""
+        return self._kernel.fitted_at == 0 and self._kernel.due(self._history.n)
 
     # -- lines 16 and 17 ---------------------------------------------------------------------------------------
 
-    def _final_model(self, start: int, end: int) -> tuple[SparseGP, float]:
-        """The model of observations ``start`` to ``end`` on a dictionary of recursive RLS, and its lambda_max."""
+    def _final_model(self, start: int, end: int) -> SparseGP:
+        """The model of observations ``start`` to ``end`` on a dictionary of recursive RLS.
+
+        A dictionary of lemma 3.8 fails with probability ``delta / 2B``, so those of all batches with half of ``delta``;
+        the other half is the confidence bounds'. The lemma needs less than 1/32.
+        """
         values = self._kernel.transformed(self._history.values(end))[start:end]
         told = self._pulls.told(self._history, end)[start:]
         counts = self._pulls.counts(told)
         points = np.flatnonzero(counts)
         X, covariance = np.ascontiguousarray(self._pulls.X[points]), self._kernel.covariance
-        chosen, _ = recursive_rls(covariance, X, self._rng, delta=self.delta, limit=self.max_dictionary)
+        delta = min(self.delta / (2.0 * self.n_batches), 1.0 / 33.0)
+        chosen = recursive_rls(covariance, X, self._rng, delta=delta, limit=self.max_dictionary)
         gp = SparseGP.over(covariance, X, counts[points].astype(np.float64), chosen)
         gp.set_values(np.bincount(told, values, self._pulls.u)[points].astype(np.float64))
-        return gp, _lambda_max(gp)
+        return gp
 
-    def _eliminate(self, end: int) -> None:
+    def _judge(self, start: int, end: int) -> None:
         """Line 17: leave in the race what has an upper bound of at least the best lower bound."""
-        gp, lambda_max = self._final_model(self._window, end)
-        verdict = self._filter(gp, lambda_max, end - self._window)
+        gp = self._final_model(start, end)
+        verdict = self._filter(gp, end - start)
         if self._grid is not None:
             racing = np.flatnonzero(self._racing)
             lower, upper = verdict.bounds(self._grid[racing])
@@ -303,37 +358,42 @@ class SBPE(BudgetedOptimizer):
         verdict.best_lower = float(verdict.bounds(points[self._in_race(points)])[0].max(initial=-math.inf))
         self._filters.append(verdict)
 
-    def _filter(self, gp: SparseGP, lambda_max: float, n: int) -> Filter:
+    def _filter(self, gp: SparseGP, n: int) -> Filter:
+        if self.beta == "union":
+            points = ENUMERABLE if self._grid is None else len(self._grid)
+            return Filter(gp.posterior, union_bound(self.delta, self.n_batches, points), 0.0, 0.0)
         if self.beta != "paper":
             return Filter(gp.posterior, float(self.beta), 0.0, 0.0)
-        tau = math.sqrt(gp.regularization)
+        tau, lambda_max = math.sqrt(gp.regularization), _lambda_max(gp)
         share, bound = self.delta / (4.0 * self.n_batches), self.norm_bound
         if self._grid is not None:
             beta = sparse_confidence(share / len(self._grid), lambda_max, tau, bound, tau)
             return Filter(gp.posterior, beta, 0.0, 0.0)
-        k_max = float(gp.covariance.signal_variance)
-        beta = uniform_confidence(share, lambda_max, tau, bound, tau, n, self.space.d, k_max)
+        beta = uniform_confidence(share, lambda_max, tau, bound, tau, n, self.space.d, self._largest_prior())
         return Filter(gp.posterior, beta, 2.0 / n, 2.0 / math.sqrt(n))
 
     # -- the rest ----------------------------------------------------------------------------------------------
 
     def _bring_up_to_date(self) -> None:
         """By a model of all observations, not of the present batch alone."""
-        self._window = self._fed_back = 0
-        self._model, self._extra = None, self._extra[:0]
+        if self._window > 0:
+            self._window = self._fed_back = 0
+            self._model, self._extra = None, self._extra[:0]
         super()._bring_up_to_date()
 
     def _model_state(self) -> dict[str, Any]:
         filters = [(f.posterior, f.beta, f.offset, f.widening, f.best_lower) for f in self._filters]
         return super()._model_state() | {
             "size": self._size,
+            "batch_start": self._batch_start,
             "racing": self._racing.copy(),
             "filters": filters,
             "pool": (self._pool, self._pool_of),
         }
 
     def _restore_model(self, state: dict[str, Any]) -> None:
-        self._size, self._racing = state["size"], state["racing"].copy()
+        self._size, self._batch_start = state["size"], state["batch_start"]
+        self._racing = state["racing"].copy()
         self._pool, self._pool_of = state["pool"]
         for posterior, beta, offset, widening, best_lower in state["filters"]:
             one = Filter(posterior, beta, offset, widening)
@@ -344,12 +404,33 @@ class SBPE(BudgetedOptimizer):
 
 def _lambda_max(gp: SparseGP) -> float:
     """Top eigenvalue of ``K_XX - K_XZ K_ZZ^-1 K_ZX`` over the observations, repeats included."""
-    if gp.u > EIGENVALUES:
-        return gp.regularization
+    XT, root = np.ascontiguousarray(gp.X.T), np.sqrt(gp.counts)
+
+    def times(v: Array) -> Array:
+        """The matrix times ``v (u,)``, block by block: with repeats as weights."""
+        weighted = root * np.ravel(v)
+        out = -(gp.Z @ (gp.Z.T @ weighted))
+        for start in range(0, gp.u, BLOCK):
+            block = slice(start, start + BLOCK)
+            out[block] += cross_covariance(gp.covariance, XT, np.ascontiguousarray(XT[:, block])) @ weighted
+        return root * out
+
+    if gp.u > FULL_MATRIX:
+        residual = np.maximum(prior_variances(gp.covariance, gp.X) - np.einsum("ij,ij->i", gp.Z, gp.Z), 0.0)
+        trace = float(gp.counts @ residual)
+        if trace <= 1e-9 * gp.regularization:  # a perfect dictionary: nothing but rounding errors is left
+            return trace
+        from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+        operator = LinearOperator((gp.u, gp.u), matvec=times, dtype=np.float64)
+        try:
+            start = np.sqrt(gp.counts * residual)  # given, so that a seeded run is the same again
+            top = eigsh(operator, k=1, which="LA", v0=start, tol=EIGENVALUE_TOLERANCE, return_eigenvectors=False)
+        except ArpackNoConvergence:
+            return trace
+        return min((1.0 + EIGENVALUE_TOLERANCE) * max(float(top[0]), 0.0), trace)
     from scipy.linalg import eigvalsh
 
-    XT = np.ascontiguousarray(gp.X.T)
-    root = np.sqrt(gp.counts)
-    residual = (cross_covariance(gp.covariance, XT, XT) - gp.Z @ gp.Z.T) * np.outer(root, root)
-    top = eigvalsh(residual, subset_by_index=[gp.u - 1, gp.u - 1], check_finite=False)
+    matrix = (cross_covariance(gp.covariance, XT, XT) - gp.Z @ gp.Z.T) * np.outer(root, root)
+    top = eigvalsh(matrix, subset_by_index=[gp.u - 1, gp.u - 1], check_finite=False)
     return max(float(top[0]), 0.0)

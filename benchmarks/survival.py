@@ -1,0 +1,224 @@
+"""``python -m benchmarks survival``: how often S-BPE keeps the optimum in the race, and how much else it keeps.
+
+Objectives are drawn at random: half of them from a Gaussian process, half are no such samples (`FUNCTIONS`). They are
+scaled to a standard deviation of 1 over the domain, so ``noise`` is a share of the spread of the objective. A run
+lasts until as many batches have ended as the horizon has. One line of JSON a finished run goes to
+``results/NAME.jsonl`` at once; a run that is already there is not run again.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from benchmarks.storage import load
+from numbo import SBPE, Float, Int
+
+Array = NDArray[np.float64]
+Objective = Callable[[Array], Array]
+
+HORIZON = 200
+ARMS, SIDE = 250, 30
+#: Points of a continuous domain at which its optimum is looked for, before it is refined.
+PROBES = 2**12
+DOMAINS = ("arms", "grid", "continuous")
+KERNELS = ("learned", "fixed")
+FIXED_LENGTHSCALE = 0.25
+
+
+def gp_sample(d: int, rng: np.random.Generator, lengthscale: Any = None) -> Objective:
+    """A draw from a GP with a Matern-5/2 kernel of unit variance, by 1,000 random features (Rahimi & Recht 2007)."""
+    scales = np.exp(rng.uniform(np.log(0.15), np.log(0.8), d)) if lengthscale is None else np.full(d, lengthscale)
+    frequencies = rng.normal(size=(1000, d)) / np.sqrt(rng.chisquare(5.0, (1000, 1)) / 5.0) / scales
+    phases, weights = rng.uniform(0.0, 2.0 * np.pi, 1000), rng.normal(size=1000) * np.sqrt(2.0 / 1000)
+    return lambda X: np.asarray(np.cos(X @ frequencies.T + phases) @ weights)
+
+
+def bumps(d: int, rng: np.random.Generator) -> Objective:
+    """Hills of different heights and widths, one of them the highest."""
+    centers, widths = rng.random((6, d)), rng.uniform(0.12, 0.4, (6, d))
+    heights = np.append(rng.uniform(0.3, 0.85, 5), 1.0)
+    return lambda X: np.max(heights * np.exp(-0.5 * (((X[:, None] - centers) / widths) ** 2).sum(axis=2)), axis=1)
+
+
+def valley(d: int, rng: np.random.Generator) -> Objective:
+    """The logarithm of a curved ravine, with an optimum on its floor."""
+    center, bend = rng.uniform(0.2, 0.8, d), rng.uniform(-1.0, 1.0, d)
+
+    def f(X: Array) -> Array:
+        t = X[:, 0] - center[0]
+        across = X[:, 1:] - center[1:] - bend[1:] * (t[:, None] ** 2 - 0.1)
+        out: Array = -np.log(0.02 + 4.0 * (across**2).sum(axis=1) + 0.3 * t**2)
+        return out
+
+    return f
+
+
+def plateau(d: int, rng: np.random.Generator) -> Objective:
+    """Flat but for a slope that saturates and a smooth peak on it."""
+    center, normal = rng.uniform(0.2, 0.8, d), rng.normal(size=d)
+    return lambda X: (
+        np.tanh(3.0 * (X - 0.5) @ (normal / np.linalg.norm(normal)))
+        + 1.5 * np.exp(-0.5 * (((X - center) / 0.15) ** 2).sum(axis=1))
+    )
+
+
+def waves(d: int, rng: np.random.Generator) -> Objective:
+    """A bowl with ripples, and a bad corner that is worse by far."""
+    center, turns = rng.uniform(0.2, 0.8, d), rng.uniform(1.0, 3.0, d)
+
+    def f(X: Array) -> Array:
+        ripples = np.cos(2.0 * np.pi * turns * (X - center)).sum(axis=1)
+        out: Array = -3.0 * ((X - center) ** 2).sum(axis=1) + 0.3 * ripples - 8.0 * np.prod(X**4, axis=1)
+        return out
+
+    return f
+
+
+FUNCTIONS = (bumps, valley, plateau, waves)
+
+
+class Problem:
+    """A domain with an objective on it: ``X`` (points, d) of the unit cube, ``f`` there, and ``optimum`` (d,)."""
+
+    def __init__(self, domain: str, kernel: str, seed: int) -> None:
+        rng = np.random.default_rng([seed, DOMAINS.index(domain)])
+        d = 3 if domain == "continuous" else 2
+        if kernel == "fixed":
+            objective = gp_sample(d, rng, FIXED_LENGTHSCALE)
+        else:
+            objective = gp_sample(d, rng) if seed % 2 == 0 else FUNCTIONS[seed // 2 % len(FUNCTIONS)](d, rng)
+        if domain == "arms":
+            self.X = rng.random((ARMS, d))
+            self.X = (self.X - self.X.min(axis=0)) / np.ptp(self.X, axis=0)
+        elif domain == "grid":
+            self.X = np.stack(np.meshgrid(*[np.arange(SIDE) / (SIDE - 1.0)] * d, indexing="ij"), axis=-1).reshape(-1, d)
+        else:
+            self.X = rng.random((PROBES, d))
+        values = objective(self.X)
+        self._objective, self._location = objective, float(values.mean())
+        self._scale = 1.0 if kernel == "fixed" else float(values.std())
+        self.optimum = self.X[np.argmax(values)]
+        if domain == "continuous":
+            self.optimum = self._refined(rng)
+        self.best = float(self.value(self.optimum[None])[0])
+
+    def value(self, X: Array) -> Array:
+        """The objective at ``X (n, d)``."""
+        return (self._objective(X) - self._location) / self._scale
+
+    def _refined(self, rng: np.random.Generator) -> Array:
+        x, width = self.optimum, 0.05
+        for _ in range(40):
+            near = np.clip(x + width * rng.normal(size=(200, len(x))), 0.0, 1.0)
+            best = int(np.argmax(self._objective(near)))
+            if self._objective(near[best : best + 1])[0] > self._objective(x[None])[0]:
+                x = near[best]
+            else:
+                width *= 0.7
+        return x
+
+
+def _optimizer(domain: str, kernel: str, noise: float, problem: Problem, **settings: Any) -> SBPE:
+    if kernel == "fixed":
+        settings = {"lengthscale": FIXED_LENGTHSCALE, "noise_std": noise} | settings
+    if domain == "arms":
+        return SBPE(arms=problem.X, horizon=HORIZON, **settings)
+    d = problem.X.shape[1]
+    dimension: Any = Int(0, SIDE - 1) if domain == "grid" else Float(0.0, 1.0)
+    return SBPE({f"x{j}": dimension for j in range(d)}, direction="maximize", horizon=HORIZON, **settings)
+
+
+def run_one(domain: str, kernel: str, noise: float, seed: int, **settings: Any) -> dict[str, Any]:
+    """One run: after each batch, whether the optimum is in the race and which share of the domain is."""
+    problem = Problem(domain, kernel, seed)
+    rng = np.random.default_rng([seed, 1])
+    started = time.perf_counter()
+    opt = _optimizer(domain, kernel, noise, problem, seed=seed, **settings)
+
+    def racing(X: Array) -> NDArray[np.bool_]:
+        if opt.racing is None:
+            return opt._in_race(X)
+        return opt.racing[opt.space.grid_index(X)]
+
+    kept: list[bool] = []
+    share: list[float] = []
+    while len(kept) < opt.n_batches:
+        batch = opt.next_batch(limit=1)
+        if len(opt.status.batch_sizes) > len(kept):  # the last batch was judged just now
+            kept.append(bool(racing(problem.optimum[None])[0]))
+            share.append(float(racing(problem.X).mean()))
+            if len(kept) == opt.n_batches:
+                break
+        batch += opt.next_batch()
+        X = np.array([opt.space.encode(p) for p in batch])
+        opt.tell(batch, problem.value(X) + noise * rng.normal(size=len(X)))
+    opt.release_all()
+    found = opt.best_predicted()
+    assert found is not None
+    regret = problem.best - float(problem.value(opt.space.encode(found[0])[None])[0])
+    return {
+        "domain": domain,
+        "kernel": kernel,
+        "noise": noise,
+        "seed": seed,
+        "kept": kept,
+        "share": share,
+        "regret": regret,
+        "seconds": time.perf_counter() - started,
+    }
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """One row a domain, kernel and noise."""
+    groups: dict[tuple[str, str, float], list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        groups[row["domain"], row["kernel"], row["noise"]].append(row)
+    lines = [
+        "| domain | kernel | noise | runs | optimum in the race at the end | after every batch "
+        "| share left, by batch | simple regret: median | 90 % | seconds |",
+        "|---" * 10 + "|",
+    ]
+    for (domain, kernel, noise), group in sorted(groups.items()):
+        shares = np.median([r["share"] for r in group], axis=0)
+        regret = [r["regret"] for r in group]
+        cells = [
+            f"{np.mean([r['kept'][-1] for r in group]):.0%}",
+            f"{np.mean([all(r['kept']) for r in group]):.0%}",
+            ", ".join(f"{s:.2g}" for s in shares),
+            f"{np.median(regret):.2g}",
+            f"{np.quantile(regret, 0.9):.2g}",
+            f"{np.median([r['seconds'] for r in group]):.2g}",
+        ]
+        lines.append(f"| {domain} | {kernel} | {noise:.0%} | {len(group)} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def measure(
+    results: Path, name: str, domains: list[str], kernels: list[str], noises: list[float], seeds: int, **settings: Any
+) -> None:
+    """Run what is missing in ``NAME.jsonl``, and write ``NAME.md``."""
+    path = results / f"{name}.jsonl"
+    done = {(r["domain"], r["kernel"], r["noise"], r["seed"]) for r in load(path)}
+    jobs = [(d, k, noise, seed) for seed in range(seeds) for k in kernels for d in domains for noise in noises]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        for job in tqdm([job for job in jobs if job not in done], desc=path.stem, unit="run"):
+            file.write(json.dumps(run_one(*job, **settings)) + "\n")
+            file.flush()
+    parts = [
+        "# The optimum in the race of S-BPE",
+        f"Horizon {HORIZON}; the share left is the median over the runs after each batch, the simple regret that of "
+        "`best_predicted` in standard deviations of the objective. Written by `python -m benchmarks survival"
+        + (f" --name {name}`." if name != "survival" else "`."),
+        table(load(path)),
+    ]
+    (results / f"{name}.md").write_text("\n\n".join(parts) + "\n")
