@@ -1,4 +1,4 @@
-"""``python -m benchmarks run | report | ask-time | bandits | bandits-report | ray-scale | reliability``.
+"""``python -m benchmarks run | report | ask-time | bandits | bandits-report | batches | ray-scale | reliability``.
 
 See ``--help`` of each.
 """
@@ -64,6 +64,12 @@ def main() -> None:
     arms.add_argument("--reference", type=Path, help="checkout of luigicarratino/batch-bkb, for the reference-* runs")
     arms_report = commands.add_parser("bandits-report", help="tables and plots from the results on arms")
     arms_report.add_argument("--name", default="bandits")
+    batches = commands.add_parser("batches", help="many points at once against one at a time; resumes where it stopped")
+    batches.add_argument("--name", default="batches", help="results go to benchmarks/results/NAME.jsonl and NAME.md")
+    batches.add_argument("--searches", nargs="+", metavar="SEARCH", help="all by default")
+    batches.add_argument("--widths", nargs="+", type=int, metavar="WIDTH", help="1, 8, 20, 50 by default")
+    batches.add_argument("--seeds", type=int, default=5)
+    batches.add_argument("--jobs", type=int, default=2)
     scale = commands.add_parser("ray-scale", help="time of the searchers on Ray Tune's control loop")
     scale.add_argument("--searchers", nargs="+", metavar="SEARCHER", help="all by default")
     scale.add_argument("--trials", type=int, default=10_000, help="trials of 64 simulated workers; 0 for none")
@@ -100,6 +106,14 @@ def main() -> None:
         from benchmarks.reliability import measure as measure_reliability
 
         measure_reliability(RESULTS)
+    elif arguments.command == "batches":
+        from benchmarks import batches as wide
+
+        searches = arguments.searches or list(wide.SEARCHES)
+        _check(parser, "search", searches, wide.SEARCHES)
+        path = RESULTS / f"{arguments.name}.jsonl"
+        wide.run(path, searches, arguments.widths or list(wide.WIDTHS), arguments.seeds, arguments.jobs)
+        wide.write_report(path)
     elif arguments.command == "bandits":
         _bandits(parser, arguments)
     else:

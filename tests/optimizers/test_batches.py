@@ -1,4 +1,4 @@
-"""Points that are asked for together: apart by what they tell, and improved on what the others are expected to bring."""
+"""Points asked for together: apart by what they tell, and improving on what the others are expected to bring."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_fifty_at_once_are_apart(optimizer, f, monkeypatch):
         opt.ask()
         asked = list(opt._history.pending.values())[-1]
         gp = (opt._global if asked.origin == GLOBAL else opt._local.surrogate).gp
-        if checked == 0 and gp.n == gp.known or len(filled) > before:
+        if len(filled) > before:
             continue
         (_, given), pending = gp.predict(asked.x[None]), gp._X[gp.known : gp.n].copy()
         gp.truncate(gp.known)

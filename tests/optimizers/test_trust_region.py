@@ -97,7 +97,7 @@ def test_origins_tell_all_lengths_of_all_regions_apart():
     lengths = [MAX_LENGTH * 0.5**k for k in range(LENGTHS)]
     assert lengths[-1] < FINEST * MIN_LENGTH
     origins = [TrustRegion(3, number=n, length=length).origin for n in range(3) for length in lengths]
-    assert GLOBAL < min(origins)
+    assert min(origins) > GLOBAL
     assert len(set(origins)) == len(origins)
 
 
