@@ -42,7 +42,9 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="run samplers on problems; resumes where it stopped")
     run.add_argument("--name", default="suite", help="results go to benchmarks/results/NAME.jsonl")
-    run.add_argument("--suites", nargs="+", metavar="SUITE", help="paper, continuous, mixed, tabular, unseen; or all")
+    run.add_argument(
+        "--suites", nargs="+", metavar="SUITE", help="paper, continuous, mixed, tabular, unseen (the default), ripples"
+    )
     run.add_argument("--problems", nargs="+", metavar="PROBLEM", help="single problems, in place of suites")
     run.add_argument("--samplers", nargs="+", default=["GSSBO"], metavar="SAMPLER")
     run.add_argument("--seeds", type=int, default=5)
@@ -78,10 +80,10 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.command == "run":
         from benchmarks import runner  # first: it sets the number of threads
-        from benchmarks.problems import PROBLEMS, SUITES
+        from benchmarks.problems import COMPARED, PROBLEMS, SUITES
         from benchmarks.samplers import SAMPLERS
 
-        suites = arguments.suites or list(SUITES)
+        suites = arguments.suites or list(COMPARED)
         _check(parser, "suite", suites, SUITES)
         problems = arguments.problems or [p for suite in suites for p in SUITES[suite]]
         _check(parser, "problem", problems, PROBLEMS)
