@@ -86,7 +86,7 @@ def test_ripples_around_a_minimum_at_the_origin(function):
     assert function(np.zeros(6)) == 0.0
     along = [function(np.full(6, r)) for r in np.linspace(0.01, 9.0, 2000)]
     assert min(along) > 0.0
-    assert np.sum(np.diff(np.sign(np.diff(along))) > 0) >= 3  # local minima on the way
+    assert np.sum(np.diff(np.sign(np.diff(along))) > 0) >= 2  # local minima on the way
 
 
 def test_ripples_are_in_no_rank():
