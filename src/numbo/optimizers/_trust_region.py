@@ -9,8 +9,10 @@ threes: one starts where the global model points to, one takes up the search aro
 which the region that found it was given up, and one starts among unexplored points.
 
 The region is a fold over the observations in the order they were told, so that a resumed study, another process
-and a restored optimizer see the same one. Every observation comes with its origin, and counts for the region that
-proposed it: results that arrive after a restart, or that the global model proposed, leave the counters alone.
+and a restored optimizer see the same one. Every observation comes with its origin, the box that it was asked from, and
+counts for that box alone: results that arrive after a restart or after the box was resized, or that the global model
+proposed, leave the counters alone. So a batch that fails halves the region once, as in the paper, which counts a batch
+as one success or failure. A late result of a former box of the region still moves the center.
 """
 
 from __future__ import annotations
