@@ -104,7 +104,8 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
 
 # -- runs ------------------------------------------------------------------------------------------------------
 
-Ask, Tell = Callable[[int], list[Params]], Callable[[list[float]], None]
+Ask = Callable[[int], list[Params]]
+Tell = Callable[[list[float]], None]
 
 
 def _study(sampler: Callable[[int], optuna.samplers.BaseSampler]) -> Callable[[Problem, int, int], tuple[Ask, Tell]]:
