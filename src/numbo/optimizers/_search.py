@@ -28,8 +28,8 @@ ASCENT_TOLERANCE = 1e-5
 FLIP_ROUNDS = 4
 #: Share of its variance that pending points must leave to the next one.
 CROWDED = 0.1
-#: Points that are tested for it together, the best ones first.
-BLOCK = 16
+#: Number of points that are tested for it first, the best ones; if more are needed, twice as many each time.
+BLOCK = 4
 
 
 def maximize(
@@ -84,9 +84,11 @@ def _uncrowded(posterior: Posterior, alone: Posterior | None, points: Array, val
     if alone is None:
         yield from order.tolist()
         return
-    for start in range(0, len(order), BLOCK):
-        block = order[start : start + BLOCK]
+    size = BLOCK
+    while len(order):
+        block, order = order[:size], order[size:]
         yield from block[remaining_share(posterior, alone, points[block]) >= CROWDED].tolist()
+        size *= 2
 
 
 def _ascend(
