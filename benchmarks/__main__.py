@@ -1,7 +1,7 @@
 """``python -m benchmarks COMMAND``: comparisons, times, and what the documentation claims, measured.
 
 run, report           samplers on problems through Optuna
-ask-time              time of a suggestion
+ask-time, batches     time of a suggestion, many points at once
 bandits, bandits-report, survival   explicit arms, and the race of S-BPE
 calibration           how far predictions hold
 ray-scale, reliability   workers, killed and not
@@ -48,7 +48,9 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="run samplers on problems; resumes where it stopped")
     run.add_argument("--name", default="suite", help="results go to benchmarks/results/NAME.jsonl")
-    run.add_argument("--suites", nargs="+", metavar="SUITE", help="paper, continuous, mixed, tabular, unseen; or all")
+    run.add_argument(
+        "--suites", nargs="+", metavar="SUITE", help="paper, continuous, mixed, tabular, unseen (the default), ripples"
+    )
     run.add_argument("--problems", nargs="+", metavar="PROBLEM", help="single problems, in place of suites")
     run.add_argument("--samplers", nargs="+", default=["GSSBO"], metavar="SAMPLER")
     run.add_argument("--seeds", type=int, default=5)
@@ -78,6 +80,12 @@ def main() -> None:
     )
     race.add_argument("--noises", nargs="+", type=float, default=[0.1, 0.5, 1.0], help="shares of the spread")
     race.add_argument("--seeds", type=int, default=100)
+    batches = commands.add_parser("batches", help="many points at once against one at a time; resumes where it stopped")
+    batches.add_argument("--name", default="batches", help="results go to benchmarks/results/NAME.jsonl and NAME.md")
+    batches.add_argument("--searches", nargs="+", metavar="SEARCH", help="all by default")
+    batches.add_argument("--widths", nargs="+", type=int, metavar="WIDTH", help="1, 8, 20, 50 by default")
+    batches.add_argument("--seeds", type=int, default=5)
+    batches.add_argument("--jobs", type=int, default=2)
     scale = commands.add_parser("ray-scale", help="time of the searchers on Ray Tune's control loop")
     scale.add_argument("--searchers", nargs="+", metavar="SEARCHER", help="all by default")
     scale.add_argument("--trials", type=int, default=10_000, help="trials of 64 simulated workers; 0 for none")
@@ -92,10 +100,10 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.command == "run":
         from benchmarks import runner  # first: it sets the number of threads
-        from benchmarks.problems import PROBLEMS, SUITES
+        from benchmarks.problems import COMPARED, PROBLEMS, SUITES
         from benchmarks.samplers import SAMPLERS
 
-        suites = arguments.suites or list(SUITES)
+        suites = arguments.suites or list(COMPARED)
         _check(parser, "suite", suites, SUITES)
         problems = arguments.problems or [p for suite in suites for p in SUITES[suite]]
         _check(parser, "problem", problems, PROBLEMS)
@@ -135,6 +143,14 @@ def main() -> None:
         _check(parser, "kernel", arguments.kernels, survival.KERNELS)
         a = arguments
         survival.measure(RESULTS, a.name, a.domains, a.kernels, a.noises, a.seeds)
+    elif arguments.command == "batches":
+        from benchmarks import batches as wide
+
+        searches = arguments.searches or list(wide.SEARCHES)
+        _check(parser, "search", searches, wide.SEARCHES)
+        path = RESULTS / f"{arguments.name}.jsonl"
+        wide.run(path, searches, arguments.widths or list(wide.WIDTHS), arguments.seeds, arguments.jobs)
+        wide.write_report(path)
     elif arguments.command == "bandits":
         _bandits(parser, arguments)
     else:

@@ -84,6 +84,21 @@ def ellipsoid(x: Array) -> float:
     return float(np.sum(10.0 ** (4.0 * np.arange(len(x)) / max(len(x) - 1, 1)) * x**2))
 
 
+def salomon(x: Array) -> float:
+    r = np.sqrt(np.sum(x**2))
+    return float(1.0 - np.cos(2.0 * np.pi * r) + 0.1 * r)
+
+
+def alpine(x: Array) -> float:
+    return float(np.sum(np.abs(x * np.sin(x) + 0.1 * x)))
+
+
+def schaffer(x: Array) -> float:
+    """The second function of Schaffer, in neighbouring pairs of coordinates."""
+    squares = x[:-1] ** 2 + x[1:] ** 2
+    return float(np.sum(squares**0.25 * (1.0 + np.sin(50.0 * squares**0.1) ** 2)))
+
+
 def branin(x: Array) -> float:
     a, b = x
     bowl = (b - 5.1 / (4 * np.pi**2) * a**2 + 5.0 / np.pi * a - 6.0) ** 2

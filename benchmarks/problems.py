@@ -1,6 +1,7 @@
 """What the samplers are compared on. All problems are minimised, through Optuna's distributions.
 
-Four suites make up the comparison, and a fifth one, `UNSEEN`, is never looked at while a setting is chosen.
+Four suites make up the comparison, and a fifth one, `UNSEEN`, is never looked at while a setting is chosen. `RIPPLES`
+is beside them, and counts in no rank: ripples around the optimum are where a smooth model has little to say.
 """
 
 from __future__ import annotations
@@ -182,7 +183,10 @@ UNSEEN = [
     "categories-12",
     "hpobench-segment",
 ]
-SUITES = {"paper": PAPER, "continuous": CONTINUOUS, "mixed": MIXED, "tabular": TABULAR, "unseen": UNSEEN}
+RIPPLES = ["salomon-6", "alpine-8", "schaffer-10"]
+#: What is ranked.
+COMPARED = {"paper": PAPER, "continuous": CONTINUOUS, "mixed": MIXED, "tabular": TABULAR, "unseen": UNSEEN}
+SUITES = COMPARED | {"ripples": RIPPLES}
 
 _MAKERS: dict[str, Callable[[], Problem]] = {
     "eggholder-2": lambda: box(functions.eggholder, 2, -512.0, 512.0, -959.6406627208506),
@@ -215,6 +219,9 @@ _MAKERS: dict[str, Callable[[], Problem]] = {
     "rosenbrock-16-rotated": lambda: moved(lambda x: functions.rosenbrock(x + 1), 16, -5.0, 5.0, 6, rotate=True),
     "levy-8-noisy": lambda: moved(lambda x: functions.levy(x + 1), 8, -10.0, 10.0, 7, noise=1.0),
     "categories-12": lambda: categories(8, 12, 5),
+    "salomon-6": lambda: moved(functions.salomon, 6, -10.0, 10.0, 9),
+    "alpine-8": lambda: moved(functions.alpine, 8, -10.0, 10.0, 10),
+    "schaffer-10": lambda: moved(functions.schaffer, 10, -10.0, 10.0, 11),
 }
 PROBLEMS = tuple(_MAKERS)
 

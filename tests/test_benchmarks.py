@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import report, runner, storage
-from benchmarks.problems import PROBLEMS, SUITES, categories, make
+from benchmarks import functions, report, runner, storage
+from benchmarks.problems import COMPARED, PROBLEMS, SUITES, categories, make
 
 import optuna
 
@@ -79,6 +79,19 @@ def test_the_minimum_of_pairwise_choices():
     choices = [f"v{j}" for j in range(3)]
     values = [problem.function(dict(zip(problem.space, c, strict=True))) for c in itertools.product(choices, repeat=4)]
     assert min(values) == pytest.approx(problem.minimum)
+
+
+@pytest.mark.parametrize("function", [functions.salomon, functions.alpine, functions.schaffer])
+def test_ripples_around_a_minimum_at_the_origin(function):
+    assert function(np.zeros(6)) == 0.0
+    along = [function(np.full(6, r)) for r in np.linspace(0.01, 9.0, 2000)]
+    assert min(along) > 0.0
+    assert np.sum(np.diff(np.sign(np.diff(along))) > 0) >= 2  # local minima on the way
+
+
+def test_ripples_are_in_no_rank():
+    assert set(SUITES) - set(COMPARED) == {"ripples"}
+    assert sum(map(len, COMPARED.values())) == 30
 
 
 def test_suites_are_disjoint_and_known():

@@ -142,7 +142,8 @@ def predict(posterior, Z):
     n, (count, d) = posterior.n, Z.shape
     zero = np.int64(0)
     mean, variance = np.zeros(count), np.empty(count)
-    K, ZT, V = np.empty((n, BLOCK)), np.empty((d, BLOCK)), np.empty((n, BLOCK))
+    width = min(BLOCK, count)
+    K, ZT, V = np.empty((n, width)), np.empty((d, width)), np.empty((n, width))
     for c in range(count):
         variance[c] = prior_variance(posterior.covariance, Z[c])
     for start in range(0, count, BLOCK):

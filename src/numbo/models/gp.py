@@ -242,6 +242,12 @@ class ExactGP:
         out: Array = self._y[: self.known] - self._noise * self._alpha[: self.known]
         return out
 
+    @property
+    def best_mean(self) -> float:
+        """The largest posterior mean at the points that the model is conditioned on, pending ones included."""
+        pending, _ = predict(self.posterior, self._X[self.known : self.n])
+        return float(max(self.fitted_means.max(), pending.max(initial=-math.inf)))
+
     def leave_one_out(self) -> tuple[Array, Array]:
         """Residual (n,) of each value, and variance (n,), under the model without it (R&W, eqs. 5.10 to 5.12)."""
         variance = 1.0 / np.sum(self._W[: self.n, : self.n] ** 2, axis=0)

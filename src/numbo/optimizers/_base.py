@@ -116,7 +116,7 @@ class Optimizer(Inspectable):
         """The next point (d,) in the unit cube and its origin, without making it pending.
 
         For adapters that keep their own trials. The origin says which part of the search proposed the point, so
-        that its result can be credited there: `GLOBAL`, or the number of a trust region. It goes to `hold`.
+        that its result can be credited there: `GLOBAL`, or a box of a trust region. It goes to `hold`.
 
         Args:
             seed: of the random stream from here on; by default the present one goes on.

@@ -88,21 +88,26 @@ class GPOptimizer(Optimizer):
         """The acquisition function for a surrogate.
 
         What an expected improvement has to improve on is the best posterior mean at an observed point: the best value
-        itself, less what the model takes for noise (Picheny et al. 2013 compare such rules).
+        itself, less what the model takes for noise (Picheny et al. 2013 compare such rules). Pending points count as
+        observed with the value that is expected there (the kriging believer of Ginsbourger et al. 2010): where the
+        model expects more than has been seen, a batch would otherwise go there again and again.
         """
         kind = self.acquisition
         if kind == "alternate":
             turn = (self._history.told + len(self._history.pending)) // TURN
             kind = "ucb" if surrogate is self._global and turn % 2 == 0 else "log_ei"
-        means, success = surrogate.gp.fitted_means, self._success()
+        success = self._success()
         if kind == "log_ei":
-            return Acquisition(LOG_EI, float(means.max()), success)
-        beta = math.sqrt(0.2 * self.space.d * math.log(2.0 * max(self._history.n, 1)))
-        return Acquisition(UCB, beta if self.beta == "log" else float(self.beta), success, float(means.min()))
+            return Acquisition(LOG_EI, surrogate.gp.best_mean, success)
+        beta = self.beta
+        if beta == "log":
+            beta = math.sqrt(0.2 * self.space.d * math.log(2.0 * max(self._history.n, 1)))
+        return Acquisition(UCB, float(beta), success, float(surrogate.gp.fitted_means.min()))
 
     def _step(self, surrogate: Surrogate, groups: Sequence[Array], lower: Array, upper: Array) -> Array | None:
-        """Maximise the acquisition with all pending points hallucinated."""
+        """Maximise the acquisition with all pending points hallucinated; ``None`` if nothing is left to propose."""
         with self._times.phase("search"):
+            alone = surrogate.gp.posterior if self._history.pending else None
             surrogate.hold(self._history.pending_points())
             return maximize(
                 surrogate.gp.posterior,
@@ -113,6 +118,7 @@ class GPOptimizer(Optimizer):
                 self._pin(upper),
                 self.taken,
                 starts=STARTS,
+                alone=alone,
             )
 
     def _propose_from(self, members: Indices) -> Array:

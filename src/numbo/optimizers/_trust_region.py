@@ -9,12 +9,15 @@ threes: one starts where the global model points to, one takes up the search aro
 which the region that found it was given up, and one starts among unexplored points.
 
 The region is a fold over the observations in the order they were told, so that a resumed study, another process
-and a restored optimizer see the same one. Every observation comes with its origin, and counts for the region that
-proposed it: results that arrive after a restart, or that the global model proposed, leave the counters alone.
+and a restored optimizer see the same one. Every observation comes with its origin, the box that it was asked from, and
+counts for that box alone: results that arrive after a restart or after the box was resized, or that the global model
+proposed, leave the counters alone. So a batch that fails halves the region once, as in the paper, which counts a batch
+as one success or failure. A late result of a former box of the region still moves the center.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -34,6 +37,8 @@ SUCCESSES = 3
 CYCLE = 3
 #: Observations after a start, the best of which becomes the first incumbent.
 SCOUTS = 6
+#: More than there are lengths between `MAX_LENGTH` and the shortest one.
+LENGTHS = 64
 
 
 @dataclass
@@ -42,7 +47,7 @@ class TrustRegion:
 
     Attributes:
         d: dimensions of the space; a run of ``max(4, d)`` failures halves the region.
-        number: how many regions were given up before this one; the origin of the points it proposes.
+        number: how many regions were given up before this one.
         length: side of the box before it follows the lengthscales, in units of the cube.
         successes, failures: lengths of the present runs.
         seen: observations since the start of the region.
@@ -68,6 +73,11 @@ class TrustRegion:
     record_length: float = INITIAL_LENGTH
 
     @property
+    def origin(self) -> int:
+        """Identifies the present box, by region and length: the origin of the points that are proposed in it."""
+        return self.number * LENGTHS + round(math.log2(MAX_LENGTH / self.length))
+
+    @property
     def scouting(self) -> bool:
         """Whether the region still has to find the place it starts from."""
         return self.center < 0 or self.seen < SCOUTS
@@ -83,14 +93,14 @@ class TrustRegion:
         A point that the region did not propose moves its center only if it is better than all that was seen:
         the global model may well return to an optimum that an earlier region has left behind.
         """
-        scouting, own = self.scouting, origin == self.number
+        scouting = self.scouting
         self.seen += 1
-        better = y > self.best and (own or scouting or y > self.record)
+        better = y > self.best and (origin // LENGTHS == self.number or scouting or y > self.record)
         if better:
             self.center, self.best = i, y
             if y > self.record:
                 self.record, self.record_center = y, i
-        if scouting or not own:
+        if scouting or origin != self.origin:
             return
         if better:
             self.successes, self.failures = self.successes + 1, 0

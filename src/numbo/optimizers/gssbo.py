@@ -206,7 +206,7 @@ class GSSBO(GPOptimizer):
             if not region.scouting and step % TURN != 0:
                 x = self._propose_locally(self._local)
                 if x is not None:
-                    return x, region.number
+                    return x, region.origin
         started = time.perf_counter()
         x = self._propose_from(self._members())
         self._buffer.record(self._history.n, time.perf_counter() - started)
