@@ -12,9 +12,8 @@ from numbo.models import SparseGP
 def bounds_of(bound):
     A = len(bound)
     arrays = (np.zeros(A) for _ in range(3))
-    return Bounds(
-        *arrays, np.array(bound), np.full(A, UNKNOWN, dtype=np.int64), np.zeros(-(-A // WIDTH), dtype=np.int64)
-    )
+    stamp, top = np.full(A, UNKNOWN, dtype=np.int64), np.zeros(-(-A // WIDTH), dtype=np.int64)
+    return Bounds(*arrays, np.array(bound), stamp, np.ones(A), np.zeros(A), top)
 
 
 @pytest.mark.parametrize("A", [1, WIDTH - 1, WIDTH, WIDTH + 1, 3 * WIDTH + 5])

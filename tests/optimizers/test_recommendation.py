@@ -18,7 +18,7 @@ SPACE = Space({f"x{i}": Float(0.0, 1.0) for i in range(3)})
 def told(X, y):
     history = History(X.shape[1])
     for x, value in zip(X, y, strict=True):
-        history.add(x, value)
+        history.add(x, value, {}, -1)
     return history
 
 

@@ -13,9 +13,9 @@ from tests import naive
 from numbo import SBPE, Float, Int, Space
 from numbo.kernels.covariance import RBF, stationary
 from numbo.models import SparseGP
-from numbo.optimizers import sbpe
+from numbo.optimizers import _race, sbpe
+from numbo.optimizers._race import lambda_max
 from numbo.optimizers._schedules import sparse_confidence, uniform_confidence, union_bound
-from numbo.optimizers.sbpe import _lambda_max
 
 NOISE = 0.1
 TAU2 = NOISE**2
@@ -118,7 +118,7 @@ def test_confidence_bounds_cover_at_the_promised_rate(delta):
     f = rkhs_function(X, 5)
     gp = SparseGP(cov, X[:25:2])
     gp.condition(X[:40])
-    beta = sparse_confidence(delta, _lambda_max(gp), NOISE, 1.0, NOISE)
+    beta = sparse_confidence(delta, lambda_max(gp), NOISE, 1.0, NOISE)
     rng = np.random.default_rng(0)
     above, below = np.zeros(60), np.zeros(60)
     for _ in range(400):
@@ -152,9 +152,9 @@ def test_lambda_max_is_the_top_eigenvalue():
     index = np.repeat(np.arange(20), counts.astype(int))
     K, C = naive.gram(cov, X[index]), naive.gram(cov, X[index], X[:6])
     residual = K - C @ np.linalg.solve(naive.gram(cov, X[:6]), C.T)
-    assert _lambda_max(gp) == pytest.approx(np.linalg.eigvalsh(residual)[-1], rel=1e-5)
+    assert lambda_max(gp) == pytest.approx(np.linalg.eigvalsh(residual)[-1], rel=1e-5)
     gp.condition(X[:6])
-    assert _lambda_max(gp) == pytest.approx(0.0, abs=1e-9)
+    assert lambda_max(gp) == pytest.approx(0.0, abs=1e-9)
 
 
 def test_lambda_max_of_many_points_is_the_top_eigenvalue_too(monkeypatch):
@@ -162,22 +162,22 @@ def test_lambda_max_of_many_points_is_the_top_eigenvalue_too(monkeypatch):
     X, cov = unit_arms(300), covariance()
     gp = SparseGP(cov, X[:4])
     gp.condition(X, np.random.default_rng(0).integers(1, 4, 300).astype(float))
-    full = _lambda_max(gp)
+    full = lambda_max(gp)
     assert full > 100 * TAU2
-    monkeypatch.setattr(sbpe, "FULL_MATRIX", 100)
-    monkeypatch.setattr(sbpe, "BLOCK", 64)
-    found = _lambda_max(gp)
+    monkeypatch.setattr(_race, "FULL_MATRIX", 100)
+    monkeypatch.setattr(_race, "BLOCK", 64)
+    found = lambda_max(gp)
     assert full * (1 - 1e-9) <= found <= 1.002 * full
     gp = SparseGP(cov, X)
     gp.condition(X)
-    assert _lambda_max(gp) == pytest.approx(0.0, abs=1e-9)
+    assert lambda_max(gp) == pytest.approx(0.0, abs=1e-9)
 
 
 def test_lambda_max_is_computed_for_the_schedule_of_the_paper_alone(monkeypatch):
     def fail(gp):
         raise AssertionError("lambda_max is not needed")
 
-    monkeypatch.setattr(sbpe, "_lambda_max", fail)
+    monkeypatch.setattr(sbpe, "lambda_max", fail)
     X = unit_arms(40)
     f = rkhs_function(X, 0)
     for beta in ("union", 2.0):

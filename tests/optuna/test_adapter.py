@@ -46,7 +46,7 @@ SAMPLERS = {
     "GPUCB": GPUCBSampler,
     "BKB": BKBSampler,
     "BBKB": BBKBSampler,
-    "SBPE": functools.partial(SBPESampler, horizon=20),
+    "SBPE": functools.partial(SBPESampler, horizon=20, beta=2.0),
 }
 
 
@@ -142,7 +142,7 @@ def test_pruned_trials_teach_their_last_value(make):
         t.value if t.state == TrialState.COMPLETE else t.intermediate_values.get(1, math.nan) for t in study.trials[:-1]
     ]
     assert sum(map(math.isnan, expected)) == 3
-    np.testing.assert_allclose(-opt._history.y, expected)
+    np.testing.assert_allclose(opt.observations[1], expected)
 
 
 @pytest.mark.parametrize("learn", [True, False])
@@ -205,8 +205,8 @@ def test_failed_trials(make, learn):
     study = optuna.create_study(sampler=make(learn_failures=learn))
     study.optimize(failing, n_trials=40, catch=(RuntimeError,))
     failed = [t.state == TrialState.FAIL for t in study.trials]
-    told = optimizer_of(study)._history.y
-    assert np.isnan(told).sum() == (sum(failed[:-1]) if learn else 0)
+    told = optimizer_of(study).observations[1]
+    assert np.isnan(told).sum() == sum(failed[:-1])
     if learn:
         assert sum(failed[15:]) <= 5
 

@@ -241,7 +241,7 @@ def test_failed_stopped_and_repeated_notifications(cls):
     searcher.on_trial_complete("never seen", {"loss": 0.5})
     searcher.on_trial_complete("never seen either", result=None, error=True)
     assert searcher.optimizer.n_told == told + 3
-    assert np.isnan(searcher.optimizer._history.y).sum() == 1
+    assert np.isnan(searcher.optimizer.observations[1]).sum() == 1
     assert searcher.optimizer.pending == []
 
 
@@ -250,7 +250,7 @@ def test_failures_need_not_be_learned(cls):
     play(searcher, 5)
     searcher.suggest("error")
     searcher.on_trial_complete("error", error=True)
-    assert searcher.optimizer.n_told == 5
+    assert searcher.optimizer.n_told == 6
     assert searcher.optimizer.pending == []
 
 
@@ -437,7 +437,7 @@ def test_a_torn_state_is_replaced_by_the_one_before_and_the_trials(cls, torn, tm
     blank.restore_from_dir(str(tmp_path))
     opt = blank.optimizer
     assert opt.n_told == 8
-    assert np.isnan(opt._history.y).sum() == 1
+    assert np.isnan(opt.observations[1]).sum() == 1
     assert len(opt.pending) == 1
     blank.on_trial_complete("running", {"loss": 0.5})
     assert (opt.n_told, opt.pending) == (9, [])

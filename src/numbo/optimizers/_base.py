@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -18,7 +18,7 @@ from numbo.optimizers._candidates import Candidates
 from numbo.optimizers._feasibility import Feasibility
 from numbo.optimizers._history import History, Pending, own, point_key
 from numbo.optimizers._inspection import AskTimes, Inspectable
-from numbo.optimizers._interrupts import raise_interrupt
+from numbo.optimizers._interrupts import interrupts_get_out, raise_interrupt
 from numbo.space import Space
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Optimizer(Inspectable):
         self._design_seed = int(self._rng.integers(2**31))
         self._design: Array | None = None
         self._starts = Candidates(self.space, self._design_seed)
-        self._asked = 0
+        self._asked = self._handed = 0
         enumerated = isinstance(space, Arms) or self.space.cardinality <= ENUMERABLE
         self._grid: Array | None = self.space.grid() if enumerated else None
         self._unseen = np.ones(0 if self._grid is None else len(self._grid), dtype=bool)
@@ -97,17 +97,25 @@ class Optimizer(Inspectable):
         Never raises on data: where a model cannot be fitted, a point of the initial design is returned and the
         reason is logged once.
         """
-        self._repair()
-        self._unfinished = True
-        points = [self._hand_out(*self._suggest(None, None, None), k) for k in range(1 if n is None else n)]
-        self._asked += len(points)
-        self._unfinished = False
+        points = self._handing_out(
+            lambda: [self._hand_out(*self._suggest(None, None, None)) for _ in range(1 if n is None else n)]
+        )
         return points[0] if n is None else points
 
-    def _hand_out(self, x: Array, origin: int, k: int) -> Any:
-        """The user's form of the point ``x (d,)``, the ``k``-th that is being asked for; it is pending from now on."""
+    def _handing_out(self, choose: Callable[[], list[Any]]) -> list[Any]:
+        """The points that ``choose`` makes pending: all of them, or none if it is interrupted."""
+        self._repair()
+        self._unfinished = True
+        points = choose()
+        self._asked = self._handed
+        self._unfinished = False
+        return points
+
+    def _hand_out(self, x: Array, origin: int) -> Any:
+        """The user's form of the point ``x (d,)``; it is pending from now on."""
         params = self.space.decode(x)
-        self.hold(("asked", self._asked + k), params, origin)
+        self.hold(("asked", self._handed), params, origin)
+        self._handed += 1
         return params
 
     def suggest(
@@ -133,6 +141,7 @@ class Optimizer(Inspectable):
         self._unfinished = False
         return found
 
+    @interrupts_get_out()
     def _suggest(self, seed: Any, position: int | None, pinned: Array | None) -> tuple[Array, int]:
         history = self._history
         self._pinned = pinned
@@ -162,11 +171,15 @@ class Optimizer(Inspectable):
         return self._space_filling(int(np.random.default_rng(seed).integers(ANYWHERE))), GLOBAL
 
     def taken(self, x: Array) -> bool:
-        """Whether ``x (d,)`` should not be suggested: repeats are avoided and it would be one, or it only fails."""
-        return (self.avoid_repeats and self._history.taken(x)) or self._given_up(point_key(x))
+        """Whether ``x (d,)`` should not be suggested: it is barred, or repeats are avoided and it would be one."""
+        return self._barred(x) or (self.avoid_repeats and self._history.taken(x))
+
+    def _barred(self, x: Array) -> bool:
+        """Whether ``x (d,)`` is excluded, or failed as often as it may and never succeeded."""
+        key = point_key(x)
+        return key in self._history.excluded or self._given_up(key)
 
     def _given_up(self, key: bytes) -> bool:
-        """Whether a point failed as often as it may, and never succeeded."""
         history = self._history
         return history.failed_counts[key] >= self._feasibility.patience and key not in history.counts
 
@@ -248,10 +261,11 @@ class Optimizer(Inspectable):
         history.refresh(self.space.decode)
         if history.told > known:
             history.pending.pop(key, None)
-        for out in [("asked", k) for k in range(self._asked, self._asked + len(history.pending))]:
-            history.pending.pop(out, None)  # asked for, but never handed out
+        for k in range(self._asked, self._handed + 1):
+            history.pending.pop(("asked", k), None)  # chosen, but never handed out
         twin = self._around(self.space, self._settings(), history, self._design_seed)
-        twin._rng, twin._times, twin._asked, twin._warned = self._rng, self._times, self._asked, self._warned
+        twin._rng, twin._times, twin._warned = self._rng, self._times, self._warned
+        twin._asked = twin._handed = self._asked
         self.__dict__.update(twin.__dict__)
 
     @classmethod
@@ -261,7 +275,6 @@ class Optimizer(Inspectable):
         self._history, self._design_seed = history, design_seed
         self._starts = Candidates(space, design_seed)
         self._see(history.X)
-        self._see(np.array(list(history.excluded.values())).reshape(-1, space.d))
         for i, (y, origin) in enumerate(zip(history.y.tolist(), history.origins.tolist(), strict=True)):
             self._observed(i, y, origin)
         return self
@@ -273,10 +286,7 @@ class Optimizer(Inspectable):
 
     def exclude(self, params: Any) -> None:
         """Never suggest ``params`` again, and learn nothing else from them."""
-        self._repair()
-        x = self.space.encode(params)
-        self._history.exclude(x)
-        self._see(x[None])
+        self._history.exclude(self.space.encode(params))
 
     @property
     def n_told(self) -> int:
@@ -334,16 +344,16 @@ class Optimizer(Inspectable):
         """``points (..., d)`` with the coordinates that the present suggestion may not choose."""
         return points if self._pinned is None else np.where(np.isnan(self._pinned), points, self._pinned)
 
-    def _free_rows(self) -> NDArray[np.int64]:
-        """Rows of the grid of an enumerable space that may be suggested; all of them if repeats are welcome."""
+    def _free_rows(self, repeats: bool | None = None) -> NDArray[np.int64]:
+        """Rows of the grid of an enumerable space that may be suggested, ``repeats`` of known points too if wanted."""
         assert self._grid is not None
-        history = self._history
-        free = self._unseen.copy() if self.avoid_repeats else np.ones(len(self._grid), dtype=bool)
-        if history.pending and self.avoid_repeats:
-            free[self.space.grid_index(history.pending_points())] = False
-        given_up = [x for key, x in history.failed.items() if self._given_up(key)]
-        if given_up:
-            free[self.space.grid_index(np.array(given_up))] = False
+        history, repeats = self._history, not self.avoid_repeats if repeats is None else repeats
+        free = np.ones(len(self._grid), dtype=bool) if repeats else self._unseen.copy()
+        out = [] if repeats else [p.x for p in history.pending.values()]
+        out += history.excluded.values()
+        out += [x for key, x in history.failed.items() if self._given_up(key)]
+        if out:
+            free[self.space.grid_index(np.array(out))] = False
         if self._pinned is not None:
             free &= np.all(self._pin(self._grid) == self._grid, axis=1)
         return np.flatnonzero(free)
@@ -379,21 +389,13 @@ class Optimizer(Inspectable):
         """An optimizer that goes on where the one that made ``state`` was."""
         if state["optimizer"] != cls.__name__:
             raise ValueError(f"This state is of a {state['optimizer']}, not of a {cls.__name__}.")
-        history, origins = History(state["space"].d), iter(state["origins"])
-        for x, y in zip(state["X"], state["y"], strict=True):
-            if math.isnan(y):
-                history.fail(x)
-            else:
-                history.add(x, y, {}, int(next(origins)))
-        history.best_params = own(state["best_params"])
-        for x in state["excluded"]:
-            history.exclude(x)
+        history = History.of(state["X"], state["y"], state["origins"], state["excluded"], state["best_params"])
         self = cls._around(state["space"], state["settings"], history, state["design_seed"])
         for key, params, origin in state["pending"]:
             self.hold(key, params, origin)
         self._rng = np.random.Generator(getattr(np.random, state["rng"]["bit_generator"])())
         self._rng.bit_generator.state = state["rng"]
-        self._asked = state["asked"]
+        self._asked = self._handed = state["asked"]
         self._feasibility.restore(state["feasibility"], history)
         self._restore_model(state["model"])
         return self

@@ -14,14 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbo import _checks
-from numbo.kernels.acquisition import (
-    CERTAIN,
-    UCB,
-    Acquisition,
-    Posterior,
-    acquisition_values,
-    success_probabilities,
-)
+from numbo.kernels.acquisition import UCB, Acquisition, Posterior, acquisition_values
 from numbo.models import SparseGP
 from numbo.optimizers._base import GLOBAL
 from numbo.optimizers._frozen_model import FrozenModel
@@ -56,8 +49,6 @@ class BudgetedOptimizer(SparseOptimizer):
         self._window = self._fed_back = self._drawn_at = self._draws = 0
         self._multiplier = self._information = self._effective_dimension = 0.0
         self._batch_sizes: list[int] = []
-        self._success_of_arms: Array | float = 1.0
-        self._failures_shown, self._sliced = 0, False
 
     @property
     def status(self) -> SparseStatus:
@@ -122,9 +113,8 @@ class BudgetedOptimizer(SparseOptimizer):
             x = self._maximize(self._given_batch(), self._multiplier, groups, self.taken)
             return (self._space_filling() if x is None else x), GLOBAL
         assert self._grid is not None
-        failures = self._history.told - self._history.n
-        if self._pinned is not None or self._sliced or failures != self._failures_shown:
-            self._start_arms()
+        if self._weigh_arms() or self._pinned is not None or self._sliced:
+            self._start(self._multiplier, by_variance=self._by_variance)
         arm = self._choose()
         return (self._space_filling() if arm < 0 else self._grid[arm]), GLOBAL
 
@@ -318,27 +308,7 @@ class BudgetedOptimizer(SparseOptimizer):
             certain[: len(model.atoms)] = lasting
         posterior = model.gp.extended(self._pulls.X[together])
         self._arms.condition(model.gp, rows[model.points], rows[stands_for], certain, posterior)
-        self._start_arms()
-
-    def _start_arms(self) -> None:
-        """Let the arms be chosen from, with what is known now of failures."""
-        assert self._arms is not None
-        assert self._grid is not None
-        success, seen = self._success(), self._failures_shown
-        now = self._history.told - self._history.n
-        if success is CERTAIN:
-            self._success_of_arms = 1.0
-        elif now != seen or isinstance(self._success_of_arms, float):
-            self._success_of_arms = success_probabilities(success, self._grid)
-        self._failures_shown, self._sliced = now, self._pinned is not None
-        worst = float(self._kernel.transform.forward(self._history.values()).min())
-        self._arms.start(
-            self._multiplier,
-            self._excluded(),
-            by_variance=self._by_variance,
-            success=self._success_of_arms,
-            worst=worst,
-        )
+        self._start(self._multiplier, by_variance=self._by_variance)
 
     # -- the rest ----------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +64,20 @@ class History:
         self.pending: dict[Hashable, Pending] = {}
         self.best = -1
         self.best_params: Any = {}
+
+    @classmethod
+    def of(cls, X: Array, y: Array, origins: NDArray[np.int64], excluded: Iterable[Array], best_params: Any) -> History:
+        """A history of what was told, in its order as `in_order` has it, with the origins of the observations (n,)."""
+        self, proposed_by = cls(X.shape[1]), iter(origins.tolist())
+        for x, value in zip(X, y.tolist(), strict=True):
+            if np.isnan(value):
+                self.fail(x)
+            else:
+                self.add(x, value, {}, next(proposed_by))
+        for x in excluded:
+            self.exclude(x)
+        self.best_params = own(best_params)
+        return self
 
     @property
     def X(self) -> Array:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from numbo.arms import Arms
 from numbo.optimizers._history import History, own, point_key
+from numbo.optimizers._interrupts import interrupts_get_out
 from numbo.optimizers._recommendation import expected_values, noise_near_best
 
 if TYPE_CHECKING:
@@ -188,6 +189,7 @@ class Inspectable(ABC):
     def predict(self, params: Mapping[str, Any] | int) -> tuple[float, float]: ...
     @overload
     def predict(self, params: Sequence[Any]) -> tuple[Array, Array]: ...
+    @interrupts_get_out()
     def predict(self, params: Any) -> tuple[Any, Any]:
         """Posterior mean and standard deviation of the objective, without its noise, in the user's units.
 
@@ -203,6 +205,7 @@ class Inspectable(ABC):
         mean, std = self._current("predict")._predict(self._encoded(params))
         return self._sign * mean, std
 
+    @interrupts_get_out()
     def best_predicted(self) -> tuple[Any, float] | None:
         """The observed point with the best expected value, and that value; ``None`` before the first success.
 
@@ -222,6 +225,7 @@ class Inspectable(ABC):
         params = own(history.best_params) if same else self.space.decode(history.X[i])
         return params, self._sign * float(values[i])
 
+    @interrupts_get_out()
     def acquisition_values(self, params: Sequence[Any]) -> Array:
         """What the next ask maximises (c,), at a sequence of ``c`` points, with nothing pending; of the global model.
 
@@ -233,6 +237,7 @@ class Inspectable(ABC):
         """
         return self._current("acquisition_values")._acquire(self._encoded(params))
 
+    @interrupts_get_out()
     def explain(self) -> Explanation:
         """What the model is made of, and where the time goes (`Explanation`).
 
@@ -280,6 +285,7 @@ class Inspectable(ABC):
         double._settled = True
         return double
 
+    @interrupts_get_out()
     def snapshot(self) -> Self:
         """A double to look at, at leisure and from another thread: its model knows all observations.
 

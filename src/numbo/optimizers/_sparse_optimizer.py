@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from numbo import _checks
 from numbo.arms import Arms
 from numbo.dictionaries import bless, posterior_variance_sampling, recursive_rls
-from numbo.kernels.acquisition import UCB, Acquisition, Posterior, predict
+from numbo.kernels.acquisition import CERTAIN, UCB, Acquisition, Posterior, predict, success_probabilities
 from numbo.kernels.covariance import prior_variances
 from numbo.models import ArmPosterior, SparseGP
 from numbo.models.gp import FAMILIES
@@ -41,6 +41,8 @@ SMALL_HISTORY = 64
 #: Smallest noise_std of a fixed kernel. Its square meets rounding errors of the kernel's unit variance, 2e-16 times the
 #: number of observations that are summed up: from 3e-8 down models cannot be conditioned, or variances explode.
 LEAST_NOISE = 1e-6
+#: Probabilities of success of all arms are computed again when the history has grown by this factor.
+WEIGHED_AGAIN = 1.1
 INITIAL_DICTIONARIES = ("bless", "rls")
 
 
@@ -124,6 +126,8 @@ class SparseOptimizer(Optimizer):
         self._arms = None if self._grid is None else ArmPosterior(self._grid)
         self._arm_of: Indices = np.empty(0, dtype=np.int64)
         self._search_rng = self._rng
+        self._success_of_arms: Array | float = 1.0
+        self._weighed, self._sliced = (0, 0), False
 
     #: `max_dictionary` under a learned kernel, unless it is set.
     _default_dictionary = DEFAULT_DICTIONARY
@@ -186,6 +190,23 @@ class SparseOptimizer(Optimizer):
         """The best observed points (e, d)."""
         return self._history.X[np.argsort(-y, kind="stable")[:ELITES]]
 
+    def _start(self, beta: float, *, by_variance: bool) -> None:
+        """Let the arms be chosen from, with what is known of failures (`numbo.models.ArmPosterior.start`)."""
+        assert self._arms is not None
+        worst = float(self._kernel.transform.forward(self._history.values()).min())
+        self._sliced = self._pinned is not None
+        self._arms.start(beta, self._excluded(), by_variance=by_variance, success=self._success_of_arms, worst=worst)
+
+    def _weigh_arms(self) -> bool:
+        """Find the arms' probabilities of success, after every failure and now and then; returns whether it did."""
+        assert self._grid is not None
+        failures, told = self._history.told - self._history.n, self._history.told
+        if failures == 0 or (failures == self._weighed[0] and told < WEIGHED_AGAIN * self._weighed[1]):
+            return False
+        success, self._weighed = self._success(), (failures, told)
+        self._success_of_arms = 1.0 if success is CERTAIN else success_probabilities(success, self._grid)
+        return True
+
     def _rows(self) -> Indices:
         """The arms (numbers,) that the distinct points are."""
         known = len(self._arm_of)
@@ -212,10 +233,13 @@ class SparseOptimizer(Optimizer):
     # -- state -----------------------------------------------------------------------------------------------
 
     def _model_state(self) -> dict[str, Any]:
-        return {"kernel": self._kernel.state_dict(), "pulls": self._pulls.X.copy()}
+        success = np.copy(self._success_of_arms)
+        return {"kernel": self._kernel.state_dict(), "pulls": self._pulls.X.copy(), "success": (success, self._weighed)}
 
     def _restore_model(self, state: dict[str, Any]) -> None:
         self._kernel.restore(state["kernel"])
+        success, self._weighed = state["success"]
+        self._success_of_arms = success.copy() if success.ndim else float(success)
         self._pulls.restore(state["pulls"])
 
     # -- looking inside ----------------------------------------------------------------------------------------

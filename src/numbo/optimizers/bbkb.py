@@ -154,11 +154,14 @@ class BBKB(BudgetedOptimizer):
 
         The first batch is the initial design; with ``min_batch``, the whole uncertainty sampling is part of the next.
         """
+        return self._handing_out(lambda: self._choose_batch(limit))
+
+    def _choose_batch(self, limit: int | None) -> list[Any]:
         design = self.n_initial - self._history.told - len(self._history.pending)
-        batch = [self.ask()]
+        batch = [self._hand_out(*self._suggest(None, None, None))]
         if design > 0 or self._model is None:
             wanted = design if limit is None else min(design, limit)
-            return batch + [self.ask() for _ in range(wanted - 1)]
+            return batch + [self._hand_out(*self._suggest(None, None, None)) for _ in range(wanted - 1)]
         x = self.space.encode(batch[0])
         while limit is None or len(batch) < limit:
             self._enter([self._pulls.number(x)])
@@ -181,7 +184,7 @@ class BBKB(BudgetedOptimizer):
                 self._exploring = False
                 if len(self._extra):  # the model took pending points for observations; from now on values matter
                     self._resparsify()
-                self._start_arms()
+                self._start(self._multiplier, by_variance=self._by_variance)
                 arm = super()._choose()
         return arm
 

@@ -27,12 +27,11 @@ from numpy.typing import ArrayLike, NDArray
 from numbo import _checks
 from numbo.arms import Arms
 from numbo.dictionaries import recursive_rls
-from numbo.kernels.acquisition import Posterior, predict
-from numbo.kernels.covariance import cross_covariance, prior_variances
 from numbo.models import SparseGP
 from numbo.optimizers._base import ENUMERABLE, GLOBAL
 from numbo.optimizers._budgeted import BudgetedOptimizer
 from numbo.optimizers._candidates import CANDIDATES
+from numbo.optimizers._race import Filter, lambda_max
 from numbo.optimizers._schedules import sparse_confidence, uniform_confidence, union_bound
 from numbo.space import Space
 
@@ -41,32 +40,9 @@ Indices = NDArray[np.int64]
 
 #: Within a batch the dictionary is drawn anew when variances may have shrunk by this factor, as in BBKB.
 RATIO_THRESHOLD = 2.0
-#: Up to this number of distinct points lambda_max comes from a full matrix; above, from products with blocks of it.
-FULL_MATRIX = 1000
-#: Relative accuracy of lambda_max above that size, by which it is then enlarged.
-EIGENVALUE_TOLERANCE = 1e-3
 BETAS = ("union", "paper")
-BLOCK = 1024
 #: Draws of candidates in a large space before the search for points in the race is given up.
 ROUNDS = 20
-
-
-class Filter:
-    """What one batch found out: a point is in the race while its upper bound reaches ``best_lower``."""
-
-    def __init__(self, posterior: Posterior, beta: float, offset: float, widening: float) -> None:
-        self.posterior, self.beta, self.offset, self.widening = posterior, beta, offset, widening
-        self.best_lower = -math.inf
-
-    def bounds(self, X: Array) -> tuple[Array, Array]:
-        """Lower and upper confidence bounds (n,) at ``X (n, d)``: eq. (13), or eq. (15) with its offsets."""
-        mean, variance = predict(self.posterior, np.ascontiguousarray(X))
-        width = self.offset + self.beta * (np.sqrt(variance) + self.widening)
-        return mean - width, mean + width
-
-    def passes(self, X: Array) -> NDArray[np.bool_]:
-        """Which of ``X (n, d)`` stay in the race."""
-        return self.bounds(X)[1] >= self.best_lower
 
 
 class SBPE(BudgetedOptimizer):
@@ -258,7 +234,7 @@ class SBPE(BudgetedOptimizer):
     def _choose(self) -> int:
         arm = super()._choose()
         if arm < 0:  # the last one that was free entered the present batch
-            self._start_arms()
+            self._start(self._multiplier, by_variance=self._by_variance)
             arm = super()._choose()
         return arm
 
@@ -301,12 +277,13 @@ class SBPE(BudgetedOptimizer):
         free = self._free()
         if free.any():
             return ~free
-        assert self._grid is not None
-        return ~(self._racing & np.all(self._pin(self._grid) == self._grid, axis=1))
+        out = np.ones(len(free), dtype=bool)
+        out[self._free_rows(repeats=True)] = False
+        return out | ~self._racing
 
     def taken(self, x: Array) -> bool:
         """As `Optimizer`, until all points of the race are: to repeat them says more than to leave the race."""
-        return super().taken(x) and (self._grid is None or bool(self._free().any()))
+        return super().taken(x) and (self._grid is None or self._barred(x) or bool(self._free().any()))
 
     def _batch_is_over(self) -> bool:
         assert self._model is not None
@@ -364,12 +341,12 @@ class SBPE(BudgetedOptimizer):
             return Filter(gp.posterior, union_bound(self.delta, self.n_batches, points), 0.0, 0.0)
         if self.beta != "paper":
             return Filter(gp.posterior, float(self.beta), 0.0, 0.0)
-        tau, lambda_max = math.sqrt(gp.regularization), _lambda_max(gp)
+        tau, top = math.sqrt(gp.regularization), lambda_max(gp)
         share, bound = self.delta / (4.0 * self.n_batches), self.norm_bound
         if self._grid is not None:
-            beta = sparse_confidence(share / len(self._grid), lambda_max, tau, bound, tau)
+            beta = sparse_confidence(share / len(self._grid), top, tau, bound, tau)
             return Filter(gp.posterior, beta, 0.0, 0.0)
-        beta = uniform_confidence(share, lambda_max, tau, bound, tau, n, self.space.d, self._largest_prior())
+        beta = uniform_confidence(share, top, tau, bound, tau, n, self.space.d, self._largest_prior())
         return Filter(gp.posterior, beta, 2.0 / n, 2.0 / math.sqrt(n))
 
     # -- the rest ----------------------------------------------------------------------------------------------
@@ -400,37 +377,3 @@ class SBPE(BudgetedOptimizer):
             one.best_lower = best_lower
             self._filters.append(one)
         super()._restore_model(state)
-
-
-def _lambda_max(gp: SparseGP) -> float:
-    """Top eigenvalue of ``K_XX - K_XZ K_ZZ^-1 K_ZX`` over the observations, repeats included."""
-    XT, root = np.ascontiguousarray(gp.X.T), np.sqrt(gp.counts)
-
-    def times(v: Array) -> Array:
-        """The matrix times ``v (u,)``, block by block: with repeats as weights."""
-        weighted = root * np.ravel(v)
-        out = -(gp.Z @ (gp.Z.T @ weighted))
-        for start in range(0, gp.u, BLOCK):
-            block = slice(start, start + BLOCK)
-            out[block] += cross_covariance(gp.covariance, XT, np.ascontiguousarray(XT[:, block])) @ weighted
-        return root * out
-
-    if gp.u > FULL_MATRIX:
-        residual = np.maximum(prior_variances(gp.covariance, gp.X) - np.einsum("ij,ij->i", gp.Z, gp.Z), 0.0)
-        trace = float(gp.counts @ residual)
-        if trace <= 1e-9 * gp.regularization:  # a perfect dictionary: nothing but rounding errors is left
-            return trace
-        from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
-
-        operator = LinearOperator((gp.u, gp.u), matvec=times, dtype=np.float64)
-        try:
-            start = np.sqrt(gp.counts * residual)  # given, so that a seeded run is the same again
-            top = eigsh(operator, k=1, which="LA", v0=start, tol=EIGENVALUE_TOLERANCE, return_eigenvectors=False)
-        except ArpackNoConvergence:
-            return trace
-        return min((1.0 + EIGENVALUE_TOLERANCE) * max(float(top[0]), 0.0), trace)
-    from scipy.linalg import eigvalsh
-
-    matrix = (cross_covariance(gp.covariance, XT, XT) - gp.Z @ gp.Z.T) * np.outer(root, root)
-    top = eigvalsh(matrix, subset_by_index=[gp.u - 1, gp.u - 1], check_finite=False)
-    return max(float(top[0]), 0.0)
