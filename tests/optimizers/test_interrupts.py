@@ -143,10 +143,9 @@ def test_an_interrupt_inside_a_kernel_comes_out_as_what_it_is():
     inside.__cause__ = KeyboardInterrupt()
     with pytest.raises(KeyboardInterrupt):
         raise_interrupt(inside)
+    inside.__cause__ = SystemExit(3)
     with pytest.raises(SystemExit), interrupts_get_out():
-        error = SystemError("likewise")
-        error.__cause__ = SystemExit(3)
-        raise error
+        raise inside
     plain = SystemError("of its own")
     plain.__context__ = KeyboardInterrupt()  # one that was handled before
     raise_interrupt(plain)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 logger = logging.getLogger("numbo")
-
 #: Largest finite space whose unseen points are kept as a list.
 ENUMERABLE = 50_000
 #: Length of the space-filling sequence that random places are taken from.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from numbo import _checks
 from numbo.arms import Arms
-from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, acquisition_values
+from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, acquisition_values, predict
 from numbo.models.gp import FAMILIES
 from numbo.optimizers._base import GLOBAL, Optimizer
 from numbo.optimizers._candidates import CANDIDATES, ELITES
@@ -95,7 +95,8 @@ class GPOptimizer(Optimizer):
         kind = self.acquisition
         if kind == "alternate":
             turn = (self._history.told + len(self._history.pending)) // TURN
-            kind = "ucb" if surrogate is self._global and turn % 2 == 0 else "log_ei"
+            exploring = surrogate is self._global and turn % 2 == 0 and self._pinned is None
+            kind = "ucb" if exploring else "log_ei"
         success = self._success()
         if kind == "log_ei":
             return Acquisition(LOG_EI, surrogate.gp.best_mean, success)
@@ -109,11 +110,15 @@ class GPOptimizer(Optimizer):
         with self._times.phase("search"):
             alone = surrogate.gp.posterior if self._history.pending else None
             surrogate.hold(self._history.pending_points())
+            groups, acquisition = [self._pin(group) for group in groups], self._acquisition(surrogate)
+            if self._pinned is not None and acquisition.kind == LOG_EI:  # improve on what its slice offers
+                mean = predict(surrogate.gp.posterior, np.concatenate(groups))[0]
+                acquisition = acquisition._replace(parameter=float(mean.max()))
             return maximize(
                 surrogate.gp.posterior,
-                self._acquisition(surrogate),
+                acquisition,
                 self.space,
-                [self._pin(group) for group in groups],
+                groups,
                 self._pin(lower),
                 self._pin(upper),
                 self.taken,
@@ -127,8 +132,10 @@ class GPOptimizer(Optimizer):
         y = history.values()
         with self._times.phase("model"):
             self._global.update(history.X, y, members)
+            # a slice may lie far from the optimum, where the model of the search tells little apart
+            model = self._global if self._pinned is None else self._global.shown(history.X, y)
         d = self.space.d
-        x = self._step(self._global, self._candidates(members, y), np.zeros(d), np.ones(d))
+        x = self._step(model, self._candidates(members, y), np.zeros(d), np.ones(d))
         return self._space_filling() if x is None else x
 
     def _candidates(self, members: Indices, y: Array) -> list[Array]:

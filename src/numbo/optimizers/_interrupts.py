@@ -1,8 +1,9 @@
 """Interrupts get out, wherever they strike.
 
 A signal handler may raise while machine code returns its result: Python reports that as a `SystemError` whose cause is
-what was raised, and a `KeyboardInterrupt` would then be taken for an ordinary error. Or it raises inside a callback that
-cannot raise, such as one from LLVM while a kernel is loaded: Python then reports it to `sys.unraisablehook` and goes on.
+what was raised, and a `KeyboardInterrupt` would then be taken for an ordinary error. Or it raises inside a callback
+that cannot raise, such as one from LLVM while a kernel is loaded: Python then reports it to `sys.unraisablehook` and
+goes on.
 """
 
 from __future__ import annotations

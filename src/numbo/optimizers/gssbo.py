@@ -201,7 +201,7 @@ class GSSBO(GPOptimizer):
         if self._local is not None:
             step = self._history.told + len(self._history.pending)
             region = self._local.region
-            if region.scouting and region.exploring:
+            if region.scouting and region.exploring and self._pinned is None:
                 return self._space_filling(), GLOBAL
             if not region.scouting and step % TURN != 0:
                 x = self._propose_locally(self._local)

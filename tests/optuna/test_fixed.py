@@ -1,0 +1,179 @@
+"""What is learned is what was evaluated, and what is given shapes what is suggested beside it."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.samplers import PartialFixedSampler
+from optuna.trial import TrialState, create_trial
+
+import optuna
+
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+SAMPLERS = [GSSBOSampler, GPUCBSampler, BKBSampler, BBKBSampler, SBPESampler]
+XY = {"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 1)}
+
+
+def optimizer_of(study, sampler=None):
+    (view,) = (study.sampler if sampler is None else sampler)._views.values()
+    return view.optimizer
+
+
+def told_at(study):
+    optimizer = optimizer_of(study)
+    X, y = optimizer.observations
+    return [(optimizer.space.decode(x), value) for x, value in zip(X, y, strict=True)]
+
+
+def test_the_value_is_learned_where_it_was_measured():
+    """A parameter that was listed but is conditional, and one that was enqueued: neither hides what was evaluated."""
+    space = {"branch": CategoricalDistribution(["a", "b"]), **XY}
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0, search_space=space, n_startup_trials=3))
+
+    def objective(trial):
+        x = trial.suggest_float("x", 0, 1)
+        if trial.suggest_categorical("branch", ["a", "b"]) == "b":
+            return x + trial.suggest_float("y", 0, 1)
+        return x
+
+    for x in (0.9, 0.35, 0.72):
+        study.enqueue_trial({"x": x, "branch": "a"})
+    study.optimize(objective, n_trials=12)
+    study.ask().suggest_float("x", 0, 1)
+    told = told_at(study)
+    assert len(told) == 12
+    for trial, (params, value) in zip(study.trials, told, strict=False):
+        assert value == trial.value
+        assert params["x"] == pytest.approx(trial.params["x"], abs=1e-12)
+        assert ["a", "b"][params["branch"]] == trial.params["branch"]
+
+
+def test_an_enqueued_point_is_pending_where_it_will_be_evaluated():
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0, search_space=XY, n_startup_trials=2))
+    study.optimize(lambda t: t.suggest_float("x", 0, 1) + t.suggest_float("y", 0, 1), n_trials=5)
+    study.enqueue_trial({"x": 0.123})
+    running = study.ask()
+    running.suggest_float("y", 0, 1)  # x is not asked for yet
+    study.ask().suggest_float("x", 0, 1)
+    (pending,) = optimizer_of(study).pending
+    assert pending["x"] == pytest.approx(0.123)
+    assert pending["y"] == pytest.approx(running.params["y"])
+
+
+def test_trials_without_a_listed_parameter_are_learned_for_what_they_have():
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0, search_space=XY, n_startup_trials=2))
+    for i in range(10):
+        params = {"x": i / 10}
+        study.add_trial(create_trial(params=params, distributions={"x": XY["x"]}, value=(i / 10 - 0.3) ** 2))
+    study.ask().suggest_float("x", 0, 1)
+    told = told_at(study)
+    assert [p["x"] for p, _ in told] == pytest.approx([i / 10 for i in range(10)])
+    assert {p["y"] for p, _ in told} == {0.5}
+
+
+def test_what_cannot_be_learned_is_counted_in_one_warning():
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0, search_space=XY, n_startup_trials=2))
+    other, wide = {"z": FloatDistribution(0, 1)}, {"x": FloatDistribution(0, 9), "y": FloatDistribution(0, 9)}
+    for i in range(3):
+        study.add_trial(create_trial(params={"z": 0.1 * i}, distributions=other, value=1.0))
+        study.add_trial(create_trial(params={"x": 0.1 * i, "y": 0.5}, distributions=XY, value=1.0))
+    study.add_trial(create_trial(params={"x": 7.0, "y": 0.5}, distributions=wide, value=1.0))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            study.ask().suggest_float("x", 0, 1)
+    messages = [str(w.message) for w in caught if "not learned" in str(w.message)]
+    assert len(messages) == 1
+    assert messages[0].startswith("4 of 7 finished trials are not learned")
+
+
+@pytest.mark.parametrize("cls", SAMPLERS)
+def test_what_is_enqueued_conditions_the_rest(cls):
+    """The best y follows x, so that the y of another x would be wrong."""
+
+    def objective(trial):
+        x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
+        return (y - x) ** 2 + 0.1 * (x - 0.2) ** 2
+
+    study = optuna.create_study(sampler=cls(seed=0))
+    study.optimize(objective, n_trials=40)
+    misses = []
+    for x in (0.8, 0.55, 0.95):
+        study.enqueue_trial({"x": x})
+        trial = study.ask()
+        study.tell(trial, objective(trial))
+        assert trial.params["x"] == x
+        misses.append(abs(trial.params["y"] - x))
+    limit = 0.35 if cls is SBPESampler else 0.2  # S-BPE explores
+    assert np.median(misses) < limit
+
+
+@pytest.mark.parametrize("cls", SAMPLERS)
+def test_finite_spaces_are_conditioned_too(cls):
+    study = optuna.create_study(sampler=cls(seed=0, avoid_repeats=False))
+
+    def objective(trial):
+        k, c = trial.suggest_int("k", 0, 9), trial.suggest_categorical("c", ["p", "q"])
+        return abs(k - (2 if c == "p" else 7))
+
+    study.optimize(objective, n_trials=60)
+    for c, best in (("p", 2), ("q", 7)):
+        study.enqueue_trial({"c": c})
+        trial = study.ask()
+        study.tell(trial, objective(trial))
+        assert trial.params["c"] == c
+        if cls is not SBPESampler:
+            assert abs(trial.params["k"] - best) <= 1
+
+
+def test_a_partly_fixed_study_is_modelled_as_a_whole():
+    base = GSSBOSampler(seed=0)
+    study = optuna.create_study(sampler=base)
+
+    def objective(trial):
+        x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
+        return (y - x) ** 2 + 0.1 * (x - 0.2) ** 2
+
+    study.optimize(objective, n_trials=40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        study.sampler = PartialFixedSampler({"x": 0.8}, base)
+    study.optimize(objective, n_trials=4)
+    late = [t.params for t in study.trials[-4:]]
+    assert {p["x"] for p in late} == {0.8}
+    assert min(abs(p["y"] - 0.8) for p in late) < 0.1
+    assert set(optimizer_of(study, base).space) == {"x", "y"}
+
+
+def test_values_out_of_range_are_left_to_optuna():
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0))
+    study.optimize(lambda t: t.suggest_float("x", 0, 1) + t.suggest_float("y", 0, 1), n_trials=12)
+    study.enqueue_trial({"x": 7.0, "unknown": 1, "y": 0.5})
+    trial = study.ask()
+    with pytest.warns(UserWarning, match="out of range"):
+        assert 0 <= trial.suggest_float("x", 0, 1) <= 7
+    assert trial.suggest_float("y", 0, 1) == 0.5
+
+
+def test_the_first_batch_of_a_finite_space_has_no_repeats():
+    space = {"a": IntDistribution(0, 4), "b": CategoricalDistribution(["p", "q", "r", "s", "t"])}
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0))
+    trials = [study.ask(space) for _ in range(25)]
+    assert len({tuple(t.params.values()) for t in trials}) == 25
+
+
+def test_a_success_of_a_retry_supersedes_the_failure():
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0, search_space=XY, n_startup_trials=3))
+    study.optimize(lambda t: (t.suggest_float("x", 0, 1) - 0.4) ** 2 + t.suggest_float("y", 0, 1), n_trials=20)
+    point = {"x": 0.4, "y": 0.0}
+    study.add_trial(create_trial(params=point, distributions=XY, state=TrialState.FAIL))
+    study.add_trial(create_trial(params=point, distributions=XY, value=0.0))
+    mean, _ = study.sampler.predict(point)
+    assert abs(mean) < 0.01
+    assert study.sampler.best_predicted()[0] == pytest.approx(point)
+    assert not optimizer_of(study)._history.failed
