@@ -4,7 +4,7 @@ run, report           samplers on problems through Optuna
 ask-time, batches     time of a suggestion, many points at once
 bandits, bandits-report, survival   explicit arms, and the race of S-BPE
 calibration           how far predictions hold
-ray-scale, reliability   workers, killed and not
+ray-scale, reliability, interrupts   workers, killed and not
 
 See ``--help`` of each.
 """
@@ -97,6 +97,7 @@ def main() -> None:
     calibrate.add_argument("--seeds", type=int, default=5)
     calibrate.add_argument("--trials", nargs="+", type=int, default=[60, 240], help="after which the model is asked")
     calibrate.add_argument("--jobs", type=int, default=2)
+    commands.add_parser("interrupts", help="studies that are interrupted at random times")
     arguments = parser.parse_args()
     if arguments.command == "run":
         from benchmarks import runner  # first: it sets the number of threads
@@ -151,6 +152,10 @@ def main() -> None:
         path = RESULTS / f"{arguments.name}.jsonl"
         wide.run(path, searches, arguments.widths or list(wide.WIDTHS), arguments.seeds, arguments.jobs)
         wide.write_report(path)
+    elif arguments.command == "interrupts":
+        from benchmarks import interrupts
+
+        interrupts.measure(RESULTS)
     elif arguments.command == "bandits":
         _bandits(parser, arguments)
     else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,12 +33,15 @@ class Problem:
     """``function`` maps parameters in ``space`` to a value of at least ``minimum``.
 
     ``noise`` is the standard deviation of what is added to the value that a sampler is told; regrets are without it.
+    A trial fails where ``fails`` says so, and with probability ``failure_rate`` anywhere.
     """
 
     space: Mapping[str, BaseDistribution]
     function: Callable[[Params], float]
     minimum: float = 0.0
     noise: float = 0.0
+    fails: Callable[[Params], bool] = lambda params: False
+    failure_rate: float = 0.0
 
 
 def box(
@@ -65,6 +68,15 @@ def moved(
     center = rng.uniform(low + 0.2 * (high - low), high - 0.2 * (high - low), d)
     turn = functions.rotation(d, seed) if rotate else np.eye(d)
     return box(lambda x: function(turn @ (x - center)), d, low, high, noise=noise)
+
+
+def failing(problem: Problem, fails: Callable[[Array], bool] | None = None, rate: float = 0.0) -> Problem:
+    """A problem that fails where ``fails`` says so of the point, in the order of the space, and at random."""
+    if fails is None:
+        return replace(problem, failure_rate=rate)
+    where = fails
+    names = list(problem.space)
+    return replace(problem, fails=lambda params: where(np.array([params[n] for n in names])), failure_rate=rate)
 
 
 # -- mixed spaces ----------------------------------------------------------------------------------------------
@@ -184,9 +196,41 @@ UNSEEN = [
     "hpobench-segment",
 ]
 RIPPLES = ["salomon-6", "alpine-8", "schaffer-10"]
+#: Objectives that fail: at random, in half of their space, and both. The optimum lies inside of what works, or, of the
+#: ones named so, on its edge.
+FAILURES = [
+    "rosenbrock-4",
+    "rosenbrock-4-fails-5%",
+    "rosenbrock-4-fails-15%",
+    "ackley-5-half-fails",
+    "ackley-5-half-fails-and-10%",
+    "levy-6-edge-fails",
+    "levy-6-edge-fails-and-10%",
+]
 #: What is ranked.
 COMPARED = {"paper": PAPER, "continuous": CONTINUOUS, "mixed": MIXED, "tabular": TABULAR, "unseen": UNSEEN}
-SUITES = COMPARED | {"ripples": RIPPLES}
+SUITES = COMPARED | {"ripples": RIPPLES, "failures": FAILURES}
+
+
+def _rosenbrock_4() -> Problem:
+    return box(functions.rosenbrock, 4, -2.0, 2.0)
+
+
+def _ackley_5() -> Problem:
+    return box(lambda x: functions.ackley(x + 3.0), 5, -10.0, 10.0)
+
+
+def _levy_6() -> Problem:
+    return box(functions.levy, 6, -10.0, 10.0)
+
+
+def _above_the_middle(x: Array) -> bool:
+    return bool(x[0] + x[1] > 0.0)
+
+
+def _beyond_the_optimum(x: Array) -> bool:
+    return bool(np.sum(x - 1.0) > 0.0)
+
 
 _MAKERS: dict[str, Callable[[], Problem]] = {
     "eggholder-2": lambda: box(functions.eggholder, 2, -512.0, 512.0, -959.6406627208506),
@@ -222,6 +266,13 @@ _MAKERS: dict[str, Callable[[], Problem]] = {
     "salomon-6": lambda: moved(functions.salomon, 6, -10.0, 10.0, 9),
     "alpine-8": lambda: moved(functions.alpine, 8, -10.0, 10.0, 10),
     "schaffer-10": lambda: moved(functions.schaffer, 10, -10.0, 10.0, 11),
+    "rosenbrock-4": _rosenbrock_4,
+    "rosenbrock-4-fails-5%": lambda: failing(_rosenbrock_4(), rate=0.05),
+    "rosenbrock-4-fails-15%": lambda: failing(_rosenbrock_4(), rate=0.15),
+    "ackley-5-half-fails": lambda: failing(_ackley_5(), _above_the_middle),
+    "ackley-5-half-fails-and-10%": lambda: failing(_ackley_5(), _above_the_middle, 0.1),
+    "levy-6-edge-fails": lambda: failing(_levy_6(), _beyond_the_optimum),
+    "levy-6-edge-fails-and-10%": lambda: failing(_levy_6(), _beyond_the_optimum, 0.1),
 }
 PROBLEMS = tuple(_MAKERS)
 

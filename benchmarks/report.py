@@ -51,7 +51,7 @@ def table(runs: Runs, figure: str, samplers: list[str], problems: list[str]) -> 
     for problem in problems:
         for checkpoint in CHECKPOINTS:
             cells = [
-                [r[figure][str(checkpoint)] for r in runs.get((problem, s), []) if str(checkpoint) in r[figure]]
+                [r[figure][str(checkpoint)] for r in runs.get((problem, s), []) if str(checkpoint) in r.get(figure, ())]
                 for s in samplers
             ]
             if any(cells):
@@ -229,6 +229,9 @@ def write_report(results: Path, name: str) -> None:
             "",
             table(runs, "mean_regret", samplers, problems),
         ]
+        failing = [p for p in problems if any("failed" in r for s in samplers for r in runs.get((p, s), []))]
+        if failing:
+            text += ["", f"## Failed trials{heading}", "", table(runs, "failed", samplers, failing)]
         text += ["", f"## Ask time in milliseconds{heading}", "", table(runs, "ask_ms", samplers, problems)]
         plot(runs, samplers, problems, results / f"{name}{suffix}.png")
         plot_headline(runs, samplers, problems, results / f"{name}{suffix}-ranks.png")

@@ -39,15 +39,19 @@ def run_one(problem_name: str, sampler_name: str, seed: int, trials: int) -> dic
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.simplefilter("ignore")
     problem = make(problem_name)
-    noise = np.random.default_rng((seed, 1))
+    noise, chance = np.random.default_rng((seed, 1)), np.random.default_rng((seed, 2))
     study = optuna.create_study(sampler=SAMPLERS[sampler_name](seed))
     regrets, best, asks = np.empty(trials), np.empty(trials), np.empty(trials)
-    lowest = np.inf
+    failed, lowest = np.zeros(trials, dtype=bool), np.inf
     started = time.perf_counter()
     for t in range(trials):
         before = time.perf_counter()
         trial = study.ask(fixed_distributions=dict(problem.space))
         asks[t] = time.perf_counter() - before
+        if problem.fails(trial.params) or (problem.failure_rate > 0.0 and chance.random() < problem.failure_rate):
+            study.tell(trial, state=optuna.trial.TrialState.FAIL)
+            failed[t], regrets[t], best[t] = True, np.nan, best[t - 1] if t else np.inf
+            continue
         value = problem.function(trial.params)
         told = value + problem.noise * noise.normal()
         study.tell(trial, told)
@@ -62,7 +66,8 @@ def run_one(problem_name: str, sampler_name: str, seed: int, trials: int) -> dic
         "trials": trials,
         "seconds": time.perf_counter() - started,
         "best": {str(c): float(best[c - 1]) for c in points},
-        "mean_regret": {str(c): float(regrets[:c].mean()) for c in points},
+        "mean_regret": {str(c): float(np.nanmean(regrets[:c])) for c in points},
+        **({"failed": {str(c): int(failed[:c].sum()) for c in points}} if failed.any() else {}),
         "ask_ms": {str(c): 1e3 * float(np.median(asks[c - ASK_WINDOW : c])) for c in points},
         "ask_seconds": float(asks.sum()),
         "curve": [[int(t), float(best[t - 1])] for t in CURVE if t <= trials],

@@ -1,0 +1,160 @@
+"""``python -m benchmarks interrupts``: studies that are interrupted at random times, over and over.
+
+Ctrl-C strikes in the objective, in a kernel, in the storage, or while trials are taken in. Each time it has to come
+out of `study.optimize`, and what the sampler knows afterwards has to be what a fresh sampler learns from the study.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+from numbo.optuna import GSSBOSampler
+from tqdm import tqdm
+
+import optuna
+
+#: How often each kind of run is interrupted.
+COUNTS = {"main thread": 400, "two threads": 50, "processes": 50}
+#: A run that goes on for this number of seconds after its interrupt has swallowed it.
+PATIENCE = 10.0
+LONGEST = 0.06
+
+
+@dataclass
+class Outcome:
+    """What became of the interrupts.
+
+    Attributes:
+        sent: interrupts.
+        got_out: those that ended `study.optimize`.
+        lost: finished trials that a sampler did not know afterwards, summed over the interrupts.
+        differing: times at which the sampler and a fresh one knew something different.
+    """
+
+    sent: int = 0
+    got_out: int = 0
+    lost: int = 0
+    differing: int = 0
+
+
+def objective(trial: optuna.Trial) -> float:
+    x, y = trial.suggest_float("x", -2.0, 2.0), trial.suggest_float("y", -2.0, 2.0)
+    return (x - 0.3) ** 2 + (y + x) ** 2 + 0.1 * trial.suggest_int("k", 0, 9)
+
+
+def known(sampler: GSSBOSampler, study: optuna.Study) -> tuple[np.ndarray, np.ndarray]:
+    """Points and values that a sampler has learned from the study, in one order for all samplers."""
+    optimizer, _ = sampler.inspected(study)
+    X, y = optimizer.observations
+    order = np.lexsort((y, *X.T))
+    return X[order], y[order]
+
+
+def strike(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def interrupt_study(count: int, jobs: int, progress: Any = None) -> Outcome:
+    """One study of one sampler, interrupted ``count`` times in this process."""
+    outcome, rng = Outcome(), random.Random(jobs)
+    sampler = GSSBOSampler(seed=0)
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(objective, n_trials=30)
+    before = signal.signal(signal.SIGALRM, strike)
+    try:
+        for _ in range(count):
+            outcome.sent += 1
+            try:
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-4, LONGEST))
+                study.optimize(objective, timeout=PATIENCE, n_jobs=jobs)
+            except KeyboardInterrupt:
+                outcome.got_out += 1
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0.0)
+            (X, y), (other_X, other_y) = known(sampler, study), known(GSSBOSampler(seed=0), study)
+            finished = sum(t.state.is_finished() and len(t.params) == 3 for t in study.get_trials(deepcopy=False))
+            outcome.lost += max(0, finished - len(y))
+            outcome.differing += not (np.array_equal(X, other_X) and np.array_equal(y, other_y, equal_nan=True))
+            if progress is not None:
+                progress.update()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    return outcome
+
+
+WORKER = """
+import sys
+import optuna
+from benchmarks.interrupts import objective
+from numbo.optuna import GSSBOSampler
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+study = optuna.load_study(study_name="s", storage=sys.argv[1], sampler=GSSBOSampler(seed=0))
+print("ready", flush=True)
+try:
+    study.optimize(objective, timeout=60)
+except KeyboardInterrupt:
+    sys.exit(7)
+"""
+
+
+def interrupt_processes(count: int, progress: Any = None) -> Outcome:
+    """``count`` processes on one database, one after the other, each interrupted by SIGINT."""
+    outcome, rng = Outcome(), random.Random(0)
+    with tempfile.TemporaryDirectory() as folder:
+        url = f"sqlite:///{folder}/study.db"
+        study = optuna.create_study(study_name="s", storage=url, sampler=GSSBOSampler(seed=0))
+        for _ in range(count):
+            outcome.sent += 1
+            with subprocess.Popen([sys.executable, "-c", WORKER, url], stdout=subprocess.PIPE) as worker:
+                assert worker.stdout is not None
+                worker.stdout.readline()
+                time.sleep(rng.uniform(0.0, 1.0))
+                worker.send_signal(signal.SIGINT)
+                try:
+                    outcome.got_out += worker.wait(PATIENCE) == 7
+                except subprocess.TimeoutExpired:
+                    worker.kill()
+            if progress is not None:
+                progress.update()
+        study.optimize(objective, n_trials=1)
+        (X, y), (other_X, other_y) = known(study.sampler, study), known(GSSBOSampler(seed=0), study)  # type: ignore[arg-type]
+        finished = sum(t.state.is_finished() and len(t.params) == 3 for t in study.get_trials(deepcopy=False))
+        outcome.lost = max(0, finished - len(y))
+        outcome.differing = int(not (np.array_equal(X, other_X) and np.array_equal(y, other_y, equal_nan=True)))
+    return outcome
+
+
+def measure(results: Path, counts: dict[str, int] | None = None) -> dict[str, Outcome]:
+    """Run all kinds, and write ``interrupts.md``."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    warnings.simplefilter("ignore")
+    counts = COUNTS if counts is None else counts
+    outcomes = {}
+    for kind, count in counts.items():
+        with tqdm(total=count, desc=kind, unit="interrupt") as progress:
+            if kind == "processes":
+                outcomes[kind] = interrupt_processes(count, progress)
+            else:
+                outcomes[kind] = interrupt_study(count, 1 if kind == "main thread" else 2, progress)
+        print(json.dumps({kind: asdict(outcomes[kind])}), flush=True)
+    rows = [f"| {kind} | {o.sent} | {o.got_out} | {o.lost} | {o.differing} |" for kind, o in outcomes.items()]
+    text = (
+        "# Interrupts at random times\n\nA study with `GSSBOSampler` that is interrupted as by Ctrl-C, over and over, "
+        "and goes on each time.\nLost are finished trials that the sampler did not know afterwards; different is what "
+        "it knew and a fresh sampler did\nnot, or the other way round. Written by `python -m\nbenchmarks interrupts`.\n\n"
+        "| where | interrupts | got out | trials lost | different from a fresh sampler |\n|---|---|---|---|---|\n"
+    )
+    (results / "interrupts.md").write_text(text + "\n".join(rows) + "\n")
+    return outcomes
