@@ -153,7 +153,8 @@ def measure(results: Path, counts: dict[str, int] | None = None) -> dict[str, Ou
     text = (
         "# Interrupts at random times\n\nA study with `GSSBOSampler` that is interrupted as by Ctrl-C, over and over, "
         "and goes on each time.\nLost are finished trials that the sampler did not know afterwards; different is what "
-        "it knew and a fresh sampler did\nnot, or the other way round. Written by `python -m\nbenchmarks interrupts`.\n\n"
+        "it knew and a fresh sampler did\nnot, or the other way round. Written by "
+        "`python -m benchmarks interrupts`.\n\n"
         "| where | interrupts | got out | trials lost | different from a fresh sampler |\n|---|---|---|---|---|\n"
     )
     (results / "interrupts.md").write_text(text + "\n".join(rows) + "\n")

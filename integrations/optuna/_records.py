@@ -20,7 +20,7 @@ PIECE = 2045
 
 
 def digest(distributions: Mapping[str, BaseDistribution]) -> int:
-    """Identifies a search space: a category's index and a region's number mean nothing in another one."""
+    """Identifies a search space: a category's index and the number of a region's box mean nothing in another one."""
     return zlib.crc32(repr(sorted(distributions.items())).encode())
 
 

@@ -27,7 +27,7 @@ class NumboSearch(Searcher):
 
     `suggest` runs on Tune's control loop: it takes milliseconds, and running trials are pending points that shrink the
     model's uncertainty where they are. A trial that a scheduler stopped early is learned with its last reported value;
-    one that failed or reported NaN marks a place to avoid. Once every point of a finite space was suggested, the search
+    one that failed or reported NaN says where trials fail. Once every point of a finite space was suggested, the search
     is finished, unless repeats are welcome (``avoid_repeats=False``).
 
     Args:
@@ -39,8 +39,7 @@ class NumboSearch(Searcher):
         evaluated_rewards: values of ``points_to_evaluate`` that are known: these points are learned, not tried.
         seed: of the suggestions; ``None`` draws one.
         n_initial: trials before the model takes over from the Sobol initial design.
-        learn_failures: whether failed trials mark places to avoid: ``True``, ``False``, or ``"auto"``. With ``False``
-            only the very point is left out.
+        learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"``, by the data.
         settings: the algorithm's own settings, as its optimizer in `numbo` takes them.
 
     Raises:

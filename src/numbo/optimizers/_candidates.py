@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from numbo.arms import Arms
 from numbo.space import Space
 
 Array = NDArray[np.float64]
@@ -23,7 +24,7 @@ class Candidates:
         seed: of the Sobol set that is shifted at random for each draw.
     """
 
-    def __init__(self, space: Space, seed: int) -> None:
+    def __init__(self, space: Space | Arms, seed: int) -> None:
         self.space, self.seed = space, seed
         self._base: Array | None = None
 

@@ -59,7 +59,7 @@ class BBKB(BudgetedOptimizer):
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
         avoid_repeats: whether a point that was observed or is pending is never suggested again while others are left;
             by default in spaces, not of arms.
-        learn_failures: whether failures mark places to avoid: ``True``, ``False``, or ``"auto"``.
+        learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"``, by the data.
         ratio_threshold: C~ >= 1, by how much variances may shrink inside a batch.
         stopping: ``"global"`` (lemma 1) or ``"global-local"`` (lemma 3 once lemma 1 fails: larger batches).
         beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the standard deviation.

@@ -29,7 +29,7 @@ class BKB(BBKB):
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
         avoid_repeats: whether a point that was observed or is pending is never suggested again while others are left;
             by default in spaces, not of arms.
-        learn_failures: whether failures mark places to avoid: ``True``, ``False``, or ``"auto"``.
+        learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"``, by the data.
         beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the standard deviation.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         lengthscale: of a fixed kernel, a number or (d,), in the units of the arms' features, or of the unit cube that

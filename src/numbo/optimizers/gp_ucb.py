@@ -25,7 +25,7 @@ class GPUCB(GPOptimizer):
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
         avoid_repeats: whether a point that was observed or is pending is never suggested again while others are left.
             Right for deterministic objectives; switch it off where repeating a measurement pays.
-        learn_failures: whether failures mark places to avoid: ``True``, ``False``, or ``"auto"``.
+        learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"``, by the data.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
             ``"alternate"``: turns between both.

@@ -83,7 +83,7 @@ class GSSBO(GPOptimizer):
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
         avoid_repeats: whether a point that was observed or is pending is never suggested again while others are left.
             Right for deterministic objectives; switch it off where repeating a measurement pays.
-        learn_failures: whether failures mark places to avoid: ``True``, ``False``, or ``"auto"``.
+        learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"``, by the data.
         preset: ``"default"``, or ``"paper"`` for the algorithm literally; sets every setting below that is None.
         criterion: how the subset is chosen, one of `numbo.selection.CRITERIA`.
         buffer_size: M, number of observations that the model is fitted to, at least ``n_initial + 2``; or

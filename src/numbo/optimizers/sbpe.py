@@ -63,7 +63,7 @@ class SBPE(BudgetedOptimizer):
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
         avoid_repeats: whether a point that was observed or is pending is never suggested again while others are left;
             by default in spaces, not of arms.
-        learn_failures: whether failures mark places to avoid: ``True``, ``False``, or ``"auto"``.
+        learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"``, by the data.
         horizon: N, about how many evaluations there will be; it sets the sizes of the batches.
         beta: multiplier of the standard deviation in the bounds. ``"union"`` is ``sqrt(2 log(4 B |X| / delta))``: a
             draw from the model is within its bounds everywhere and after each of the B batches with probability
