@@ -137,7 +137,7 @@ class Optimizer(Inspectable):
         self._repair()
         self._unfinished = True
         found = self._suggest(seed, position, pinned)
-        self._unfinished = False
+        self._pinned, self._unfinished = None, False
         return found
 
     @interrupts_get_out()
@@ -167,7 +167,9 @@ class Optimizer(Inspectable):
     def suggest_anywhere(self, seed: Any, *, fixed: Mapping[str, Any] | None = None) -> tuple[Array, int]:
         """As `suggest_initial`, from a random place of the design: others who do the same do not meet there."""
         self._pinned = self.space.partial(fixed) if fixed else None
-        return self._space_filling(int(np.random.default_rng(seed).integers(ANYWHERE))), GLOBAL
+        x = self._space_filling(int(np.random.default_rng(seed).integers(ANYWHERE)))
+        self._pinned = None
+        return x, GLOBAL
 
     def taken(self, x: Array) -> bool:
         """Whether ``x (d,)`` should not be suggested: it is barred, or repeats are avoided and it would be one."""
@@ -246,7 +248,7 @@ class Optimizer(Inspectable):
             self._see(x[None])
             self._observed(i, y, origin)
         history.pending.pop(key, None)
-        self._unfinished = False
+        self._telling, self._unfinished = (None, 0), False
 
     def _see(self, X: Array) -> None:
         if self._grid is not None and len(X):
@@ -321,8 +323,6 @@ class Optimizer(Inspectable):
 
     def _restore_model(self, state: dict[str, Any]) -> None:
         """Take in `_model_state`."""
-
-    # -- shared pieces -----------------------------------------------------------------------------------------
 
     def _space_filling(self, start: int | None = None) -> Array:
         """The next point of a scrambled Sobol sequence, from ``start`` on, that is not taken."""

@@ -275,6 +275,7 @@ class Inspectable(ABC):
         """A double whose model knows all observations, with nothing pending; for ``what`` is to be looked at."""
         if self._history.best < 0:
             raise ValueError(f"{what} needs at least one successful observation; tell one first.")
+        self._repair()
         if self._settled:
             return self
         double = copy.copy(self)  # looking at the model changes nothing about what is suggested next
@@ -302,6 +303,10 @@ class Inspectable(ABC):
         return double
 
     # -- what an algorithm supplies ------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _repair(self) -> None:
+        """Build again whatever an interrupted call may have left half done."""
 
     @abstractmethod
     def _bring_up_to_date(self) -> None:

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbo import _checks
+from numbo.kernels.acquisition import CERTAIN, success_probabilities
 from numbo.optimizers._base import GLOBAL
 from numbo.optimizers._buffer import RULES, DynamicBuffer
 from numbo.optimizers._gp_optimizer import TURN, GPOptimizer
@@ -66,6 +67,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "trust_region": False,
     },
 }
+#: Points of the sequence that are looked at for one that is not likely to fail.
+SCOUTED = 64
 LOCAL_REFIT = {"growth": 0.05, "longest": 8}
 
 
@@ -202,7 +205,7 @@ class GSSBO(GPOptimizer):
             step = self._history.told + len(self._history.pending)
             region = self._local.region
             if region.scouting and region.exploring and self._pinned is None:
-                return self._space_filling(), GLOBAL
+                return self._scout(), GLOBAL
             if not region.scouting and step % TURN != 0:
                 x = self._propose_locally(self._local)
                 if x is not None:
@@ -211,6 +214,14 @@ class GSSBO(GPOptimizer):
         x = self._propose_from(self._members())
         self._buffer.record(self._history.n, time.perf_counter() - started)
         return x, GLOBAL
+
+    def _scout(self) -> Array:
+        """The next point of the space-filling sequence that is not likely to fail."""
+        success, start = self._success(), self._history.told + len(self._history.pending)
+        points = (self._space_filling(start + k) for k in range(SCOUTED))
+        if success is not CERTAIN:
+            points = (x for x in points if success_probabilities(success, x[None])[0] >= success.threshold)
+        return next(points, self._space_filling())
 
     def _propose_locally(self, local: LocalSearch) -> Array | None:
         history = self._history
