@@ -67,3 +67,30 @@ def test_bounds_checks_are_part_of_the_stamp(monkeypatch):
     plain = _jit.source_digest.__wrapped__()
     monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1" if not os.environ.get("NUMBA_BOUNDSCHECK") else "")
     assert _jit.source_digest.__wrapped__() != plain
+
+
+def test_signals_wait_until_a_kernel_is_compiled():
+    """An exception from a signal handler inside LLVM would crash the process later."""
+    import signal
+    import time
+
+    from numbo.kernels._jit import signals_wait
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    before, done = signal.signal(signal.SIGALRM, interrupt), []
+
+    def wait():
+        with signals_wait():
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
+            time.sleep(0.05)
+            done.append("compiled")
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            wait()
+        assert done == ["compiled"]
+        assert signal.getsignal(signal.SIGALRM) is interrupt
+    finally:
+        signal.signal(signal.SIGALRM, before)

@@ -4,6 +4,9 @@ Numba's on-disk cache checks only the file that holds a kernel. An edit to a cal
 upgrade that changes it, would leave the caller's stale machine code in use. Every kernel of this package is
 therefore stamped with a digest of *all* kernel sources. Where no cache place can be written (a read-only
 installation without a home directory) kernels are compiled afresh in each process instead of failing to import.
+
+An exception that a signal handler raises while LLVM compiles or loads a kernel leaves it in a state that crashes the
+process later. Signals that arrive meanwhile are therefore handled as soon as the kernel is there.
 """
 
 from __future__ import annotations
@@ -11,7 +14,10 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +34,35 @@ def source_digest() -> str:
     return digest.hexdigest()
 
 
+@contextmanager
+def signals_wait() -> Iterator[None]:
+    """Signals that have a handler in Python are handled when this ends. Only the main thread ever handles them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handlers = {s: signal.getsignal(s) for s in signal.valid_signals()}
+    handlers = {s: handler for s, handler in handlers.items() if callable(handler)}
+    arrived: list[tuple[int, Any]] = []
+    try:
+        for s in handlers:
+            signal.signal(s, lambda number, frame: arrived.append((number, frame)))
+        yield
+    finally:
+        for s, handler in handlers.items():
+            signal.signal(s, handler)
+        for number, frame in arrived:
+            handlers[signal.Signals(number)](number, frame)  # type: ignore[operator]
+
+
+def _uninterrupted(compile_: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(compile_)
+    def compile_then_handle(*args: Any) -> Any:
+        with signals_wait():
+            return compile_(*args)
+
+    return compile_then_handle
+
+
 def jit(function: Callable[..., Any]) -> Any:
     """Compile lazily in nopython mode, serially, without the GIL, and cache the machine code on disk."""
     dispatcher: Any = numba.njit(nogil=True, error_model="numpy")(function)
@@ -37,4 +72,5 @@ def jit(function: Callable[..., Any]) -> Any:
             dispatcher._cache._cache_file._source_stamp = source_digest()
         except (AttributeError, OSError, RuntimeError):
             dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+        dispatcher.compile = _uninterrupted(dispatcher.compile)
     return dispatcher

@@ -41,7 +41,20 @@ def parts(theta, d):
 
 @jit
 def unpack(theta, family, categorical, center, radius):
-    """The covariance that the log-parameters ``theta`` stand for."""
+    """The covariance that the log-parameters ``theta`` stand for, for other kernels.
+
+    To Python a kernel must not return a NamedTuple: its constructor is Python code, in which a signal may be handled,
+    and Numba does not expect it to raise.
+    """
+    weights, s, linear, quadratic, interaction, noise, variance, weight = parameters(theta, categorical, radius)
+    return Covariance(
+        family, weights, s, linear, quadratic, interaction, noise, categorical, center, radius, variance, weight
+    )
+
+
+@jit
+def parameters(theta, categorical, radius):
+    """What the log-parameters ``theta`` stand for: the numbers of a `Covariance`, in its order."""
     d, size = categorical.shape[0], theta.shape[0]
     trend, additive = parts(theta, d)
     unit = 1.0 / (2.0 * radius) ** 2
@@ -55,9 +68,7 @@ def unpack(theta, family, categorical, center, radius):
     for j in range(d):
         weights[j] = math.exp(theta[j]) * (1.0 if categorical[j] else unit)
     s, noise = math.exp(theta[d]), math.exp(theta[d + 1])
-    return Covariance(
-        family, weights, s, linear, quadratic, interaction, noise, categorical, center, radius, variance, weight
-    )
+    return weights, s, linear, quadratic, interaction, noise, variance, weight
 
 
 @jit

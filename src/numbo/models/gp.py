@@ -25,7 +25,7 @@ from numbo.kernels.cholesky import (
     whiten_into,
 )
 from numbo.kernels.covariance import MATERN32, MATERN52, RBF, Covariance, covariance_into, gram_into, prior_variance
-from numbo.kernels.likelihood import WORKSPACE, log_marginal_likelihood, unpack
+from numbo.kernels.likelihood import WORKSPACE, log_marginal_likelihood, parameters
 from numbo.models._threads import one_blas_thread
 from numbo.models.priors import VALUES, Prior, default_theta, log_bounds, log_prior
 
@@ -87,7 +87,9 @@ class ExactGP:
     @property
     def covariance(self) -> Covariance:
         """The current covariance function, as the kernels take it."""
-        return unpack(self.theta, FAMILIES[self.kernel], self.categorical, self.center, self.radius)
+        *variances, additive, weight = parameters(self.theta, self.categorical, self.radius)
+        place = self.categorical, self.center, self.radius
+        return Covariance(FAMILIES[self.kernel], *variances, *place, additive, weight)
 
     @property
     def hyperparameters(self) -> Hyperparameters:

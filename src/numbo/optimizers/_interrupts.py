@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -30,23 +30,30 @@ def interrupts_get_out() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # signals are handled in the main thread
         yield
         return
-    swallowed: list[BaseException] = []
-    report = sys.unraisablehook
-
-    def keep(unraisable: Any) -> None:
-        error = unraisable.exc_value
-        if error is None or isinstance(error, Exception):
-            report(unraisable)
-        else:
-            swallowed.append(error)
-
-    sys.unraisablehook = keep
+    hook = _Keep(sys.unraisablehook)
     try:
+        sys.unraisablehook = hook
         yield
     except SystemError as error:
         raise_interrupt(error)
         raise
     finally:
-        sys.unraisablehook = report
-    if swallowed:
-        raise swallowed[0]
+        sys.unraisablehook = hook.report
+    if hook.swallowed:
+        raise hook.swallowed[0]
+
+
+class _Keep:
+    """A `sys.unraisablehook` that keeps interrupts, and leaves the rest to the one before it."""
+
+    def __init__(self, before: Callable[[Any], Any]) -> None:
+        # an interrupt may have left an earlier one of these in place
+        self.report = before.report if isinstance(before, _Keep) else before
+        self.swallowed: list[BaseException] = []
+
+    def __call__(self, unraisable: Any) -> None:
+        error = unraisable.exc_value
+        if error is None or isinstance(error, Exception):
+            self.report(unraisable)
+        else:
+            self.swallowed.append(error)
