@@ -139,6 +139,19 @@ def test_random_failures_cost_nothing_but_their_trials():
     assert found[0.15] < max(20 * found[0.0], 0.05)  # counted as the worst value, they made it 5
 
 
+@pytest.mark.parametrize("make", OPTIMIZERS[:2])
+def test_what_failed_only_at_first_is_forgotten(make):
+    """A wrong path, a full disk: it failed everywhere, was mended, and now nothing fails any more."""
+    best = []
+    for seed in range(3):
+        opt = make({"x0": Float(-1, 1), "x1": Float(-1, 1)}, seed=seed)
+        for i in range(55):
+            p = opt.ask()
+            opt.tell(p, None if i < 15 else sum((v - 0.31) ** 2 for v in p.values()))
+        best.append(opt.best[1])
+    assert max(best) < 1e-3
+
+
 def test_failures_are_seen_in_every_kind_of_space():
     space = Space(
         {"act": Categorical(["a", "b", "c"]), "units": Int(1, 64, log=True), "rate": Float(1e-4, 1, log=True)}

@@ -53,21 +53,23 @@ class Posterior(NamedTuple):
 class Success(NamedTuple):
     """The probability that a point can be evaluated at all: ``p(x) = offset + slope mean(x)``, within [0.01, 1].
 
-    ``mean`` is that of ``posterior``, whose covariance is stationary alone. Without any of its points, p is 1. Below
-    ``threshold`` a point is too likely to fail for any improvement.
+    ``mean`` is that of ``posterior``, whose covariance is stationary alone. Its points may have a coordinate that ``x``
+    has not, such as when they were told: what it adds to their squared distances is ``elsewhere (n,)``. Without any
+    points, p is 1. Below ``threshold`` a point is too likely to fail for any improvement.
     """
 
     posterior: Posterior
     offset: float
     slope: float
-    threshold: float = 0.0
+    threshold: float
+    elsewhere: np.ndarray
 
 
 def _certain():
     """`Success` everywhere."""
     none, empty = np.zeros((0, 0)), np.zeros(0)
     covariance = stationary(MATERN52, np.zeros(1), 1.0, 1.0, np.zeros(1, dtype=np.bool_))
-    return Success(Posterior(covariance, 0, none, none, empty, none, none), 1.0, 0.0)
+    return Success(Posterior(covariance, 0, none, none, empty, none, none), 1.0, 0.0, 0.0, empty)
 
 
 CERTAIN = _certain()
@@ -170,6 +172,8 @@ def success_probability(success, x, k, slope, gradient):
     posterior, d = success.posterior, x.shape[0]
     cov, n = posterior.covariance, posterior.n
     squared_distances_into(cov, posterior.XT, n, x, k)
+    for i in range(n):
+        k[i] += success.elsewhere[i]
     correlations_into(cov.family, n, k, slope)
     mean = 0.0
     for j in range(d):
