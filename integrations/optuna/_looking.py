@@ -52,6 +52,8 @@ def best_predicted(study: Study) -> tuple[dict[str, Any], float] | None:
 
 def _sampler_of(study: Study) -> NumboSampler:
     """The sampler of numbo that the study uses, perhaps inside others such as `PartialFixedSampler`."""
+    if not isinstance(study, Study):
+        raise ValueError(f"study must be an optuna.Study, got {study!r}.")
     sampler: Any = study.sampler
     while not isinstance(sampler, NumboSampler):
         if not hasattr(sampler, "_base_sampler"):

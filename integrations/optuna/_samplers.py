@@ -227,7 +227,10 @@ class NumboSampler(BaseSampler):
             except ValueError:
                 translated = {}
             if translated.keys() != distributions.keys():
-                raise ValueError(f"params must hold {sorted(distributions)} with values in their ranges, got {point}.")
+                missing = f" without {sorted(distributions.keys() - set(point))}" if isinstance(point, Mapping) else ""
+                raise ValueError(
+                    f"params must hold {sorted(distributions)} with values in their ranges, got {point}{missing}."
+                )
             internal.append(translated)
         return optimizer.predict(internal[0] if isinstance(params, Mapping) else internal)
 

@@ -96,9 +96,8 @@ class Optimizer(Inspectable):
         Never raises on data: where a model cannot be fitted, a point of the initial design is returned and the
         reason is logged once.
         """
-        points = self._handing_out(
-            lambda: [self._hand_out(*self._suggest(None, None, None)) for _ in range(1 if n is None else n)]
-        )
+        count = 1 if n is None else _checks.integer("n", n, 0)
+        points = self._handing_out(lambda: [self._hand_out(*self._suggest(None, None, None)) for _ in range(count)])
         return points[0] if n is None else points
 
     def _handing_out(self, choose: Callable[[], list[Any]]) -> list[Any]:
