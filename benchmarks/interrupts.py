@@ -62,6 +62,11 @@ def known(sampler: GSSBOSampler, study: optuna.Study) -> tuple[np.ndarray, np.nd
     return X[order], y[order]
 
 
+def interrupted(error: BaseException) -> bool:
+    """Whether ``error`` is an interrupt, or what Optuna makes of one that strikes while it stores a result."""
+    return isinstance(error, KeyboardInterrupt) or isinstance(error.__context__, KeyboardInterrupt)
+
+
 def strike(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
@@ -79,7 +84,9 @@ def interrupt_study(count: int, jobs: int, progress: Any = None) -> Outcome:
             try:
                 signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-4, LONGEST))
                 study.optimize(objective, timeout=PATIENCE, n_jobs=jobs)
-            except KeyboardInterrupt:
+            except BaseException as error:
+                if not interrupted(error):
+                    raise
                 outcome.got_out += 1
             finally:
                 signal.setitimer(signal.ITIMER_REAL, 0.0)
@@ -97,15 +104,15 @@ def interrupt_study(count: int, jobs: int, progress: Any = None) -> Outcome:
 WORKER = """
 import sys
 import optuna
-from benchmarks.interrupts import objective
+from benchmarks.interrupts import interrupted, objective
 from numbo.optuna import GSSBOSampler
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 study = optuna.load_study(study_name="s", storage=sys.argv[1], sampler=GSSBOSampler(seed=0))
-print("ready", flush=True)
 try:
+    print("ready", flush=True)
     study.optimize(objective, timeout=60)
-except KeyboardInterrupt:
-    sys.exit(7)
+except BaseException as error:
+    sys.exit(7 if interrupted(error) else 1)
 """
 
 

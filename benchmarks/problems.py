@@ -199,7 +199,7 @@ RIPPLES = ["salomon-6", "alpine-8", "schaffer-10"]
 #: Objectives that fail: at random, in half of their space, and both. The optimum lies inside of what works, or, of the
 #: ones named so, on its edge.
 FAILURES = [
-    "rosenbrock-4",
+    "rosenbrock-4-fails-0%",
     "rosenbrock-4-fails-5%",
     "rosenbrock-4-fails-15%",
     "ackley-5-half-fails",
@@ -266,7 +266,7 @@ _MAKERS: dict[str, Callable[[], Problem]] = {
     "salomon-6": lambda: moved(functions.salomon, 6, -10.0, 10.0, 9),
     "alpine-8": lambda: moved(functions.alpine, 8, -10.0, 10.0, 10),
     "schaffer-10": lambda: moved(functions.schaffer, 10, -10.0, 10.0, 11),
-    "rosenbrock-4": _rosenbrock_4,
+    "rosenbrock-4-fails-0%": _rosenbrock_4,
     "rosenbrock-4-fails-5%": lambda: failing(_rosenbrock_4(), rate=0.05),
     "rosenbrock-4-fails-15%": lambda: failing(_rosenbrock_4(), rate=0.15),
     "ackley-5-half-fails": lambda: failing(_ackley_5(), _above_the_middle),

@@ -11,9 +11,9 @@ which the region that found it was given up, and one starts among unexplored poi
 The region is a fold over the observations in the order they were told, so that a resumed study, another process
 and a restored optimizer see the same one. Every observation comes with its origin, the box that it was asked from, and
 counts for that box alone: results that arrive after a restart or after the box was resized, or that the global model
-proposed, leave the counters alone. So a batch that fails halves the region once. The paper counts a batch as one success
-or failure; here results count one by one, so that a wide batch may halve the region in spite of an improvement. A late
-result of a former box of the region still moves the center.
+proposed, leave the counters alone. So a batch that fails halves the region once. The paper counts a batch as one
+success or failure; here results count one by one, so that a wide batch may halve the region in spite of an improvement.
+A late result of a former box of the region still moves the center.
 """
 
 from __future__ import annotations
