@@ -40,8 +40,7 @@ def signals_wait() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    handlers = {s: signal.getsignal(s) for s in signal.valid_signals()}
-    handlers = {s: handler for s, handler in handlers.items() if callable(handler)}
+    handlers = {s: handler for s in signal.valid_signals() if callable(handler := signal.getsignal(s))}
     arrived: list[tuple[int, Any]] = []
     try:
         for s in handlers:
@@ -51,7 +50,7 @@ def signals_wait() -> Iterator[None]:
         for s, handler in handlers.items():
             signal.signal(s, handler)
         for number, frame in arrived:
-            handlers[signal.Signals(number)](number, frame)  # type: ignore[operator]
+            handlers[signal.Signals(number)](number, frame)
 
 
 def _uninterrupted(compile_: Callable[..., Any]) -> Callable[..., Any]:

@@ -87,9 +87,22 @@ class ExactGP:
     @property
     def covariance(self) -> Covariance:
         """The current covariance function, as the kernels take it."""
-        *variances, additive, weight = parameters(self.theta, self.categorical, self.radius)
-        place = self.categorical, self.center, self.radius
-        return Covariance(FAMILIES[self.kernel], *variances, *place, additive, weight)
+        weights, *variances, noise, additive, weight = parameters(self.theta, self.categorical, self.radius)
+        signal, linear, quadratic, interaction = variances
+        return Covariance(
+            FAMILIES[self.kernel],
+            weights,
+            signal,
+            linear,
+            quadratic,
+            interaction,
+            noise,
+            self.categorical,
+            self.center,
+            self.radius,
+            additive,
+            weight,
+        )
 
     @property
     def hyperparameters(self) -> Hyperparameters:

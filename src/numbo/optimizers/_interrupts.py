@@ -48,7 +48,7 @@ class _Keep:
 
     def __init__(self, before: Callable[[Any], Any]) -> None:
         # an interrupt may have left an earlier one of these in place
-        self.report = before.report if isinstance(before, _Keep) else before
+        self.report: Callable[[Any], Any] = before.report if isinstance(before, _Keep) else before
         self.swallowed: list[BaseException] = []
 
     def __call__(self, unraisable: Any) -> None:
