@@ -102,11 +102,13 @@ def interrupt_study(count: int, jobs: int, progress: Any = None) -> Outcome:
 
 
 WORKER = """
+import signal
 import sys
 import optuna
 from benchmarks.interrupts import interrupted, objective
 from numbo.optuna import GSSBOSampler
 optuna.logging.set_verbosity(optuna.logging.ERROR)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 study = optuna.load_study(study_name="s", storage=sys.argv[1], sampler=GSSBOSampler(seed=0))
 try:
     print("ready", flush=True)
