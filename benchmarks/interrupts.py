@@ -48,6 +48,13 @@ class Outcome:
     lost: int = 0
     differing: int = 0
 
+    def compare(self, sampler: GSSBOSampler, study: optuna.Study) -> None:
+        """Count what ``sampler`` does not know of the study, and whether a fresh one knows something else."""
+        (X, y), (other_X, other_y) = known(sampler, study), known(GSSBOSampler(seed=0), study)
+        finished = sum(t.state.is_finished() and len(t.params) == 3 for t in study.get_trials(deepcopy=False))
+        self.lost += max(0, finished - len(y))
+        self.differing += not (np.array_equal(X, other_X) and np.array_equal(y, other_y, equal_nan=True))
+
 
 def objective(trial: optuna.Trial) -> float:
     x, y = trial.suggest_float("x", -2.0, 2.0), trial.suggest_float("y", -2.0, 2.0)
@@ -90,10 +97,7 @@ def interrupt_study(count: int, jobs: int, progress: Any = None) -> Outcome:
                 outcome.got_out += 1
             finally:
                 signal.setitimer(signal.ITIMER_REAL, 0.0)
-            (X, y), (other_X, other_y) = known(sampler, study), known(GSSBOSampler(seed=0), study)
-            finished = sum(t.state.is_finished() and len(t.params) == 3 for t in study.get_trials(deepcopy=False))
-            outcome.lost += max(0, finished - len(y))
-            outcome.differing += not (np.array_equal(X, other_X) and np.array_equal(y, other_y, equal_nan=True))
+            outcome.compare(sampler, study)
             if progress is not None:
                 progress.update()
     finally:
@@ -138,10 +142,7 @@ def interrupt_processes(count: int, progress: Any = None) -> Outcome:
             if progress is not None:
                 progress.update()
         study.optimize(objective, n_trials=1)
-        (X, y), (other_X, other_y) = known(study.sampler, study), known(GSSBOSampler(seed=0), study)  # type: ignore[arg-type]
-        finished = sum(t.state.is_finished() and len(t.params) == 3 for t in study.get_trials(deepcopy=False))
-        outcome.lost = max(0, finished - len(y))
-        outcome.differing = int(not (np.array_equal(X, other_X) and np.array_equal(y, other_y, equal_nan=True)))
+        outcome.compare(study.sampler, study)  # type: ignore[arg-type]
     return outcome
 
 
