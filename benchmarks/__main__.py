@@ -5,6 +5,7 @@ ask-time, batches     time of a suggestion, many points at once
 bandits, bandits-report, survival   explicit arms, and the race of S-BPE
 calibration           how far predictions hold
 ray-scale, reliability, interrupts   workers, killed and not
+digests               whether a change leaves every suggestion as it was
 
 See ``--help`` of each.
 """
@@ -98,6 +99,11 @@ def main() -> None:
     calibrate.add_argument("--trials", nargs="+", type=int, default=[60, 240], help="after which the model is asked")
     calibrate.add_argument("--jobs", type=int, default=2)
     commands.add_parser("interrupts", help="studies that are interrupted at random times")
+    fingerprints = commands.add_parser("digests", help="fingerprints of what every algorithm suggests and predicts")
+    fingerprints.add_argument("path", type=Path, help="where they are written, as JSON")
+    fingerprints.add_argument("--against", type=Path, help="fingerprints of the same machine to compare with")
+    fingerprints.add_argument("--algorithms", nargs="+", metavar="ALGORITHM", help="all by default")
+    fingerprints.add_argument("--steps", type=int, default=300)
     arguments = parser.parse_args()
     if arguments.command == "run":
         from benchmarks import runner  # first: it sets the number of threads
@@ -137,6 +143,13 @@ def main() -> None:
         _check(parser, "function", functions, calibration.FUNCTIONS)
         _check(parser, "algorithm", algorithms, calibration.ALGORITHMS)
         calibration.measure(RESULTS, functions, algorithms, arguments.seeds, arguments.trials, arguments.jobs)
+    elif arguments.command == "digests":
+        from benchmarks import digests
+
+        names = arguments.algorithms or list(digests.ALGORITHMS)
+        _check(parser, "algorithm", names, digests.ALGORITHMS)
+        if not digests.measure(arguments.path, arguments.against, names, arguments.steps):
+            raise SystemExit(1)
     elif arguments.command == "survival":
         from benchmarks import survival
 

@@ -1,0 +1,237 @@
+"""``python -m benchmarks digests``: what every algorithm suggests and predicts, as fingerprints.
+
+A change that only moves code must not change a single bit of any suggestion. Each run tells a made-up objective to one
+algorithm over one kind of space, and takes a fingerprint of everything that comes back: points, predictions,
+explanations. In ``"plain"`` runs points come one at a time. In ``"busy"`` runs several are pending, some fail, some are
+released, whole batches and points with fixed values are asked for, and half-way the optimizer is saved and restored.
+Fingerprints hold for one machine and one set of packages.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
+from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
+from tqdm import tqdm
+
+import optuna
+from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int
+from ray import tune
+
+STEPS = 300
+#: After this many steps the model is looked at.
+LOOK_EVERY = 50
+WORKERS = 5
+FIXED = {"lengthscale": 0.3, "noise_std": 0.1}
+ALGORITHMS: dict[str, Callable[..., Any]] = {
+    "GSSBO": GSSBO,
+    "GSSBO-paper": lambda *a, **k: GSSBO(*a, preset="paper", **k),
+    "GSSBO-small": lambda *a, **k: GSSBO(*a, buffer_size=40, **k),
+    "GSSBO-nystrom": lambda *a, **k: GSSBO(*a, preset="paper", criterion="nystrom", buffer_size=60, **k),
+    "GPUCB": GPUCB,
+    "GPUCB-log": lambda *a, **k: GPUCB(*a, beta="log", acquisition="alternate", trend=True, warp=True, **k),
+    "BKB": BKB,
+    "BKB-paper": lambda *a, **k: BKB(*a, beta="paper", kernel="rbf", **FIXED, **k),
+    "BBKB": BBKB,
+    "BBKB-paper": lambda *a, **k: BBKB(*a, beta="paper", stopping="global-local", **FIXED, **k),
+    "BBKB-reference": lambda *a, **k: BBKB(*a, beta="reference", qbar=4.0, max_dictionary=60, **FIXED, **k),
+    "BBKB-exact": lambda *a, **k: BBKB(*a, qbar=np.inf, initial_dictionary="rls", resparsify=0.0, **k),
+    "SBPE": lambda *a, **k: SBPE(*a, horizon=STEPS, **k),
+    "SBPE-paper": lambda *a, **k: SBPE(*a, horizon=STEPS, beta="paper", **FIXED, **k),
+    "SBPE-union": lambda *a, **k: SBPE(*a, horizon=STEPS, **FIXED, **k),
+}
+#: Algorithms that take arms, and one more that needs them or a space that can be enumerated.
+ON_ARMS = [name for name in ALGORITHMS if name.startswith(("BKB", "BBKB", "SBPE"))]
+BATCHED = "BBKB-batched"
+ALGORITHMS[BATCHED] = lambda *a, **k: BBKB(*a, min_batch=4, **FIXED, **k)
+SAMPLERS = {"GSSBO": GSSBOSampler, "GPUCB": GPUCBSampler, "BKB": BKBSampler, "BBKB": BBKBSampler, "SBPE": SBPESampler}
+SEARCHERS = {"GSSBO": GSSBOSearch, "BKB": BKBSearch, "BBKB": BBKBSearch, "SBPE": SBPESearch}
+
+
+def space(kind: str) -> Any:
+    """A search space of one kind, or the features (300, 3) of arms."""
+    if kind == "arms":
+        return np.random.default_rng(1).random((300, 3))
+    if kind == "continuous":
+        return {"x": Float(-2, 3), "y": Float(1e-4, 1, log=True), "z": Float(0, 1)}
+    if kind == "enumerable":
+        return {"i": Int(0, 19), "j": Float(0, 1, step=0.125), "c": Categorical(["a", "b", "c"])}
+    return {"x": Float(-2, 3), "i": Int(1, 512, log=True), "k": Int(0, 6), "c": Categorical(["a", "b", None, 3])}
+
+
+def value(coordinates: np.ndarray) -> float:
+    """The objective at a point ``coordinates (d,)`` of the unit cube."""
+    return float(np.sum((coordinates - 0.37) ** 2) + 0.3 * np.sum(np.cos(9.0 * coordinates)) + coordinates[0])
+
+
+def runs() -> Iterator[tuple[str, str, str]]:
+    """All runs: algorithm, kind of space, and ``"plain"``, ``"busy"``, ``"optuna"`` or ``"ray"``."""
+    for mode in ("plain", "busy"):
+        for name in ALGORITHMS:
+            for kind in ("continuous", "mixed", "enumerable", "arms"):
+                if (kind != "arms" or name in [*ON_ARMS, BATCHED]) and (
+                    name != BATCHED or kind in ("enumerable", "arms")
+                ):
+                    yield name, kind, mode
+    yield from ((name, "mixed", "optuna") for name in SAMPLERS)
+    yield from ((name, "mixed", "ray") for name in SEARCHERS)
+
+
+class Fingerprint:
+    """A hash of values as they come, and its state after each of them that was marked."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+        self.marks: list[str] = []
+
+    def add(self, *values: Any) -> None:
+        for one in values:
+            self._hash.update(one.tobytes() if isinstance(one, np.ndarray) else repr(one).encode())
+
+    def mark(self) -> None:
+        self.marks.append(self._hash.hexdigest()[:12])
+
+
+def look(print_: Fingerprint, opt: Any, probes: list[Any]) -> None:
+    """Add what the optimizer says about itself."""
+    if opt.best is None:
+        return
+    told = opt.explain()
+    print_.add(*opt.predict(probes), opt.acquisition_values(probes), opt.best, opt.best_predicted(), told.members)
+    print_.add(told.relevance, told.lengthscales, told.noise_std, told.buffer_size, told.beta, told.batch_sizes)
+    print_.add(told.effective_dimension, told.region, told.n_told, told.n_pending)
+
+
+def digest_core(name: str, kind: str, mode: str, steps: int) -> list[str]:
+    rng, domain, out = np.random.default_rng(7), space(kind), Fingerprint()
+    settings = {"seed": 3} if mode == "plain" else {"seed": 3, "n_initial": 6}
+    build = ALGORITHMS[name]
+    opt = build(arms=domain, direction="minimize", **settings) if kind == "arms" else build(domain, **settings)
+    grid = opt.space.grid() if kind in ("arms", "enumerable") else np.random.default_rng(2).random((40, opt.space.d))
+    probes = [opt.space.decode(x) for x in opt.space.snap(grid[:40])]
+    running: list[Any] = []
+
+    def finish(point: Any) -> None:
+        x = opt.space.encode(point)
+        fails = mode == "busy" and (rng.random() < 0.1 or (x[0] > 0.8 and kind != "arms"))
+        opt.tell(point, None if fails else value(x) + (0.0 if kind != "arms" else 0.05 * rng.normal()))
+
+    step = 0
+    while step < steps:
+        if mode == "plain":
+            points = [opt.ask()]
+            finish(points[0])
+        elif step % 60 == 59 and hasattr(opt, "next_batch"):
+            points = opt.next_batch(12)
+            for point in points:
+                finish(point)
+        elif step % 45 == 44 and kind != "arms":
+            first = next(iter(probes[step % 40].items()))
+            x, origin = opt.suggest((4, step), fixed=dict([first]))
+            points = [opt.space.decode(x)]
+            opt.hold(("mine", step), points[0], origin)
+            opt.release(("mine", step)) if step % 2 else opt.tell(points[0], value(x), key=("mine", step))
+        else:
+            points = [opt.ask()]
+            running += points
+            if len(running) >= WORKERS:
+                finish(running.pop(int(rng.integers(len(running)))))
+        out.add(*points)
+        step += 1
+        if step % LOOK_EVERY == 0:
+            out.mark()
+            look(out, opt if step % 100 else opt.snapshot(), probes)
+            out.mark()
+        if mode == "busy" and step == steps // 2:
+            opt = type(opt).from_state_dict(pickle.loads(pickle.dumps(opt.state_dict())))
+    if hasattr(opt, "status"):
+        out.add(opt.status)
+    out.mark()
+    return out.marks
+
+
+def digest_optuna(name: str, steps: int) -> list[str]:
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    out, waiting = Fingerprint(), []
+    study = optuna.create_study(sampler=SAMPLERS[name](seed=5, warn_independent_sampling=False))
+    study.enqueue_trial({"x": 0.5, "i": 3})
+    for step in range(steps):
+        trial = study.ask()
+        x = [trial.suggest_float("x", -2, 3), trial.suggest_int("i", 1, 512, log=True), trial.suggest_int("k", 0, 6)]
+        x.append(["a", "b", None, 3].index(trial.suggest_categorical("c", ["a", "b", None, 3])))
+        out.add(trial.params)
+        waiting.append((trial, value(np.array(x) / [3, 512, 6, 4])))
+        if len(waiting) == WORKERS:
+            done, result = waiting.pop(step % WORKERS)
+            if step % 11 == 5:
+                study.tell(done, state=optuna.trial.TrialState.FAIL)
+            elif step % 7 == 3:
+                done.report(result, 1)
+                study.tell(done, state=optuna.trial.TrialState.PRUNED)
+            else:
+                study.tell(done, result)
+        if step % LOOK_EVERY == LOOK_EVERY - 1:
+            points = [t.params for t in study.get_trials()[:20]]
+            out.add(*study.sampler.predict(points, study), study.sampler.best_predicted(study))
+            out.mark()
+    return out.marks
+
+
+def digest_ray(name: str, steps: int) -> list[str]:
+    out = Fingerprint()
+    domains = {
+        "x": tune.uniform(-2, 3),
+        "i": tune.lograndint(1, 513),
+        "k": tune.randint(0, 7),
+        "c": tune.choice(["a", "b", None, 3]),
+    }
+    searcher, live = SEARCHERS[name](domains, metric="loss", mode="min", seed=5), []
+    for step in range(steps):
+        config = searcher.suggest(f"t{step}")
+        out.add(config)
+        live.append((f"t{step}", config))
+        if len(live) == WORKERS:
+            trial, done = live.pop(step % WORKERS)
+            x = np.array([done["x"] / 3, done["i"] / 512, done["k"] / 6, ["a", "b", None, 3].index(done["c"]) / 4])
+            searcher.on_trial_complete(trial, {"loss": value(x)}, error=step % 9 == 4)
+        if step % LOOK_EVERY == LOOK_EVERY - 1:
+            out.add(*searcher.predict([c for _, c in live]), searcher.best_predicted())
+            out.mark()
+        if step == steps // 2:
+            with tempfile.TemporaryDirectory() as folder:
+                searcher.save(f"{folder}/state.pkl")
+                searcher = SEARCHERS[name](metric="loss", mode="min", seed=6)
+                searcher.restore(f"{folder}/state.pkl")
+    return out.marks
+
+
+def measure(path: Path, against: Path | None, names: list[str], steps: int) -> bool:
+    """Write the fingerprints of all runs to ``path``; with ``against``, say which differ. Returns whether none does."""
+    found, known = {}, {} if against is None else json.loads(against.read_text())
+    started, same = time.perf_counter(), True
+    for name, kind, mode in tqdm([run for run in runs() if run[0] in names]):
+        if mode == "optuna":
+            marks = digest_optuna(name, steps)
+        elif mode == "ray":
+            marks = digest_ray(name, steps)
+        else:
+            marks = digest_core(name, kind, mode, steps)
+        key = f"{name} {kind} {mode} {steps}"
+        found[key] = marks
+        if against is not None and known.get(key) != marks:
+            before = known.get(key, [])
+            first = next((i for i, (a, b) in enumerate(zip(before, marks, strict=False)) if a != b), -1)
+            tqdm.write(f"{key}: differs" + (f" from mark {first} of {len(marks)} on" if before else ", not known before"))
+            same = False
+        path.write_text(json.dumps(found, indent=1))
+    print(f"{len(found)} runs in {time.perf_counter() - started:.0f} s" + (", all equal" if against and same else ""))
+    return same
