@@ -1,5 +1,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
+# What the kernels are tested by, directly and through the models right above them.
+NUMERICS := tests/kernels $(addprefix tests/models/test_,gp.py sparse_gp.py arm_posterior.py dictionaries.py priors.py transforms.py threads.py)
 READY := $(VENV)/.ready
 
 .PHONY: demo test soak lint types docs benchmark clean
@@ -10,9 +12,9 @@ demo: $(READY)
 # The suite compiled, on all cores; then the kernels interpreted, under coverage; then compiled afresh with bounds checks.
 test: $(READY)
 	$(BIN)/python -m pytest -n auto --dist loadgroup
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest tests/kernels tests/models
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest $(NUMERICS)
 	$(BIN)/python -m coverage report --include='src/numbo/kernels/*' --fail-under=100
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds-checked $(BIN)/python -m pytest tests/kernels tests/models
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds-checked $(BIN)/python -m pytest $(NUMERICS)
 
 # Long: thousands of trials over real storages with killed workers, 20,000 in one process, 50,000 at once.
 soak: $(READY)

@@ -88,7 +88,7 @@ def async_ts(problem: BanditProblem, T: int, rng: np.random.Generator, history: 
         played += len(rewards)
         opt.ask()  # brings the model up to date
         opt.release_all()
-        gp, scale = opt._model.gp, 0.1 * opt._multiplier  # type: ignore[union-attr]
+        gp, scale = opt._model.batch.gp, 0.1 * opt._model.multiplier
         Z = gp.embed(opt.space.grid())
         half = np.linalg.inv(gp._LV)
         draws = math.sqrt(gp.regularization) * scale * half.T @ rng.normal(size=(gp.m, ASYNC_BATCH))

@@ -15,6 +15,7 @@ import pickle
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,28 +32,29 @@ STEPS = 300
 #: After this many steps the model is looked at.
 LOOK_EVERY = 50
 WORKERS = 5
-FIXED = {"lengthscale": 0.3, "noise_std": 0.1}
+CHOICES: list[Any] = ["a", "b", None, 3]
+FIXED: dict[str, Any] = {"lengthscale": 0.3, "noise_std": 0.1}
 ALGORITHMS: dict[str, Callable[..., Any]] = {
     "GSSBO": GSSBO,
-    "GSSBO-paper": lambda *a, **k: GSSBO(*a, preset="paper", **k),
-    "GSSBO-small": lambda *a, **k: GSSBO(*a, buffer_size=40, **k),
-    "GSSBO-nystrom": lambda *a, **k: GSSBO(*a, preset="paper", criterion="nystrom", buffer_size=60, **k),
+    "GSSBO-paper": partial(GSSBO, preset="paper"),
+    "GSSBO-small": partial(GSSBO, buffer_size=40),
+    "GSSBO-nystrom": partial(GSSBO, preset="paper", criterion="nystrom", buffer_size=60),
     "GPUCB": GPUCB,
-    "GPUCB-log": lambda *a, **k: GPUCB(*a, beta="log", acquisition="alternate", trend=True, warp=True, **k),
+    "GPUCB-log": partial(GPUCB, beta="log", acquisition="alternate", trend=True, warp=True),
     "BKB": BKB,
-    "BKB-paper": lambda *a, **k: BKB(*a, beta="paper", kernel="rbf", **FIXED, **k),
+    "BKB-paper": partial(BKB, beta="paper", kernel="rbf", **FIXED),
     "BBKB": BBKB,
-    "BBKB-paper": lambda *a, **k: BBKB(*a, beta="paper", stopping="global-local", **FIXED, **k),
-    "BBKB-reference": lambda *a, **k: BBKB(*a, beta="reference", qbar=4.0, max_dictionary=60, **FIXED, **k),
-    "BBKB-exact": lambda *a, **k: BBKB(*a, qbar=np.inf, initial_dictionary="rls", resparsify=0.0, **k),
-    "SBPE": lambda *a, **k: SBPE(*a, horizon=STEPS, **k),
-    "SBPE-paper": lambda *a, **k: SBPE(*a, horizon=STEPS, beta="paper", **FIXED, **k),
-    "SBPE-union": lambda *a, **k: SBPE(*a, horizon=STEPS, **FIXED, **k),
+    "BBKB-paper": partial(BBKB, beta="paper", stopping="global-local", **FIXED),
+    "BBKB-reference": partial(BBKB, beta="reference", qbar=4.0, max_dictionary=60, **FIXED),
+    "BBKB-exact": partial(BBKB, qbar=np.inf, initial_dictionary="rls", resparsify=0.0),
+    "SBPE": partial(SBPE, horizon=STEPS),
+    "SBPE-paper": partial(SBPE, horizon=STEPS, beta="paper", **FIXED),
+    "SBPE-union": partial(SBPE, horizon=STEPS, **FIXED),
 }
 #: Algorithms that take arms, and one more that needs them or a space that can be enumerated.
 ON_ARMS = [name for name in ALGORITHMS if name.startswith(("BKB", "BBKB", "SBPE"))]
 BATCHED = "BBKB-batched"
-ALGORITHMS[BATCHED] = lambda *a, **k: BBKB(*a, min_batch=4, **FIXED, **k)
+ALGORITHMS[BATCHED] = partial(BBKB, min_batch=4, **FIXED)
 SAMPLERS = {"GSSBO": GSSBOSampler, "GPUCB": GPUCBSampler, "BKB": BKBSampler, "BBKB": BBKBSampler, "SBPE": SBPESampler}
 SEARCHERS = {"GSSBO": GSSBOSearch, "BKB": BKBSearch, "BBKB": BBKBSearch, "SBPE": SBPESearch}
 
@@ -65,7 +67,7 @@ def space(kind: str) -> Any:
         return {"x": Float(-2, 3), "y": Float(1e-4, 1, log=True), "z": Float(0, 1)}
     if kind == "enumerable":
         return {"i": Int(0, 19), "j": Float(0, 1, step=0.125), "c": Categorical(["a", "b", "c"])}
-    return {"x": Float(-2, 3), "i": Int(1, 512, log=True), "k": Int(0, 6), "c": Categorical(["a", "b", None, 3])}
+    return {"x": Float(-2, 3), "i": Int(1, 512, log=True), "k": Int(0, 6), "c": Categorical(CHOICES)}
 
 
 def value(coordinates: np.ndarray) -> float:
@@ -108,6 +110,7 @@ def look(print_: Fingerprint, opt: Any, probes: list[Any]) -> None:
     told = opt.explain()
     print_.add(*opt.predict(probes), opt.acquisition_values(probes), opt.best, opt.best_predicted(), told.members)
     print_.add(told.relevance, told.lengthscales, told.noise_std, told.buffer_size, told.beta, told.batch_sizes)
+    print_.add(opt.snapshot().predict(probes), opt.snapshot().best_predicted())
     print_.add(told.effective_dimension, told.region, told.n_told, told.n_pending)
 
 
@@ -149,7 +152,7 @@ def digest_core(name: str, kind: str, mode: str, steps: int) -> list[str]:
         step += 1
         if step % LOOK_EVERY == 0:
             out.mark()
-            look(out, opt if step % 100 else opt.snapshot(), probes)
+            look(out, opt, probes)
             out.mark()
         if mode == "busy" and step == steps // 2:
             opt = type(opt).from_state_dict(pickle.loads(pickle.dumps(opt.state_dict())))
@@ -162,12 +165,13 @@ def digest_core(name: str, kind: str, mode: str, steps: int) -> list[str]:
 def digest_optuna(name: str, steps: int) -> list[str]:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     out, waiting = Fingerprint(), []
-    study = optuna.create_study(sampler=SAMPLERS[name](seed=5, warn_independent_sampling=False))
+    sampler = SAMPLERS[name](seed=5, warn_independent_sampling=False)
+    study = optuna.create_study(sampler=sampler)
     study.enqueue_trial({"x": 0.5, "i": 3})
     for step in range(steps):
         trial = study.ask()
         x = [trial.suggest_float("x", -2, 3), trial.suggest_int("i", 1, 512, log=True), trial.suggest_int("k", 0, 6)]
-        x.append(["a", "b", None, 3].index(trial.suggest_categorical("c", ["a", "b", None, 3])))
+        x.append(CHOICES.index(trial.suggest_categorical("c", CHOICES)))
         out.add(trial.params)
         waiting.append((trial, value(np.array(x) / [3, 512, 6, 4])))
         if len(waiting) == WORKERS:
@@ -181,7 +185,7 @@ def digest_optuna(name: str, steps: int) -> list[str]:
                 study.tell(done, result)
         if step % LOOK_EVERY == LOOK_EVERY - 1:
             points = [t.params for t in study.get_trials()[:20]]
-            out.add(*study.sampler.predict(points, study), study.sampler.best_predicted(study))
+            out.add(*sampler.predict(points, study), sampler.best_predicted(study))
             out.mark()
     return out.marks
 
@@ -192,7 +196,7 @@ def digest_ray(name: str, steps: int) -> list[str]:
         "x": tune.uniform(-2, 3),
         "i": tune.lograndint(1, 513),
         "k": tune.randint(0, 7),
-        "c": tune.choice(["a", "b", None, 3]),
+        "c": tune.choice(CHOICES),
     }
     searcher, live = SEARCHERS[name](domains, metric="loss", mode="min", seed=5), []
     for step in range(steps):
@@ -201,7 +205,7 @@ def digest_ray(name: str, steps: int) -> list[str]:
         live.append((f"t{step}", config))
         if len(live) == WORKERS:
             trial, done = live.pop(step % WORKERS)
-            x = np.array([done["x"] / 3, done["i"] / 512, done["k"] / 6, ["a", "b", None, 3].index(done["c"]) / 4])
+            x = np.array([done["x"] / 3, done["i"] / 512, done["k"] / 6, CHOICES.index(done["c"]) / 4])
             searcher.on_trial_complete(trial, {"loss": value(x)}, error=step % 9 == 4)
         if step % LOOK_EVERY == LOOK_EVERY - 1:
             out.add(*searcher.predict([c for _, c in live]), searcher.best_predicted())
@@ -230,7 +234,9 @@ def measure(path: Path, against: Path | None, names: list[str], steps: int) -> b
         if against is not None and known.get(key) != marks:
             before = known.get(key, [])
             first = next((i for i, (a, b) in enumerate(zip(before, marks, strict=False)) if a != b), -1)
-            tqdm.write(f"{key}: differs" + (f" from mark {first} of {len(marks)} on" if before else ", not known before"))
+            tqdm.write(
+                f"{key}: differs" + (f" from mark {first} of {len(marks)} on" if before else ", not known before")
+            )
             same = False
         path.write_text(json.dumps(found, indent=1))
     print(f"{len(found)} runs in {time.perf_counter() - started:.0f} s" + (", all equal" if against and same else ""))

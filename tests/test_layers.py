@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,45 +11,36 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-#: A module may import from its own layer and from those listed for it.
-ALLOWED = {
-    "numbo._checks": set(),
-    "numbo.kernels": set(),
-    "numbo.models": {"numbo.kernels"},
-    "numbo.selection": {"numbo._checks", "numbo.kernels", "numbo.models"},
-    "numbo.dictionaries": {"numbo.kernels", "numbo.models"},
-    "numbo.space": set(),
-    "numbo.arms": set(),
-    "numbo.optimizers": {
-        "numbo._checks",
-        "numbo.kernels",
-        "numbo.models",
-        "numbo.dictionaries",
-        "numbo.selection",
-        "numbo.space",
-        "numbo.arms",
-    },
-    "numbo.first_use": {"numbo.kernels", "numbo.optimizers", "numbo.space"},
-    "numbo.plot": {"numbo.optimizers", "numbo.space"},
-    "numbo.optuna": {"numbo._checks", "numbo.optimizers", "numbo.space", "numbo.selection", "numbo.first_use"},
-    "numbo.ray": {"numbo._checks", "numbo.optimizers", "numbo.space", "numbo.first_use"},
-    "numbo": {"numbo.optimizers", "numbo.selection", "numbo.space", "numbo.arms", "numbo.first_use"},
-}
+#: The floors of the house, from the ground up: a module may import from its own and from those below.
+FLOORS = [
+    {"numbo._checks", "numbo._interrupts", "numbo.kernels"},
+    {"numbo.spaces", "numbo.trials"},
+    {"numbo.models"},
+    {"numbo.search"},
+    {"numbo.inspection"},
+    {"numbo.optimizers"},
+    {"numbo.first_use", "numbo.selection", "numbo.plot"},
+    {"numbo.optuna", "numbo.ray", "numbo"},
+]
+#: Packages of others that a module may import.
 FOREIGN = {
     "numbo._checks": {"numpy"},
+    "numbo._interrupts": set(),
     "numbo.kernels": {"numpy", "numba"},
+    "numbo.spaces": {"numpy", "scipy"},
+    "numbo.trials": {"numpy"},
     "numbo.models": {"numpy", "scipy", "threadpoolctl"},
-    "numbo.selection": {"numpy"},
-    "numbo.dictionaries": {"numpy", "scipy"},
-    "numbo.space": {"numpy"},
-    "numbo.arms": {"numpy", "scipy"},
-    "numbo.optimizers": {"numpy", "scipy", "typing_extensions"},
+    "numbo.search": {"numpy", "scipy"},
+    "numbo.inspection": {"numpy", "scipy"},
+    "numbo.optimizers": {"numpy", "typing_extensions"},
     "numbo.first_use": {"numba"},
+    "numbo.selection": set(),
     "numbo.plot": {"numpy", "plotly", "matplotlib"},
     "numbo.optuna": {"optuna"},
     "numbo.ray": {"ray"},
     "numbo": set(),
 }
+ALGORITHMS = {"bbkb", "bkb", "gp_ucb", "gssbo", "sbpe"}
 
 
 def modules():
@@ -59,8 +51,13 @@ def modules():
             yield pytest.param(path, ".".join([prefix, *parts]), id=".".join([prefix, *parts]))
 
 
+def floor(part: str) -> int:
+    """Where the part of the package stands."""
+    return next(i for i, parts in enumerate(FLOORS) if part in parts)
+
+
 def layer(module: str) -> str:
-    return max((name for name in ALLOWED if f"{module}.".startswith(f"{name}.")), key=len)
+    return max((name for name in FOREIGN if f"{module}.".startswith(f"{name}.")), key=len)
 
 
 @pytest.mark.parametrize(("path", "module"), list(modules()))
@@ -75,7 +72,7 @@ def test_imports_stay_within_the_layers(path, module):
             names = [f"{node.module}.{alias.name}" for alias in node.names] if node.module == "numbo" else [node.module]
         for name in names:
             if name.split(".")[0] == "numbo":
-                assert layer(name) == own or layer(name) in ALLOWED[own], f"{module} imports {name}"
+                assert layer(name) == own or floor(layer(name)) < floor(own), f"{module} imports {name}"
             elif name.split(".")[0] not in sys.stdlib_module_names:
                 assert name.split(".")[0] in FOREIGN[own], f"{module} imports {name}"
 
@@ -83,6 +80,27 @@ def test_imports_stay_within_the_layers(path, module):
 def test_every_file_is_one_idea():
     long = {str(p.values[0]): n for p in modules() if (n := len(p.values[0].read_text().splitlines())) > 400}
     assert not long
+
+
+def test_the_optimizers_are_the_algorithms_and_one_base():
+    found = {path.stem for path in (ROOT / "src" / "numbo" / "optimizers").glob("*.py")}
+    assert found == ALGORITHMS | {"base", "__init__"}
+
+
+@pytest.mark.parametrize("name", ["BBKB", "BKB", "GPUCB", "GSSBO", "SBPE"])
+def test_no_algorithm_is_more_than_one_class_away_from_the_base(name):
+    from numbo import optimizers
+
+    assert getattr(optimizers, name).__mro__.index(optimizers.Optimizer) <= 2
+
+
+def test_the_layers_are_drawn_as_they_are():
+    drawn = (ROOT / "CONTRIBUTING.md").read_text()
+    for part in FOREIGN.keys() - {"numbo"}:
+        name = part.removeprefix("numbo.")
+        assert any(f"{name}{end}" in drawn for end in ("/", ".py")), f"{part} is missing from CONTRIBUTING.md"
+    for path in re.findall(r"^    (\S+)", drawn, flags=re.MULTILINE):
+        assert (ROOT / path).exists(), f"CONTRIBUTING.md draws {path}, which does not exist"
 
 
 def test_importing_numbo_loads_nothing_heavy():

@@ -8,7 +8,7 @@ from numbo.optuna._samplers import NumboSampler
 
 from numbo import _checks
 from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE
-from numbo.space import Array
+from numbo.spaces import Array
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from numbo.space import Categorical, Dimension, Float, Int, Space
+from numbo.spaces import Categorical, Dimension, Float, Int, Space
 from optuna.distributions import (
     BaseDistribution,
     CategoricalDistribution,

@@ -7,7 +7,7 @@ from typing import Any
 
 from numbo.optuna._distributions import to_internal
 
-from numbo.space import Space
+from numbo.spaces import Space
 from optuna.distributions import BaseDistribution
 from optuna.samplers import PartialFixedSampler
 from optuna.study import Study

@@ -8,7 +8,7 @@ from typing import Any, overload
 from numbo.optuna._samplers import NumboSampler
 
 from numbo.optimizers import Explanation
-from numbo.space import Array
+from numbo.spaces import Array
 from optuna.study import Study
 
 

@@ -17,8 +17,8 @@ from numbo.optuna._fixed import fixed_params, within
 from numbo.optuna._view import StudyView
 
 from numbo import _checks
-from numbo.optimizers import Explanation, Optimizer
-from numbo.space import Array, Float, Space
+from numbo.optimizers import Explanation, Optimizer, Snapshot
+from numbo.spaces import Array, Float, Space
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.storages import InMemoryStorage
@@ -251,12 +251,12 @@ class NumboSampler(BaseSampler):
         """
         return self._optimizer_of(study)[0].explain()
 
-    def inspected(self, study: Study | None = None) -> tuple[Optimizer, Callable[[str, Any], Any]]:
+    def inspected(self, study: Study | None = None) -> tuple[Snapshot, Callable[[str, Any], Any]]:
         """For `numbo.plot`: a snapshot of the study's optimizer, and how a value of a parameter is shown."""
         optimizer, distributions = self._optimizer_of(study)
         return optimizer, lambda name, value: to_external({name: value}, {name: distributions[name]})[name]
 
-    def _optimizer_of(self, study: Study | None) -> tuple[Optimizer, dict[str, BaseDistribution]]:
+    def _optimizer_of(self, study: Study | None) -> tuple[Snapshot, dict[str, BaseDistribution]]:
         """A snapshot of the study's optimizer, which knows all finished trials, and the distributions it searches."""
         study = self._latest() if study is None else study
         if study is None:

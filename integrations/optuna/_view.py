@@ -11,7 +11,7 @@ from numbo.optuna import _records
 from numbo.optuna._distributions import LatestSpace, to_internal, to_space
 
 from numbo.optimizers import GLOBAL, Optimizer
-from numbo.space import Space
+from numbo.spaces import Space
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 

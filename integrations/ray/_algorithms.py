@@ -9,7 +9,7 @@ from numbo.ray._searchers import NumboSearch
 
 from numbo import _checks
 from numbo.optimizers import BBKB, BKB, GSSBO, SBPE
-from numbo.space import Array
+from numbo.spaces import Array
 
 
 class GSSBOSearch(NumboSearch):

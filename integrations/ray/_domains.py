@@ -15,7 +15,7 @@ from decimal import Decimal
 from numbers import Real
 from typing import Any, TypeAlias
 
-from numbo.space import Categorical, Dimension, Float, Int, Space
+from numbo.spaces import Categorical, Dimension, Float, Int, Space
 from ray.tune.search import sample
 
 Path: TypeAlias = tuple[Any, ...]

@@ -15,11 +15,13 @@ from numbo.ray._domains import TuneSpace, holds_domains
 from numbo.ray._snapshot import TrialSnapshot, read_trials, state_files
 
 from numbo import _checks
-from numbo.optimizers import GLOBAL, Explanation, Optimizer
-from numbo.space import Array, Float, Space
+from numbo.optimizers import GLOBAL, Explanation, Optimizer, Snapshot
+from numbo.spaces import Array, Float, Space
 from ray.tune.search import Searcher
 
 logger = logging.getLogger("numbo")
+#: Version of the files that `NumboSearch.save` writes.
+FILE_FORMAT = 2
 
 
 class NumboSearch(Searcher):
@@ -282,7 +284,7 @@ class NumboSearch(Searcher):
         """
         return self._ready()[1].explain()
 
-    def inspected(self) -> tuple[Optimizer, Callable[[str, Any], Any]]:
+    def inspected(self) -> tuple[Snapshot, Callable[[str, Any], Any]]:
         """For `numbo.plot`: a snapshot of the optimizer, and how a value of a parameter is shown."""
         space, opt = self._ready()
         return opt.snapshot(), lambda name, searched: space.parameters[name].to_value(searched)
@@ -303,12 +305,22 @@ class NumboSearch(Searcher):
         """Write everything that is needed to go on; the file is complete or not there."""
         temporary = f"{checkpoint_path}.{os.getpid()}.tmp"
         with open(temporary, "wb") as file:
+            pickle.dump({"format": FILE_FORMAT}, file)
             pickle.dump(self.__getstate__(), file, protocol=pickle.HIGHEST_PROTOCOL)
         os.replace(temporary, checkpoint_path)
 
     def restore(self, checkpoint_path: str) -> None:
-        """Go on exactly where the searcher that wrote the file was. The file is a pickle: read your own only."""
+        """Go on exactly where the searcher that wrote the file was. The file is a pickle: read your own only.
+
+        Raises:
+            ValueError: if a version of numbo with another format has written the file.
+        """
         with open(checkpoint_path, "rb") as file:
+            try:
+                header = pickle.load(file)
+            except (ImportError, AttributeError):  # written before formats had numbers, of classes that have moved
+                header = None
+            _checks.state_format(type(self).__name__, header, FILE_FORMAT)
             self.__setstate__(pickle.load(file))
 
     def save_to_dir(self, checkpoint_dir: str, session_str: str = "default") -> None:

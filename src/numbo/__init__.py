@@ -14,11 +14,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from numbo.arms import Arms
     from numbo.first_use import warmup
     from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE
     from numbo.selection import select_subset
-    from numbo.space import Categorical, Float, Int, Space
+    from numbo.spaces import Arms, Categorical, Float, Int, Space
 
 __version__ = "0.1.0"
 __all__ = [
@@ -37,16 +36,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Arms": "numbo.arms",
+    "Arms": "numbo.spaces",
     "BBKB": "numbo.optimizers",
     "BKB": "numbo.optimizers",
     "GPUCB": "numbo.optimizers",
     "GSSBO": "numbo.optimizers",
     "SBPE": "numbo.optimizers",
-    "Categorical": "numbo.space",
-    "Float": "numbo.space",
-    "Int": "numbo.space",
-    "Space": "numbo.space",
+    "Categorical": "numbo.spaces",
+    "Float": "numbo.spaces",
+    "Int": "numbo.spaces",
+    "Space": "numbo.spaces",
     "select_subset": "numbo.selection",
     "warmup": "numbo.first_use",
 }

@@ -21,6 +21,7 @@ P = ParamSpec("P")
 #: Seeds of an optimizer's random stream.
 Seed: TypeAlias = int | Sequence[int] | np.random.SeedSequence | np.random.BitGenerator | np.random.Generator | None
 
+DIRECTIONS = ("minimize", "maximize")
 #: Values of ``learn_failures``.
 LEARN_FAILURES = ("auto", True, False)
 #: What settings of other libraries, and of other parts of this one, are called here.
@@ -96,6 +97,23 @@ def random_stream(value: Seed) -> np.random.Generator:
         ) from None
 
 
+def objective(value: Any) -> float:
+    """The value of an objective, a number."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"value must be a number or None for a failure, got {value!r}.") from None
+
+
+def state_format(name: str, state: Any, known: int) -> None:
+    """A saved state of format ``known``, from which ``name`` is to be restored."""
+    found = state.get("format") if isinstance(state, Mapping) else None
+    if found != known:
+        raise ValueError(
+            f"Cannot restore {name} from a state of format {found!r}: this version of numbo reads format {known} only."
+        )
+
+
 def dimensions(lengthscale: Any) -> int:
     """The number of dimensions for which a setting ``lengthscale`` may be meant, before the space is known."""
     return max(1, int(np.size(lengthscale)))
@@ -145,6 +163,12 @@ def setting_names(cls: type) -> list[str]:
         if not any(p.kind is p.VAR_KEYWORD for p in parameters):
             break
     return names
+
+
+def kept_settings(settled: object, but: Iterable[str]) -> dict[str, Any]:
+    """Keyword arguments, ``but`` some, that recreate an object which keeps each in an attribute of its name."""
+    names = [name for name in setting_names(type(settled)) if name not in but]
+    return {name: getattr(settled, name) for name in names if hasattr(settled, name)}
 
 
 def arguments(local: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from numba.core import event
 
 from numbo.kernels.acquisition import predict
 from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE
-from numbo.space import Categorical, Float, Int, Space
+from numbo.spaces import Categorical, Float, Int, Space
 
 
 def cache_path() -> str | None:

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from numbo.models import OutputTransform, finite_range
+from numbo.models import OutputTransform
 from numbo.models.transforms import KINDS, KNEE
+from numbo.trials import finite_range
 
 VALUES = arrays(np.float64, st.integers(1, 30), elements=st.floats(-1e300, 1e300, allow_nan=False))
 ANY = arrays(np.float64, st.integers(1, 30), elements=st.floats(allow_nan=True, allow_infinity=True))

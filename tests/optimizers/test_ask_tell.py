@@ -135,12 +135,27 @@ def test_state_round_trip_goes_on_exactly(make_reproducible, n):
 def test_the_state_is_a_copy_and_of_one_kind(make):
     opt = drive(make(MIXED, seed=2), 8)
     state = opt.state_dict()
-    frozen = copy.deepcopy(state["y"])
+    frozen = copy.deepcopy(state["run"]["y"])
     drive(opt, 5)
-    np.testing.assert_array_equal(state["y"], frozen)
+    np.testing.assert_array_equal(state["run"]["y"], frozen)
     other = GPUCB if isinstance(opt, GSSBO) else GSSBO
-    with pytest.raises(ValueError, match=f"not of a {other.__name__}"):
+    with pytest.raises(
+        ValueError, match=rf"Cannot restore {other.__name__} from a state saved by {type(opt).__name__}\."
+    ):
         other.from_state_dict(state)
+
+
+@pytest.mark.parametrize("other", [1, 3, None, "2"])
+def test_a_state_of_another_format_is_refused_in_one_sentence(make, other):
+    opt = drive(make(MIXED, seed=2), 3)
+    state = opt.state_dict() | {"format": other}
+    name = type(opt).__name__
+    with pytest.raises(
+        ValueError, match=rf"^Cannot restore {name} from a state of format {other!r}: .* format 2 only\.$"
+    ):
+        type(opt).from_state_dict(state)
+    with pytest.raises(ValueError, match=rf"^Cannot restore {name} from a state of format None: "):
+        type(opt).from_state_dict({})
 
 
 def test_a_batch_is_all_different_and_pending_until_told(make):
@@ -196,7 +211,7 @@ def test_repeats_are_possible_where_they_are_wanted(make):
 def test_a_large_discrete_space_is_not_repeated_either(make_adaptive):
     space = Space({f"k{i}": Int(0, 30) for i in range(4)})
     opt = drive(make_adaptive(space, seed=0), 60, lambda p: sum((v - 7) ** 2 for v in p.values()))
-    keys = {tuple(space.decode(x).values()) for x in opt._history.X}
+    keys = {tuple(space.decode(x).values()) for x in opt._run.history.X}
     assert len(keys) == 60
     assert opt.best[1] <= 12
 

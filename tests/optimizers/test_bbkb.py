@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy import linalg
 from tests import naive
 
-from numbo import BBKB, BKB, Arms, Float, Int, Space
+from numbo import BBKB, BKB, SBPE, Arms, Float, Int, Space
 from numbo.kernels.covariance import RBF, prior_variances, stationary
-from numbo.optimizers import _schedules
-from numbo.optimizers._schedules import Confidence, information_of_arrivals
+from numbo.models import confidence
+from numbo.models.confidence import Confidence, information_of_arrivals
 
 NOISE = 0.05
 LAM = NOISE**2
@@ -59,7 +59,7 @@ class Literal:
 
 def atoms_of(opt, X):
     """The dictionary as arms: rows of X in the unit cube, scaled back."""
-    S = opt._model.gp.dictionary * opt.space.ranges + X.min(axis=0)
+    S = opt._model.batch.gp.dictionary * opt.space.ranges + X.min(axis=0)
     return [int(np.argmin(((X - s) ** 2).sum(axis=1))) for s in S]
 
 
@@ -152,7 +152,7 @@ def test_with_a_threshold_of_one_bbkb_is_bkb():
             batch = opt.next_batch()
             assert len(batch) == 1
             opt.tell(batch, f[batch])
-        runs.append(opt._history.X.copy())
+        runs.append(opt._run.history.X.copy())
     np.testing.assert_array_equal(*runs)
 
 
@@ -182,7 +182,7 @@ def test_atoms_are_drawn_with_the_probability_of_their_variance():
     leverage = np.array([0.0, 0.01, 0.1, 0.3, 0.5, 7.0])
     drawn = np.zeros(6)
     for _ in range(4000):
-        chosen, certain = opt._draw(leverage)
+        chosen, certain = opt._model.dictionary.draw(leverage, opt._run.rng)
         drawn[chosen] += 1
         np.testing.assert_array_equal(certain, 2.0 * leverage[chosen] >= 1.0)
     np.testing.assert_allclose(drawn / 4000, np.minimum(1.0, 2.0 * leverage), atol=0.03)
@@ -194,7 +194,7 @@ def test_a_dictionary_stays_within_its_size():
     rng = np.random.default_rng(0)
     for scale in (1e-3, 1.0, 1e3):
         leverage = scale * rng.random(200) ** 3
-        sizes = [len(opt._draw(leverage)[0]) for _ in range(200)]
+        sizes = [len(opt._model.dictionary.draw(leverage, opt._run.rng)[0]) for _ in range(200)]
         expected = min(10.0, np.minimum(1.0, 2.0 * leverage).sum())
         assert np.mean(sizes) == pytest.approx(max(expected, 1.0), abs=0.7)
 
@@ -222,7 +222,7 @@ def test_exploration_ends_as_soon_as_a_dictionary_off_by_three_allows_a_batch():
     opt.tell(arms, pull(arms))
     while True:
         arm = opt.ask()
-        if not opt._exploring:
+        if not opt._model.by_variance:
             break
         arms.append(arm)
         opt.tell(arm, float(pull([arm])[0]))
@@ -243,7 +243,7 @@ def test_the_information_of_a_history_is_the_sum_over_its_arrivals(weight, monke
         expected += math.log1p(weight * (left / LAM + z @ np.linalg.solve(V, z)))
         V += np.outer(z, z)
     for block in (7, 256):
-        monkeypatch.setattr(_schedules, "BLOCK", block)
+        monkeypatch.setattr(confidence, "BLOCK", block)
         assert information_of_arrivals(Z, residual, LAM, weight) == pytest.approx(expected, rel=1e-9)
 
 
@@ -255,7 +255,7 @@ def test_the_paper_counts_the_information_of_what_was_there():
         opt = make(BBKB, X, beta=beta)
         opt.tell(rows, pull(rows))
         opt.ask()
-        information[beta] = opt._information
+        information[beta] = opt._model.information
     K, expected = naive.gram(covariance(), X[rows]), 0.0
     for s in range(40):
         k = K[:s, s]
@@ -274,16 +274,20 @@ def test_kappa_is_the_largest_prior_variance_with_the_trend():
             p = opt.ask()
             x = X[p] if isinstance(p, int) else np.array([p["x"], p["y"]])
             opt.tell(p, float(3.0 * x[0] + x[1] ** 2))
-        cov = opt._kernel.covariance
+        cov = opt._model.kernel.covariance
         if isinstance(opt.space, Arms):
             largest = prior_variances(cov, opt.space.grid()).max()
-            assert opt._largest_prior() == largest
+            assert opt._model.kernel.largest_prior(opt._run.grid) == largest
         else:
             largest = prior_variances(cov, rng.random((2000, 2))).max()
-            assert largest <= opt._largest_prior() <= 1.2 * largest
-        assert opt._largest_prior() > 1.2 * cov.signal_variance
+            assert largest <= opt._model.kernel.largest_prior(opt._run.grid) <= 1.2 * largest
+        assert opt._model.kernel.largest_prior(opt._run.grid) > 1.2 * cov.signal_variance
         expected = Confidence(1.0, 0.1).bkb(
-            "paper", opt._effective_dimension, 24, opt._largest_prior(), cov.noise_variance
+            "paper",
+            opt._model.effective_dimension,
+            24,
+            opt._model.kernel.largest_prior(opt._run.grid),
+            cov.noise_variance,
         )
         assert opt.status.beta == pytest.approx(expected)
 
@@ -337,7 +341,7 @@ def test_a_restored_optimizer_goes_on_exactly(seed, arms, data):
 
     for _ in range(30):
         action = data.draw(st.sampled_from(["ask", "ask", "tell", "tell", "tell", "fail", "release", "predict"]))
-        pending = opt._history.pending
+        pending = opt._run.history.pending
         if action == "ask":
             opt.ask()
         elif action == "predict" and opt.best is not None:
@@ -369,7 +373,7 @@ def test_looking_at_the_model_changes_nothing():
             if look and opt.best is not None:
                 opt.predict([3])
             opt.tell(arm, f[arm])
-        runs.append(opt._history.X.copy())
+        runs.append(opt._run.history.X.copy())
     np.testing.assert_array_equal(*runs)
 
 
@@ -427,9 +431,9 @@ def test_bad_settings(setting, words):
 
 
 def test_bad_domains():
-    with pytest.raises(ValueError, match="either a space or arms"):
+    with pytest.raises(ValueError, match="exactly one of space and arms, got neither"):
         BBKB()
-    with pytest.raises(ValueError, match="either a space or arms"):
+    with pytest.raises(ValueError, match="exactly one of space and arms, got both"):
         BBKB({"x": Float(0, 1)}, arms=np.ones((3, 1)))
     with pytest.raises(ValueError, match="min_batch=4 needs a ratio_threshold above 1"):
         BBKB(arms=np.ones((3, 1)), min_batch=4, ratio_threshold=1.0)
@@ -447,7 +451,7 @@ def test_arms_given_as_a_domain_are_the_same():
         for _ in range(15):
             arm = opt.ask()
             opt.tell(arm, f[arm])
-        runs.append(opt._history.X.copy())
+        runs.append(opt._run.history.X.copy())
         assert opt.best == (int(np.argmax(f)), f.max()) or opt.best[1] > 0.9
     np.testing.assert_array_equal(*runs)
 
@@ -471,3 +475,15 @@ def test_the_users_arrays_are_not_changed():
     np.testing.assert_array_equal(X, copies[0])
     np.testing.assert_array_equal(f, copies[1])
     np.testing.assert_array_equal(arms, np.arange(10))
+
+
+@pytest.mark.parametrize("optimizer", [BKB, BBKB, SBPE])
+def test_an_excluded_arm_is_not_suggested_where_repeats_are_welcome(optimizer):
+    X, f, _ = problem()
+    best = int(np.argmax(f))
+    opt = optimizer(arms=X, seed=0)
+    opt.exclude(best)
+    for _ in range(40):
+        arm = opt.ask()
+        assert arm != best
+        opt.tell(arm, f[arm])

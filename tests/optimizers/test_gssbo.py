@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from numbo import GPUCB, GSSBO, Arms, Float, Space
-from numbo.optimizers._buffer import DynamicBuffer, iteration_work
-from numbo.optimizers._gp_optimizer import TURN
+from numbo.models.buffer import DynamicBuffer, iteration_work
+from numbo.search.gp_search import TURN
 from numbo.selection import CRITERIA
 
 SPACE = Space({"x": Float(0, 1), "y": Float(0, 1), "z": Float(0, 1)})
@@ -54,10 +54,10 @@ def test_improvement_counts_from_the_best_posterior_mean():
         p = {name: float(rng.random()) for name in "xyz"}
         opt.tell(p, p["x"] + 0.3 * float(rng.normal()))
     opt.ask()
-    incumbent = opt._acquisition(opt._global).parameter
-    best = opt._global.transform.forward(np.array([opt._history.values().max()]))[0]
+    incumbent = opt._search.acquisition(opt._run, opt._search.surrogate).parameter
+    best = opt._search.surrogate.transform.forward(np.array([opt._run.history.values().max()]))[0]
     assert incumbent < best - 0.5
-    mean, _ = opt._global.gp.predict(opt._history.X)
+    mean, _ = opt._search.surrogate.gp.predict(opt._run.history.X)
     assert incumbent == pytest.approx(mean.max(), abs=1e-6)
 
 
@@ -67,7 +67,7 @@ def test_the_subset_has_m_samples_with_the_initial_and_the_newest(criterion, res
     opt = GSSBO(SPACE, preset="paper", criterion=criterion, buffer_size=15, n_initial=6, reselect=reselect, seed=0)
     drive(opt, 14)
     for n in range(14, 40):
-        members = opt._members()
+        members = opt._subset.members(opt._run, opt._search.surrogate)
         assert len(members) == min(n, 15) == len(set(members.tolist()))
         assert set(range(6)) <= set(members.tolist())
         assert n - 1 in members
@@ -76,17 +76,17 @@ def test_the_subset_has_m_samples_with_the_initial_and_the_newest(criterion, res
 
 def test_the_best_samples_are_kept():
     opt = drive(GSSBO(SPACE, buffer_size=20, n_initial=5, elites=0.4, trust_region=False, seed=0), 50)
-    best = set(np.argsort(-opt._history.y, kind="stable")[:8].tolist())
-    assert best <= set(opt._members().tolist())
+    best = set(np.argsort(-opt._run.history.y, kind="stable")[:8].tolist())
+    assert best <= set(opt._subset.members(opt._run, opt._search.surrogate).tolist())
     crowded = drive(GSSBO(SPACE, buffer_size=20, n_initial=17, elites=0.9, seed=0), 50)
-    assert len(crowded._members()) == 20
+    assert len(crowded._subset.members(crowded._run, crowded._search.surrogate)) == 20
 
 
 def test_reselection_from_all_data_brings_back_what_was_dropped():
     opt = drive(GSSBO(SPACE, preset="paper", criterion="random", buffer_size=12, n_initial=4, seed=0), 60)
     previous, back = set(), 0
     for _ in range(20):
-        members = set(opt._members().tolist())
+        members = set(opt._subset.members(opt._run, opt._search.surrogate).tolist())
         back += len({m for m in members - previous if m < opt.n_told - 1}) if previous else 0
         previous = members
         drive(opt, 1)
@@ -94,11 +94,11 @@ def test_reselection_from_all_data_brings_back_what_was_dropped():
     streaming = drive(
         GSSBO(SPACE, criterion="random", buffer_size=12, n_initial=4, seed=0, reselect=1e6, elites=0.0), 60
     )
-    streaming._reselect_at = 10**9
-    previous = set(streaming._members().tolist())
+    streaming._subset._reselect_at = 10**9
+    previous = set(streaming._subset.members(streaming._run, streaming._search.surrogate).tolist())
     for _ in range(20):
         drive(streaming, 1)
-        members = set(streaming._members().tolist())
+        members = set(streaming._subset.members(streaming._run, streaming._search.surrogate).tolist())
         assert members - previous <= {streaming.n_told - 1}
         previous = members
 
@@ -108,8 +108,8 @@ def test_the_work_rule_switches_where_the_model_says():
     mean = np.mean([iteration_work(n, 3) for n in range(11, 21)])
     expected = next(n for n in range(12, 1000) if iteration_work(n, 3) > 1.5 * mean)
     drive(opt, expected + 10)
-    assert opt._buffer.size == expected
-    assert len(opt._members()) == expected
+    assert opt._subset.buffer.size == expected
+    assert len(opt._subset.members(opt._run, opt._search.surrogate)) == expected
 
 
 def test_the_paper_default_is_about_a_hundred_samples():
@@ -142,7 +142,7 @@ def test_a_long_history_at_once(preset):
     opt.tell(points, [f(p) for p in points])
     p = opt.ask()
     assert f(p) < np.quantile([f(q) for q in points], 0.2)
-    assert opt._global.gp.n <= 200
+    assert opt._search.surrogate.gp.n <= 200
 
 
 def test_perturbation_and_ties_follow_the_seed():
@@ -150,8 +150,8 @@ def test_perturbation_and_ties_follow_the_seed():
     for seed in (0, 0, 1):
         opt = drive(GSSBO(SPACE, preset="paper", buffer_size=12, n_initial=6, seed=7), 30)
         opt.reseed(seed)
-        opt._selected_at = 0
-        subsets.append(sorted(opt._members().tolist()))
+        opt._subset._selected_at = 0
+        subsets.append(sorted(opt._subset.members(opt._run, opt._search.surrogate).tolist()))
     assert subsets[0] == subsets[1] != subsets[2]
 
 
@@ -178,5 +178,5 @@ def test_bad_settings_get_one_clear_sentence(settings, words):
 
 @pytest.mark.parametrize("optimizer", [GSSBO, GPUCB])
 def test_arms_are_refused_with_a_word_on_who_takes_them(optimizer):
-    with pytest.raises(ValueError, match=r"searches a space, got Arms\(<5 arms of 2 features>\): over arms take BBKB"):
+    with pytest.raises(ValueError, match=r"searches a space, got Arms\(<5 arms of 2 features>\); arms need BBKB"):
         optimizer(Arms(np.random.default_rng(0).random((5, 2))))

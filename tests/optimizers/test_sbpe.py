@@ -12,10 +12,10 @@ from tests import naive
 
 from numbo import SBPE, Float, Int, Space
 from numbo.kernels.covariance import RBF, stationary
-from numbo.models import SparseGP
-from numbo.optimizers import _race, sbpe
-from numbo.optimizers._race import lambda_max
-from numbo.optimizers._schedules import sparse_confidence, uniform_confidence, union_bound
+from numbo.models import SparseGP, race
+from numbo.models.confidence import sparse_confidence, uniform_confidence, union_bound
+from numbo.models.race import lambda_max
+from numbo.optimizers import sbpe
 
 NOISE = 0.1
 TAU2 = NOISE**2
@@ -164,8 +164,8 @@ def test_lambda_max_of_many_points_is_the_top_eigenvalue_too(monkeypatch):
     gp.condition(X, np.random.default_rng(0).integers(1, 4, 300).astype(float))
     full = lambda_max(gp)
     assert full > 100 * TAU2
-    monkeypatch.setattr(_race, "FULL_MATRIX", 100)
-    monkeypatch.setattr(_race, "BLOCK", 64)
+    monkeypatch.setattr(race, "FULL_MATRIX", 100)
+    monkeypatch.setattr(race, "BLOCK", 64)
     found = lambda_max(gp)
     assert full * (1 - 1e-9) <= found <= 1.002 * full
     gp = SparseGP(cov, X)
@@ -251,7 +251,7 @@ def test_a_kernel_is_learned_before_it_judges(monkeypatch):
     fitted, judge = [], SBPE._judge
 
     def spy(self, start, end):
-        fitted.append((self._kernel.fitted_at, start, end))
+        fitted.append((self._model.kernel.fitted_at, start, end))
         judge(self, start, end)
 
     monkeypatch.setattr(SBPE, "_judge", spy)
@@ -270,12 +270,12 @@ def test_under_a_learned_kernel_all_observations_are_judged_afresh():
     y = f[rows] + 0.02 * rng.normal(size=len(rows))
     opt.tell(rows[:10], y[:10])
     opt.ask()
-    opt._racing[:] = False
-    opt._racing[0] = True
+    opt._run.race[:] = False
+    opt._run.race[0] = True
     opt.tell(rows[10:], y[10:])
     opt.ask()
     z = (y[:42] - y[:42].mean()) / y[:42].std()
-    mean, variance = naive.posterior(opt._kernel.covariance, X[rows[:42]], z, X)
+    mean, variance = naive.posterior(opt._model.kernel.covariance, X[rows[:42]], z, X)
     lower, upper = mean - np.sqrt(variance), mean + np.sqrt(variance)
     np.testing.assert_array_equal(opt.racing, upper >= lower.max())
     assert 1 < opt.racing.sum() < 60
@@ -300,9 +300,9 @@ def test_a_race_whose_points_are_all_taken_is_repeated(fixed):
     for _ in range(20):
         p = opt.ask()
         opt.tell(p, (p["a"] - 4) ** 2 + (p["b"] - 7) ** 2)
-    opt._racing[:] = False
-    opt._racing[[3, 47, 48, 95]] = True
-    opt._model = None
+    opt._run.race[:] = False
+    opt._run.race[[3, 47, 48, 95]] = True
+    opt._model.forget()
     asked = [int(opt.space.grid_index(opt.space.encode(opt.ask())[None])[0]) for _ in range(8)]
     opt.tell(opt.pending[:2], [1.0, 1.0])
     asked += [int(opt.space.grid_index(opt.space.encode(opt.ask())[None])[0]) for _ in range(4)]
@@ -317,7 +317,7 @@ def test_a_large_space_whose_race_is_taken_is_repeated(monkeypatch):
         p = opt.ask()
         opt.tell(p, abs(p["a"] - 40) + abs(p["b"] - 70))
     assert opt.racing is None
-    left = opt._history.X[[3, 8]]
+    left = opt._run.history.X[[3, 8]]
     monkeypatch.setattr(opt, "_in_race", lambda X: (X[:, None] == left).all(axis=2).any(axis=1))
     opt._pool = None
     for _ in range(5):
@@ -338,7 +338,7 @@ def test_a_late_value_counts_for_the_next_batch():
     assert straggler in opt.pending
     opt.tell(straggler, f[straggler])
     assert opt.ask() is not None
-    assert opt._told().tolist().count(opt._pulls.number(opt.space.encode(straggler))) >= 1
+    assert opt._model.told(opt._run.history).tolist().count(opt._model.pulls.number(opt.space.encode(straggler))) >= 1
 
 
 @settings(max_examples=15, deadline=None)
@@ -355,7 +355,7 @@ def test_a_restored_optimizer_goes_on_exactly(seed, arms, data):
 
     for _ in range(40):
         action = data.draw(st.sampled_from(["ask", "ask", "tell", "tell", "tell", "fail", "release", "predict"]))
-        pending = opt._history.pending
+        pending = opt._run.history.pending
         if action == "ask":
             opt.ask()
         elif action == "predict" and opt.best is not None:
@@ -392,7 +392,7 @@ def test_large_spaces_are_filtered_point_by_point(beta):
     if beta == 2.0:  # what is left is close to the optimum
         assert 0 < inside.mean() < 0.3
         assert regret[inside].max() < 0.1
-        assert opt._in_race(opt._history.X[opt._batch_start + 1 :]).all()
+        assert opt._in_race(opt._run.history.X[opt._batch_start + 1 :]).all()
     else:
         assert inside.mean() > 0.9  # corollary 3.7 is wide
 

@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -309,7 +310,7 @@ def test_evaluated_points_are_learned(cls):
     searcher.add_evaluated_point({"x": 0.78}, 0.0, error=True)
     searcher.add_evaluated_point({"x": 0.79}, 0.0, pruned=True, intermediate_values=[9.0, 8.0])
     assert searcher.optimizer.n_told == 13
-    assert searcher.optimizer._history.y[-1] == -8.0
+    assert searcher.optimizer._run.history.y[-1] == -8.0
     with pytest.raises(ValueError, match="10 points_to_evaluate, got 3"):
         make(cls, points_to_evaluate=points, evaluated_rewards=[1.0, 2.0, 3.0])
 
@@ -389,6 +390,26 @@ def test_a_searcher_is_pickled_with_its_trials_and_stays_small(cls):
     assert clone.set_max_concurrency(4) is False
     assert not hasattr(clone, "searcher")
     assert pickle.loads(pickle.dumps(cls())).optimizer is None
+
+
+class Vanished:
+    """A class that a file knows and this version does not."""
+
+
+def test_a_file_of_another_format_is_refused_in_one_sentence(cls, tmp_path, monkeypatch):
+    searcher, path = make(cls), tmp_path / "state.pkl"
+    play(searcher, 8)
+    sentence = rf"^Cannot restore {cls.__name__} from a state of format {{}}: this version .* format 2 only\.$"
+    path.write_bytes(pickle.dumps(searcher.__getstate__()))  # as it was before formats had numbers
+    with pytest.raises(ValueError, match=sentence.format(None)):
+        cls().restore(str(path))
+    path.write_bytes(pickle.dumps({"format": 3}) + pickle.dumps({}))
+    with pytest.raises(ValueError, match=sentence.format(3)):
+        cls().restore(str(path))
+    path.write_bytes(pickle.dumps(Vanished()))
+    monkeypatch.delattr(sys.modules[__name__], "Vanished")
+    with pytest.raises(ValueError, match=sentence.format(None)):
+        cls().restore(str(path))
 
 
 def test_tune_saves_it_into_its_folder_and_reads_it_back(cls, tmp_path):

@@ -2,11 +2,11 @@
 
 Numba's on-disk cache checks only the file that holds a kernel. An edit to a callee in another file, or an
 upgrade that changes it, would leave the caller's stale machine code in use. Every kernel of this package is
-therefore stamped with a digest of *all* kernel sources. Where no cache place can be written (a read-only
-installation without a home directory) kernels are compiled afresh in each process instead of failing to import.
+therefore stamped with a digest of *all* kernel sources. Where no cache folder is writable (a read-only installation
+without a home directory), kernels are compiled in each process instead of failing to import.
 
-An exception that a signal handler raises while LLVM compiles or loads a kernel leaves it in a state that crashes the
-process later. Signals that arrive meanwhile are therefore handled as soon as the kernel is there.
+An exception that a signal handler raises while LLVM compiles or loads a kernel leaves LLVM in a state that crashes
+the process later. Signals that arrive meanwhile are therefore deferred until the kernel is ready.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numba
 
 @functools.cache
 def source_digest() -> str:
-    """Digest of all kernel sources and of the settings that change the code made from them."""
+    """Digest of all kernel sources and of the settings that change the compiled code."""
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
@@ -36,7 +36,7 @@ def source_digest() -> str:
 
 @contextmanager
 def signals_wait() -> Iterator[None]:
-    """Signals that have a handler in Python are handled when this ends. Only the main thread ever handles them."""
+    """Defer signals that have a Python handler to the end of the block. Only the main thread handles signals."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

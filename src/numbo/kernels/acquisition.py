@@ -1,4 +1,4 @@
-"""Posterior mean and variance, acquisition values, and their gradients, one point after the other.
+"""Posterior mean and variance, acquisition values and their gradients, one point at a time.
 
 Everything is maximised. Glossary: ``mu``, ``sd`` posterior mean and standard deviation; ``z = (mu - best) / sd``;
 ``h(z) = phi(z) + z Phi(z)``, so that ``EI = sd h(z)``.
@@ -37,8 +37,8 @@ BLOCK = 128
 class Posterior(NamedTuple):
     """A conditioned GP: the first ``n`` rows of ``X (cap, d)``, with ``W = L^-1`` and ``alpha = K^-1 y``.
 
-    Points whose value is not known yet (pending) take part in ``W`` and have ``alpha = 0``: they shrink the
-    variance and leave the mean alone (hallucination, Desautels et al. 2014, section 3.2).
+    Pending points, whose value is still unknown, take part in ``W`` with ``alpha = 0``: they shrink the variance and
+    leave the mean unchanged (hallucination, Desautels et al. 2014, section 3.2).
     """
 
     covariance: Covariance
@@ -53,9 +53,9 @@ class Posterior(NamedTuple):
 class Success(NamedTuple):
     """The probability that a point can be evaluated at all: ``p(x) = offset + slope mean(x)``, within [0.01, 1].
 
-    ``mean`` is that of ``posterior``, whose covariance is stationary alone. Its points may have a coordinate that ``x``
-    has not, such as when they were told: what it adds to their squared distances is ``elsewhere (n,)``. Without any
-    points, p is 1. Below ``threshold`` a point is too likely to fail for any improvement.
+    ``mean`` is that of ``posterior``, whose covariance has the stationary term only. Its points may have a coordinate
+    that ``x`` lacks, such as the time they were told: ``elsewhere (n,)`` is what it adds to their squared distances.
+    Without points, p is 1. Below ``threshold`` a point is too likely to fail, whatever its improvement.
     """
 
     posterior: Posterior
@@ -66,7 +66,7 @@ class Success(NamedTuple):
 
 
 def _certain():
-    """`Success` everywhere."""
+    """`Success` with p = 1 everywhere."""
     none, empty = np.zeros((0, 0)), np.zeros(0)
     covariance = stationary(MATERN52, np.zeros(1), 1.0, 1.0, np.zeros(1, dtype=np.bool_))
     return Success(Posterior(covariance, 0, none, none, empty, none, none), 1.0, 0.0, 0.0, empty)
@@ -74,18 +74,18 @@ def _certain():
 
 CERTAIN = _certain()
 LEAST_SUCCESS = 0.01
-#: Nats for each unit of probability below the threshold.
+#: Penalty in nats per unit of probability below the threshold.
 STEEP = 1e4
 
 
 class Acquisition(NamedTuple):
     """``kind`` is `UCB` (``parameter`` multiplies sd) or `LOG_EI` (``parameter`` is the best value so far).
 
-    A point may fail with the probability ``1 - p`` of ``success``. Improvement then comes with probability p (Gelbart
-    et al. 2014): ``log EI + log p``. Late in a search log EI differs by any number of nats, so that this alone would go
-    on failing at the edge of what can be evaluated: below the threshold there is a slope towards it that nothing
-    outweighs. For UCB a failure is worth what the value ``worst`` is: ``p UCB + (1 - p) worst``. So a probability that
-    is the same everywhere changes no choice.
+    A point fails with probability ``1 - p``, where p is that of ``success``. An improvement is then realised with
+    probability p (Gelbart et al. 2014): ``log EI + log p``. Late in a search, log EI varies by arbitrarily many nats,
+    and this alone would keep failing at the edge of the feasible region: below the threshold the acquisition falls off
+    so steeply that nothing outweighs it. For UCB, a failure counts as the value ``worst``: ``p UCB + (1 - p) worst``.
+    A probability that is the same everywhere changes no choice.
     """
 
     kind: int
@@ -108,11 +108,11 @@ def mills_continued_fraction(x):
 def log_h(z):
     """log h(z), Phi(z) / h(z) and phi(z) / h(z), accurate for every z.
 
-    In the left tail h is the difference of two nearly equal numbers; there the continued fraction of the Mills
-    ratio gives h(z) = phi(z) c / (|z| + c) without any cancellation (the problem is Ament et al. 2023, section
-    4.1; they solve it with erfcx).
+    In the left tail h is the difference of two nearly equal numbers; there the continued fraction of the Mills ratio
+    gives h(z) = phi(z) c / (|z| + c) without cancellation (Ament et al. 2023, section 4.1, describe the problem and
+    solve it with erfcx).
     """
-    if z < -2.0:
+    if z < -2.0:  # Phi = phi / (c - z) and h = phi + z Phi = phi c / (c - z)
         c = mills_continued_fraction(-z)
         return -0.5 * z * z - LOG_SQRT_2PI + math.log(c / (c - z)), 1.0 / c, (c - z) / c
     phi = math.exp(-0.5 * z * z) / SQRT_2PI
@@ -126,6 +126,8 @@ def acquisition_terms(acquisition, mu, sd):
     """Value of the acquisition and its derivatives with respect to ``mu`` and ``sd``."""
     if acquisition.kind == UCB:
         return mu + acquisition.parameter * sd, 1.0, acquisition.parameter
+    # log EI = log sd + log h(z); with h' = Phi, dz/dmu = 1 / sd and dz/dsd = -z / sd:
+    #   d/dmu = Phi / (h sd),  d/dsd = 1 / sd - z Phi / (h sd) = (h - z Phi) / (h sd) = phi / (h sd)
     value, cdf_ratio, phi_ratio = log_h((mu - acquisition.parameter) / sd)
     return math.log(sd) + value, cdf_ratio / sd, phi_ratio / sd
 
@@ -139,7 +141,7 @@ def floored_sd(variance, prior):
 def predict(posterior, Z):
     """Posterior mean (c,) and variance (c,) of the latent function at the rows of ``Z (c, d)``; never negative.
 
-    In blocks of points, which share the rows of ``W``; the result for a point does not depend on its block.
+    Points are processed in blocks that share the rows of ``W``; the result for a point does not depend on its block.
     """
     n, (count, d) = posterior.n, Z.shape
     zero = np.int64(0)
@@ -156,8 +158,8 @@ def predict(posterior, Z):
         mu, var = mean[start : start + size], variance[start : start + size]
         for i in range(n):
             covariance_into(posterior.covariance, ZT, size, posterior.X[i], K[i])
-        accumulate(mu, zero, size, posterior.alpha, K, zero, n)
-        lower_product_into(posterior.W, n, K, size, V)
+        accumulate(mu, zero, size, posterior.alpha, K, zero, n)  # mean = K^T alpha
+        lower_product_into(posterior.W, n, K, size, V)  # variance = k(x, x) - |W k|^2
         for i in range(n):
             for c in range(size):
                 var[c] -= V[i, c] * V[i, c]
@@ -169,6 +171,7 @@ def predict(posterior, Z):
 @jit
 def success_probability(success, x, k, slope, gradient):
     """p at ``x (d,)``; its gradient is written to ``gradient (d,)``. ``k (n,)`` and ``slope (n,)`` are workspace."""
+    # mean = s sum_i alpha_i rho(r2_i);  d mean / dx_j = s sum_i alpha_i rho'(r2_i) 2 w_j (x_j - X_ij)
     posterior, d = success.posterior, x.shape[0]
     cov, n = posterior.covariance, posterior.n
     squared_distances_into(cov, posterior.XT, n, x, k)
@@ -184,7 +187,7 @@ def success_probability(success, x, k, slope, gradient):
         for j in range(d):
             gradient[j] += 2.0 * weight * slope[i] * (x[j] - row[j])
     p = success.offset + success.slope * mean
-    inside = LEAST_SUCCESS < p < 1.0
+    inside = LEAST_SUCCESS < p < 1.0  # outside, p is clipped and its gradient is 0
     for j in range(d):
         free = inside and not cov.categorical[j]
         gradient[j] *= success.slope * cov.inverse_squared_lengthscales[j] if free else 0.0
@@ -193,11 +196,11 @@ def success_probability(success, x, k, slope, gradient):
 
 @jit
 def weighted(acquisition, value, p):
-    """The acquisition at a point where its value would be ``value`` if it cannot fail; and the derivative in both."""
+    """The acquisition with success probability ``p``, given its ``value`` for p = 1; its derivatives in value and p."""
     if acquisition.kind == UCB:
         return p * value + (1.0 - p) * acquisition.worst, p, value - acquisition.worst
     threshold = acquisition.success.threshold
-    if p < threshold:
+    if p < threshold:  # a steep line in p that meets value + log p at the threshold
         return value + math.log(threshold) - STEEP * (threshold - p), 1.0, STEEP
     return value + math.log(p), 1.0, 1.0 / p
 
@@ -235,16 +238,16 @@ def acquisition_gradient_into(posterior, acquisition, x, gradient):
     alone = is_stationary_alone(cov)
     if alone:
         squared_distances_into(cov, posterior.XT, n, x, k)
-    else:
+    else:  # until `add_products_into`, v holds <u^2, v^2> and q holds sum_j kappa_j; slope is scratch
         products_into(cov, posterior.XT, n, x, k, products, v, q, slope)
     correlations_into(cov.family, n, k, slope)
     for i in range(n):
         k[i] *= cov.signal_variance
-        slope[i] *= 2.0 * cov.signal_variance
+        slope[i] *= 2.0 * cov.signal_variance  # 2 s rho'(r2)
     if not alone:
         add_products_into(cov, d, n, products, v, q, k)
-    whiten_into(posterior.WT, n, k, v)
-    unwhiten_into(posterior.W, n, v, q)
+    whiten_into(posterior.WT, n, k, v)  # v = W k
+    unwhiten_into(posterior.W, n, v, q)  # q = W^T W k, so that d |W k|^2 = 2 q^T dk
     prior = prior_variance(cov, x)
     mu, var = 0.0, prior
     for i in range(n):
@@ -252,22 +255,29 @@ def acquisition_gradient_into(posterior, acquisition, x, gradient):
         var -= v[i] * v[i]
     sd = floored_sd(var, prior)
     value, d_mu, d_sd = acquisition_terms(acquisition, mu, sd)
+    # mu = alpha^T k and sd^2 = k(x, x) - |W k|^2, so that by the chain rule
+    #   da = d_sd / (2 sd) dk(x, x) + sum_i c_i dk_i,  c_i = d_mu alpha_i - d_sd / sd q_i
     prior_variance_gradient_into(cov, x, gradient)
     for j in range(d):
         gradient[j] *= 0.5 * d_sd / sd
     of_kernel, linear, quadratic, effects = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
     scale, weight = 1.0 / (cov.radius * cov.radius), cov.additive_weight
+    # dk_i / dx_j is the sum of these, with t = X_ij - center_j; factors that do not depend on i follow after the loop:
+    #   stationary            2 s rho'(r2) w_j (x_j - X_ij)
+    #   linear, interactions  (a1 + 2 a3 <u, v>) t / radius^2
+    #   quadratic             2 a2 (x_j - center_j) t^2 / radius^4
+    #   main effects          -2 (b / d) weight (x_j - X_ij) kappa_j^2
     for i in range(n):
         row = posterior.X[i]
         c = d_mu * posterior.alpha[i] - d_sd / sd * q[i]
-        e = c * slope[i]
+        radial = c * slope[i]
         for j in range(d):
-            of_kernel[j] += e * (x[j] - row[j])
+            of_kernel[j] += radial * (x[j] - row[j])
         if not alone:
-            e = c * (cov.linear_variance + 2.0 * cov.interaction_variance * products[i])
+            bilinear = c * (cov.linear_variance + 2.0 * cov.interaction_variance * products[i])
             for j in range(d):
                 t, diff = row[j] - cov.center[j], x[j] - row[j]
-                linear[j] += e * t
+                linear[j] += bilinear * t
                 quadratic[j] += c * (t * t)
                 kappa = 1.0 / (1.0 + weight * (diff * diff))
                 effects[j] += c * diff * (kappa * kappa)
@@ -279,7 +289,7 @@ def acquisition_gradient_into(posterior, acquisition, x, gradient):
             gradient[j] += 2.0 * cov.quadratic_variance * scale * scale * (x[j] - cov.center[j]) * quadratic[j]
             gradient[j] -= 2.0 * cov.additive_variance / d * weight * effects[j]
     m = acquisition.success.posterior.n
-    if m > 0:
+    if m > 0:  # of_kernel is free again and takes the gradient of p
         p = success_probability(acquisition.success, x, np.empty(m), np.empty(m), of_kernel)
         value, d_value, d_p = weighted(acquisition, value, p)
         for j in range(d):

@@ -1,8 +1,8 @@
 """Bounded ascent on an acquisition function from many starts: projected L-BFGS.
 
-Limited-memory BFGS directions (Nocedal & Wright 2006, algorithm 7.4) restricted to the coordinates that a bound
-does not hold, with a projected backtracking line search (Bertsekas 1982). Fixed coordinates (categorical and
-discrete ones) are given by equal bounds.
+Limited-memory BFGS directions (Nocedal & Wright 2006, algorithm 7.4) restricted to the coordinates not held at a
+bound, with a projected backtracking line search (Bertsekas 1982). Equal bounds keep a coordinate (categorical or
+discrete) fixed.
 """
 
 from __future__ import annotations

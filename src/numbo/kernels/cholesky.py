@@ -4,11 +4,11 @@
     W = L^-1         the whitening matrix, lower triangular; |W k|^2 = k^T K^-1 k
 
 Keeping ``W`` makes a posterior variance and its gradient two triangular products instead of two sequential
-solves. Errors in ``W`` grow with the square root of the condition number of ``K``, as with a solve, and not with
-the condition number itself, as they would with an explicit ``K^-1``. ``WT`` holds the transpose of ``W``, because
-each of the two products wants to run along rows.
+solves. Errors in ``W`` grow with the square root of the condition number of ``K``, as in a solve, not with the
+condition number itself, as they would in an explicit ``K^-1``. ``WT`` holds the transpose of ``W``, so that both
+products run along rows.
 
-Status codes instead of exceptions: ``True`` for success, ``False`` for a matrix that is not positive definite.
+Kernels return a status instead of raising: ``True`` for success, ``False`` if a matrix is not positive definite.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from numbo.kernels._jit import jit
 def accumulate(target, start, stop, c, A, first, last):
     """target[start:stop] += sum of c[k] * A[k, start:stop] over first <= k < last.
 
-    Four rows at a time: a quarter of the loads and stores of ``target``, in a fixed order of additions. Slices that
-    are counted from 0 become vector instructions; a loop from ``start`` does not, for a negative index would wrap.
-    Callers write a constant 0 as ``np.int64(0)``: Numba compiles a function anew for every literal argument.
+    Four rows at a time, with a quarter of the loads and stores of ``target`` and a fixed order of additions. Loops
+    over slices, which start at 0, are vectorised; a loop from ``start`` is not, because a negative index would wrap.
+    Callers pass a constant 0 as ``np.int64(0)``, since Numba compiles another specialisation for a literal argument.
     """
     t = target[start:stop]
     n = t.shape[0]
@@ -48,8 +48,8 @@ def accumulate(target, start, stop, c, A, first, last):
 def lower_product_into(W, n, K, size, out):
     """out[:n, :size] = W K[:n, :size], with W lower triangular and zero above its diagonal.
 
-    Four rows at a time: a row of ``K`` is loaded once for all of them. They are formed in fresh arrays, of which the
-    compiler knows that they do not overlap.
+    Four rows at a time: a row of ``K`` is loaded once for all of them. They are accumulated in fresh arrays, which the
+    compiler knows not to overlap.
     """
     t0, t1, t2, t3 = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     i = 0
@@ -81,9 +81,9 @@ def lower_product_into(W, n, K, size, out):
 
 @jit
 def cholesky_into(K, n, L):
-    """Factorise the leading ``n`` x ``n`` block of the symmetric ``K`` into that of ``L``, with zeros above it.
+    """Factorise the leading ``n`` x ``n`` block of the symmetric ``K`` into that of ``L``, zero above the diagonal.
 
-    The upper part of ``K`` is destroyed. Returns success.
+    The upper triangle of ``K`` is destroyed. Returns whether it succeeded.
     """
     c = np.empty(n)
     for i in range(n):  # K becomes L^T, row by row
@@ -154,7 +154,7 @@ def unwhiten_into(W, n, v, out):
     """out[:n] = W^T v[:n]; with v = W k this is K^-1 k."""
     for i in range(n):
         out[i] = 0.0
-    for i in range(0, n, 4):  # the rows of W are zero behind their diagonal
+    for i in range(0, n, 4):  # the rows of W are zero after their diagonal
         last = min(i + 4, n)
         accumulate(out, np.int64(0), last, v, W, i, last)
 
@@ -163,7 +163,7 @@ def unwhiten_into(W, n, v, out):
 def cholesky_append(L, W, WT, n, k, diagonal):
     """Grow the factor of an ``n`` x ``n`` matrix by the row ``k (n,)`` and its ``diagonal`` entry, in place.
 
-    The arrays have room for ``n + 1`` rows. O(n^2). Returns success; on failure nothing was changed.
+    The arrays have room for ``n + 1`` rows. O(n^2). Returns whether it succeeded; on failure nothing is changed.
     """
     v = np.empty(n)
     whiten_into(WT, n, k, v)

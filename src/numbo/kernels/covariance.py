@@ -3,7 +3,7 @@
     k(x, z) = s * rho(r2) + a1 <u, v> + a2 <u^2, v^2> + a3 <u, v>^2 + b mean_j kappa_j
     r2      = sum_j w_j (x_j - z_j)^2      over numerical dimensions
             + sum_j w_j [x_j != z_j]       over categorical dimensions (Hamming distance)
-    u       = (x - center) / radius        over numerical dimensions, v alike of z, squares of u and v elementwise
+    u       = (x - center) / radius        over numerical dimensions; v likewise from z; u^2 and v^2 elementwise
     kappa_j = 1 / (1 + c (x_j - z_j)^2)    in numerical dimensions, [x_j = z_j] in categorical ones
 
 Glossary: ``XT (d, n)`` points by column; ``x (d,)`` one point; ``w (d,)`` inverse squared lengthscales;
@@ -13,10 +13,10 @@ lengthscale of the additive part; ``rho`` the correlation as a function of ``r2`
 The trend is Bayesian linear regression on ``u``, ``u^2`` and all products ``u_i u_j`` in its kernel form (Rasmussen
 & Williams 2006, sections 2.7 and 4.2.2): it makes the prior variance depend on ``x``.
 
-The additive part is a GP of every coordinate alone (Duvenaud et al. 2011, "Additive Gaussian Processes", of first
-order): what a model learns about one coordinate holds wherever the others are, so that few points say much in many
-dimensions. Its kernel is the rational quadratic one with alpha = 1 (Rasmussen & Williams, eq. 4.19), which needs no
-exponential.
+The additive part is a sum of GPs over single coordinates (Duvenaud et al. 2011, "Additive Gaussian Processes", first
+order): what a model learns about one coordinate holds wherever the others are, so that few points are informative even
+in many dimensions. Its kernel is the rational quadratic with alpha = 1 (Rasmussen & Williams, eq. 4.19), which needs
+no exponential.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ C0, C1, C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = [1.0 / math.factori
 
 
 class Covariance(NamedTuple):
-    """Hyperparameters of one covariance function, as the kernels take them."""
+    """Hyperparameters of a covariance function, in the form that kernels take."""
 
     family: int
     inverse_squared_lengthscales: np.ndarray
@@ -59,7 +59,7 @@ def stationary(
     noise_variance: float,
     categorical: np.ndarray,
 ) -> Covariance:
-    """A `Covariance` of the first term alone."""
+    """A `Covariance` with the stationary term only."""
     w = inverse_squared_lengthscales
     center = np.full(len(w), 0.5)
     return Covariance(family, w, signal_variance, 0.0, 0.0, 0.0, noise_variance, categorical, center, 0.5)
@@ -67,11 +67,11 @@ def stationary(
 
 @jit
 def decay_into(r, n, out):
-    """out[:n] = exp(-r[:n]) for ``r >= 0``, to 5e-16 of itself and constant from r = 708 on.
+    """out[:n] = exp(-r[:n]) for ``r >= 0``, to a relative error of 5e-16; constant from r = 708 on.
 
-    In vector instructions, several times faster than calls of the library: exp(-r) = 2^k e^t with |t| <= log(2) / 2.
-    Adding 1.5 * 2^52 rounds to an integer, in whose last bits k then stands; moved up they are the exponent of 2^k.
-    e^t is its Taylor polynomial.
+    Vectorised, and several times faster than library calls: exp(-r) = 2^k e^t with |t| <= log(2) / 2. Adding
+    1.5 * 2^52 rounds to the integer k and leaves it in the last bits; shifted up, they are the exponent of 2^k. e^t is
+    evaluated by its Taylor polynomial.
     """
     bits = out.view(np.int64)
     for i in range(n):
@@ -91,7 +91,7 @@ def decay_into(r, n, out):
 
 @jit
 def correlations_into(family, n, r2, slope):
-    """r2[:n] becomes rho(r2), and slope[:n] d rho / d r2, which is finite at r2 = 0.
+    """Replace r2[:n] by rho(r2), and write d rho / d r2, finite at r2 = 0, to slope[:n].
 
     Matern-5/2, Matern-3/2 or RBF, as in Rasmussen & Williams (2006), eqs. 4.9 and 4.17.
     """
@@ -118,14 +118,14 @@ def correlations_into(family, n, r2, slope):
 
 @jit
 def copy_column_into(XT, i, x):
-    """x[:] = XT[:, i], without the error messages that Numba would compile for a slice assignment."""
+    """x[:] = XT[:, i], without the error handling that Numba compiles for a slice assignment."""
     for j in range(x.shape[0]):
         x[j] = XT[j, i]
 
 
 @jit
 def is_stationary_alone(cov):
-    """Whether the covariance is its first term."""
+    """Whether the covariance has the stationary term only."""
     trend = cov.linear_variance > 0.0 or cov.quadratic_variance > 0.0 or cov.interaction_variance > 0.0
     return not (trend or cov.additive_variance > 0.0)
 
@@ -151,8 +151,8 @@ def squared_distances_into(cov, XT, n, x, r2):
 def products_into(cov, XT, n, x, r2, linear, quadratic, effects, squares):
     """Write r2, <u, v>, <u^2, v^2>, sum_j kappa_j and sum_j kappa_j^2 between ``x`` and ``n`` columns of ``XT``.
 
-    In one pass over the columns, numerical dimensions two at a time: half the loads and stores, and one division for
-    two kappa, as 1/s + 1/t = (s + t) / (s t).
+    Numerical dimensions are taken two at a time, which halves loads and stores and needs one division for two kappa,
+    as 1/s + 1/t = (s + t) / (s t).
     """
     w, c = cov.inverse_squared_lengthscales, cov.additive_weight
     for i in range(n):
@@ -201,7 +201,7 @@ def products_into(cov, XT, n, x, r2, linear, quadratic, effects, squares):
 
 @jit
 def add_products_into(cov, d, n, linear, quadratic, effects, out):
-    """Add trend and additive part to ``out[:n]``, from what `products_into` wrote."""
+    """Add the trend and the additive part to ``out[:n]``, from the output of `products_into`."""
     a1, a2, a3, b = cov.linear_variance, cov.quadratic_variance, cov.interaction_variance, cov.additive_variance / d
     for i in range(n):
         out[i] += (a1 + a3 * linear[i]) * linear[i] + a2 * quadratic[i] + b * effects[i]
@@ -227,7 +227,7 @@ def covariance_into(cov, XT, n, x, out):
 
 @jit
 def prior_variance(cov, x):
-    """k(x, x); not constant where there is a trend."""
+    """k(x, x); it depends on x if there is a trend."""
     value = cov.signal_variance + cov.additive_variance
     if not is_stationary_alone(cov):
         linear = 0.0
@@ -266,7 +266,7 @@ def prior_variance_gradient_into(cov, x, out):
 
 @jit
 def cross_covariance(cov, XT, ZT):
-    """k(Z_c, X_i) as an array (c, n): one row a point of ``Z``."""
+    """k(Z_c, X_i) as an array (c, n), one row per point of ``Z``."""
     d, n = XT.shape
     out = np.empty((ZT.shape[1], n))
     x = np.empty(d)

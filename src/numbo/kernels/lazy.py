@@ -1,14 +1,14 @@
-"""Lazy maximisation of upper confidence bounds over a fixed set of arms, while only the variances shrink.
+"""Lazy maximisation of upper confidence bounds over a fixed set of arms, while variances can only shrink.
 
 Calandriello et al. (2020), appendix A.3: between two updates of the mean and the dictionary no bound can grow, so
-one that was computed earlier in the batch is still an upper bound, and only arms whose stale bound is the largest
-have to be computed anew. The arm returned is the one that a full evaluation finds, and of equal ones the first.
+a bound computed earlier in the batch is still an upper bound, and only arms whose stale bound is the largest need to
+be recomputed. The arm returned is the one that a full evaluation would find; ties go to the first arm.
 
     bound(x)      = p(x) (mean(x) + beta sqrt(variance_t(x))) + shift(x)
     mean(x)       = alpha^T k_S(x)
     variance_t(x) = k(x, x) - |W k_S(x)|^2 - sum_j (h_j^T k_S(x))^2
 
-where ``h_j`` is the direction that the j-th chosen point took off the variance (`numbo.kernels.sparse.observe`), and
+where ``h_j`` is the direction by which the j-th chosen point reduced variances (`numbo.kernels.sparse.observe`), and
 ``p`` the probability that an arm can be evaluated (`numbo.kernels.acquisition.Acquisition`).
 
 Glossary: ``X (A, d)`` arms; ``H (capacity, m)`` directions by row, ``count`` of them in use; ``top`` the best arm of
@@ -31,11 +31,11 @@ UNKNOWN = -1
 
 
 class Bounds(NamedTuple):
-    """What is known of the arms: arrays (A,), and ``top (ceil(A / WIDTH),)``.
+    """Current knowledge of the arms: arrays (A,), and ``top (ceil(A / WIDTH),)``.
 
-    ``bound`` is an upper bound of the upper confidence bound, -inf where an arm is out of the question. ``stamp``
-    says how many directions ``variance`` includes; where it is `UNKNOWN`, neither ``mean`` nor ``variance`` nor
-    ``start``, the variance before any direction, were computed yet. ``weight`` is p; where it is 1, ``shift`` is 0.
+    ``bound`` is an upper bound on the upper confidence bound, -inf for an excluded arm. ``stamp`` is the number of
+    directions that ``variance`` includes; where it is `UNKNOWN`, ``mean``, ``variance`` and ``start`` (the variance
+    before any direction) have not been computed yet. ``weight`` is p; where it is 1, ``shift`` is 0.
     """
 
     mean: np.ndarray
@@ -50,7 +50,7 @@ class Bounds(NamedTuple):
 
 @jit
 def best_of_block(bound, block):
-    """The first of the arms of a block whose bound is largest."""
+    """The arm of a block with the largest bound, the first one of equals."""
     start = block * WIDTH
     best = start
     for i in range(start + 1, min(start + WIDTH, bound.shape[0])):
@@ -61,17 +61,17 @@ def best_of_block(bound, block):
 
 @jit
 def rank_blocks(bounds):
-    """Find the best arm of every block anew."""
+    """Find the best arm of every block again."""
     for block in range(bounds.top.shape[0]):
         bounds.top[block] = best_of_block(bounds.bound, block)
 
 
 @jit
 def refresh(posterior, X, H, count, beta, bounds, arm, k, v):
-    """Bring one arm up to date. ``k (m,)`` and ``v (m,)`` are workspace."""
+    """Bring the bound of one arm up to date. ``k (m,)`` and ``v (m,)`` are workspace."""
     m = posterior.n
     covariance_into(posterior.covariance, posterior.XT, m, X[arm], k)
-    if bounds.stamp[arm] == UNKNOWN:
+    if bounds.stamp[arm] == UNKNOWN:  # mean = alpha^T k, start = k(x, x) - |W k|^2
         whiten_into(posterior.WT, m, k, v)
         mean, variance = 0.0, prior_variance(posterior.covariance, X[arm])
         for i in range(m):
@@ -80,30 +80,32 @@ def refresh(posterior, X, H, count, beta, bounds, arm, k, v):
         bounds.mean[arm], bounds.start[arm], bounds.stamp[arm] = mean, max(variance, 0.0), 0
         bounds.variance[arm] = bounds.start[arm]
     variance = bounds.variance[arm]
-    for t in range(bounds.stamp[arm], count):
-        c, h = 0.0, H[t]
+    for t in range(bounds.stamp[arm], count):  # variance_t = variance_{t-1} - (h_t^T k)^2, for directions not included
+        projection, h = 0.0, H[t]
         for i in range(m):
-            c += k[i] * h[i]
-        variance -= c * c
+            projection += k[i] * h[i]
+        variance -= projection * projection
     bounds.variance[arm], bounds.stamp[arm] = max(variance, 0.0), count
+    # p (mean + beta sd) + shift
     bound = bounds.mean[arm] + beta * math.sqrt(bounds.variance[arm])
     bounds.bound[arm] = bounds.weight[arm] * bound + bounds.shift[arm]
 
 
 @jit
 def lazy_argmax(posterior, X, H, count, beta, bounds):
-    """The arm with the largest ``mean + beta sqrt(variance)``, -1 if all are out; and how many were computed."""
+    """The arm with the largest bound, -1 if all are excluded; and how many bounds were computed."""
     m = posterior.n
     k, v = np.empty(m), np.empty(m)
     computed = 0
     while True:
+        # the largest bound, possibly a stale one: no other arm can exceed it
         arm = bounds.top[0]
         for block in range(1, bounds.top.shape[0]):
             if bounds.bound[bounds.top[block]] > bounds.bound[arm]:
                 arm = bounds.top[block]
         if not bounds.bound[arm] > -math.inf:
             return -1, computed
-        if bounds.stamp[arm] == count:
+        if bounds.stamp[arm] == count:  # exact, and all others are at most their own upper bounds
             return arm, computed
         refresh(posterior, X, H, count, beta, bounds, arm, k, v)
         bounds.top[arm // WIDTH] = best_of_block(bounds.bound, arm // WIDTH)
@@ -112,7 +114,7 @@ def lazy_argmax(posterior, X, H, count, beta, bounds):
 
 @jit
 def reveal(posterior, X, beta, bounds, arm):
-    """Compute the mean and the starting variance of an arm, if they are not known yet. What is out stays out."""
+    """Compute the mean and starting variance of an arm if they are unknown. An excluded arm stays excluded."""
     if bounds.stamp[arm] == UNKNOWN:
         m, out = posterior.n, bounds.bound[arm] == -math.inf
         refresh(posterior, X, np.empty((0, m)), np.int64(0), beta, bounds, arm, np.empty(m), np.empty(m))

@@ -1,11 +1,11 @@
 """Log marginal likelihood of an exact GP and its analytic gradient (Rasmussen & Williams 2006, eqs. 5.8, 5.9).
 
-The parameters come as one vector of logarithms,
+The parameters are one vector of logarithms,
 
     theta = (log w_1 .. log w_d, log s, log noise [, log a1, log a2, log a3] [, log b, log c])
 
-with the names of `numbo.kernels.covariance`; what is in brackets is there only for a covariance with a trend or with
-an additive part. The ``w`` of numerical dimensions and ``c`` are in units in which the box of ``radius`` around
+with the names of `numbo.kernels.covariance`; the bracketed groups are present only if the covariance has a trend or an
+additive part. The ``w`` of numerical dimensions and ``c`` are in units in which the box of ``radius`` around
 ``center`` is a unit cube.
 """
 
@@ -41,9 +41,9 @@ def parts(theta, d):
 
 @jit
 def unpack(theta, family, categorical, center, radius):
-    """The covariance that the log-parameters ``theta`` stand for, for other kernels.
+    """The covariance with log-parameters ``theta``; for calls from other kernels only.
 
-    To Python a kernel must not return a NamedTuple: its constructor is Python code, in which a signal may be handled,
+    A kernel must not return a NamedTuple to Python: its constructor is Python code, in which a signal may be handled,
     and Numba does not expect it to raise.
     """
     weights, s, linear, quadratic, interaction, noise, variance, weight = parameters(theta, categorical, radius)
@@ -54,7 +54,7 @@ def unpack(theta, family, categorical, center, radius):
 
 @jit
 def parameters(theta, categorical, radius):
-    """What the log-parameters ``theta`` stand for: the numbers of a `Covariance`, in its order."""
+    """The numbers of the `Covariance` with log-parameters ``theta``, in the order of its fields."""
     d, size = categorical.shape[0], theta.shape[0]
     trend, additive = parts(theta, d)
     unit = 1.0 / (2.0 * radius) ** 2
@@ -73,9 +73,9 @@ def parameters(theta, categorical, radius):
 
 @jit
 def log_marginal_likelihood(theta, XT, y, family, categorical, center, radius, workspace):
-    """Value and gradient (len(theta),) of log p(y | X, theta); (-inf, 0) where K is not positive definite.
+    """Value and gradient (len(theta),) of log p(y | X, theta); (-inf, 0) if K is not positive definite.
 
-    ``workspace (WORKSPACE, n, n)`` is overwritten. Fresh memory at every call would cost as much as the arithmetic.
+    ``workspace (WORKSPACE, n, n)`` is overwritten; allocating it at every call would cost as much as the arithmetic.
     """
     d, n = XT.shape
     cov = unpack(theta, family, categorical, center, radius)
@@ -144,7 +144,7 @@ def log_marginal_likelihood(theta, XT, y, family, categorical, center, radius, w
             for k in range(i + 1):
                 effect += G[k] * effects[i, k]
                 weight += G[k] * (squares[i, k] - effects[i, k])
-    # tr(G rho) follows from tr(G K) = y^T alpha - n and the other parts, which are at hand
+    # tr(G dK/dlog s) follows from tr(G K) = y^T alpha - n, less the other parts
     trace = -float(n)
     for i in range(n):
         trace += y[i] * alpha[i]

@@ -1,6 +1,7 @@
 """Kernels that choose a subset of points under a covariance function.
 
-Both start from the points that are ``forced`` in and return ``size`` distinct indices, forced ones first.
+`pivoted_cholesky` and `kmeans_plus_plus` start from the ``forced`` points and return ``size`` distinct indices, forced
+ones first.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numbo.kernels.covariance import copy_column_into, covariance_into, prior_va
 
 @jit
 def prior_residuals(cov, XT):
-    """Conditional variances (n,) before anything was chosen, and the largest of them."""
+    """Prior variances (n,), the conditional variances before any choice, and the largest of them."""
     d, n = XT.shape
     residual, largest = np.empty(n), 0.0
     x = np.empty(d)
@@ -27,7 +28,7 @@ def prior_residuals(cov, XT):
 
 @jit
 def project_out(cov, XT, columns, rank, pivot, residual):
-    """One step of pivoted Cholesky: write column ``rank`` for ``pivot``, and take what it explains off ``residual``."""
+    """One step of pivoted Cholesky: write column ``rank`` for ``pivot`` and reduce ``residual`` by what it explains."""
     d, n = XT.shape
     x, c, column = np.empty(d), np.empty(rank), columns[rank]
     root = np.sqrt(residual[pivot])
@@ -45,9 +46,9 @@ def project_out(cov, XT, columns, rank, pivot, residual):
 
 @jit
 def pivoted_cholesky(cov, XT, size, forced, weights):
-    """Greedy Nystrom subset: the next point has the largest conditional variance given those chosen so far.
+    """Greedy Nystrom subset: the next point has the largest conditional variance given those already chosen.
 
-    In the RKHS this is the residual norm of a kernel column after projection on the columns picked before it
+    In the RKHS this is the residual norm of a kernel column after projection onto the columns already chosen
     (Wei et al., GSSBO, appendix A); the algorithm is pivoted Cholesky (Harbrecht et al. 2012). ``weights (n,)``
     multiply the conditional variances. O(n size^2 + n size d).
     """
@@ -69,7 +70,7 @@ def pivoted_cholesky(cov, XT, size, forced, weights):
         taken[pivot] = True
         if residual[pivot] > 1e-13 * scale:
             project_out(cov, XT, columns, m, pivot, residual)
-        else:  # a repeat of points chosen before: it explains nothing more
+        else:  # numerically dependent on the chosen points: it explains nothing more
             for i in range(n):
                 columns[m, i] = 0.0
             residual[pivot] = 0.0
@@ -80,9 +81,9 @@ def pivoted_cholesky(cov, XT, size, forced, weights):
 def independent_columns(cov, XT, count, tolerance):
     """A maximal numerically independent set among the first ``count`` points, by pivoted Cholesky.
 
-    Stops when no conditional variance exceeds ``tolerance`` times the largest prior one. Returns the indices (r,)
-    in the order of the pivots, and what they explain of all points: Z (n, r) with ``Z = K_nS L^-T``, whose rows at the
-    pivots are L, the lower Cholesky factor of their covariance matrix.
+    Stops when no conditional variance exceeds ``tolerance`` times the largest prior variance. Returns the indices (r,)
+    in the order of the pivots, and the embedding Z (n, r) of all points, ``Z = K_nS L^-T``; its rows at the pivots are
+    L, the lower Cholesky factor of their covariance matrix.
     """
     n = XT.shape[1]
     residual, scale = prior_residuals(cov, XT)
@@ -113,7 +114,7 @@ def kmeans_plus_plus(cov, XT, size, forced, uniforms):
     """k-means++ seeding (Arthur & Vassilvitskii 2007) in the feature space of the covariance.
 
     The next point is drawn with probability proportional to its squared distance k(x,x) + k(c,c) - 2 k(x,c) to
-    the nearest chosen point ``c``. ``uniforms (size,)`` are numbers in [0, 1), one a draw.
+    the nearest chosen point ``c``. ``uniforms (size,)`` are numbers in [0, 1), one per draw.
     """
     d, n = XT.shape
     prior, distance, row = np.empty(n), np.empty(n), np.empty(n)

@@ -1,11 +1,11 @@
-"""The linear algebra of a sparse (DTC) posterior, without any dependence on the threads of a BLAS.
+"""The linear algebra of a sparse (DTC) posterior, independent of the number of BLAS threads.
 
     k_S(x)  covariances with the m atoms of the dictionary         K_S = L L^T,  R = L^-1
     z(x)    = R k_S(x)                                             the embedding
-    V       = Z^T N Z + lambda I = LV LV^T                         N: how often each point was observed
+    V       = Z^T N Z + lambda I = LV LV^T                         N: diagonal, observations per point
     U^T U   = I - lambda V^-1                                      U lower triangular
 
-Glossary: ``S (m, d)`` atoms, ``ST (d, m)`` the same by column; ``Z (u, m)`` embedded points by row.
+Glossary: ``S (m, d)`` atoms, ``ST (d, m)`` their transpose; ``Z (u, m)`` embedded points by row.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def embed(cov, S, R, X):
 
 @jit
 def precision_factor(Z, counts, regularization):
-    """LV, lower triangular: the Cholesky factor of Z^T diag(counts) Z + regularization I; and success."""
+    """LV, lower triangular: the Cholesky factor of Z^T diag(counts) Z + regularization I; and whether it succeeded."""
     u, m = Z.shape
     zero = np.int64(0)
     V, LV, c = np.zeros((m, m)), np.empty((m, m)), np.empty(BLOCK)
@@ -81,11 +81,11 @@ def precision_factor(Z, counts, regularization):
 
 @jit
 def dtc_weights(R, LV, regularization):
-    """W = U R (m, m), U (m, m), LV^-1 (m, m) and its transpose, and success.
+    """W = U R (m, m), U (m, m), LV^-1 (m, m) and its transpose, and whether the factorisation succeeded.
 
-    ``lambda var~(x) = k(x, x) - |W k_S(x)|^2``. A direction that was never observed is an eigenvalue 0 of
-    ``I - lambda V^-1``, give or take rounding: its diagonal is raised by the least power of ten that lets the
-    factorisation through.
+    ``lambda var~(x) = k(x, x) - |W k_S(x)|^2``. A direction that was never observed has the eigenvalue 0 in
+    ``I - lambda V^-1``, up to rounding: the diagonal is raised by the smallest power of ten that makes the
+    factorisation succeed.
     """
     m = R.shape[0]
     zero = np.int64(0)
@@ -116,7 +116,7 @@ def dtc_weights(R, LV, regularization):
 
 @jit
 def dtc_mean_weights(R, half, halfT, Zty):
-    """alpha = R^T V^-1 Z^T y (m,), of ``mu~(x) = alpha^T k_S(x)``; ``half`` is LV^-1."""
+    """alpha = R^T V^-1 Z^T y (m,), so that ``mu~(x) = alpha^T k_S(x)``; ``half`` is LV^-1."""
     m = R.shape[0]
     v, w, alpha = np.empty(m), np.empty(m), np.empty(m)
     whiten_into(halfT, m, Zty, v)
@@ -152,9 +152,9 @@ def embed_one(cov, ST, RT, x):
 
 @jit
 def observe(R, LV, z, regularization):
-    """Take in one more observation at the embedded point ``z (m,)``: LV is updated in place.
+    """Add one more observation at the embedded point ``z (m,)``: LV is updated in place.
 
-    Returns h (m,) such that it takes ``(h^T k_S(x))^2`` off ``lambda var~(x)`` at every ``x``. O(m^2).
+    Returns h (m,): the observation reduces ``lambda var~(x)`` by ``(h^T k_S(x))^2`` at every ``x``. O(m^2).
     """
     m = z.shape[0]
     w, h = z.copy(), np.empty(m)
@@ -169,7 +169,7 @@ def observe(R, LV, z, regularization):
         w[i] /= LV[i, i]
         for j in range(i):
             w[j] -= LV[i, j] * w[i]
-    scale = math.sqrt(regularization / (1.0 + norm))
+    scale = math.sqrt(regularization / (1.0 + norm))  # Sherman-Morrison: h = scale R^T V^-1 z
     for i in range(m):
         w[i] *= scale
     unwhiten_into(R, m, w, h)
@@ -179,15 +179,15 @@ def observe(R, LV, z, regularization):
 
 @jit
 def extend(posterior, PT, noise):
-    """The factor of a posterior after observations at the columns of ``PT (d, p)`` that leave its mean as it is.
+    """The factor of a posterior after observations at the columns of ``PT (d, p)`` that leave its mean unchanged.
 
-    With the atoms S followed by the points P, ``v = W k_S(P)`` and the posterior covariance ``C = k(P, P) - v^T v`` of
-    the points,
+    For the atoms S followed by the points P, with ``v = W k_S(P)`` and the posterior covariance
+    ``C = k(P, P) - v^T v`` of the points,
 
         W' = [[W, 0], [-M v^T W, M]],  M^T M = (C + noise I)^-1, M lower triangular,
 
     so that ``k(x, x) - |W' k_SP(x)|^2`` is the variance given P as well. Unlike an update of V, this also shrinks what
-    the dictionary cannot represent. Returns W' (m + p, m + p) and success.
+    the dictionary cannot represent. Returns W' (m + p, m + p) and whether it succeeded.
     """
     m, p = posterior.n, PT.shape[1]
     zero = np.int64(0)

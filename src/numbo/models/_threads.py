@@ -1,7 +1,7 @@
 """One BLAS thread for small problems.
 
-The linear algebra inside SciPy's L-BFGS-B is on vectors of the hyperparameters. More threads never help there; where
-there are more processes than cores they wait for each other instead, and a suggestion takes several times as long.
+The linear algebra inside SciPy's L-BFGS-B works on short vectors of hyperparameters. More threads never help there; if
+there are more processes than cores, they wait for each other, and a suggestion takes several times as long.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _limiting = threading.Lock()
 def _controller() -> Any:
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()  # looks at all loaded libraries: a few milliseconds
+    return ThreadpoolController()  # scans all loaded libraries: a few milliseconds
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """The BLAS of the process has one thread inside, and what it had before afterwards.
+    """Limit the BLAS of the process to one thread inside the block, and restore its threads afterwards.
 
-    A second thread that comes in meanwhile leaves the limit to the first one.
+    If another thread is already inside, its limit applies.
     """
     if not _limiting.acquire(blocking=False):
         yield

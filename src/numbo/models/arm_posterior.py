@@ -1,15 +1,16 @@
 """A sparse posterior at a fixed set of arms, evaluated at the few that can matter.
 
-Between two updates of the model, bounds only shrink and are found lazily (`numbo.kernels.lazy`). An update changes
+Between two updates of the model, bounds only shrink and are evaluated lazily (`numbo.kernels.lazy`). An update changes
 the dictionary, and with it every mean and variance. The means cost one matrix-vector product. The variances would
 cost a matrix product, so they get an upper bound instead, the *ceiling*:
 
     lambda var~(x) = min over a of |phi(x) - P_S Phi^T a|^2 + lambda |a|^2 ,
 
-with one weight ``a_s`` an observation. Weights on observations of a subset C of the atoms alone turn the right side
-into the exact posterior variance given those observations. So that variance is a ceiling of ``lambda var~`` under
-every dictionary that contains C, whatever else was observed, and observing more only lowers it. It is computed for
-all arms when C stops being part of the dictionary, or when its looseness has cost as much as computing it.
+with one weight ``a_s`` per observation. If only observations of a subset C of the atoms get weights, the right side is
+the exact posterior variance given those observations. That variance is therefore a ceiling of ``lambda var~`` under
+every dictionary that contains C, whatever else was observed, and more observations only lower ``lambda var~``. The
+ceiling is computed for all arms when C is no longer part of the dictionary, or when its looseness has cost as much as
+computing it.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 BLOCK = 2048
-#: Columns of the covariance between all arms and some of them are kept up to this size.
+#: Maximum memory for cached columns of the covariance between all arms and some of them.
 COLUMN_BYTES = 256 * 2**20
-#: Computing one arm by itself costs so many times its share of a computation of all.
+#: Cost of computing one arm by itself, relative to its share of a computation of all arms.
 SINGLE_COST = 4
 
 
@@ -74,13 +75,13 @@ class ArmPosterior:
         lasting: NDArray[np.bool_],
         posterior: Posterior | None = None,
     ) -> None:
-        """Take in a model; `start` comes next.
+        """Condition on a model; call `start` next.
 
         Args:
             gp: the model, all of whose points and atoms are arms.
-            points: the arms (u,) that its points are.
-            atoms: the arms (m,) that the rows of its posterior stand for.
-            lasting: which of them are expected to be atoms of the next dictionaries, too.
+            points: arms (u,) of its points.
+            atoms: arms (m,) of the rows of its posterior.
+            lasting: (m,) which atoms are expected to be in the next dictionaries, too.
             posterior: its posterior given further points (`numbo.models.SparseGP.extended`); its own by default.
         """
         posterior = gp.posterior if posterior is None else posterior
@@ -120,7 +121,7 @@ class ArmPosterior:
         return out
 
     def _all_means(self, posterior: Posterior, atoms: Indices) -> tuple[Array, float]:
-        """alpha^T k_S(x) at all arms, and a bound of the rounding error."""
+        """alpha^T k_S(x) at all arms, and a bound on the rounding error."""
         slots = self._columns.slots(posterior.covariance, atoms)
         if slots is None:
             means = np.concatenate([posterior.alpha @ K for _, K in self._blocks(posterior, atoms)])
@@ -133,7 +134,7 @@ class ArmPosterior:
         return means, 1e-15 * len(atoms) * prior * float(np.abs(posterior.alpha).sum())
 
     def _blocks(self, posterior: Posterior, atoms: Indices):  # type: ignore[no-untyped-def]
-        """Covariances (m, c) of the atoms with a block of arms, block after block."""
+        """Covariances (m, c) of the atoms with the arms of each block, block by block."""
         cov, A = posterior.covariance, len(self.X)
         slots = self._columns.slots(cov, atoms)
         for first in range(0, A, BLOCK):
@@ -154,12 +155,12 @@ class ArmPosterior:
         success: Array | float = 1.0,
         worst: float = 0.0,
     ) -> None:
-        """Set out to choose by ``p (mean + beta sqrt(variance)) + (1 - p) worst``.
+        """Prepare to choose by ``p (mean + beta sqrt(variance)) + (1 - p) worst``.
 
         Args:
             beta: multiplier of the standard deviation.
             excluded: (A,) arms that are never chosen.
-            by_variance: leaves the mean and ``worst`` out: uncertainty sampling.
+            by_variance: ignore the mean and ``worst``: uncertainty sampling.
             success: p (A,), the probabilities that arms can be evaluated.
             worst: the value that a failure counts as.
         """
@@ -187,7 +188,7 @@ class ArmPosterior:
         return int(arm)
 
     def observe(self, direction: Array) -> None:
-        """Take ``direction (m,)`` off the variances (`numbo.models.SparseGP.add`)."""
+        """Reduce the variances by ``direction (m,)`` (`numbo.models.SparseGP.add`)."""
         if self._count == len(self._directions):
             self._directions = np.concatenate([self._directions, np.empty_like(self._directions)])
         self._directions[self._count] = direction
@@ -200,12 +201,12 @@ class ArmPosterior:
         self._bounds.top[block] = best_of_block(self._bounds.bound, block)
 
     def prospect(self, arm: int) -> tuple[float, float]:
-        """Mean and variance ``lambda var~`` of ``arm`` before any direction was taken off."""
+        """Mean and variance ``lambda var~`` of ``arm`` before any `observe`."""
         reveal(self._model, self.X, self._beta, self._bounds, arm)
         return float(self._bounds.mean[arm]), float(self._bounds.start[arm])
 
     def variance(self, arm: int) -> float:
-        """``lambda var~`` of ``arm``, which was just chosen."""
+        """``lambda var~`` of ``arm``, which must just have been chosen."""
         return float(self._bounds.variance[arm])
 
     @property
@@ -214,9 +215,9 @@ class ArmPosterior:
         return self._posterior
 
     def ratios(self, others: Indices) -> Array:
-        """``sum_s k~(x, x_s)^2 / var~(x)`` over the arms ``others``, at all arms, before any direction.
+        """``sum_s k~(x, x_s)^2 / var~(x)`` over the arms ``others``, at all arms, before any `observe`.
 
-        Calandriello et al. (2020), lemma 3: one more than this bounds by what factor observing ``others`` shrinks the
+        Calandriello et al. (2020), lemma 3: one plus this bounds the factor by which observing ``others`` shrinks the
         variance at an arm.
         """
         posterior = self._model
@@ -237,7 +238,7 @@ class ArmPosterior:
 
 
 class _Columns:
-    """Covariances between all arms and some of them, by row, computed when they are first needed."""
+    """Covariances of some arms, one per row, with all arms, computed when first needed."""
 
     def __init__(self, XT: Array) -> None:
         A = XT.shape[1]
@@ -249,7 +250,7 @@ class _Columns:
         self.rows: Array = np.empty((0, A))
 
     def slots(self, covariance: Covariance, arms: Indices) -> Indices | None:
-        """Rows of `rows` at which the columns of ``arms`` stand; None if there are too many to keep."""
+        """Row numbers in `rows` of the ``arms``; None if there are too many to keep."""
         if len(arms) > self._capacity:
             return None
         if self._covariance is None or not _same(self._covariance, covariance):

@@ -16,20 +16,6 @@ KINDS = ("plain", "winsorize", "log")
 KNEE = 0.3
 
 
-def finite_range(y: Array) -> Array:
-    """``y (n,)`` with what is not finite replaced: +-inf by the best and worst finite value, NaN by the worst.
-
-    Larger is better here. Without any finite value all become 0.
-    """
-    finite = np.isfinite(y)
-    if finite.all():
-        return y
-    if not finite.any():
-        return np.zeros_like(y)
-    low, high = y[finite].min(), y[finite].max()
-    return np.clip(np.nan_to_num(y, nan=low, posinf=high, neginf=low), low, high)
-
-
 @dataclass(frozen=True)
 class OutputTransform:
     """Standardisation ``(z - location) / scale`` of values ``z`` that say less about the bad tail.

@@ -1,40 +1,44 @@
-"""BBKB: batch budgeted kernelised bandits (Calandriello et al. 2020, algorithm 1), and BKB, its special case.
+"""BBKB: batch budgeted kernelised bandits (Calandriello et al. 2020, algorithm 1).
 
     1      the first points are a space-filling design (the paper: one uniform draw)
-    4      the next point maximises u~ = mu~_fb + alpha_fb sqrt(var~)                    `_propose`
-    5      the batch goes on while 1 + sum var~_fb(x_s) <= C~ (lemma 1), or by lemma 3   `_batch_is_over`
-    7, 8   variances shrink, bounds are found lazily                                     `numbo.kernels.lazy`
-    11-16  the dictionary is drawn by qbar var~_fb                                       `_resparsify`
-    17, 18 feedback is taken in                                                          `_settle`
+    4      the next point maximises u~ = mu~_fb + alpha_fb sqrt(var~)                    `BBKB._next_point`
+    5      the batch goes on while 1 + sum var~_fb(x_s) <= C~ (lemma 1), or by lemma 3   `BBKB._batch_is_over`
+    7, 8   variances shrink, bounds are found lazily             `FeedbackModel.sync`, `numbo.kernels.lazy`
+    11-16  the dictionary is drawn by qbar var~_fb               `FeedbackModel.redraw`
+    17, 18 feedback is taken in, alpha_fb is computed            `FeedbackModel.take_in`, `BBKB._width`
 
-With C~ = 1 every batch has one point, which is BKB (Calandriello et al. 2019). With a perfect dictionary
-(``qbar=inf``) it is GP-BUCB (Desautels et al. 2014) under the batch rule of lemma 1.
+`BBKB._propose` puts them together. With C~ = 1 every batch has one point, which is `numbo.BKB` (Calandriello et al.
+2019). With a perfect dictionary (``qbar=inf``) it is GP-BUCB (Desautels et al. 2014) under the batch rule of lemma 1.
 
 Nobody waits for a straggler: a batch ends by its rule, then whatever values have arrived are taken in, and what is
-still out is hallucinated again.
+still pending is hallucinated again.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbo import _checks
-from numbo.arms import Arms
-from numbo.kernels.covariance import prior_variances
-from numbo.models import SparseGP
-from numbo.optimizers._budgeted import BudgetedOptimizer
-from numbo.optimizers._frozen_model import FrozenModel
-from numbo.optimizers._schedules import SCHEDULES, Confidence, information_of_arrivals
-from numbo.space import Array, Space
+from numbo.models.confidence import SCHEDULES, Confidence, Information
+from numbo.models.feedback import FeedbackModel, SparseStatus
+from numbo.models.view import ModelView
+from numbo.optimizers.base import Optimizer
+from numbo.search.arm_search import ArmSearch
+from numbo.search.run import Run, Suggestion
+from numbo.search.sparse_search import SparseSettings, sparse_search
+from numbo.spaces import Arms, Space
 
-Indices = NDArray[np.int64]
+Array = NDArray[np.float64]
 
-#: Values that a batch leaves out at most, unless the algorithm is taken literally (``resparsify=0``).
+#: Atoms of a dictionary under a learned kernel, unless it is set.
+DEFAULT_DICTIONARY = 96
+#: Maximum number of values that a batch leaves out, unless the algorithm is taken literally (``resparsify=0``).
 LONGEST = 16
 STOPPING = ("global", "global-local")
 #: alpha = (1 + epsilon) / (1 - epsilon) for epsilon = 1/2: how far ``var~`` may be off, either way (lemma 2).
@@ -43,7 +47,7 @@ ACCURACY = 3.0
 PROBES = 256
 
 
-class BBKB(BudgetedOptimizer):
+class BBKB(Optimizer):
     """Batch budgeted kernelised bandits.
 
         opt = BBKB(arms=features, seed=0)
@@ -88,6 +92,8 @@ class BBKB(BudgetedOptimizer):
         TypeError: for one that is not described here.
     """
 
+    _takes_arms = True
+
     @_checks.settings_by_name
     def __init__(
         self,
@@ -115,14 +121,18 @@ class BBKB(BudgetedOptimizer):
         trend: bool = True,
         winsorize: bool = True,
     ) -> None:
+        fixed = lengthscale is not None
         super().__init__(
             space,
             arms=arms,
             direction=direction,
-            n_initial=n_initial,
+            n_initial=(1 if fixed else 10) if n_initial is None else n_initial,
             seed=seed,
             avoid_repeats=avoid_repeats,
             learn_failures=learn_failures,
+        )
+        settings = SparseSettings.checked(
+            self.space.d,
             kernel=kernel,
             lengthscale=lengthscale,
             noise_std=noise_std,
@@ -134,20 +144,27 @@ class BBKB(BudgetedOptimizer):
             resparsify=resparsify,
             trend=trend,
             winsorize=winsorize,
+            learned_dictionary=DEFAULT_DICTIONARY,
         )
+        vars(self).update(asdict(settings))
         self.ratio_threshold = _checks.number("ratio_threshold", ratio_threshold, 1.0)
         self.stopping = _checks.one_of("stopping", stopping, STOPPING)
         self.beta = _checks.number_or(SCHEDULES, "beta", beta)
         self.min_batch = _checks.integer("min_batch", min_batch, 1)
+        self._confidence = Confidence(settings.norm_bound, settings.delta)
+        counted = Information(weight=1.0 if beta == "reference" else 3.0, by_arrival=beta == "paper")
+        self._model, self._chooser = sparse_search(self._run, settings, self._width, counted)
+        self._model.by_variance = min_batch > 1
+        self._batch_sizes: list[int] = []
         if min_batch > 1 and ratio_threshold == 1.0:
             raise ValueError(f"min_batch={min_batch} needs a ratio_threshold above 1: at 1 every batch has one point.")
-        if min_batch > 1 and self._arms is None:
+        if min_batch > 1 and self._run.grid is None:
             raise ValueError(f"min_batch={min_batch} needs arms or a space that can be enumerated, got {self.space!r}.")
-        self._confidence = Confidence(self.norm_bound, self.delta)
-        self._information_weight = 1.0 if beta == "reference" else 3.0
-        self._exploring = self.min_batch > 1
 
-    # -- line 4 ------------------------------------------------------------------------------------------------
+    @property
+    def status(self) -> SparseStatus:
+        """Effective dimension, sizes of the dictionary and of the batches, and beta."""
+        return self._model.status(tuple(self._batch_sizes))
 
     def next_batch(self, limit: int | None = None) -> list[Any]:
         """One whole batch by the rule of the paper, of at most ``limit`` points: to evaluate together, then tell.
@@ -156,43 +173,61 @@ class BBKB(BudgetedOptimizer):
         """
         return self._handing_out(lambda: self._choose_batch(limit))
 
+    # -- algorithm 1 -------------------------------------------------------------------------------------------
+
+    def _propose(self) -> Suggestion:
+        run, model = self._run, self._model
+        run.draw_search()
+        with run.times.phase("model"):
+            model.sync(run.history, run.rng)  # lines 7 and 8, for what was pulled since the last call
+            if self._batch_is_over() and (model.resparsify == 0.0 or run.history.n > model.fed_back):  # line 5
+                self._take_in_feedback()  # lines 11 to 18
+        with run.times.phase("search"):
+            return self._next_point()  # line 4
+
     def _choose_batch(self, limit: int | None) -> list[Any]:
-        design = self.n_initial - self._history.told - len(self._history.pending)
-        batch = [self._hand_out(*self._suggest(None, None, None))]
-        if design > 0 or self._model is None:
+        """Lines 4 to 9: points until the batch is over."""
+        run, model = self._run, self._model
+        design = self.n_initial - run.step
+        batch = [self._hand_out()]
+        if design > 0 or model.empty:
             wanted = design if limit is None else min(design, limit)
-            return batch + [self._hand_out(*self._suggest(None, None, None)) for _ in range(wanted - 1)]
+            return batch + [self._hand_out() for _ in range(wanted - 1)]
         x = self.space.encode(batch[0])
         while limit is None or len(batch) < limit:
-            self._enter([self._pulls.number(x)])
+            model.enter([model.pulls.number(x)])  # lines 7 and 8
             if self._batch_is_over():
-                if not self._exploring:
+                if not model.by_variance:
                     break
-                self._end_batch()
-            with self._times.ask(self._history.n), self._times.phase("search"):
-                x, origin = self._select()
-            batch.append(self._hand_out(x, origin))
+                self._take_in_feedback()
+            with run.times.ask(run.history.n), run.times.phase("search"):
+                suggestion = self._next_point()
+            x = suggestion.x
+            batch.append(self._hand_out(suggestion))
         return batch
 
-    def _choose(self) -> int:
-        assert self._arms is not None
-        arm = super()._choose()
-        if self._exploring and arm >= 0:
-            largest = self._arms.variance(arm) / self._kernel.covariance.noise_variance
-            # a batch ends when C~ - 1 <= sum var~' <= size max var~'; var~' <= 3 var~ gives P points, <= 9 var~ P / 3
-            if largest <= (self.ratio_threshold - 1.0) / (ACCURACY * self.min_batch):
-                self._exploring = False
-                if len(self._extra):  # the model took pending points for observations; from now on values matter
-                    self._resparsify()
-                self._start(self._multiplier, by_variance=self._by_variance)
-                arm = super()._choose()
-        return arm
+    def _next_point(self) -> Suggestion:
+        """Line 4: the point with the largest upper confidence bound, or variance while a minimum batch is prepared."""
+        run, model, chooser = self._run, self._model, self._chooser
+        x = chooser.next_point(model)
+        if model.by_variance and x is not None and isinstance(chooser, ArmSearch) and self._explored(chooser.variance):
+            model.by_variance = False
+            if model.assumes:  # pending points were taken for observations; from now on values matter
+                model.redraw(run.history, run.rng)
+            chooser.start(model)
+            x = chooser.next_point(model)
+        return Suggestion(run.space_filling() if x is None else x)
 
-    @property
-    def _by_variance(self) -> bool:
-        return self._exploring
+    def _explored(self, largest: float) -> bool:
+        """Whether no variance is above ``largest``, the one just chosen, and batches will have `min_batch` points.
 
-    # -- lines 5 to 8 ------------------------------------------------------------------------------------------
+        A batch ends when ``C~ - 1 <= sum var~' <= size max var~'``. Later dictionaries have ``var~' <= 3 var~``, which
+        gives P points, or ``9 var~`` in the worst case, which gives P / 3.
+        """
+        variance = largest / self._model.kernel.covariance.noise_variance
+        return variance <= (self.ratio_threshold - 1.0) / (ACCURACY * self.min_batch)
+
+    # -- line 5 ------------------------------------------------------------------------------------------------
 
     def _batch_is_over(self) -> bool:
         """Whether the pulls since the last feedback might have shrunk some variance by more than C~.
@@ -200,49 +235,63 @@ class BBKB(BudgetedOptimizer):
         Late in a run, where variances are small, a batch would go on for hundreds of points. Where pending points are
         conditioned on exactly, at a cost that grows with them, it ends with `LONGEST` values that were not taken in.
         """
-        assert self._model is not None
-        if self.resparsify > 0.0 and self._history.n - self._fed_back >= LONGEST:
+        model = self._model
+        if model.resparsify > 0.0 and self._run.history.n - model.fed_back >= LONGEST:
             return True
-        if 1.0 + self._model.total <= self.ratio_threshold or not self._model.batch:
+        if 1.0 + model.batch.total <= self.ratio_threshold or not model.batch.batch:  # lemma 1
             return False
-        return self.stopping == "global" or 1.0 + self._largest_ratio(self._model) > self.ratio_threshold
+        return self.stopping == "global" or 1.0 + self._largest_ratio() > self.ratio_threshold
 
-    def _largest_ratio(self, model: FrozenModel) -> float:
-        """An upper bound of ``max_x sum_s k~_fb(x, x_s)^2 / var~_fb(x)`` over the batch, exact above C~ - 1.
+    def _largest_ratio(self) -> float:
+        """An upper bound of ``max_x sum_s k~_fb(x, x_s)^2 / var~_fb(x)`` over the batch (lemma 3), exact above C~ - 1.
 
         By Cauchy and Schwarz a pull adds at most its ``var~_fb`` to the sum at any ``x``: the sums are computed
         only when that could exceed the threshold.
         """
-        if self._arms is None or self.resparsify > 0.0:
-            probes = self.space.snap(self._starts.spread(PROBES, np.random.default_rng(self._design_seed)))
-            pulled = self._pulls.X[model.batch]
-            return float(model.ratios(np.concatenate([probes, pulled]), pulled).max())
-        bound = float(np.max(model.ratio_sums)) + sum(model.variances[model.summed :])
+        run, model, batch = self._run, self._model, self._model.batch
+        if not (isinstance(self._chooser, ArmSearch) and self._chooser.one_by_one):
+            probes = self.space.snap(run.starts.spread(PROBES, np.random.default_rng(run.design_seed)))
+            pulled = model.pulls.X[batch.batch]
+            return float(batch.ratios(np.concatenate([probes, pulled]), pulled).max())
+        bound = float(np.max(batch.ratio_sums)) + sum(batch.variances[batch.summed :])
         if 1.0 + bound > self.ratio_threshold:
-            model.ratio_sums = model.ratio_sums + self._arms.ratios(self._rows()[model.batch[model.summed :]])
-            model.summed, bound = len(model.batch), float(np.max(model.ratio_sums))
+            batch.ratio_sums = batch.ratio_sums + self._chooser.ratios(model, batch.batch[batch.summed :])
+            batch.summed, bound = len(batch.batch), float(np.max(batch.ratio_sums))
         return bound
 
-    def _confidence_multiplier(self) -> float:
+    # -- lines 11 to 18 ----------------------------------------------------------------------------------------
+
+    def _take_in_feedback(self) -> None:
+        """Draw a new dictionary, or let points join the old one, and take in the values that have arrived."""
+        history = self._run.history
+        if history.n > self._model.fed_back:
+            self._batch_sizes.append(history.n - self._model.fed_back)
+        self._model.take_in(history, self._run.rng)
+
+    def _width(self, model: FeedbackModel) -> float:
+        """alpha_fb, as a multiplier of ``sqrt(lambda var~)`` until the next feedback."""
         if not isinstance(self.beta, str):
             return float(self.beta)
-        return self._width(self.beta) / math.sqrt(self._kernel.covariance.noise_variance)
+        lam = model.kernel.covariance.noise_variance
+        return self._scheduled_width(self.beta, model, lam) / math.sqrt(lam)
 
-    def _width(self, schedule: str) -> float:
-        """alpha_fb of a named schedule."""
-        lam = self._kernel.covariance.noise_variance
-        return self._confidence.bbkb(schedule, self._information, self.ratio_threshold, lam)
+    def _scheduled_width(self, schedule: str, model: FeedbackModel, lam: float) -> float:
+        """alpha_fb of a named schedule (theorem 2)."""
+        return self._confidence.bbkb(schedule, model.information, self.ratio_threshold, lam)
 
-    def _carried(self, gp: SparseGP, arrivals: Indices) -> float:
-        """The sum of theorem 2 over what was there before, in order of arrival; the authors' code has log det V."""
-        if self.beta != "paper":
-            return gp.log_determinant()
-        residual = prior_variances(gp.covariance, gp.X) - np.einsum("ij,ij->i", gp.Z, gp.Z)
-        return information_of_arrivals(gp.Z[arrivals], residual[arrivals], gp.regularization, self._information_weight)
+    # -- looking inside, state -----------------------------------------------------------------------------------
+
+    def _view(self, run: Run) -> ModelView:
+        return self._model.view(run.history, run.rng, run.success(), tuple(self._batch_sizes))
 
     def _model_state(self) -> dict[str, Any]:
-        return super()._model_state() | {"exploring": self._exploring}
+        return {
+            "model": self._model.state_dict(),
+            "chooser": self._chooser.state_dict(),
+            "batch_sizes": list(self._batch_sizes),
+        }
 
     def _restore_model(self, state: dict[str, Any]) -> None:
-        self._exploring = state["exploring"]
-        super()._restore_model(state)
+        self._batch_sizes = list(state["batch_sizes"])
+        self._chooser.restore(state["chooser"])  # the model shows itself to the chooser
+        self._model.restore(self._run.history, state["model"])

@@ -1,16 +1,29 @@
-"""BKB: budgeted kernelised bandits (Calandriello et al. 2019, algorithm 1)."""
+"""BKB: budgeted kernelised bandits (Calandriello et al. 2019, algorithm 1).
+
+It is BBKB with C~ = 1: the batch is over after every pull, and the steps of the algorithm are those of `BBKB._propose`.
+
+    choose     the point that maximises u~_t = mu~_t + beta_t sqrt(var~_t)               `BBKB._next_point`
+    feedback   y_t is taken in                                                           `FeedbackModel.take_in`
+    resample   each observed point is an atom with probability min(1, qbar var~_t)       `FeedbackModel.redraw`
+    beta_t     theorem 2                                                                 `BKB._scheduled_width`
+
+Points that are asked for while others are pending are hallucinated, as in a batch of BBKB.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from numbo import _checks
-from numbo.arms import Arms
+from numbo.models.feedback import FeedbackModel
 from numbo.optimizers.bbkb import BBKB
-from numbo.space import Array, Space
+from numbo.spaces import Arms, Space
+
+Array = NDArray[np.float64]
 
 
 class BKB(BBKB):
@@ -79,7 +92,7 @@ class BKB(BBKB):
     ) -> None:
         super().__init__(ratio_threshold=1.0, **_checks.arguments(locals()))
 
-    def _width(self, schedule: str) -> float:
+    def _scheduled_width(self, schedule: str, model: FeedbackModel, lam: float) -> float:
         """beta_t of a named schedule."""
-        n, lam = self._history.n, self._kernel.covariance.noise_variance
-        return self._confidence.bkb(schedule, self._effective_dimension, n, self._largest_prior(), lam)
+        kappa2 = model.kernel.largest_prior(self._run.grid)
+        return self._confidence.bkb(schedule, model.effective_dimension, model.fed_back, kappa2, lam)

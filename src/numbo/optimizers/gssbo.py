@@ -3,15 +3,15 @@
 Each round of `GSSBO` is a round of the algorithm, with its line numbers:
 
     1      the first ``n_initial`` points are a scrambled Sobol design
-    3      the next point maximises the acquisition function on the current GP           `_propose`
+    3      the next point maximises the acquisition function on the current GP           `GSSBO._propose`
     4      it is evaluated and told
-    5-10   as soon as an iteration costs more than Z initial ones, M = |D|               `_buffer`
+    5-10   as soon as an iteration costs more than Z initial ones, M = |D|               `DynamicBuffer`
     12     gradients g = d log p(y | X) / dy, eq. (3), perturbed by N(0, sigma_d^2)      `numbo.selection.Pool`
-    13     the initial and the newest samples are forced into the subset                 `_select`
-    14     the others are chosen by the criterion                                        `_select`
-    15, 17 the GP is updated with the subset, or with all samples before the switch      `_members`
+    13     the initial and the newest samples are forced into the subset                 `Subset._select`
+    14     the others are chosen by the criterion                                        `Subset._select`
+    15, 17 the GP is updated with the subset, or with all samples before the switch      `Subset.members`
 
-The default preset adds a local search in a trust region (`numbo.optimizers._local_search`), in which three
+The default preset adds a local search in a trust region (`numbo.search.local_search`), in which three
 suggestions of four are made; ``preset="paper"`` is the algorithm literally.
 """
 
@@ -27,14 +27,16 @@ from numpy.typing import NDArray
 
 from numbo import _checks
 from numbo.kernels.acquisition import CERTAIN, success_probabilities
-from numbo.optimizers._base import GLOBAL
-from numbo.optimizers._buffer import RULES, DynamicBuffer
-from numbo.optimizers._gp_optimizer import TURN, GPOptimizer
-from numbo.optimizers._inspection import Region
-from numbo.optimizers._local_search import CANDIDATES, LocalSearch
-from numbo.optimizers._trust_region import TrustRegion
-from numbo.selection import CRITERIA, Pool
-from numbo.space import Space
+from numbo.models.buffer import RULES, DynamicBuffer
+from numbo.models.subsets import CRITERIA, Pool
+from numbo.models.surrogate import Surrogate
+from numbo.models.view import ModelView
+from numbo.optimizers.base import Optimizer
+from numbo.search.gp_search import TURN, GPSearch, restore_surrogate
+from numbo.search.local_search import CANDIDATES, LocalSearch
+from numbo.search.run import Run, Suggestion
+from numbo.search.trust_region import Region, TrustRegion
+from numbo.spaces import Space
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -72,7 +74,82 @@ SCOUTED = 64
 LOCAL_REFIT = {"growth": 0.05, "longest": 8}
 
 
-class GSSBO(GPOptimizer):
+class Subset:
+    """Lines 5 to 17: how many samples the model is fitted to, and which.
+
+    Args:
+        buffer: M, or the rule that finds it.
+        n_initial: number of initial samples, which are always in the subset.
+        criterion, perturbation, elites, reselect: settings of `GSSBO`.
+    """
+
+    def __init__(
+        self,
+        buffer: DynamicBuffer,
+        n_initial: int,
+        *,
+        criterion: str,
+        perturbation: float,
+        elites: float,
+        reselect: float,
+    ) -> None:
+        self.buffer, self._n_initial = buffer, n_initial
+        self._criterion, self._perturbation, self._elites, self._reselect = criterion, perturbation, elites, reselect
+        self._selected: Indices = np.empty(0, dtype=np.int64)
+        self._selected_at = self._reselect_at = 0
+
+    def members(self, run: Run, surrogate: Surrogate) -> Indices:
+        """All samples before the switch, the chosen subset after it (lines 15 and 17)."""
+        n = run.history.n
+        size = self.buffer.limit(n)
+        if n <= size:
+            return np.arange(n)
+        if self._selected_at != n:
+            if n >= self._reselect_at:
+                pool = np.arange(n)
+                self._reselect_at = n + max(1, int(self._reselect * n))
+            else:
+                pool = np.concatenate([self._selected, np.arange(self._selected_at, n)])
+            with run.times.phase("selection"):
+                self._selected, self._selected_at = pool[self._select(run, surrogate, pool, size)], n
+        return self._selected
+
+    def _select(self, run: Run, surrogate: Surrogate, pool: Indices, size: int) -> Indices:
+        """Positions in ``pool`` of the subset: initial, newest and best samples, and the criterion's choice."""
+        history = run.history
+        y = history.values()
+        if len(surrogate.members) == 0:  # a long history at once: a first model on an even sample of it
+            surrogate.update(history.X, y, np.linspace(0, history.n - 1, size).astype(np.int64))
+            surrogate.fitted_at = 0
+        surrogate.release()
+        forced = (pool < self._n_initial) | (pool == history.n - 1)  # line 13
+        best = np.argsort(-y[pool], kind="stable")[: int(self._elites * size)]
+        forced[best[: size - np.count_nonzero(forced)]] = True
+        candidates = Pool(  # line 12
+            X=history.X[pool],
+            y=surrogate.transform.forward(y[pool]),
+            model=surrogate.gp,
+            members=np.isin(pool, surrogate.members),
+            perturbation=self._perturbation,
+        )
+        return CRITERIA[self._criterion](candidates, size, np.flatnonzero(forced), run.rng)  # line 14
+
+    def state_dict(self) -> dict[str, Any]:
+        return {
+            "buffer": {"size": self.buffer.size, "times": list(self.buffer.times)},
+            "selected": self._selected.copy(),
+            "selected_at": self._selected_at,
+            "reselect_at": self._reselect_at,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take in a `state_dict`."""
+        self.buffer.size, self.buffer.times = state["buffer"]["size"], list(state["buffer"]["times"])
+        self._selected, self._selected_at = state["selected"].copy(), state["selected_at"]
+        self._reselect_at = state["reselect_at"]
+
+
+class GSSBO(Optimizer):
     """Gradient-based sample selection Bayesian optimisation, for thousands of observations.
 
         opt = GSSBO({"x": Float(-5, 5), "k": Int(1, 64, log=True)}, seed=0)
@@ -143,20 +220,6 @@ class GSSBO(GPOptimizer):
         warp: bool | None = None,
     ) -> None:
         self.preset = _checks.one_of("preset", preset, PRESETS)
-        given = {
-            "criterion": criterion,
-            "buffer_size": buffer_size,
-            "perturbation": perturbation,
-            "elites": elites,
-            "reselect": reselect,
-            "trust_region": trust_region,
-            "acquisition": acquisition,
-            "trend": trend,
-            "additive": additive,
-            "winsorize": winsorize,
-            "warp": warp,
-        }
-        chosen = PRESETS[preset] | {name: value for name, value in given.items() if value is not None}
         super().__init__(
             space,
             direction=direction,
@@ -164,26 +227,51 @@ class GSSBO(GPOptimizer):
             seed=seed,
             avoid_repeats=avoid_repeats,
             learn_failures=learn_failures,
-            kernel=kernel,
-            beta=beta,
-            **{name: chosen[name] for name in ("acquisition", "trend", "additive", "winsorize", "warp")},
         )
-        self.criterion = _checks.one_of("criterion", chosen["criterion"], CRITERIA)
-        self.perturbation = _checks.number("perturbation", chosen["perturbation"], 0.0)
-        self.elites = _checks.number("elites", chosen["elites"], 0.0, 1.0)
-        self.reselect = _checks.number("reselect", chosen["reselect"], 0.0)
+
+        def chosen(name: str, value: Any) -> Any:
+            return PRESETS[preset][name] if value is None else value
+
+        self.kernel, self.beta = kernel, beta
+        self.acquisition: str = chosen("acquisition", acquisition)
+        self.trend: bool = chosen("trend", trend)
+        self.additive: bool = chosen("additive", additive)
+        self.winsorize: bool = chosen("winsorize", winsorize)
+        self.warp: bool = chosen("warp", warp)
+        self._search = GPSearch(
+            self.space.categorical,
+            kernel=kernel,
+            acquisition=self.acquisition,
+            beta=beta,
+            trend=self.trend,
+            additive=self.additive,
+            winsorize=self.winsorize,
+            warp=self.warp,
+        )
+        self.criterion: str = _checks.one_of("criterion", chosen("criterion", criterion), CRITERIA)
+        self.perturbation = _checks.number("perturbation", chosen("perturbation", perturbation), 0.0)
+        self.elites = _checks.number("elites", chosen("elites", elites), 0.0, 1.0)
+        self.reselect = _checks.number("reselect", chosen("reselect", reselect), 0.0)
         self.buffer_factor = _checks.number("buffer_factor", buffer_factor, 1.0, above=True)
         self.buffer_rule = _checks.one_of("buffer_rule", buffer_rule, RULES)
-        self.buffer_size = chosen["buffer_size"]
-        if buffer_size is None and preset == "default":  # room for the criterion beside any initial design
+        self.buffer_size: int | str = chosen("buffer_size", buffer_size)
+        if buffer_size is None and isinstance(
+            self.buffer_size, int
+        ):  # room for the criterion beside any initial design
             self.buffer_size = max(self.buffer_size, self.n_initial + self.buffer_size // 4)
-        self._buffer = self._new_buffer()
-        self._selected: Indices = np.empty(0, dtype=np.int64)
-        self._selected_at = self._reselect_at = 0
-        self.trust_region = _checks.flag("trust_region", chosen["trust_region"])
+        self._subset = Subset(
+            self._new_buffer(),
+            self.n_initial,
+            criterion=self.criterion,
+            perturbation=self.perturbation,
+            elites=self.elites,
+            reselect=self.reselect,
+        )
+        self.trust_region = _checks.flag("trust_region", chosen("trust_region", trust_region))
         self._local: LocalSearch | None = None
-        if self.trust_region and self._grid is None:
-            self._local = LocalSearch(self.space, self._surrogate(**LOCAL_REFIT), self._buffer.size or 128)
+        if self.trust_region and self._run.grid is None:
+            surrogate = self._search.new_surrogate(**LOCAL_REFIT)
+            self._local = LocalSearch(self.space, surrogate, self._subset.buffer.size or 128)
 
     def _new_buffer(self) -> DynamicBuffer:
         buffer = DynamicBuffer(self.n_initial, self.space.d, self.buffer_factor, self.buffer_rule)
@@ -200,113 +288,70 @@ class GSSBO(GPOptimizer):
 
     # -- line 3 ------------------------------------------------------------------------------------------------
 
-    def _propose(self) -> tuple[Array, int]:
+    def _propose(self) -> Suggestion:
+        run = self._run
         if self._local is not None:
-            step = self._history.told + len(self._history.pending)
             region = self._local.region
-            if region.scouting and region.exploring and self._pinned is None:
-                return self._scout(), GLOBAL
-            if not region.scouting and step % TURN != 0:
+            if region.scouting and region.exploring and run.pinned is None:
+                return Suggestion(self._scout())
+            if not region.scouting and run.step % TURN != 0:
                 x = self._propose_locally(self._local)
                 if x is not None:
-                    return x, region.origin
+                    return Suggestion(x, region.origin)
         started = time.perf_counter()
-        x = self._propose_from(self._members())
-        self._buffer.record(self._history.n, time.perf_counter() - started)
-        return x, GLOBAL
+        x = self._search.next_point(run, self._subset.members(run, self._search.surrogate))
+        self._subset.buffer.record(run.history.n, time.perf_counter() - started)
+        return Suggestion(x)
 
     def _scout(self) -> Array:
         """The next point of the space-filling sequence that is not likely to fail."""
-        success, start = self._success(), self._history.told + len(self._history.pending)
-        points = (self._space_filling(start + k) for k in range(SCOUTED))
+        run = self._run
+        success = run.success()
+        points = (run.space_filling(run.step + k) for k in range(SCOUTED))
         if success is not CERTAIN:
             points = (x for x in points if success_probabilities(success, x[None])[0] >= success.threshold)
-        return next(points, self._space_filling())
+        return next(points, run.space_filling())
 
     def _propose_locally(self, local: LocalSearch) -> Array | None:
-        history = self._history
-        y = history.values()
-        with self._times.phase("model"):
-            corners = local.update(history, y)
-        if not np.array_equal(np.clip(self._pin(corners[0]), *corners), self._pin(corners[0])):
+        run = self._run
+        with run.times.phase("model"):
+            corners = local.update(run.history, run.history.values())
+        if not np.array_equal(np.clip(run.pin(corners[0]), *corners), run.pin(corners[0])):
             return None  # the slice that is searched does not meet the region
-        groups = [local.candidates(history, self._starts.spread(CANDIDATES, self._rng), corners, self._rng)]
-        return self._step(local.surrogate, groups, *corners)
-
-    # -- lines 5 to 17 -----------------------------------------------------------------------------------------
-
-    def _members(self) -> Indices:
-        """All samples before the switch, the chosen subset after it."""
-        n = self._history.n
-        size = self._buffer.limit(n)
-        if n <= size:
-            return np.arange(n)
-        if self._selected_at != n:
-            if n >= self._reselect_at:
-                pool = np.arange(n)
-                self._reselect_at = n + max(1, int(self.reselect * n))
-            else:
-                pool = np.concatenate([self._selected, np.arange(self._selected_at, n)])
-            with self._times.phase("selection"):
-                self._selected, self._selected_at = pool[self._select(pool, size)], n
-        return self._selected
-
-    def _select(self, pool: Indices, size: int) -> Indices:
-        """Positions in ``pool`` of the subset: initial, newest and best samples, and the criterion's choice."""
-        history, surrogate = self._history, self._global
-        y = history.values()
-        if len(surrogate.members) == 0:  # a long history at once: a first model on an even sample of it
-            surrogate.update(history.X, y, np.linspace(0, history.n - 1, size).astype(np.int64))
-            surrogate.fitted_at = 0
-        surrogate.release()
-        forced = (pool < self.n_initial) | (pool == history.n - 1)
-        best = np.argsort(-y[pool], kind="stable")[: int(self.elites * size)]
-        forced[best[: size - np.count_nonzero(forced)]] = True
-        candidates = Pool(
-            X=history.X[pool],
-            y=surrogate.transform.forward(y[pool]),
-            model=surrogate.gp,
-            members=np.isin(pool, surrogate.members),
-            perturbation=self.perturbation,
-        )
-        return CRITERIA[self.criterion](candidates, size, np.flatnonzero(forced), self._rng)
-
-    # -- looking inside ------------------------------------------------------------------------------------------
-
-    def _bring_up_to_date(self) -> None:
-        self._buffer = copy.copy(self._buffer)
-        super()._bring_up_to_date()
-
-    def _describe(self) -> dict[str, Any]:
-        region = None
-        if self._local is not None:
-            now = self._local.region
-            center = int(self._history.order_of(np.array([now.center]))[0]) if now.center >= 0 else -1
-            region = Region(number=now.number, length=now.length, center=center)
-        return super()._describe() | {"buffer_size": self._buffer.size, "region": region}
-
-    # -- state -------------------------------------------------------------------------------------------------
+        groups = [local.candidates(run.history, run.starts.spread(CANDIDATES, run.rng), corners, run.rng)]
+        return self._search.best(run, local.surrogate, groups, *corners)
 
     def _observed(self, i: int, y: float, origin: int) -> None:
-        super()._observed(i, y, origin)
         if self._local is not None:
             # an infinite value counts as the best or worst finite one, and none of them is an improvement
             self._local.region.tell(i, -np.inf if np.isinf(y) else y, origin)
 
+    # -- looking inside ------------------------------------------------------------------------------------------
+
+    def _view(self, run: Run) -> ModelView:
+        search, subset = self._search.copy(), copy.deepcopy(self._subset)
+        members = subset.members(run, search.surrogate)
+        return search.view(run, members, subset.buffer.size)
+
+    def _region(self) -> Region | None:
+        if self._local is None:
+            return None
+        now = self._local.region
+        center = int(self._run.history.order_of(np.array([now.center]))[0]) if now.center >= 0 else -1
+        return Region(number=now.number, length=now.length, center=center)
+
+    # -- state -------------------------------------------------------------------------------------------------
+
     def _model_state(self) -> dict[str, Any]:
-        return super()._model_state() | {
-            "buffer": {"size": self._buffer.size, "times": list(self._buffer.times)},
-            "selected": self._selected.copy(),
-            "selected_at": self._selected_at,
-            "reselect_at": self._reselect_at,
+        return {
+            "global": self._search.state_dict(),
+            "subset": self._subset.state_dict(),
             "local": None if self._local is None else self._local.state_dict(),
         }
 
     def _restore_model(self, state: dict[str, Any]) -> None:
-        super()._restore_model(state)
-        self._buffer.size, self._buffer.times = state["buffer"]["size"], list(state["buffer"]["times"])
-        self._selected, self._selected_at = state["selected"].copy(), state["selected_at"]
-        self._reselect_at = state["reselect_at"]
+        self._search.restore(self._run, state["global"])
+        self._subset.restore(state["subset"])
         if self._local is not None:
             self._local.region = TrustRegion(**state["local"]["region"])
-            self._restore_surrogate(self._local.surrogate, state["local"]["surrogate"])
+            restore_surrogate(self._run, self._local.surrogate, state["local"]["surrogate"])

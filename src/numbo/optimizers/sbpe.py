@@ -1,10 +1,10 @@
 """S-BPE: sparse batched pure exploration (Vakili et al. 2022, algorithm 1).
 
-    3      batch i has N_i = ceil(sqrt(N N_{i-1})) points                                 `_close_batches`
-    6, 7   its model knows the points of the batch alone, on a dictionary of them         `_resparsify`
-    8      the next point is the most uncertain one of those still in the race            `_select`
-    16     at its end, mean and variance by a dictionary of recursive RLS                 `_final_model`
-    17     whatever cannot be the maximum within its confidence bounds drops out          `_judge`
+    3      batch i has N_i = ceil(sqrt(N N_{i-1})) points                                 `SBPE._close_batches`
+    6, 7   its model knows the points of the batch alone, on a dictionary of them         `FeedbackModel`
+    8      the next point is the most uncertain one of those still in the race            `SBPE._next_point`
+    16     at its end, mean and variance by a dictionary of recursive RLS                 `SBPE._final_model`
+    17     whatever cannot be the maximum within its confidence bounds drops out          `SBPE._judge`
 
 That is what happens under a fixed kernel: which points a batch has does not depend on its values, as theorem 3.5 asks,
 and what dropped out stays out. A learned kernel depends on all values, so there is no such independence to protect.
@@ -19,33 +19,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbo import _checks
-from numbo.arms import Arms
-from numbo.dictionaries import recursive_rls
 from numbo.models import SparseGP
-from numbo.optimizers._base import ENUMERABLE, GLOBAL
-from numbo.optimizers._budgeted import BudgetedOptimizer
-from numbo.optimizers._candidates import CANDIDATES
-from numbo.optimizers._race import Filter, lambda_max
-from numbo.optimizers._schedules import sparse_confidence, uniform_confidence, union_bound
-from numbo.space import Space
+from numbo.models.confidence import sparse_confidence, uniform_confidence, union_bound
+from numbo.models.dictionaries import recursive_rls
+from numbo.models.feedback import FeedbackModel, SparseStatus
+from numbo.models.race import Filter, lambda_max
+from numbo.models.view import ModelView
+from numbo.optimizers.base import Optimizer
+from numbo.search.box_search import BoxSearch
+from numbo.search.candidates import CANDIDATES
+from numbo.search.run import ENUMERABLE, Run, Suggestion
+from numbo.search.sparse_search import SparseSettings, sparse_search
+from numbo.spaces import Arms, Space
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-#: Within a batch the dictionary is drawn anew when variances may have shrunk by this factor, as in BBKB.
+#: Atoms of a dictionary under a learned kernel, unless it is set. Judging needs a model that is nearly exact: what few
+#: atoms leave unexplained keeps everything in the race.
+DEFAULT_DICTIONARY = 256
+#: Within a batch the dictionary is drawn again when variances may have shrunk by this factor, as in BBKB.
 RATIO_THRESHOLD = 2.0
 BETAS = ("union", "paper")
 #: Draws of candidates in a large space before the search for points in the race is given up.
 ROUNDS = 20
 
 
-class SBPE(BudgetedOptimizer):
+class SBPE(Optimizer):
     """Sparse batched pure exploration.
 
     It explores what may still be the optimum, evenly, and rules out the rest with confidence: for noisy objectives
@@ -92,6 +99,8 @@ class SBPE(BudgetedOptimizer):
         TypeError: for one that is not described here.
     """
 
+    _takes_arms = True
+
     @_checks.settings_by_name
     def __init__(
         self,
@@ -117,14 +126,18 @@ class SBPE(BudgetedOptimizer):
         trend: bool = True,
         winsorize: bool = True,
     ) -> None:
+        fixed = lengthscale is not None
         super().__init__(
             space,
             arms=arms,
             direction=direction,
-            n_initial=n_initial,
+            n_initial=(1 if fixed else 10) if n_initial is None else n_initial,
             seed=seed,
             avoid_repeats=avoid_repeats,
             learn_failures=learn_failures,
+        )
+        settings = SparseSettings.checked(
+            self.space.d,
             kernel=kernel,
             lengthscale=lengthscale,
             noise_std=noise_std,
@@ -136,18 +149,27 @@ class SBPE(BudgetedOptimizer):
             resparsify=resparsify,
             trend=trend,
             winsorize=winsorize,
+            learned_dictionary=DEFAULT_DICTIONARY,
         )
+        vars(self).update(asdict(settings))
         self.horizon = _checks.integer("horizon", horizon, 1)
         self.beta = _checks.number_or(BETAS, "beta", beta)
+        self._sparse = settings
+        self._model, self._chooser = sparse_search(self._run, settings, _no_width)
+        self._model.by_variance, self._model.on_schedule = True, False
+        if self._run.grid is not None:
+            self._run.race = np.ones(len(self._run.grid), dtype=bool)
         self._size = self._next_size(1)
         self._batch_start = 0
-        self._racing = np.ones(0 if self._grid is None else len(self._grid), dtype=bool)
+        self._batch_sizes: list[int] = []
         self._filters: list[Filter] = []
         self._pool: Array | None = None
         self._pool_of = (0, 0)
 
-    #: Judging needs a model that is nearly exact: what few atoms leave unexplained keeps everything in the race.
-    _default_dictionary = 256
+    @property
+    def status(self) -> SparseStatus:
+        """Effective dimension, sizes of the dictionary and of the batches, and beta."""
+        return self._model.status(tuple(self._batch_sizes))
 
     def _next_size(self, size: int) -> int:
         return max(1, math.ceil(math.sqrt(self.horizon * size)))
@@ -164,102 +186,108 @@ class SBPE(BudgetedOptimizer):
     @property
     def racing(self) -> NDArray[np.bool_] | None:
         """Which arms (A,) may still be the optimum; None in a space that is too large to be enumerated."""
-        return None if self._grid is None else self._racing.copy()
+        return None if self._run.race is None else self._run.race.copy()
 
     def next_batch(self, limit: int | None = None) -> list[Any]:
         """The points that the present batch still lacks, at most ``limit``: to evaluate together, then tell."""
-        missing = self._size - (self._history.n - self._batch_start) - len(self._history.pending)
+        history = self._run.history
+        missing = self._size - (history.n - self._batch_start) - len(history.pending)
         if missing <= 0:
             missing = self._next_size(self._size)
         return self.ask(missing if limit is None else min(missing, limit))
 
     # -- lines 3 to 8 ------------------------------------------------------------------------------------------
 
-    def _propose(self) -> tuple[Array, int]:
-        with self._times.phase("selection"):
-            self._close_batches()
-        if len(self._told()) + len(self._history.pending) == 0:
-            return self._first_point(), GLOBAL
-        return super()._propose()
+    def _propose(self) -> Suggestion:
+        run, model = self._run, self._model
+        with run.times.phase("selection"):
+            self._close_batches()  # lines 3, 16 and 17
+        if len(model.told(run.history)) + len(run.history.pending) == 0:
+            return Suggestion(self._first_point())
+        run.draw_search()
+        with run.times.phase("model"):
+            model.sync(run.history, run.rng)  # what was pulled since the last call shrinks the variances
+            over = 1.0 + model.batch.total > RATIO_THRESHOLD
+            if over and (model.resparsify == 0.0 or run.history.n > model.fed_back):
+                model.take_in(run.history, run.rng)  # lines 6 and 7
+        with run.times.phase("search"):
+            return Suggestion(self._next_point())  # line 8
 
     def _close_batches(self) -> None:
         """End every batch whose values have arrived."""
-        history, open_since = self._history, self._batch_start
-        while history.n - self._batch_start >= self._size:
+        run, model, open_since = self._run, self._model, self._batch_start
+        while run.history.n - self._batch_start >= self._size:
             start = self._batch_start
             self._batch_start += self._size
             self._batch_sizes.append(self._size)
             self._size = self._next_size(self._size)
-            if self._kernel.fixed:  # each batch alone
+            if model.kernel.fixed:  # each batch alone
                 self._judge(start, self._batch_start)
-                self._window = self._batch_start
+                model.window = self._batch_start
         if self._batch_start == open_since:
             return
-        if not self._kernel.fixed:  # all observations together, by what they say about the kernel
+        if not model.kernel.fixed:  # all observations together, by what they say about the kernel
             end = self._batch_start
-            self._kernel.learn(history.X[:end], history.values(end), self._rng)
-            self._racing[:] = True
+            model.kernel.learn(run.history.X[:end], run.history.values(end), run.rng)
+            if run.race is not None:
+                run.race[:] = True
             self._filters.clear()
             self._judge(0, end)
-        self._model = None
-        self._fed_back = self._drawn_at = self._window
+        model.forget()
 
     def _first_point(self) -> Array:
         """Any point in the race: before the first pull all are equally uncertain."""
-        if self._grid is not None:
-            allowed = np.flatnonzero(~self._excluded())
-            return self._grid[self._rng.choice(allowed)] if len(allowed) else self._space_filling()
-        candidates = self._candidates()
-        free = [x for x in candidates if not self.taken(x)]
-        return free[0] if free else self._space_filling()
+        run = self._run
+        if run.grid is not None:
+            allowed = np.arange(len(run.grid)) if (out := run.excluded()) is None else np.flatnonzero(~out)
+            return run.grid[run.rng.choice(allowed)] if len(allowed) else run.space_filling()
+        free = next((x for x in self._candidates() if not run.taken(x)), None)
+        return run.space_filling() if free is None else free
 
-    def _select(self) -> tuple[Array, int]:
-        if self._arms is not None:
-            return super()._select()
-        assert self._model is not None
-        posterior = self._given_batch()
+    def _next_point(self) -> Array:
+        """Line 8: the point of the race with the largest variance; if all are taken, one of them again."""
+        run, model, chooser = self._run, self._model, self._chooser
+        if not isinstance(chooser, BoxSearch):
+            x = chooser.next_point(model)
+            return run.space_filling() if x is None else x
+        posterior = model.given_batch()
         without_mean = posterior._replace(alpha=np.zeros(posterior.n))
 
         def eliminated(x: Array) -> bool:
             return not bool(self._in_race(x[None])[0])
 
         def out(x: Array) -> bool:
-            return self.taken(x) or eliminated(x)
+            return run.taken(x) or eliminated(x)
 
-        x = self._maximize(without_mean, 1.0, [self._candidates()], out)
-        if x is None:  # what is left is taken: rather repeat it
-            x = self._maximize(without_mean, 1.0, [self._candidates()], eliminated)
-        return (self._space_filling() if x is None else x), GLOBAL
-
-    def _choose(self) -> int:
-        arm = super()._choose()
-        if arm < 0:  # the last one that was free entered the present batch
-            self._start(self._multiplier, by_variance=self._by_variance)
-            arm = super()._choose()
-        return arm
+        x = chooser.maximize(model, without_mean, 1.0, [self._candidates()], out)
+        if x is None:
+            x = chooser.maximize(model, without_mean, 1.0, [self._candidates()], eliminated)
+        return run.space_filling() if x is None else x
 
     def _candidates(self) -> Array:
-        """Points (c, d) of a large space that are in the race, drawn anew with each dictionary."""
-        if self._pool is None or self._pool_of != (self._draws, self._batch_start):
-            self._pool, self._pool_of = self._draw_candidates(), (self._draws, self._batch_start)
+        """Points (c, d) of a large space that are in the race, drawn again with each dictionary."""
+        drawn = self._model.draws, self._batch_start
+        if self._pool is None or self._pool_of != drawn:
+            self._pool, self._pool_of = self._draw_candidates(), drawn
         return self._pool
 
     def _draw_candidates(self) -> Array:
-        found: list[Array] = []
-        elites = self._elites(self._history.values())
+        run, found = self._run, list[Array]()
+        elites = BoxSearch(run).elites()
         for _ in range(ROUNDS):
-            points = np.concatenate(self._starts.groups(elites, self._kernel.lengthscales, self._rng))
-            points = self._rng.permutation(points[self._in_race(points)])
+            points = np.concatenate(run.starts.groups(elites, self._model.kernel.lengthscales, run.rng))
+            points = run.rng.permutation(points[self._in_race(points)])
             found.append(points)
             if sum(map(len, found)) >= CANDIDATES or not self._filters:
                 break
             if len(points):  # what is left of a small region is found around what was found of it
-                elites = points[self._rng.integers(len(points), size=len(elites))]
+                elites = points[run.rng.integers(len(points), size=len(elites))]
         if not any(map(len, found)):  # the race is too small to be hit: what was observed of it
-            found.append(self._history.X[self._in_race(self._history.X)])
+            found.append(run.history.X[self._in_race(run.history.X)])
         return np.concatenate([*found, elites[:1]])[:CANDIDATES]
 
     def _in_race(self, X: Array) -> NDArray[np.bool_]:
+        """Which of the points ``X (n, d)`` of a large space may still be the optimum."""
         rows = np.arange(len(X))
         for one in self._filters:
             rows = rows[one.passes(X[rows])]
@@ -267,113 +295,84 @@ class SBPE(BudgetedOptimizer):
         inside[rows] = True
         return inside
 
-    def _free(self) -> NDArray[np.bool_]:
-        """Which arms (A,) of the race were not taken yet."""
-        taken = super()._excluded()
-        return self._racing if taken is None else self._racing & ~taken
-
-    def _excluded(self) -> NDArray[np.bool_]:
-        """What is out of the race, and what is taken; but where all of the race is taken, it is repeated."""
-        free = self._free()
-        if free.any():
-            return ~free
-        out = np.ones(len(free), dtype=bool)
-        out[self._free_rows(repeats=True)] = False
-        return out | ~self._racing
-
-    def taken(self, x: Array) -> bool:
-        """As `Optimizer`, until all points of the race are: to repeat them says more than to leave the race."""
-        return super().taken(x) and (self._grid is None or self._barred(x) or bool(self._free().any()))
-
-    def _batch_is_over(self) -> bool:
-        assert self._model is not None
-        return 1.0 + self._model.total > RATIO_THRESHOLD
-
-    @property
-    def _by_variance(self) -> bool:
-        return True
-
-    def _count_batch(self, size: int) -> None:
-        """The batches of S-BPE are counted where they end (`_close_batches`)."""
-
-    def _confidence_multiplier(self) -> float:
-        return 1.0
-
-    def _learning_is_due(self) -> bool:
-        """Only at the ends of batches (`_close_batches`); inside the first one, from the initial design."""
-        return self._kernel.fitted_at == 0 and self._kernel.due(self._history.n)
-
     # -- lines 16 and 17 ---------------------------------------------------------------------------------------
 
     def _final_model(self, start: int, end: int) -> SparseGP:
-        """The model of observations ``start`` to ``end`` on a dictionary of recursive RLS.
+        """Line 16: the model of observations ``start`` to ``end`` on a dictionary of recursive RLS.
 
         A dictionary of lemma 3.8 fails with probability ``delta / 2B``, so those of all batches with half of ``delta``;
         the other half is the confidence bounds'. The lemma needs less than 1/32.
         """
-        values = self._kernel.transformed(self._history.values(end))[start:end]
-        told = self._pulls.told(self._history, end)[start:]
-        counts = self._pulls.counts(told)
+        history, pulls, kernel = self._run.history, self._model.pulls, self._model.kernel
+        values = kernel.transformed(history.values(end))[start:end]
+        told = pulls.told(history, end)[start:]
+        counts = pulls.counts(told)
         points = np.flatnonzero(counts)
-        X, covariance = np.ascontiguousarray(self._pulls.X[points]), self._kernel.covariance
-        delta = min(self.delta / (2.0 * self.n_batches), 1.0 / 33.0)
-        chosen = recursive_rls(covariance, X, self._rng, delta=delta, limit=self.max_dictionary)
-        gp = SparseGP.over(covariance, X, counts[points].astype(np.float64), chosen)
-        gp.set_values(np.bincount(told, values, self._pulls.u)[points].astype(np.float64))
+        X = np.ascontiguousarray(pulls.X[points])
+        delta = min(self._sparse.delta / (2.0 * self.n_batches), 1.0 / 33.0)
+        limit = self._sparse.max_dictionary
+        chosen = recursive_rls(kernel.covariance, X, self._run.rng, delta=delta, limit=limit)
+        gp = SparseGP.over(kernel.covariance, X, counts[points].astype(np.float64), chosen)
+        gp.set_values(np.bincount(told, values, pulls.u)[points].astype(np.float64))
         return gp
 
     def _judge(self, start: int, end: int) -> None:
         """Line 17: leave in the race what has an upper bound of at least the best lower bound."""
-        gp = self._final_model(start, end)
+        gp, run = self._final_model(start, end), self._run
         verdict = self._filter(gp, end - start)
-        if self._grid is not None:
-            racing = np.flatnonzero(self._racing)
-            lower, upper = verdict.bounds(self._grid[racing])
-            self._racing[racing[upper < lower.max()]] = False
+        if run.grid is not None and run.race is not None:
+            racing = np.flatnonzero(run.race)
+            lower, upper = verdict.bounds(run.grid[racing])
+            run.race[racing[upper < lower.max()]] = False
             return
         points = np.concatenate([self._draw_candidates(), gp.X])
         verdict.best_lower = float(verdict.bounds(points[self._in_race(points)])[0].max(initial=-math.inf))
         self._filters.append(verdict)
 
     def _filter(self, gp: SparseGP, n: int) -> Filter:
+        """The confidence bounds of a batch of ``n`` observations."""
+        delta, grid = self._sparse.delta, self._run.grid
         if self.beta == "union":
-            points = ENUMERABLE if self._grid is None else len(self._grid)
-            return Filter(gp.posterior, union_bound(self.delta, self.n_batches, points), 0.0, 0.0)
+            points = ENUMERABLE if grid is None else len(grid)
+            return Filter(gp.posterior, union_bound(delta, self.n_batches, points), 0.0, 0.0)
         if self.beta != "paper":
             return Filter(gp.posterior, float(self.beta), 0.0, 0.0)
         tau, top = math.sqrt(gp.regularization), lambda_max(gp)
-        share, bound = self.delta / (4.0 * self.n_batches), self.norm_bound
-        if self._grid is not None:
-            beta = sparse_confidence(share / len(self._grid), top, tau, bound, tau)
+        share, bound = delta / (4.0 * self.n_batches), self._sparse.norm_bound
+        if grid is not None:
+            beta = sparse_confidence(share / len(grid), top, tau, bound, tau)
             return Filter(gp.posterior, beta, 0.0, 0.0)
-        beta = uniform_confidence(share, top, tau, bound, tau, n, self.space.d, self._largest_prior())
+        kappa2 = self._model.kernel.largest_prior(grid)
+        beta = uniform_confidence(share, top, tau, bound, tau, n, self.space.d, kappa2)
         return Filter(gp.posterior, beta, 2.0 / n, 2.0 / math.sqrt(n))
 
-    # -- the rest ----------------------------------------------------------------------------------------------
+    # -- looking inside, state -----------------------------------------------------------------------------------
 
-    def _bring_up_to_date(self) -> None:
+    def _view(self, run: Run) -> ModelView:
         """By a model of all observations, not of the present batch alone."""
-        if self._window > 0:
-            self._window = self._fed_back = 0
-            self._model, self._extra = None, self._extra[:0]
-        super()._bring_up_to_date()
+        return self._model.view(run.history, run.rng, run.success(), tuple(self._batch_sizes))
 
     def _model_state(self) -> dict[str, Any]:
-        filters = [(f.posterior, f.beta, f.offset, f.widening, f.best_lower) for f in self._filters]
-        return super()._model_state() | {
-            "size": self._size,
-            "batch_start": self._batch_start,
-            "racing": self._racing.copy(),
-            "filters": filters,
+        race = self._run.race
+        return {
+            "model": self._model.state_dict(),
+            "chooser": self._chooser.state_dict(),
+            "batches": (self._size, self._batch_start, list(self._batch_sizes)),
+            "race": None if race is None else race.copy(),
+            "filters": [one.state_dict() for one in self._filters],
             "pool": (self._pool, self._pool_of),
         }
 
     def _restore_model(self, state: dict[str, Any]) -> None:
-        self._size, self._batch_start = state["size"], state["batch_start"]
-        self._racing = state["racing"].copy()
+        self._size, self._batch_start, sizes = state["batches"]
+        self._batch_sizes = list(sizes)
+        self._run.race = None if state["race"] is None else state["race"].copy()
         self._pool, self._pool_of = state["pool"]
-        for posterior, beta, offset, widening, best_lower in state["filters"]:
-            one = Filter(posterior, beta, offset, widening)
-            one.best_lower = best_lower
-            self._filters.append(one)
-        super()._restore_model(state)
+        self._filters = [Filter(**one) for one in state["filters"]]
+        self._chooser.restore(state["chooser"])  # the model shows itself to the chooser
+        self._model.restore(self._run.history, state["model"])
+
+
+def _no_width(model: FeedbackModel) -> float:
+    """Pure exploration: the mean plays no part, and any multiplier gives the same choice."""
+    return 1.0

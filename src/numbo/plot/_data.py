@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from numbo.optimizers import Explanation, Optimizer
-from numbo.space import Categorical, Float, Int, Space
+from numbo.optimizers import Explanation, Optimizer, Snapshot
+from numbo.spaces import Categorical, Float, Int, Space
 
 Array = NDArray[np.float64]
 
@@ -94,10 +94,10 @@ class Subject:
         while not hasattr(sampler, "inspected") and hasattr(sampler, "_base_sampler"):  # as of PartialFixedSampler
             sampler = sampler._base_sampler
         self._texts: dict[str, list[str]] = {}  # of the choices of a category
-        self.optimizer: Optimizer
+        self.optimizer: Snapshot
         self._shown: Callable[[str, Any], Any] = lambda name, value: value
-        if isinstance(source, Optimizer):
-            self.optimizer = source.snapshot()
+        if isinstance(source, Optimizer | Snapshot):
+            self.optimizer = source.snapshot() if isinstance(source, Optimizer) else source
         elif hasattr(sampler, "inspected"):
             self.optimizer, self._shown = sampler.inspected(source)
         elif hasattr(source, "inspected"):

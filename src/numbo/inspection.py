@@ -1,0 +1,218 @@
+"""What an optimizer tells about itself: what it believes, and where the time of an ask goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo._interrupts import interrupts_get_out
+from numbo.models.view import ModelView
+from numbo.search.recommendation import expected_values, noise_near_best
+from numbo.search.run import AskTimes, Run
+from numbo.search.trust_region import Region
+from numbo.trials import own, point_key
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+#: Points at which relevance is estimated, a power of two; the mean is computed at this number for each parameter.
+SAMPLES = 256
+
+
+def relevance(mean: Callable[[Array], Array], names: Sequence[str]) -> dict[str, float]:
+    """Shares of the parameters in the variation of ``mean`` over points (c, d) of the unit cube.
+
+    They sum to 1, or are all 0 where nothing varies.
+
+    They are the total Sobol' indices (Saltelli et al. 2010), by Monte Carlo: how much of the variance over the space is
+    left when all other parameters are known. Lengthscales alone would not say how far values change, only how fast.
+    """
+    from scipy.stats import sobol_indices, uniform
+
+    if len(names) == 1:
+        return {names[0]: 1.0}
+    found = sobol_indices(
+        func=lambda x: mean(np.ascontiguousarray(x.T)),
+        n=SAMPLES,
+        dists=[uniform()] * len(names),
+        rng=np.random.default_rng(0),
+    )
+    total = np.nan_to_num(np.maximum(np.atleast_1d(found.total_order), 0.0))
+    shares = total / max(float(total.sum()), np.finfo(float).tiny)
+    return {names[j]: float(shares[j]) for j in np.argsort(-shares, kind="stable")}
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What an optimizer's model is made of, as of all that was told.
+
+    Attributes:
+        algorithm: name of the optimizer.
+        n_told, n_pending: observations, and points that are out.
+        members: (m,) observations that the model rests on, counted in the order in which they were told: the subset
+            of GSSBO, the atoms of the dictionary of BKB, BBKB and S-BPE, all observations of GP-UCB.
+        relevance: share of each parameter in the variation of the posterior mean over the space, the largest first.
+        lengthscales: of each parameter in the unit cube: over this distance values are alike, but for the trend and
+            the additive part.
+        noise_std: standard deviation of the noise that the model sees, in the units of the objective.
+        buffer_size: M, how many observations a chosen subset has; None where there is no limit (yet).
+        beta: multiplier of the standard deviation in the confidence bounds; None where it plays no part.
+        effective_dimension: of a sparse model, ``sum var~(x_s)`` over the observations; None of others.
+        batch_sizes: of the batches that ended.
+        region: the trust region, where there is one.
+        phases: seconds of the last ask, by what was done: ``"selection"`` of the subset, ``"model"`` for fitting and
+            conditioning it, ``"search"`` for maximising the acquisition function.
+        asked_at, ask_seconds: (asks,) numbers of observations at which a point was asked for, and the time it took;
+            of this process.
+    """
+
+    algorithm: str
+    n_told: int
+    n_pending: int
+    members: Indices = field(repr=False)
+    relevance: dict[str, float]
+    lengthscales: dict[str, float]
+    noise_std: float
+    buffer_size: int | None = None
+    beta: float | None = None
+    effective_dimension: float | None = None
+    batch_sizes: tuple[int, ...] = ()
+    region: Region | None = None
+    phases: dict[str, float] = field(default_factory=dict)
+    asked_at: Indices = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
+    ask_seconds: Array = field(default_factory=lambda: np.empty(0), repr=False)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.algorithm}: {self.n_told} observations, {self.n_pending} pending, model on {len(self.members)}",
+            f"noise       {self.noise_std:.3g}",
+            "relevance   " + ", ".join(f"{name} {share:.0%}" for name, share in self.relevance.items()),
+        ]
+        if self.buffer_size is not None:
+            lines.append(f"buffer      {self.buffer_size} observations")
+        if self.effective_dimension is not None:
+            lines.append(f"dimension   {self.effective_dimension:.1f} effective")
+        if self.beta is not None:
+            lines.append(f"beta        {self.beta:.3g}")
+        if self.batch_sizes:
+            sizes = self.batch_sizes
+            lines.append(f"batches     {len(sizes)}, the last of {sizes[-1]}")
+        if self.region is not None:
+            lines.append(f"region      number {self.region.number}, length {self.region.length:.3g}")
+        if self.phases:
+            lines.append("last ask    " + ", ".join(f"{name} {1e3 * s:.1f} ms" for name, s in self.phases.items()))
+        return "\n".join(lines)
+
+
+class Snapshot:
+    """What an optimizer knew and believed at one moment. It can be asked at leisure, and from another thread.
+
+    Args:
+        algorithm: name of the optimizer.
+        run: what it knew, with what was pending; a copy of its own.
+        sign: -1 if the objective is minimised, 1 if it is maximised.
+        view: the model of all observations; None before the first success.
+        region: the trust region, where there is one.
+        times: of the optimizer.
+    """
+
+    def __init__(
+        self, algorithm: str, run: Run, sign: float, view: ModelView | None, region: Region | None, times: AskTimes
+    ) -> None:
+        self.algorithm, self.space = algorithm, run.space
+        self._history, self._sign, self._view, self._region = run.history, sign, view, region
+        self._asks, self._phases = list(times.asks), dict(times.phases)
+
+    def _model(self, what: str) -> ModelView:
+        if self._view is None:
+            raise ValueError(f"{what} needs at least one successful observation; tell one first.")
+        return self._view
+
+    @overload
+    def predict(self, params: Mapping[str, Any] | int) -> tuple[float, float]: ...
+    @overload
+    def predict(self, params: Sequence[Any]) -> tuple[Array, Array]: ...
+    @interrupts_get_out()
+    def predict(self, params: Any) -> tuple[Any, Any]:
+        """Posterior mean and standard deviation of the objective (`numbo.optimizers.Optimizer.predict`)."""
+        view = self._model("predict")
+        if isinstance(params, Mapping) or np.ndim(params) == 0:
+            mean, std = view.predict(self._encoded([params]))
+            return self._sign * float(mean[0]), float(std[0])
+        mean, std = view.predict(self._encoded(params))
+        return self._sign * mean, std
+
+    @interrupts_get_out()
+    def best_predicted(self) -> tuple[Any, float] | None:
+        """The observed point with the best expected value (`numbo.optimizers.Optimizer.best_predicted`)."""
+        history, view = self._history, self._view
+        if view is None:
+            return None
+        mean, unexplained = view.at_observations(history.X)
+        noise = view.noise_std if view.noise_is_given else noise_near_best(self.space, history)
+        values = expected_values(history, mean, unexplained, view.noise_std, noise)
+        i = int(np.argmax(values))
+        same = point_key(history.X[i]) == point_key(history.X[history.best])
+        params = own(history.best_params) if same else self.space.decode(history.X[i])
+        return params, self._sign * float(values[i])
+
+    @interrupts_get_out()
+    def acquisition_values(self, params: Sequence[Any]) -> Array:
+        """What the next ask maximises (`numbo.optimizers.Optimizer.acquisition_values`)."""
+        view = self._model("acquisition_values")
+        return view.acquire(self._encoded(params))
+
+    @interrupts_get_out()
+    def explain(self) -> Explanation:
+        """What the model is made of, and where the time goes (`numbo.optimizers.Optimizer.explain`)."""
+        view, history, names = self._model("explain"), self._history, self.parameter_names
+        return Explanation(
+            algorithm=self.algorithm,
+            n_told=history.told,
+            n_pending=len(history.pending),
+            members=history.order_of(view.members),
+            relevance=relevance(lambda X: view.predict(self.space.snap(X))[0], names),
+            lengthscales=dict(zip(names, view.lengthscales.tolist(), strict=True)),
+            noise_std=view.noise_std,
+            buffer_size=view.buffer_size,
+            beta=view.beta,
+            effective_dimension=view.effective_dimension,
+            batch_sizes=view.batch_sizes,
+            region=self._region,
+            phases=self._phases,
+            asked_at=np.array([n for n, _ in self._asks], dtype=np.int64),
+            ask_seconds=np.array([seconds for _, seconds in self._asks], dtype=np.float64),
+        )
+
+    @property
+    def parameter_names(self) -> list[str]:
+        """Names of the dimensions, in the order of the coordinates of the unit cube."""
+        return self.space.names
+
+    @property
+    def observations(self) -> tuple[Array, Array]:
+        """All points told (n, d) in the unit cube, in their order, and their values (n,), NaN for a failure."""
+        X, y = self._history.in_order()
+        return X, self._sign * y
+
+    @property
+    def best(self) -> tuple[Any, float] | None:
+        """Best point and its value, ``None`` before the first success."""
+        return self._history.best_of(self._sign)
+
+    @property
+    def n_told(self) -> int:
+        """Number of observations, failures included."""
+        return self._history.told
+
+    @property
+    def pending(self) -> list[Any]:
+        """Points that were pending, oldest first."""
+        return [own(p.params) for p in self._history.pending.values()]
+
+    def _encoded(self, params: Sequence[Any]) -> Array:
+        return np.array([self.space.encode(p) for p in params]).reshape(-1, self.space.d)

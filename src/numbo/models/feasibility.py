@@ -1,0 +1,155 @@
+"""Learning from failures: whether they depend on the parameters, and how probable a success is at each point.
+
+A trial may fail by accident (memory, preemption, a lost worker) or because of its parameters. An accident is merely a
+lost trial; failures that depend on the parameters mark a region to avoid. The data decide which it is: successes and
+failures are labels 1 and 0 of a Gaussian process regression (Rasmussen & Williams 2006, section 6.5, "least-squares
+classification"). The time of a label is one of the inputs: causes come and go, and what failed long ago may work now.
+Leave-one-out predictions are compared with those of the overall success rate, and the probability of success is the
+mean of both models, weighted by the evidence:
+
+    p(x) = w p_gp(x, now) + (1 - w) rate        w = 1 / (1 + exp(DOUBT - gain))
+
+where ``gain`` is the GP's advantage in the log probability of the labels, plus log prior odds if failures are frequent.
+A success at the point of a failure supersedes the failure.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.kernels.acquisition import CERTAIN, Success
+from numbo.kernels.covariance import squared_distances
+from numbo.kernels.selection import kmeans_plus_plus
+from numbo.models.priors import LABELS
+from numbo.models.surrogate import Surrogate
+from numbo.trials.history import History
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+#: Number of trials in one unit of time, the last input of the GP.
+TRIALS = 50.0
+#: Random failures more frequent than `OFTEN` are implausible: their prior odds fall with the success rate to the power
+#: `IMPLAUSIBLE`.
+OFTEN, IMPLAUSIBLE = 0.55, 8.0
+#: Predicted probabilities of labels are clipped to [SURE, 1 - SURE] for the comparison.
+SURE = 0.05
+#: If failures depend on the parameters, points whose probability of success is below this share of the 90 % quantile
+#: among successes are not tried, whatever their improvement.
+SHARE, QUANTILE = 0.85, 0.9
+#: Gain in nats above which a dependence on the parameters is more probable than chance.
+DOUBT = 3.0
+#: Maximum number of labels chosen for the model: half are nearest to the best point, the others spread out.
+SIZE = 192
+#: Maximum number of labels that join before the choice is made again.
+JOINING = 64
+#: Below this weight the probability of success is taken to be the same everywhere.
+NEGLIGIBLE = 1e-2
+#: A point is given up once its number of failures in a row is less probable than this under random failures.
+UNLIKELY = 0.05
+
+
+class Feasibility:
+    """The probability of success.
+
+    Args:
+        categorical: (d,) which dimensions are compared by equality.
+        learn: ``"auto"`` to let the data decide, True if failures depend on the parameters, False to learn nothing from
+            them.
+
+    Attributes:
+        trust: w, the weight of the model in which failures depend on the parameters.
+    """
+
+    def __init__(self, categorical: NDArray[np.bool_], learn: bool | str) -> None:
+        self.learn = learn
+        self.trust = 0.0
+        self._rate = 1.0
+        self._surrogate = Surrogate(
+            np.append(categorical, False), kernel="matern52", trend=False, additive=False, winsorize=False, prior=LABELS
+        )
+
+    def update(self, history: History) -> Success:
+        """Learn from the history; returns the probability of success for the acquisition functions."""
+        if self.learn is False or history.told == history.n:
+            return CERTAIN
+        surrogate = self._surrogate
+        if history.told != surrogate.updated_at:
+            X, live, labels = self._labels(history)
+            failures = int(np.sum(labels[live] == 0.0))
+            self._rate = 1.0 - failures / len(live)
+            if failures == 0 or failures == len(live):
+                self.trust = 0.0
+                return CERTAIN
+            surrogate.update(X, labels, self._members(X, live, history))
+            self.trust = self._weigh(labels[surrogate.members])
+        return self._success() if self.trust > NEGLIGIBLE else CERTAIN
+
+    def _labels(self, history: History) -> tuple[Array, Indices, Array]:
+        """All points told with their times (told, d + 1), which of them count, and the labels (told,)."""
+        X, y = history.in_order()
+        failed = np.isnan(y)
+        X = np.column_stack([X, np.arange(len(X)) / TRIALS])
+        return X, np.flatnonzero(~history.superseded()), np.where(failed, 0.0, 1.0)
+
+    def _members(self, X: Array, live: Indices, history: History) -> Indices:
+        """Which of the ``live`` points the model uses: chosen by their location, never by their label."""
+        if len(live) <= SIZE:
+            return live
+        surrogate, old = self._surrogate, self._surrogate.members
+        grown = np.concatenate([old, live[live >= surrogate.updated_at]])
+        if len(old) and len(grown) <= SIZE + JOINING and np.isin(old, live).all() and not surrogate.refit_due(len(X)):
+            return grown
+        covariance = surrogate.gp.covariance
+        here = np.append(history.X[history.best], len(X) / TRIALS)
+        distances = squared_distances(covariance, X[live], here)
+        near = np.argsort(distances, kind="stable")[: SIZE // 2]
+        draws = np.random.default_rng(len(X)).random(SIZE)
+        chosen = kmeans_plus_plus(covariance, np.ascontiguousarray(X[live].T), SIZE, near, draws)
+        return np.sort(live[chosen])
+
+    def _weigh(self, labels: Array) -> float:
+        """w, from both models' leave-one-out predictions of the labels (m,) of the members."""
+        if self.learn is True:
+            return 1.0
+        surrogate, ones = self._surrogate, float(labels.sum())
+        residual, _ = surrogate.gp.leave_one_out()
+        transform = surrogate.transform
+        predicted = (transform.forward(labels) - residual) * transform.scale + transform.location
+        rate = (ones - labels + 1.0) / (len(labels) + 1.0)
+        found, plain = (np.clip(p, SURE, 1.0 - SURE) for p in (predicted, rate))
+        gain = float(np.sum(np.where(labels > 0.0, np.log(found / plain), np.log((1.0 - found) / (1.0 - plain)))))
+        works = max(ones, 1.0) / len(labels)
+        gain += IMPLAUSIBLE * max(0.0, math.log((1.0 - OFTEN) / works))
+        return 1.0 / (1.0 + math.exp(min(DOUBT - gain, 700.0)))
+
+    def _success(self) -> Success:
+        gp, transform = self._surrogate.gp, self._surrogate.transform
+        offset = self.trust * transform.location + (1.0 - self.trust) * self._rate
+        slope = self.trust * transform.scale
+        succeeded = gp.values > 0.0  # above the mean label
+        usual = float(np.quantile(np.minimum(offset + slope * gp.fitted_means[succeeded], 1.0), QUANTILE))
+        covariance, ago = gp.covariance, self._surrogate.updated_at / TRIALS - gp.posterior.XT[-1, : gp.n]
+        elsewhere = covariance.inverse_squared_lengthscales[-1] * ago**2
+        threshold = SHARE * usual if self.trust >= 0.5 else 0.0
+        return Success(gp.posterior, offset, slope, threshold, elsewhere)
+
+    @property
+    def patience(self) -> int:
+        """Number of failures after which a point that never succeeded is given up."""
+        if self.learn != "auto" or self.trust >= 0.5:
+            return 1
+        return max(1, math.floor(math.log(UNLIKELY) / math.log(1.0 - self._rate)) + 1) if 0.0 < self._rate < 1.0 else 1
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"trust": self.trust, "rate": self._rate, "surrogate": self._surrogate.state_dict()}
+
+    def restore(self, state: dict[str, Any], history: History) -> None:
+        """Restore a `state_dict`; ``history`` holds at least what was known then."""
+        self.trust, self._rate = state["trust"], state["rate"]
+        X, _, labels = self._labels(history)
+        self._surrogate.restore(state["surrogate"], X, labels)

@@ -1,0 +1,393 @@
+"""The model of BKB, BBKB and S-BPE: a sparse posterior that takes values in batch by batch.
+
+Between two feedbacks a `BatchModel` hallucinates what is pulled. A feedback takes in the values that have arrived, and
+either draws a new dictionary or lets new points join the one there is. The algorithms say when; what happens then is
+here, and the same for all of them.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.kernels.acquisition import UCB, Acquisition, Posterior, Success
+from numbo.models.batch_model import BatchModel
+from numbo.models.confidence import Information
+from numbo.models.dictionaries import DictionaryRule
+from numbo.models.learned_kernel import LearnedKernel
+from numbo.models.sparse_gp import SparseGP
+from numbo.models.view import ModelView
+from numbo.trials import History, Pulls
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+class Chooser:
+    """Who chooses the next point by a `FeedbackModel`, and has to know what happens to it.
+
+    Attributes:
+        one_by_one: whether pulls are hallucinated one by one, each an update of V, as in the papers.
+    """
+
+    one_by_one = False
+
+    def show(self, model: FeedbackModel, certain: Mask | None = None) -> None:
+        """The posterior has changed; ``certain (m,)`` says which atoms were certain to be drawn."""
+
+    def pull(self, model: FeedbackModel, number: int) -> None:
+        """Let the point ``number`` enter the batch, if pulls are hallucinated one by one."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class SparseStatus:
+    """What the model of a sparse optimizer looks like now.
+
+    Attributes:
+        effective_dimension: ``sum var~(x_s)`` over the observations, when the dictionary was last drawn.
+        dictionary_size: number of atoms.
+        batch_size: pulls since the last feedback.
+        batch_sizes: of the batches that ended.
+        beta: multiplier of the standard deviation ``sqrt(var~)`` in the upper confidence bound.
+        resparsifications: how often a dictionary was drawn.
+    """
+
+    effective_dimension: float
+    dictionary_size: int
+    batch_size: int
+    batch_sizes: tuple[int, ...]
+    beta: float
+    resparsifications: int
+
+
+class FeedbackModel:
+    """A sparse posterior with delayed feedback (Calandriello et al. 2020, algorithm 1, lines 7 to 18).
+
+    Args:
+        d: number of coordinates.
+        kernel: the covariance function.
+        dictionary: how dictionaries are drawn.
+        resparsify: a dictionary is drawn again when the history has grown by this share; in between, new points join
+            it with their probability. 0 draws one at every feedback, as the papers do.
+        width: the multiplier of ``sqrt(lambda var~)`` in confidence bounds, asked for after each feedback.
+        information: how the information of confidence schedules is counted.
+
+    Attributes:
+        batch: the posterior since the last feedback.
+        chooser: who is told of changes.
+        by_variance: whether points are chosen by their variance alone. Pending points are then as good as observations.
+        on_schedule: whether the kernel is learned again as the history grows, rather than by its owner.
+        window: observations before this one are not the model's business.
+        fed_back, drawn_at: number of observations at the last feedback and at the last draw of a dictionary.
+        draws: how often a dictionary was drawn.
+        multiplier: the present one of ``sqrt(lambda var~)``.
+        information: ``sum log(1 + w var~_fb(x_s))`` over all pulls.
+        effective_dimension: ``sum var~(x_s)`` over the observations, at the last draw.
+    """
+
+    def __init__(
+        self,
+        d: int,
+        kernel: LearnedKernel,
+        dictionary: DictionaryRule,
+        *,
+        resparsify: float,
+        width: Callable[[FeedbackModel], float],
+        information: Information = Information(),  # noqa: B008, it is frozen
+    ) -> None:
+        self.kernel, self.dictionary, self.resparsify = kernel, dictionary, resparsify
+        self._width, self._counted = width, information
+        self.pulls = Pulls(d)
+        self.chooser = Chooser()
+        self.by_variance, self.on_schedule = False, True
+        self._batch: BatchModel | None = None
+        self._drawn: Indices = np.empty(0, dtype=np.int64)  # numbers of the atoms as they were drawn
+        self._drawn_from = self._assumed = self._drawn  # the points they were drawn from; pending ones taken for told
+        self.window = self.fed_back = self.drawn_at = self.draws = 0
+        self.multiplier = self.information = self.effective_dimension = 0.0
+
+    @property
+    def empty(self) -> bool:
+        """Whether no dictionary has been drawn yet."""
+        return self._batch is None
+
+    @property
+    def batch(self) -> BatchModel:
+        if self._batch is None:
+            raise RuntimeError("The model has no dictionary yet; sync comes first.")
+        return self._batch
+
+    @property
+    def assumes(self) -> bool:
+        """Whether pending points were taken for observations when the dictionary was drawn."""
+        return len(self._assumed) > 0
+
+    def given_batch(self) -> Posterior:
+        """The posterior with all pulls of the batch hallucinated together, exactly."""
+        return self.batch.gp.extended(self.pulls.X[self.batch.batch])
+
+    def forget(self) -> None:
+        """Start again from a first dictionary of what was observed from `window` on."""
+        self._batch, self._assumed = None, self._assumed[:0]
+        self.fed_back = self.drawn_at = self.window
+
+    # -- pulls -------------------------------------------------------------------------------------------------
+
+    def sync(self, history: History, rng: np.random.Generator) -> None:
+        """Lines 7 and 8: hallucinate what was pulled since the last call; draw a first dictionary if there is none."""
+        if self._batch is None:
+            self.redraw(history, rng)
+            return
+        if (self._missing(history) < 0).any():  # a point was released: its pull cannot be taken back alone
+            self.batch.thaw()
+            if (self._missing(history) < 0).any():
+                self.redraw(history, rng)
+                return
+            self.chooser.show(self)
+        self._enter_missing(history)
+
+    def told(self, history: History, n: int | None = None) -> Indices:
+        """Numbers of the points of the observations that the model is about, up to the ``n``-th of the history."""
+        return self.pulls.told(history, n)[self.window :]
+
+    def _missing(self, history: History) -> Indices:
+        """How many pulls of each point (numbers,) did not enter the model yet."""
+        wanted = self.pulls.counts(np.concatenate([self.told(history), self._pending(history)]))
+        batch = np.array(self.batch.batch, dtype=np.int64)
+        known = np.concatenate([self.told(history, self.fed_back), self._assumed, batch])
+        return wanted - self.pulls.counts(known)
+
+    def _pending(self, history: History) -> Indices:
+        return self.pulls.pending(history.pending.values())
+
+    def _enter_missing(self, history: History) -> None:
+        missing = self._missing(history)
+        self.enter(np.repeat(np.flatnonzero(missing > 0), missing[missing > 0]).tolist())
+
+    def enter(self, numbers: list[int]) -> None:
+        """Take the pulls ``numbers`` into the batch."""
+        if self.chooser.one_by_one:
+            for number in numbers:
+                self.chooser.pull(self, number)
+        elif numbers:
+            for number, variance in zip(numbers, self.batch.variance(self.pulls.X[numbers]), strict=True):
+                self.batch.note(number, float(variance))
+            self.chooser.show(self)
+
+    # -- feedback ----------------------------------------------------------------------------------------------
+
+    def take_in(self, history: History, rng: np.random.Generator) -> None:
+        """Lines 11 to 18: take in the values that have arrived, by a new dictionary if one is due."""
+        batch, n = self.batch, history.n
+        told = self.told(history)
+        fresh = told[self.fed_back - self.window :]
+        arrived = self.pulls.counts(fresh)
+        for number, variance in zip(batch.batch, batch.variances, strict=True):
+            if arrived[number] > 0:
+                arrived[number] -= 1
+                self.information += math.log1p(self._counted.weight * variance)
+        grown = n - self.drawn_at >= self.resparsify * (self.drawn_at - self.window)
+        if grown or self.dictionary.overgrown(batch.gp.m) or self._learning_is_due(n) or self.assumes:
+            self.redraw(history, rng)
+            return
+        variances = batch.variance(self.pulls.X[fresh])
+        batch.thaw()
+        for number, variance in zip(fresh.tolist(), variances, strict=True):
+            joins = self.resparsify > 0.0 and self.dictionary.joins(variance, batch.gp.m, rng)
+            batch.learn(number, self.pulls.X[number], joins)
+        batch.take_in(self._sums(history))
+        self._start_batch(history)
+
+    def _learning_is_due(self, n: int) -> bool:
+        return (self.on_schedule or self.kernel.fitted_at == 0) and self.kernel.due(n)
+
+    def redraw(self, history: History, rng: np.random.Generator) -> None:
+        """Lines 11 to 16: draw a dictionary from all points, told and pending, and condition on the observations.
+
+        Where values do not matter, pending points are conditioned on like the others.
+        """
+        pulls, old = self.pulls, self._batch
+        told, pending = self.told(history), self._pending(history)
+        self._assumed = pending if self.by_variance and self.chooser.one_by_one else pending[:0]
+        wanted = pulls.counts(np.concatenate([told, pending]))
+        counts = pulls.counts(np.concatenate([told, self._assumed]))
+        numbers = np.flatnonzero(wanted)
+        learned = self._learning_is_due(history.n)
+        if learned:
+            self.kernel.learn(history.X, history.values(), rng)
+        if old is None:
+            chosen, certain = self.dictionary.first(self.kernel.covariance, pulls.X[numbers], rng)
+        else:
+            leverage = self._leverages(old, numbers, counts, learned) * wanted[numbers]
+            chosen, certain = self.dictionary.draw(leverage, rng)
+        self._drawn, self._drawn_from = numbers[chosen], numbers
+        gp = self._conditioned(counts)
+        self.effective_dimension = float(counts[numbers] @ gp.variances())
+        self._batch = BatchModel(gp, numbers, self._drawn[gp.kept], self._sums(history))
+        if old is None or self.by_variance:
+            arrivals = np.searchsorted(numbers, np.concatenate([told, self._assumed]))
+            self.information = self._counted.carried(gp, arrivals)
+        self.drawn_at, self.draws = history.n, self.draws + 1
+        self._start_batch(history, certain[gp.kept])
+
+    def _conditioned(self, counts: Indices) -> SparseGP:
+        """The model on the dictionary that was drawn, of the points it was drawn from, pulled ``counts (numbers,)``."""
+        numbers = self._drawn_from
+        atoms = np.searchsorted(numbers, self._drawn)
+        return SparseGP.over(self.kernel.covariance, self.pulls.X[numbers], counts[numbers].astype(np.float64), atoms)
+
+    def _leverages(self, old: BatchModel, numbers: Indices, counts: Indices, learned: bool) -> Array:
+        """``var~_fb`` of the points ``numbers``; under a new covariance, ``var~`` on the old dictionary."""
+        X, out = self.pulls.X, np.zeros(self.pulls.u)
+        if learned:
+            points = np.flatnonzero(counts)
+            gp = SparseGP(self.kernel.covariance, old.gp.dictionary)
+            gp.condition(X[points], counts[points].astype(np.float64))
+            out[numbers] = gp.predict(X[numbers])[1]
+            return out[numbers]
+        out[old.batch] = old.variances
+        batch = np.array(old.batch, dtype=np.int64)
+        old.thaw()
+        out[old.points] = old.gp.variances()
+        unknown = np.setdiff1d(numbers, np.concatenate([old.points, batch]))
+        if len(unknown):
+            out[unknown] = old.gp.predict(X[unknown])[1]
+        return out[numbers]
+
+    def _start_batch(self, history: History, certain: Mask | None = None) -> None:
+        """All observations are taken in; hallucinate what is still pending."""
+        self.fed_back = history.n
+        self.multiplier = self._width(self)
+        self.chooser.show(self, certain)
+        self._enter_missing(history)
+
+    def _sums(self, history: History, n: int | None = None) -> Array:
+        """Sums of the first ``n`` values as the model takes them, by the number of their point (numbers,)."""
+        values = self.kernel.transformed(history.values(n))[self.window :]
+        return np.bincount(self.told(history, n), values, self.pulls.u).astype(np.float64)
+
+    # -- looking inside ----------------------------------------------------------------------------------------
+
+    def worst(self, history: History, posterior: Posterior) -> float:
+        """The value that a failure counts as: the worst one observed; 0 where the mean plays no part."""
+        return float(self.kernel.transform.forward(history.values()).min()) if posterior.alpha.any() else 0.0
+
+    def status(self, batch_sizes: tuple[int, ...]) -> SparseStatus:
+        """What it looks like now; ``batch_sizes`` are those of the batches that ended."""
+        return SparseStatus(
+            effective_dimension=self.effective_dimension,
+            dictionary_size=0 if self._batch is None else self._batch.gp.m,
+            batch_size=0 if self._batch is None else len(self._batch.batch),
+            batch_sizes=batch_sizes,
+            beta=self.multiplier * math.sqrt(self.kernel.covariance.noise_variance),
+            resparsifications=self.draws,
+        )
+
+    def settled(self, history: History, rng: np.random.Generator) -> FeedbackModel:
+        """A model of its own that knows all observations of a history in which nothing is pending."""
+        twin = copy.copy(self)
+        twin._batch, twin.kernel, twin.pulls = copy.deepcopy((self._batch, self.kernel, self.pulls))
+        twin.chooser = Chooser()
+        if twin.window > 0:
+            twin.window = 0
+            twin.forget()
+        if twin.empty:
+            twin.redraw(history, rng)
+        elif twin.fed_back < history.n or twin.assumes:
+            twin.sync(history, rng)
+            twin.take_in(history, rng)
+        else:
+            twin.batch.thaw()
+        return twin
+
+    def view(
+        self, history: History, rng: np.random.Generator, success: Success, batch_sizes: tuple[int, ...]
+    ) -> ModelView:
+        """What is believed about all observations of a history in which nothing is pending; this model stays as it is.
+
+        Args:
+            history: what is known.
+            rng: source of the draws that bringing a model up to date takes.
+            success: the probability of success.
+            batch_sizes: of the batches that ended.
+        """
+        twin = self.settled(history, rng)
+        kernel = twin.kernel.shown(history.X, history.values(), rng)
+        gp, searched = twin.batch.gp, twin.batch.gp.posterior
+        if twin.by_variance:
+            searched = searched._replace(alpha=np.zeros(searched.n))
+        shown = gp if kernel is twin.kernel else twin._under(kernel, history)
+        numbers, first = np.unique(twin.pulls.told(history), return_index=True)
+        return ModelView(
+            posterior=shown.posterior,
+            transform=kernel.transform,
+            searched=searched,
+            acquisition=Acquisition(UCB, twin.multiplier, success, twin.worst(history, searched)),
+            members=np.sort(first[np.isin(numbers, twin.batch.atoms)]),
+            lengthscales=kernel.lengthscales,
+            noise_std=math.sqrt(kernel.covariance.noise_variance) * kernel.transform.scale,
+            noise_is_given=kernel.fixed,
+            sparse=shown,
+            beta=None if twin.by_variance else twin.multiplier,
+            effective_dimension=twin.effective_dimension,
+            batch_sizes=batch_sizes,
+        )
+
+    def _under(self, kernel: LearnedKernel, history: History) -> SparseGP:
+        """A model of all observations under another ``kernel``, on the same dictionary."""
+        told, pulls = self.told(history), self.pulls
+        counts = pulls.counts(told)
+        points = np.flatnonzero(counts)
+        gp = SparseGP(kernel.covariance, self.batch.gp.dictionary)
+        gp.condition(pulls.X[points], counts[points].astype(np.float64))
+        values = kernel.transform.forward(history.values())[self.window :]
+        gp.set_values(np.bincount(told, values, pulls.u)[points].astype(np.float64))
+        return gp
+
+    # -- state -------------------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        state = {
+            "kernel": self.kernel.state_dict(),
+            "pulls": self.pulls.X.copy(),
+            "by_variance": self.by_variance,
+            "counters": (self.window, self.fed_back, self.drawn_at, self.draws),
+            "numbers": (self.multiplier, self.information, self.effective_dimension),
+        }
+        if self._batch is None:
+            return state
+        return state | {
+            "drawn": self._drawn.copy(),
+            "drawn_from": self._drawn_from.copy(),
+            "assumed": self._assumed.copy(),
+            "learned": list(self._batch.learned),
+            "batch": list(self._batch.batch),
+        }
+
+    def restore(self, history: History, state: dict[str, Any]) -> None:
+        """Take in a `state_dict`; the posterior is built by the same steps as it was, so that no bit differs."""
+        self.kernel.restore(state["kernel"])
+        self.pulls.restore(state["pulls"])
+        self.by_variance = state["by_variance"]
+        self.window, self.fed_back, self.drawn_at, self.draws = state["counters"]
+        self.multiplier, self.information, self.effective_dimension = state["numbers"]
+        if "drawn" not in state:
+            return
+        self._drawn, self._drawn_from = state["drawn"].copy(), state["drawn_from"].copy()
+        self._assumed = state["assumed"].copy()
+        gp = self._conditioned(self.pulls.counts(np.concatenate([self.told(history, self.drawn_at), self._assumed])))
+        sums = self._sums(history, self.fed_back)
+        self._batch = BatchModel(gp, self._drawn_from, self._drawn[gp.kept], sums)
+        for number, grow in state["learned"]:
+            self.batch.learn(number, self.pulls.X[number], grow)
+        self.batch.take_in(sums)
+        self.chooser.show(self)
+        self.enter(state["batch"])

@@ -1,0 +1,124 @@
+"""The covariance function of the sparse optimizers: given, or learned on a schedule."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.kernels.covariance import Covariance, prior_variances, stationary
+from numbo.models.gp import FAMILIES, ExactGP
+from numbo.models.transform_choice import choose, mean_error
+from numbo.models.transforms import OutputTransform
+
+Array = NDArray[np.float64]
+
+#: So many observations hyperparameters are learned from, a quarter of them the best.
+FIT_SIZE = 128
+#: They are learned anew when the number of observations has grown by this share.
+GROWTH = 0.1
+#: lambda is at least this share of the variance of the values. Below it every observation counts as independent of
+#: all others, and no dictionary is small.
+NOISE_FLOOR = 1e-4
+
+
+class LearnedKernel:
+    """Covariance and output transform.
+
+    Args:
+        categorical: (d,) which dimensions compare by equality.
+        kernel: family of the covariance function.
+        lengthscale, noise_std: of a fixed kernel with unit variance, in the units of the unit cube and of the values;
+            both None to learn them.
+        trend, winsorize: of a learned kernel (`numbo.models`).
+    """
+
+    def __init__(
+        self,
+        categorical: NDArray[np.bool_],
+        kernel: str,
+        lengthscale: Array | None,
+        noise_std: float | None,
+        *,
+        trend: bool,
+        winsorize: bool,
+    ) -> None:
+        self._gp = ExactGP(categorical, kernel=kernel, trend=trend)
+        self.winsorize = winsorize
+        self.transform = OutputTransform(0.0, 1.0)
+        self.fitted_at = 0
+        self._fixed: Covariance | None = None
+        if lengthscale is not None and noise_std is not None:
+            inverse = np.ascontiguousarray(np.broadcast_to(lengthscale, categorical.shape) ** -2.0)
+            self._fixed = stationary(FAMILIES[kernel], inverse, 1.0, float(noise_std) ** 2, self._gp.categorical)
+
+    @property
+    def fixed(self) -> bool:
+        return self._fixed is not None
+
+    @property
+    def covariance(self) -> Covariance:
+        """The covariance function; its noise variance is lambda."""
+        if self._fixed is not None:
+            return self._fixed
+        covariance = self._gp.covariance
+        return covariance._replace(noise_variance=max(covariance.noise_variance, NOISE_FLOOR))
+
+    @property
+    def lengthscales(self) -> Array:
+        """(d,) in the unit cube."""
+        return self.covariance.inverse_squared_lengthscales**-0.5
+
+    def largest_prior(self, grid: Array | None) -> float:
+        """``max k(x, x)``, kappa^2: over the ``grid (A, d)``, or the cube, where the trend is largest in a corner."""
+        if self.fixed:
+            return float(self.covariance.signal_variance)
+        farthest = np.where(self.covariance.center < 0.5, 1.0, 0.0)[None]
+        return float(prior_variances(self.covariance, farthest if grid is None else grid).max())
+
+    def due(self, n: int) -> bool:
+        """Whether hyperparameters are to be learned anew from ``n`` observations."""
+        return not self.fixed and n - self.fitted_at >= max(1, int(GROWTH * self.fitted_at))
+
+    def transformed(self, y: Array) -> Array:
+        """Values as the model takes them, ``y (n,)`` being finite; the transform follows them if it is learned."""
+        if not self.fixed:
+            self.transform = OutputTransform.fit(y, "winsorize" if self.winsorize else "plain")
+        return self.transform.forward(y)
+
+    def learn(self, X: Array, y: Array, rng: np.random.Generator) -> None:
+        """Learn from the best of the observations ``X (n, d)``, ``y (n,)`` and a random choice of the others."""
+        members = self._sample(y, rng)
+        self._gp.fit(X[members], self.transformed(y)[members])
+        self.fitted_at = len(y)
+
+    def _sample(self, y: Array, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Which observations, of values ``y (n,)``, hyperparameters are learned from."""
+        n = len(y)
+        if n <= FIT_SIZE:
+            return np.arange(n)
+        order = np.argsort(-y, kind="stable")
+        others = rng.choice(order[FIT_SIZE // 4 :], FIT_SIZE - FIT_SIZE // 4, replace=False)
+        return np.sort(np.concatenate([order[: FIT_SIZE // 4], others]))
+
+    def shown(self, X: Array, y: Array, rng: np.random.Generator) -> LearnedKernel:
+        """The schedule to look at: of the values as they are, or clipped if that predicts all of them better.
+
+        A search is after the best values and may see the worst ones clipped; whoever looks at the model may ask for
+        any of them (compare `numbo.models.surrogate.Surrogate.shown`).
+        """
+        transforms = {kind: OutputTransform.fit(y, kind) for kind in ("plain", "winsorize")}
+        if self.fixed or not self.winsorize or not (y <= transforms["winsorize"].floor).any():
+            return self
+        twin, members = copy.deepcopy(self), self._sample(y, rng)
+        kind = choose(twin._gp, X[members], y[members], transforms, mean_error(y[members]))
+        twin.winsorize, twin.transform = kind == "winsorize", transforms[kind]
+        return twin
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"theta": self._gp.theta.copy(), "fitted_at": self.fitted_at}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._gp.theta, self.fitted_at = state["theta"].copy(), state["fitted_at"]

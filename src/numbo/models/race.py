@@ -1,0 +1,80 @@
+"""What a batch of S-BPE finds out: confidence bounds, and the eigenvalue that their width depends on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.kernels.acquisition import Posterior, predict
+from numbo.kernels.covariance import cross_covariance, prior_variances
+from numbo.models.sparse_gp import SparseGP
+
+Array = NDArray[np.float64]
+
+#: Up to this number of distinct points lambda_max comes from a full matrix; above, from products with blocks of it.
+FULL_MATRIX = 1000
+#: Relative accuracy of lambda_max above that size, by which it is then enlarged.
+EIGENVALUE_TOLERANCE = 1e-3
+BLOCK = 1024
+
+
+@dataclass
+class Filter:
+    """What one batch found out: a point is in the race while its upper bound reaches ``best_lower``."""
+
+    posterior: Posterior
+    beta: float
+    offset: float
+    widening: float
+    best_lower: float = -math.inf
+
+    def bounds(self, X: Array) -> tuple[Array, Array]:
+        """Lower and upper confidence bounds (n,) at ``X (n, d)``: eq. (13), or eq. (15) with its offsets."""
+        mean, variance = predict(self.posterior, np.ascontiguousarray(X))
+        width = self.offset + self.beta * (np.sqrt(variance) + self.widening)
+        return mean - width, mean + width
+
+    def state_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    def passes(self, X: Array) -> NDArray[np.bool_]:
+        """Which of ``X (n, d)`` stay in the race."""
+        return self.bounds(X)[1] >= self.best_lower
+
+
+def lambda_max(gp: SparseGP) -> float:
+    """Top eigenvalue of ``K_XX - K_XZ K_ZZ^-1 K_ZX`` over the observations, repeats included."""
+    XT, root = np.ascontiguousarray(gp.X.T), np.sqrt(gp.counts)
+
+    def times(v: Array) -> Array:
+        """The matrix times ``v (u,)``, block by block: with repeats as weights."""
+        weighted = root * np.ravel(v)
+        out = -(gp.Z @ (gp.Z.T @ weighted))
+        for start in range(0, gp.u, BLOCK):
+            block = slice(start, start + BLOCK)
+            out[block] += cross_covariance(gp.covariance, XT, np.ascontiguousarray(XT[:, block])) @ weighted
+        return root * out
+
+    if gp.u > FULL_MATRIX:
+        residual = np.maximum(prior_variances(gp.covariance, gp.X) - np.einsum("ij,ij->i", gp.Z, gp.Z), 0.0)
+        trace = float(gp.counts @ residual)
+        if trace <= 1e-9 * gp.regularization:  # a perfect dictionary: nothing but rounding errors is left
+            return trace
+        from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+        operator = LinearOperator((gp.u, gp.u), matvec=times, dtype=np.float64)
+        try:
+            start = np.sqrt(gp.counts * residual)  # given, so that a seeded run is the same again
+            top = eigsh(operator, k=1, which="LA", v0=start, tol=EIGENVALUE_TOLERANCE, return_eigenvectors=False)
+        except ArpackNoConvergence:
+            return trace
+        return min((1.0 + EIGENVALUE_TOLERANCE) * max(float(top[0]), 0.0), trace)
+    from scipy.linalg import eigvalsh
+
+    matrix = (cross_covariance(gp.covariance, XT, XT) - gp.Z @ gp.Z.T) * np.outer(root, root)
+    top = eigvalsh(matrix, subset_by_index=[gp.u - 1, gp.u - 1], check_finite=False)
+    return max(float(top[0]), 0.0)

@@ -1,0 +1,171 @@
+"""An exact GP on some members of the history, kept up to date at the lowest cost that is exact."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.models.gp import ExactGP
+from numbo.models.priors import VALUES, Prior
+from numbo.models.transform_choice import ITERATIONS, Loss, choose, mean_error, surprise
+from numbo.models.transforms import OutputTransform
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+#: How values are transformed is decided at one fit in so many; several fits at once cost as much more.
+DECISION_EVERY = 3
+
+
+class Surrogate:
+    """A GP, the output transform of its members, and the hyperparameter schedule.
+
+    Args:
+        categorical, kernel, trend, additive: as `numbo.models.ExactGP`.
+        winsorize, warp: whether outliers are clipped, and values warped to a logarithm, where that predicts better
+            (`numbo.models.OutputTransform`).
+        growth: hyperparameters are refitted when the number of observations has grown by this share,
+        longest: and at the latest after so many new ones.
+        prior: of the hyperparameters (`numbo.models.priors`).
+    """
+
+    def __init__(
+        self,
+        categorical: NDArray[np.bool_],
+        *,
+        kernel: str,
+        trend: bool,
+        additive: bool,
+        winsorize: bool,
+        warp: bool = False,
+        growth: float = 0.1,
+        longest: int | None = None,
+        prior: Prior = VALUES,
+    ) -> None:
+        self.gp = ExactGP(categorical, kernel=kernel, trend=trend, additive=additive, prior=prior)
+        self.winsorize, self.warp, self.growth, self.longest = winsorize, warp, growth, longest
+        self.kind, self._fits = "winsorize" if winsorize else "plain", 0
+        self.transform = OutputTransform(0.0, 1.0)
+        self.members: Indices = np.empty(0, dtype=np.int64)
+        self.fitted_at = self.updated_at = self._conditioned = 0
+
+    def refit_due(self, n: int) -> bool:
+        """Whether the schedule asks for a fit when ``n`` observations are known."""
+        wait = max(1, int(self.growth * self.fitted_at))
+        return n - self.fitted_at >= min(wait, self.longest or wait)
+
+    def update(self, X: Array, y: Array, members: Indices, frame: tuple[Array, float] | None = None) -> None:
+        """Condition on ``X[members]``, ``y[members]``; appends where the members only grew and no fit is due.
+
+        A fit is made in the units of ``frame``, a center (d,) and a radius; without it, in those of the unit cube.
+        """
+        old = self.members
+        grew = 0 < len(old) <= len(members) and np.array_equal(members[: len(old)], old)
+        if self.refit_due(len(y)):
+            if frame is not None:
+                self.gp.center, self.gp.radius = frame
+            self._fit(X[members], y[members])
+            self.fitted_at, grew = len(y), False
+        self.transform = OutputTransform.fit(y[members], self.kind)
+        targets = self.transform.forward(y[members])
+        if not grew or not self._append(X, targets, members, len(old)):
+            self._condition(X, targets, members)
+        self.members, self.updated_at = members, len(y)
+
+    def _fit(self, X: Array, y: Array) -> None:
+        """Fit the hyperparameters, and decide how the values are transformed.
+
+        Clipped values do not set the scale of all others; values as they are show the whole bowl to the trend; and
+        their logarithms tell the bottom of a steep valley from its walls. What may matter is fitted now and then, and
+        that model is kept which predicts the values that are no outliers better, by their leave-one-out density
+        (Rasmussen & Williams 2006, section 5.4.2).
+        """
+        inner = ~self._outliers(y)
+        kinds = ["plain"] + ["winsorize"] * (not inner.all()) + ["log"] * self.warp
+        decide = self._fits % DECISION_EVERY == 0
+        self._fits += 1
+        if len(kinds) == 1 or not decide:
+            self.gp.fit(X, OutputTransform.fit(y, self.kind).forward(y), iterations=ITERATIONS)
+            return
+
+        self._choose(X, y, kinds, surprise(y, inner))
+
+    def _outliers(self, y: Array) -> NDArray[np.bool_]:
+        """Which of ``y (n,)`` clipping would change, none if it is off."""
+        return y <= OutputTransform.fit(y, "winsorize" if self.winsorize else "plain").floor
+
+    def _choose(self, X: Array, y: Array, kinds: list[str], loss: Loss) -> None:
+        self.kind = choose(self.gp, X, y, {kind: OutputTransform.fit(y, kind) for kind in kinds}, loss)
+
+    def _condition(self, X: Array, targets: Array, members: Indices) -> None:
+        self.gp.condition(X[members], targets, spare=max(16, len(members) // 4))
+        self._conditioned = len(members)
+
+    def _append(self, X: Array, targets: Array, members: Indices, known: int) -> bool:
+        self.gp.truncate(known)
+        if not all(self.gp.append(X[members[i]], targets[i]) for i in range(known, len(members))):
+            return False
+        self.gp.set_values(targets)
+        return True
+
+    def shown(self, X: Array, y: Array) -> Surrogate:
+        """The model to look at: of the values as they are, or clipped if that predicts all of them better.
+
+        A search is after the best values, and may see the others through a warp or clipped all alike. Who looks at the
+        model asks for any of them, so here the mean error of leave-one-out predictions decides, in the units of ``y``.
+        """
+        X, y = X[self.members], y[self.members]
+        outliers = bool(self._outliers(y).any())
+        if self.kind == "plain" or (self.kind == "winsorize" and not outliers):
+            return self
+
+        twin = copy.deepcopy(self)
+        twin._choose(X, y, ["plain", "winsorize"] if outliers else ["plain"], mean_error(y))
+        twin.transform = OutputTransform.fit(y, twin.kind)
+        twin.gp.condition(X, twin.transform.forward(y))
+        return twin
+
+    def hold(self, points: Array) -> None:
+        """Hallucinate pending ``points (p, d)`` until the next update."""
+        for x in points:
+            self.gp.append(x, None)
+
+    def release(self) -> None:
+        """Forget the pending points."""
+        self.gp.truncate(len(self.members))
+
+    def predict(self, X: Array) -> tuple[Array, Array]:
+        """Mean and standard deviation (c,) in the units of the history's values."""
+        return self.transform.backward(*self.gp.predict(X))
+
+    def state_dict(self) -> dict[str, Any]:
+        return {
+            "theta": self.gp.theta.copy(),
+            "center": self.gp.center.copy(),
+            "radius": self.gp.radius,
+            "kind": self.kind,
+            "fits": self._fits,
+            "fitted_at": self.fitted_at,
+            "updated_at": self.updated_at,
+            "members": self.members.copy(),
+            "conditioned": self._conditioned,
+        }
+
+    def restore(self, state: dict[str, Any], X: Array, y: Array) -> None:
+        """Take in a `state_dict`; ``X``, ``y`` are the history that was known at ``state["updated_at"]``.
+
+        The factor is built by the same steps as it was, so that it is the same to the last bit.
+        """
+        self.gp.theta = state["theta"].copy()
+        self.gp.center, self.gp.radius = state["center"].copy(), state["radius"]
+        self.kind, self._fits = state["kind"], state["fits"]
+        self.fitted_at, self.updated_at = state["fitted_at"], state["updated_at"]
+        self.members = state["members"].copy()
+        if len(self.members):
+            self.transform = OutputTransform.fit(y[self.members], self.kind)
+            targets, first = self.transform.forward(y[self.members]), state["conditioned"]
+            self._condition(X, targets[:first], self.members[:first])
+            self._append(X, targets, self.members, first)

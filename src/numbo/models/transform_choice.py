@@ -1,0 +1,55 @@
+"""How a model sees the values: the output transform whose leave-one-out predictions are best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.models.gp import ExactGP
+from numbo.models.transforms import OutputTransform
+
+Array = NDArray[np.float64]
+#: Takes a transform, the values (n,) it makes, and the residuals (n,) and variances (n,) of their leave-one-out
+#: predictions; smaller is better.
+Loss = Callable[[OutputTransform, Array, Array, Array], float]
+
+#: Maximum number of L-BFGS-B iterations of a fit, which starts where the last one ended.
+ITERATIONS = 20
+
+
+def choose(gp: ExactGP, X: Array, y: Array, transforms: Mapping[str, OutputTransform], loss: Loss) -> str:
+    """Fit ``gp`` to ``y (n,)`` at ``X (n, d)`` under each transform; keep the fit with the smallest loss.
+
+    Returns the name of its transform.
+    """
+    start, fitted = gp.theta, []
+    for name, transform in transforms.items():
+        values = transform.forward(y)
+        gp.theta = start
+        gp.fit(X, values, iterations=ITERATIONS)
+        gp.condition(X, values)
+        fitted.append((loss(transform, values, *gp.leave_one_out()), name, gp.theta))
+    _, best, gp.theta = min(fitted, key=lambda one: one[0])
+    return best
+
+
+def surprise(y: Array, inner: NDArray[np.bool_]) -> Loss:
+    """Minus the leave-one-out log density of those ``y (n,)`` that are ``inner`` (R&W 2006, section 5.4.2)."""
+
+    def loss(transform: OutputTransform, values: Array, residual: Array, variance: Array) -> float:
+        terms = 0.5 * (residual**2 / variance + np.log(variance)) + transform.log_slopes(y)
+        return float(np.sum(terms[inner]))
+
+    return loss
+
+
+def mean_error(y: Array) -> Loss:
+    """Mean absolute error of the leave-one-out predictions of all ``y (n,)``, in their own units."""
+
+    def loss(transform: OutputTransform, values: Array, residual: Array, variance: Array) -> float:
+        predicted, _ = transform.backward(values - residual, np.sqrt(variance))
+        return float(np.mean(np.abs(predicted - y)))
+
+    return loss

@@ -1,0 +1,74 @@
+"""What a model believes at one moment, for inspection: plain data that later observations do not change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.kernels.acquisition import Acquisition, Posterior, acquisition_values, predict
+from numbo.kernels.covariance import prior_variances
+from numbo.models.sparse_gp import SparseGP
+from numbo.models.transforms import OutputTransform
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class ModelView:
+    """A model of all observations, with nothing pending. Values are such that larger is better.
+
+    Attributes:
+        posterior: the model that answers questions, of values as ``transform`` makes them.
+        transform: between these values and those of the objective.
+        searched: the model that the next suggestion comes from; it may see the values through another transform.
+        acquisition: what the next suggestion maximises, under ``searched``.
+        members: (m,) observations that the model rests on, counted without failures.
+        lengthscales: (d,) in the unit cube.
+        noise_std: standard deviation of what the model takes for noise, in units of the objective.
+        noise_is_given: whether the user has said how large the noise is.
+        sparse: the sparse model behind ``posterior``; None of an exact one, which is conditioned on ``members``.
+        beta: multiplier of the standard deviation, None where it plays no part.
+        effective_dimension: of a sparse model.
+        batch_sizes: of the batches that ended.
+        buffer_size: how many observations a chosen subset has; None where there is no limit (yet).
+    """
+
+    posterior: Posterior
+    transform: OutputTransform
+    searched: Posterior
+    acquisition: Acquisition
+    members: Indices
+    lengthscales: Array
+    noise_std: float
+    noise_is_given: bool = False
+    sparse: SparseGP | None = None
+    beta: float | None = None
+    effective_dimension: float | None = None
+    batch_sizes: tuple[int, ...] = ()
+    buffer_size: int | None = None
+
+    def predict(self, X: Array) -> tuple[Array, Array]:
+        """Mean and standard deviation (c,) of the objective at ``X (c, d)``."""
+        mean, variance = predict(self.posterior, np.ascontiguousarray(X))
+        return self.transform.backward(mean, np.sqrt(variance))
+
+    def acquire(self, X: Array) -> Array:
+        """The acquisition function (c,) at ``X (c, d)``."""
+        values: Array = acquisition_values(self.searched, self.acquisition, X)
+        return values
+
+    def at_observations(self, X: Array) -> tuple[Array, Array]:
+        """At the observations ``X (n, d)``, the mean (n,) and the standard deviation (n,) that is left unexplained.
+
+        The latter is 0 where the model is conditioned on the value; in a sparse model it is what the dictionary does
+        not represent (`numbo.search.recommendation`).
+        """
+        mean, std = self.predict(X)
+        if self.sparse is None:
+            std[self.members] = 0.0
+            return mean, std
+        missing = prior_variances(self.sparse.covariance, X) - np.sum(self.sparse.embed(X) ** 2, axis=1)
+        return mean, np.sqrt(np.maximum(missing, 0.0)) * self.transform.scale

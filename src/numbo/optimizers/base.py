@@ -1,0 +1,397 @@
+"""The ask/tell contract that every optimizer keeps, and the bookkeeping below the algorithms."""
+
+from __future__ import annotations
+
+import logging
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from numbo import _checks
+from numbo._interrupts import interrupts_get_out, raise_interrupt
+from numbo.inspection import Explanation, Snapshot
+from numbo.models.view import ModelView
+from numbo.search.run import GLOBAL, Run, Suggestion
+from numbo.search.trust_region import Region
+from numbo.spaces import Arms, Space, domain_of
+from numbo.trials import History, own
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Array = NDArray[np.float64]
+
+logger = logging.getLogger("numbo")
+#: Version of what `Optimizer.state_dict` returns.
+STATE_FORMAT = 2
+
+
+class Optimizer(ABC):
+    """Ask/tell optimisation of a black box over a `Space`, or over explicit `Arms`.
+
+    Args:
+        space: what is searched, a `Space` or a mapping of names to dimensions; points are dicts of values by name. Or
+        arms: an explicit set of arms, an array (A, d) of features or `numbo.Arms`; points are then row indices.
+        direction: ``"minimize"`` or ``"maximize"``; by default spaces are minimised and arms are maximised.
+        n_initial: number of points of the space-filling initial design before the model takes over.
+        seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
+        avoid_repeats: whether a point that was observed or is pending is never suggested again while others are left;
+            by default in spaces, not of arms. Right for deterministic objectives; switch it off where repeating a
+            measurement is worth something.
+        learn_failures: whether failures depend on the parameters: ``True`` weights points by their probability of
+            success, ``False`` only never repeats a point that failed, ``"auto"`` lets the data decide between the two
+            (`numbo.models.Feasibility`).
+    """
+
+    #: Whether the algorithm takes explicit arms in the place of a space.
+    _takes_arms: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        space: Space | Arms | Mapping[str, Any] | None = None,
+        *,
+        arms: Arms | ArrayLike | None = None,
+        direction: str | None = None,
+        n_initial: int = 10,
+        seed: _checks.Seed = None,
+        avoid_repeats: bool | None = None,
+        learn_failures: bool | str = "auto",
+    ) -> None:
+        domain = domain_of(space, arms)
+        if domain.explicit and not self._takes_arms:
+            raise ValueError(f"{type(self).__name__} searches a space, got {domain!r}; arms need BBKB, BKB or SBPE.")
+        direction = ("maximize" if domain.explicit else "minimize") if direction is None else direction
+        self.direction = _checks.one_of("direction", direction, _checks.DIRECTIONS)
+        self.n_initial = _checks.integer("n_initial", n_initial, 1)
+        repeats = not domain.explicit if avoid_repeats is None else avoid_repeats
+        self.avoid_repeats = _checks.flag("avoid_repeats", repeats)
+        self.learn_failures = _checks.one_of("learn_failures", learn_failures, _checks.LEARN_FAILURES)
+        self._sign = 1.0 if direction == "maximize" else -1.0
+        self._run = Run(domain, avoid_repeats=repeats, learn_failures=learn_failures, rng=_checks.random_stream(seed))
+        self._warned = self._unfinished = False
+        self._telling: tuple[Hashable, int] = None, 0
+        self._asked = self._handed = 0
+
+    @property
+    def space(self) -> Any:
+        """What is searched: a `Space`, or `Arms`."""
+        return self._run.space
+
+    # -- ask ---------------------------------------------------------------------------------------------------
+
+    @overload
+    def ask(self) -> Any: ...
+    @overload
+    def ask(self, n: int) -> list[Any]: ...
+    def ask(self, n: int | None = None) -> Any:
+        """The next point to evaluate, or a list of ``n``; each is pending until it is told.
+
+        Never raises on data: where a model cannot be fitted, a point of the initial design is returned and the
+        reason is logged once.
+        """
+        count = 1 if n is None else _checks.integer("n", n, 0)
+        points = self._handing_out(lambda: [self._hand_out() for _ in range(count)])
+        return points[0] if n is None else points
+
+    def _handing_out(self, choose: Callable[[], list[Any]]) -> list[Any]:
+        """The points that ``choose`` makes pending: all of them, or none if it is interrupted."""
+        self._repair()
+        self._unfinished = True
+        points = choose()
+        self._asked = self._handed
+        self._unfinished = False
+        return points
+
+    def _hand_out(self, suggestion: Suggestion | None = None) -> Any:
+        """The user's form of a suggested point, by default of the next one; it is pending from now on."""
+        suggestion = self._suggest(None, None, None) if suggestion is None else suggestion
+        params = self.space.decode(suggestion.x)
+        self.hold(("asked", self._handed), params, suggestion.origin)
+        self._handed += 1
+        return params
+
+    def suggest(
+        self, seed: Any = None, *, position: int | None = None, fixed: Mapping[str, Any] | None = None
+    ) -> Suggestion:
+        """The next point (d,) in the unit cube and its origin, without making it pending.
+
+        For adapters that keep their own trials. The origin says which part of the search proposed the point, so that
+        its result can be credited there. It goes to `hold`.
+
+        Args:
+            seed: of the random stream from here on; by default the present one goes on.
+            position: place in the initial design, if it is still in use; by default the number of known points.
+            fixed: values of some of the parameters, for which the others are chosen.
+
+        Raises:
+            ValueError: if ``fixed`` names an unknown parameter, or a value outside of its range.
+        """
+        pinned = self.space.partial(fixed) if fixed else None
+        self._repair()
+        self._unfinished = True
+        found = self._suggest(seed, position, pinned)
+        self._run.pinned, self._unfinished = None, False
+        return found
+
+    @interrupts_get_out()
+    def _suggest(self, seed: Any, position: int | None, pinned: Array | None) -> Suggestion:
+        run = self._run
+        run.pinned = pinned
+        with run.times.ask(run.history.n):
+            if run.step < self.n_initial or run.history.best < 0:
+                return Suggestion(run.space_filling(position))
+            if seed is not None:
+                run.rng = np.random.default_rng(seed)
+            try:
+                return self._propose()
+            except Exception as error:
+                raise_interrupt(error)
+                if not self._warned:
+                    reason = "No model could be fitted; a space-filling point is suggested instead."
+                    logger.warning(reason, exc_info=True)
+                    self._warned = True
+                return Suggestion(run.space_filling(position))
+
+    def suggest_anywhere(self, seed: Any, *, fixed: Mapping[str, Any] | None = None) -> Suggestion:
+        """A random point of the initial design, where a collision with other processes is unlikely."""
+        self._run.pinned = self.space.partial(fixed) if fixed else None
+        x = self._run.anywhere(seed)
+        self._run.pinned = None
+        return Suggestion(x)
+
+    def taken(self, x: Array) -> bool:
+        """Whether ``x (d,)`` should not be suggested: it is barred, or repeats are avoided and it would be one."""
+        return self._run.taken(x)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether every point of a finite space was told or is pending, and repeats are avoided."""
+        return self._run.exhausted
+
+    def hold(self, key: Hashable, params: Any, origin: int = GLOBAL) -> None:
+        """Make ``params`` pending under ``key``: what other workers are evaluating shapes the next suggestions."""
+        self._run.hold(key, params, origin)
+
+    def release(self, key: Hashable) -> None:
+        """Forget a pending point that will not be told."""
+        self._run.history.pending.pop(key, None)
+
+    def release_all(self) -> None:
+        """Forget all pending points."""
+        self._run.history.pending.clear()
+
+    @property
+    def pending(self) -> list[Any]:
+        """Points that are pending, oldest first."""
+        return [own(p.params) for p in self._run.history.pending.values()]
+
+    def reseed(self, seed: Any) -> None:
+        """Draw what follows from a new random stream; data, model and initial design stay."""
+        self._run.rng = np.random.default_rng(seed)
+
+    # -- tell --------------------------------------------------------------------------------------------------
+
+    def tell(self, params: Any, value: Any, *, key: Hashable | None = None) -> None:
+        """Report the objective at ``params``, which need not have been asked for.
+
+        ``None`` and NaN report a failure; what is learned from it depends on ``learn_failures``. Infinite values count
+        as the best or worst finite one. A sequence of points takes a sequence of as many values.
+
+        Raises:
+            ValueError: if ``params`` do not lie in the space or lengths differ; nothing is stored then.
+        """
+        if isinstance(params, Mapping) or np.ndim(params) == 0:
+            self._store(self.space.encode(params), self._signed(value), params, key)
+            return
+        values = list(value) if isinstance(value, Iterable) else [value]
+        if len(params) != len(values):
+            raise ValueError(f"tell got {len(params)} points and {len(values)} values; they must match.")
+        encoded = [(self.space.encode(p), self._signed(v), p) for p, v in zip(params, values, strict=True)]
+        for x, y, p in encoded:
+            self._store(x, y, p, None)
+
+    def _signed(self, value: Any) -> float:
+        return math.nan if value is None else self._sign * _checks.objective(value)
+
+    def _store(self, x: Array, y: float, params: Any, key: Hashable | None) -> None:
+        self._repair()
+        history = self._run.history
+        key = history.key_of(x) if key is None else key
+        pending = history.pending.get(key)
+        origin = GLOBAL if pending is None else pending.origin
+        self._telling, self._unfinished = (key, history.told), True
+        if math.isnan(y):
+            history.fail(x)
+        else:
+            i = history.add(x, y, params, origin)
+            self._run.see(x[None])
+            self._observed(i, y, origin)
+        history.pending.pop(key, None)
+        self._telling, self._unfinished = (None, 0), False
+
+    def _repair(self) -> None:
+        """Build again whatever an interrupted call may have left half done, from what was told."""
+        if not self._unfinished:
+            return
+        run, history, (key, known) = self._run, self._run.history, self._telling
+        history.refresh(self.space.decode)
+        if history.told > known:
+            history.pending.pop(key, None)
+        for k in range(self._asked, self._handed + 1):
+            history.pending.pop(("asked", k), None)  # chosen, but never handed out
+        twin = self._around(self.space, self._settings(), history, run.design_seed)
+        twin._run.rng, twin._run.times, twin._warned = run.rng, run.times, self._warned
+        twin._asked = twin._handed = self._asked
+        self.__dict__.update(twin.__dict__)
+
+    @classmethod
+    def _around(cls, space: Any, settings: Mapping[str, Any], history: History, design_seed: int) -> Self:
+        """An optimizer that knows a history, and has made no model of it yet."""
+        self = cls(space, **settings)
+        self._run.adopt(history, design_seed)
+        for i, (y, origin) in enumerate(zip(history.y.tolist(), history.origins.tolist(), strict=True)):
+            self._observed(i, y, origin)
+        return self
+
+    def exclude(self, params: Any) -> None:
+        """Never suggest ``params`` again, and learn nothing else from them."""
+        self._run.history.exclude(self.space.encode(params))
+
+    @property
+    def n_told(self) -> int:
+        """Number of observations, failures included."""
+        return self._run.history.told
+
+    @property
+    def best(self) -> tuple[Any, float] | None:
+        """Best point and its value so far, ``None`` before the first success."""
+        self._repair()
+        return self._run.history.best_of(self._sign)
+
+    # -- looking inside: nothing here changes what is suggested next ------------------------------------------------
+
+    @overload
+    def predict(self, params: Mapping[str, Any] | int) -> tuple[float, float]: ...
+    @overload
+    def predict(self, params: Sequence[Any]) -> tuple[Array, Array]: ...
+    def predict(self, params: Any) -> tuple[Any, Any]:
+        """Posterior mean and standard deviation of the objective, without its noise, in the user's units.
+
+        For one point, or as arrays (c,) for a sequence of ``c`` points. The model is of the values as they are, or with
+        outliers clipped; a search may see the same observations through a logarithm.
+
+        Raises:
+            ValueError: before the first successful observation, or for points outside of the space.
+        """
+        return self.snapshot().predict(params)
+
+    def best_predicted(self) -> tuple[Any, float] | None:
+        """The observed point with the best expected value, and that value; ``None`` before the first success.
+
+        For noisy objectives, a better answer than `best`, which is the luckiest observation. The expectation is that of
+        the model, corrected by the values observed at the point itself (`numbo.search.recommendation`). As long as
+        the data do not establish any noise, this is `best`.
+        """
+        return self.snapshot().best_predicted()
+
+    def acquisition_values(self, params: Sequence[Any]) -> Array:
+        """What the next ask maximises (c,), at a sequence of ``c`` points, with nothing pending; of the global model.
+
+        Larger is better. For UCB it is the mean of the standardised values plus beta standard deviations, otherwise the
+        logarithm of the expected improvement.
+
+        Raises:
+            ValueError: before the first successful observation, or for points outside of the space.
+        """
+        return self.snapshot().acquisition_values(params)
+
+    def explain(self) -> Explanation:
+        """What the model is made of, and where the time goes; `ValueError` before the first successful observation."""
+        return self.snapshot().explain()
+
+    @interrupts_get_out()
+    def snapshot(self) -> Snapshot:
+        """A read-only copy for inspection, safe to use from another thread; its model knows all observations.
+
+        It answers what the optimizer itself answers, and costs one update of the model however much it is asked.
+        """
+        self._repair()
+        run = self._run.quiet()
+        view, region = (None, None) if run.history.best < 0 else (self._view(run), self._region())
+        run.history.pending.update(self._run.history.pending)
+        return Snapshot(type(self).__name__, run, self._sign, view, region, self._run.times)
+
+    @property
+    def parameter_names(self) -> list[str]:
+        """Names of the dimensions, in the order of the coordinates of the unit cube."""
+        return list(self.space.names)
+
+    @property
+    def observations(self) -> tuple[Array, Array]:
+        """All points told (n, d) in the unit cube, in their order, and their values (n,), NaN for a failure."""
+        X, y = self._run.history.in_order()
+        return X, self._sign * y
+
+    # -- what an algorithm supplies ------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _propose(self) -> Suggestion:
+        """The next point by the algorithm; there is at least one success."""
+
+    @abstractmethod
+    def _view(self, run: Run) -> ModelView:
+        """The model brought up to date with ``run``, a copy in which nothing is pending; this one stays as it is."""
+
+    def _region(self) -> Region | None:
+        """The trust region, where there is one."""
+        return None
+
+    def _observed(self, i: int, y: float, origin: int) -> None:  # noqa: B027, an algorithm may ignore it
+        """Called after observation ``i``, which is no failure, was stored."""
+
+    @abstractmethod
+    def _model_state(self) -> dict[str, Any]:
+        """What cannot be recomputed from settings and observations, as plain data."""
+
+    @abstractmethod
+    def _restore_model(self, state: dict[str, Any]) -> None:
+        """Take in `_model_state`; the history is known already."""
+
+    # -- state ---------------------------------------------------------------------------------------------------
+
+    def _settings(self) -> dict[str, Any]:
+        """Constructor arguments that recreate this optimizer; each is kept in an attribute of its name."""
+        return _checks.kept_settings(self, but=("arms", "seed"))
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything needed to go on exactly here: settings, observations, pending points, RNG. Plain data."""
+        self._repair()
+        return {
+            "format": STATE_FORMAT,
+            "optimizer": type(self).__name__,
+            "settings": self._settings(),
+            "run": self._run.state_dict(),
+            "asked": self._asked,
+            "model": self._model_state(),
+        }
+
+    @classmethod
+    def from_state_dict(cls, state: dict[str, Any]) -> Self:
+        """An optimizer that goes on exactly where the one that made ``state`` was.
+
+        Raises:
+            ValueError: for a state of another algorithm, or of a version of numbo with another format.
+        """
+        _checks.state_format(cls.__name__, state, STATE_FORMAT)
+        if state["optimizer"] != cls.__name__:
+            raise ValueError(f"Cannot restore {cls.__name__} from a state saved by {state['optimizer']}.")
+        run = state["run"]
+        self = cls._around(run["space"], state["settings"], Run.history_of(run), run["design_seed"])
+        self._run.restore(run)
+        self._asked = self._handed = state["asked"]
+        self._restore_model(state["model"])
+        return self

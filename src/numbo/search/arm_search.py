@@ -1,0 +1,122 @@
+"""The search of a domain that can be enumerated: every point is an arm, and the best one is found exactly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.kernels.acquisition import CERTAIN, success_probabilities
+from numbo.models import ArmPosterior
+from numbo.models.feedback import Chooser, FeedbackModel
+from numbo.search.run import Run
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+#: Probabilities of success of all arms are computed again when the history has grown by this factor.
+WEIGHED_AGAIN = 1.1
+
+
+class ArmSearch(Chooser):
+    """Chooses the arm with the largest upper confidence bound, lazily (`numbo.models.ArmPosterior`).
+
+    Args:
+        run: what is known; its `grid` holds the arms.
+        grid: the arms (A, d).
+        one_by_one: whether pulls are hallucinated one by one, as in the papers.
+    """
+
+    def __init__(self, run: Run, grid: Array, *, one_by_one: bool) -> None:
+        self._run, self._grid, self.one_by_one = run, grid, one_by_one
+        self._posterior = ArmPosterior(grid)
+        self._arm_of: Indices = np.empty(0, dtype=np.int64)  # by the number of a distinct point
+        self._success: Array | float = 1.0
+        self._weighed = 0, 0  # failures, and all that was told, when it was computed
+        self._sliced = False
+        self._chosen = -1
+
+    # -- choosing ----------------------------------------------------------------------------------------------
+
+    def next_point(self, model: FeedbackModel) -> Array | None:
+        """The next arm (d,), line 4 of the papers; None if none is left."""
+        if self._weigh() or self._run.pinned is not None or self._sliced:
+            self.start(model)
+        arm = self._posterior.choose()
+        if arm < 0 and self._run.race is not None:  # the last free arm of the race has entered the batch
+            self.start(model)
+            arm = self._posterior.choose()
+        self._chosen = arm
+        return None if arm < 0 else self._grid[arm]
+
+    @property
+    def variance(self) -> float:
+        """``lambda var~`` of the arm that was chosen last."""
+        return self._posterior.variance(self._chosen)
+
+    def start(self, model: FeedbackModel) -> None:
+        """Choose from all arms that may be suggested, with what is known of failures."""
+        worst = float(model.kernel.transform.forward(self._run.history.values()).min())
+        self._sliced = self._run.pinned is not None
+        self._posterior.start(
+            model.multiplier,
+            self._run.excluded(),
+            by_variance=model.by_variance,
+            success=self._success,
+            worst=worst,
+        )
+
+    def _weigh(self) -> bool:
+        """Find the arms' probabilities of success, after every failure and now and then; returns whether it did."""
+        told, failures = self._run.history.told, self._run.history.told - self._run.history.n
+        if failures == 0 or (failures == self._weighed[0] and told < WEIGHED_AGAIN * self._weighed[1]):
+            return False
+        success, self._weighed = self._run.success(), (failures, told)
+        self._success = 1.0 if success is CERTAIN else success_probabilities(success, self._grid)
+        return True
+
+    # -- the model changes -------------------------------------------------------------------------------------
+
+    def show(self, model: FeedbackModel, certain: NDArray[np.bool_] | None = None) -> None:
+        batch, rows = model.batch, self._rows(model)
+        together = [] if self.one_by_one else batch.batch
+        stands_for = np.concatenate([batch.atoms, np.array(together, dtype=np.int64)])
+        lasting = np.zeros(len(stands_for), dtype=bool)
+        if not self.one_by_one:
+            lasting[: len(batch.atoms)] = True  # until the next draw, atoms only come
+        elif certain is not None:
+            lasting[: len(batch.atoms)] = certain
+        posterior = batch.gp.extended(model.pulls.X[together])
+        self._posterior.condition(batch.gp, rows[batch.points], rows[stands_for], lasting, posterior)
+        self.start(model)
+
+    def pull(self, model: FeedbackModel, number: int) -> None:
+        """Lines 7 and 8: pull the arm of the point ``number``; variances shrink, the mean stays."""
+        arm = int(self._rows(model)[number])
+        mean, variance = self._posterior.prospect(arm)
+        model.batch.note(number, variance / model.batch.gp.regularization)
+        self._posterior.observe(model.batch.pull(number, model.pulls.X[number], mean))
+        if self._run.avoid_repeats:
+            self._posterior.exclude(arm)
+
+    def _rows(self, model: FeedbackModel) -> Indices:
+        """The arms (numbers,) that the distinct points are."""
+        known = len(self._arm_of)
+        if known < model.pulls.u:
+            self._arm_of = np.append(self._arm_of, self._run.space.grid_index(model.pulls.X[known:]))
+        return self._arm_of
+
+    def ratios(self, model: FeedbackModel, numbers: list[int]) -> Array:
+        """``sum_s k~_fb(x, x_s)^2 / var~_fb(x)`` over the pulls ``numbers``, at all arms (lemma 3)."""
+        return self._posterior.ratios(self._rows(model)[numbers])
+
+    # -- state -------------------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"success": np.copy(self._success), "weighed": self._weighed}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take in a `state_dict`, before the model takes in its own."""
+        success, self._weighed = state["success"], state["weighed"]
+        self._success = success.copy() if success.ndim else float(success)

@@ -1,0 +1,73 @@
+"""The search of a large space with a sparse posterior: candidates, gradient ascent and flips."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.kernels.acquisition import UCB, Acquisition, Posterior
+from numbo.models.feedback import Chooser, FeedbackModel
+from numbo.search.candidates import ELITES
+from numbo.search.maximize import maximize
+from numbo.search.run import Run
+
+Array = NDArray[np.float64]
+
+STARTS = 2
+#: Space-filling candidates of a search.
+SPREAD = 256
+
+
+class BoxSearch(Chooser):
+    """Chooses the point with the largest upper confidence bound, given all pulls of the batch together.
+
+    Args:
+        run: what is known.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def next_point(self, model: FeedbackModel) -> Array | None:
+        """The next point (d,), line 4 of the papers; None if none is left."""
+        run = self._run
+        groups = run.starts.groups(self.elites(), model.kernel.lengthscales, run.search_rng, SPREAD)
+        return self.maximize(model, model.given_batch(), model.multiplier, groups, run.taken)
+
+    def maximize(
+        self,
+        model: FeedbackModel,
+        posterior: Posterior,
+        beta: float,
+        groups: Sequence[Array],
+        out: Callable[[Array], bool],
+    ) -> Array | None:
+        """The point (d,) with the largest ``mean + beta sd``, from ``groups`` of candidates.
+
+        ``out`` says of a point that it must not be proposed; None if that holds for all.
+        """
+        run = self._run
+        return maximize(
+            posterior,
+            Acquisition(UCB, beta, run.success(), model.worst(run.history, posterior)),
+            run.space,
+            [run.pin(group) for group in groups],
+            run.pin(np.zeros(run.space.d)),
+            run.pin(np.ones(run.space.d)),
+            out,
+            starts=STARTS,
+        )
+
+    def elites(self) -> Array:
+        """The best observed points (e, d)."""
+        history = self._run.history
+        return history.X[np.argsort(-history.values(), kind="stable")[:ELITES]]
+
+    def state_dict(self) -> dict[str, Any]:
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """There is nothing to take in."""

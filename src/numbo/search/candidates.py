@@ -1,0 +1,48 @@
+"""Where the maximisation of an acquisition function over a large space starts from."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.spaces import Domain
+
+Array = NDArray[np.float64]
+
+CANDIDATES = 512
+ELITES = 4
+#: Perturbations of each elite.
+PERTURBATIONS = 16
+
+
+class Candidates:
+    """Space-filling points, and perturbations of good ones; all draws come from the generator that is passed in.
+
+    Args:
+        space: what is searched.
+        seed: of the Sobol set that is shifted at random for each draw.
+    """
+
+    def __init__(self, space: Domain, seed: int) -> None:
+        self.space, self.seed = space, seed
+        self._base: Array | None = None
+
+    def spread(self, count: int, rng: np.random.Generator) -> Array:
+        """``count`` space-filling points (count, d): one Sobol set, shifted at random each time."""
+        if self._base is None:
+            from scipy.stats import qmc
+
+            self._base = qmc.Sobol(self.space.d, scramble=True, rng=self.seed).random(CANDIDATES)
+        return (self._base[:count] + rng.random(self.space.d)) % 1.0
+
+    def groups(
+        self, elites: Array, lengthscales: Array, rng: np.random.Generator, count: int = CANDIDATES
+    ) -> list[Array]:
+        """Snapped points around the ``elites (e, d)``, and ``count`` space-filling ones: groups for `maximize`."""
+        scales = np.minimum(lengthscales, 1.0)
+        steps = rng.normal(size=(PERTURBATIONS, *elites.shape)) * (0.1 * scales)
+        near = np.clip(elites + steps, 0.0, 1.0)
+        drawn, flip = rng.random(near.shape), rng.random(near.shape) < 1.0 / self.space.d
+        near = np.where(self.space.categorical, np.where(flip, drawn, elites), near)
+        near = np.concatenate([elites, near.reshape(-1, self.space.d)])
+        return [self.space.snap(near), self.space.snap(self.spread(count, rng))]

@@ -1,0 +1,179 @@
+"""The search with an exact GP: an acquisition function by its name, candidates, and one maximisation."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo import _checks
+from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, predict
+from numbo.models.gp import FAMILIES
+from numbo.models.surrogate import Surrogate
+from numbo.models.view import ModelView
+from numbo.search.candidates import CANDIDATES, ELITES
+from numbo.search.maximize import maximize
+from numbo.search.run import Run
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+ACQUISITIONS = ("ucb", "log_ei", "alternate")
+#: Suggestions in a turn. One of them is the global model's, where there is a local search too; and the acquisition
+#: functions alternate by the turn.
+TURN = 4
+STARTS = 3
+
+
+class GPSearch:
+    """Suggests the point that maximises an acquisition function of an exact GP over the whole space.
+
+    Args:
+        categorical: (d,) which dimensions compare by equality.
+        kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
+        acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
+            ``"alternate"``: log EI, with which the global model takes turns with UCB. EI exploits where the model is
+            confident; UCB lets the search escape when EI stalls.
+        beta: the multiplier of UCB, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015, section 4).
+        trend, additive, winsorize: as `numbo.models.surrogate.Surrogate`.
+        warp: likewise, of the global model only.
+
+    Attributes:
+        surrogate: the global model.
+    """
+
+    def __init__(
+        self,
+        categorical: NDArray[np.bool_],
+        *,
+        kernel: str,
+        acquisition: str,
+        beta: float | str,
+        trend: bool,
+        additive: bool,
+        winsorize: bool,
+        warp: bool,
+    ) -> None:
+        self._categorical = categorical
+        self._settings: dict[str, Any] = {
+            "kernel": _checks.one_of("kernel", kernel, FAMILIES),
+            "trend": _checks.flag("trend", trend),
+            "additive": _checks.flag("additive", additive),
+            "winsorize": _checks.flag("winsorize", winsorize),
+        }
+        self._acquisition = _checks.one_of("acquisition", acquisition, ACQUISITIONS)
+        self._beta = _checks.number_or(("log",), "beta", beta)
+        self.surrogate = self.new_surrogate(warp=_checks.flag("warp", warp))
+
+    def new_surrogate(self, **options: Any) -> Surrogate:
+        """Another model with the same settings."""
+        return Surrogate(self._categorical, **self._settings, **options)
+
+    def acquisition(self, run: Run, surrogate: Surrogate) -> Acquisition:
+        """The acquisition function for a surrogate.
+
+        What an expected improvement has to improve on is the best posterior mean at an observed point: the best value
+        itself, less what the model takes for noise (Picheny et al. 2013 compare such rules). Pending points count as
+        observed with the value that is expected there (the kriging believer of Ginsbourger et al. 2010): where the
+        model expects more than has been seen, a batch would otherwise go there again and again.
+        """
+        kind = self._acquisition
+        if kind == "alternate":
+            exploring = surrogate is self.surrogate and (run.step // TURN) % 2 == 0 and run.pinned is None
+            kind = "ucb" if exploring else "log_ei"
+        success = run.success()
+        if kind == "log_ei":
+            return Acquisition(LOG_EI, surrogate.gp.best_mean, success)
+        beta = self._beta
+        if beta == "log":
+            beta = math.sqrt(0.2 * run.space.d * math.log(2.0 * max(run.history.n, 1)))
+        return Acquisition(UCB, float(beta), success, float(surrogate.gp.fitted_means.min()))
+
+    def best(self, run: Run, surrogate: Surrogate, groups: Sequence[Array], lower: Array, upper: Array) -> Array | None:
+        """The best point (d,) in a box given all pending points, from groups of candidates; ``None`` if none is left.
+
+        Args:
+            run: what is known.
+            surrogate: a model that is up to date.
+            groups: as `numbo.search.maximize.maximize`.
+            lower, upper: corners (d,) of the box.
+        """
+        with run.times.phase("search"):
+            alone = surrogate.gp.posterior if run.history.pending else None
+            surrogate.hold(run.history.pending_points())
+            groups, acquisition = [run.pin(group) for group in groups], self.acquisition(run, surrogate)
+            if run.pinned is not None and acquisition.kind == LOG_EI:  # improve on what its slice offers
+                mean = predict(surrogate.gp.posterior, np.concatenate(groups))[0]
+                acquisition = acquisition._replace(parameter=float(mean.max()))
+            return maximize(
+                surrogate.gp.posterior,
+                acquisition,
+                run.space,
+                groups,
+                run.pin(lower),
+                run.pin(upper),
+                run.taken,
+                starts=STARTS,
+                alone=alone,
+            )
+
+    def next_point(self, run: Run, members: Indices) -> Array:
+        """The next point (d,) by a model on ``members`` of the history, over the whole space."""
+        history, d = run.history, run.space.d
+        y = history.values()
+        with run.times.phase("model"):
+            self.surrogate.update(history.X, y, members)
+            # a slice may lie far from the optimum, where the model of the search tells little apart
+            model = self.surrogate if run.pinned is None else self.surrogate.shown(history.X, y)
+        x = self.best(run, model, self._candidates(run, members, y), np.zeros(d), np.ones(d))
+        return run.space_filling() if x is None else x
+
+    def _candidates(self, run: Run, members: Indices, y: Array) -> list[Array]:
+        """Unseen points of a finite space, or a shifted Sobol set and perturbations of the best members."""
+        if run.grid is not None:
+            rows = run.free_rows()
+            if len(rows) > 2 * CANDIDATES:
+                rows = run.rng.choice(rows, 2 * CANDIDATES, replace=False)
+            return [run.grid[rows] if len(rows) else run.pin(run.grid[:1])]
+        elites = run.history.X[members[np.argsort(-y[members], kind="stable")[:ELITES]]]
+        return run.starts.groups(elites, self.surrogate.gp.hyperparameters.lengthscales, run.rng)
+
+    def copy(self) -> GPSearch:
+        """The same search with a model of its own."""
+        twin = copy.copy(self)
+        twin.surrogate = copy.deepcopy(self.surrogate)
+        return twin
+
+    def view(self, run: Run, members: Indices, buffer_size: int | None = None) -> ModelView:
+        """What is believed after ``members`` of the history of a run were taken in, in which nothing is pending."""
+        history, y = run.history, run.history.values()
+        self.surrogate.update(history.X, y, members)
+        shown, acquisition = self.surrogate.shown(history.X, y), self.acquisition(run, self.surrogate)
+        found = shown.gp.hyperparameters
+        return ModelView(
+            posterior=shown.gp.posterior,
+            transform=shown.transform,
+            searched=self.surrogate.gp.posterior,
+            acquisition=acquisition,
+            members=shown.members,
+            lengthscales=found.lengthscales,
+            noise_std=math.sqrt(found.noise_variance) * shown.transform.scale,
+            beta=acquisition.parameter if acquisition.kind == UCB else None,
+            buffer_size=buffer_size,
+        )
+
+    def state_dict(self) -> dict[str, Any]:
+        return self.surrogate.state_dict()
+
+    def restore(self, run: Run, state: dict[str, Any]) -> None:
+        """Take in a `state_dict`."""
+        restore_surrogate(run, self.surrogate, state)
+
+
+def restore_surrogate(run: Run, surrogate: Surrogate, state: dict[str, Any]) -> None:
+    """Take the state of a surrogate in, which knew the history up to some observation."""
+    surrogate.restore(state, run.history.X, run.history.values(state["updated_at"]))

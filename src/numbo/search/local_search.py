@@ -1,0 +1,75 @@
+"""A local search beside the global model: a GP on the observations nearest the incumbent, in a trust region.
+
+Eriksson et al. (2019) restart such a search at random places and let each forget what the others saw. Here every
+one sees all data near it, and where it starts takes turns (`numbo.search.trust_region`).
+
+The model is fitted in the units of the box around its data. So priors and trend mean the same at every scale, and
+late in a search, when the box is small, the trend is the quadratic model of classical trust-region methods (Conn,
+Scheinberg & Vicente 2009, "Introduction to Derivative-Free Optimization", chapter 10), and the GP adds the rest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.kernels.covariance import squared_distances
+from numbo.models.surrogate import Surrogate
+from numbo.search.trust_region import TrustRegion
+from numbo.spaces import Space
+from numbo.trials.history import History
+
+Array = NDArray[np.float64]
+
+CANDIDATES = 256
+#: At most so many coordinates of the incumbent are changed at once, on average (Eriksson et al. 2019, supplement).
+PERTURBED = 20
+
+
+class LocalSearch:
+    """Trust region, local surrogate and candidates.
+
+    Args:
+        space, surrogate: the space, and an unfitted surrogate over it.
+        size: how many observations the surrogate is conditioned on.
+    """
+
+    def __init__(self, space: Space, surrogate: Surrogate, size: int) -> None:
+        self.space, self.surrogate, self.size = space, surrogate, size
+        self.region = TrustRegion(space.d)
+
+    def update(self, history: History, y: Array) -> tuple[Array, Array]:
+        """Condition the surrogate near the incumbent; returns the region's corners (d,) and (d,)."""
+        center = history.X[self.region.center]
+        distances = squared_distances(self.surrogate.gp.covariance, history.X, center)
+        members = np.arange(history.n)
+        if history.n > self.size:
+            members = np.argpartition(distances, self.size)[: self.size]
+            members = members[np.lexsort((members, distances[members]))]
+        frame = self._frame(history.X[members]) if self.surrogate.refit_due(history.n) else None
+        self.surrogate.update(history.X, y, members, frame)
+        lengthscales = self.surrogate.gp.hyperparameters.lengthscales
+        return self.region.box(center, lengthscales, ~self.space.categorical)
+
+    def _frame(self, X: Array) -> tuple[Array, float]:
+        """Center (d,) and half the longest side of the box around the points ``X (n, d)``."""
+        low, high = X.min(axis=0), X.max(axis=0)
+        longest = float(np.max((high - low)[~self.space.categorical], initial=0.0))
+        return (low + high) / 2.0, longest / 2.0 if longest > 0.0 else 0.5
+
+    def candidates(
+        self, history: History, spread: Array, corners: tuple[Array, Array], rng: np.random.Generator
+    ) -> Array:
+        """Points (c, d) that differ from the incumbent in some coordinates, taken from ``spread (c, d)`` in the box."""
+        lower, upper = corners
+        count, d = spread.shape
+        changed = rng.random((count, d)) < min(1.0, PERTURBED / d)
+        changed[np.arange(count), rng.integers(d, size=count)] = True
+        center = history.X[self.region.center]
+        points = np.where(changed, lower + (upper - lower) * spread, center)
+        return self.space.snap(np.concatenate([center[None], points]))
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"region": self.region.state_dict(), "surrogate": self.surrogate.state_dict()}

@@ -1,0 +1,129 @@
+"""Maximise an acquisition function over a mixed space.
+
+Candidates are screened in one sweep; the best few are improved by gradient ascent on the coordinates that have a
+gradient, and by flipping the others one at a time, in turns.
+
+Points that are evaluated at the same time have to be apart. How far is a matter of information: a point is *crowded*
+where the pending points leave less than a share `CROWDED` of the variance that the model has without them. A copy of a
+pending point keeps the share noise / (variance + noise), so that copies are welcome where noise prevails; without
+noise, a point in the distance r of a single one keeps 1 - rho(r)^2, where rho is the posterior correlation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.kernels.acquisition import Acquisition, Posterior, acquisition_values, predict
+from numbo.kernels.ascent import ascend
+from numbo.spaces import Space
+
+Array = NDArray[np.float64]
+
+ASCENT_ITERATIONS = 40
+ASCENT_TOLERANCE = 1e-5
+FLIP_ROUNDS = 4
+#: Share of its variance that pending points must leave to the next one.
+CROWDED = 0.1
+#: Number of points that are tested for it first, the best ones; if more are needed, twice as many each time.
+BLOCK = 4
+
+
+def maximize(
+    posterior: Posterior,
+    acquisition: Acquisition,
+    space: Space,
+    groups: Sequence[Array],
+    lower: Array,
+    upper: Array,
+    taken: Callable[[Array], bool],
+    *,
+    starts: int,
+    alone: Posterior | None = None,
+) -> Array | None:
+    """The best point found within ``[lower, upper]`` that is neither ``taken`` nor crowded; ``None`` if all are.
+
+    Args:
+        groups: snapped points (c, d) of the space inside the box, in groups from different sources.
+        lower, upper: corners (d,) of the box in the unit cube.
+        taken: which points must not be proposed.
+        starts: how many of the candidates of each group are improved.
+        alone: the posterior without the pending points, ``None`` if there are none.
+    """
+    candidates = np.concatenate(groups)
+    values = acquisition_values(posterior, acquisition, candidates)
+    chosen, first = [], 0
+    for group in groups:
+        some = _uncrowded(posterior, alone, group, values[first : first + len(group)])
+        chosen += [first + i for i in islice(some, starts)]
+        first += len(group)
+    best = np.array(chosen, dtype=np.int64)
+    X, found = candidates[best], values[best]
+    if space.relaxed.any():
+        X, found = _ascend(posterior, acquisition, space, X, found, lower, upper)
+    if space.discrete.any():
+        X, found = _flip(posterior, acquisition, space, X, found, lower, upper)
+    points, values = np.concatenate([X, candidates]), np.concatenate([found, values])
+    free = (points[i] for i in _uncrowded(posterior, alone, points, values) if not taken(points[i]))
+    return next(free, None)
+
+
+def remaining_share(posterior: Posterior, alone: Posterior, X: Array) -> Array:
+    """The share (c,) of the variance at ``X (c, d)`` under ``alone`` that is left under ``posterior``, 0 of nothing."""
+    before, after = predict(alone, X)[1], predict(posterior, X)[1]
+    out: Array = after / np.maximum(before, np.finfo(float).tiny)
+    return out
+
+
+def _uncrowded(posterior: Posterior, alone: Posterior | None, points: Array, values: Array) -> Iterator[int]:
+    """Rows of ``points (c, d)`` that are not crowded, by descending ``values (c,)``."""
+    order = np.argsort(-values, kind="stable")
+    if alone is None:
+        yield from order.tolist()
+        return
+    size = BLOCK
+    while len(order):
+        block, order = order[:size], order[size:]
+        yield from block[remaining_share(posterior, alone, points[block]) >= CROWDED].tolist()
+        size *= 2
+
+
+def _ascend(
+    posterior: Posterior, acquisition: Acquisition, space: Space, X: Array, found: Array, lower: Array, upper: Array
+) -> tuple[Array, Array]:
+    """Climb from ``X (s, d)`` of values ``found (s,)`` in the relaxed coordinates, snap, and keep what improved."""
+    low, high = np.where(space.relaxed, lower, X), np.where(space.relaxed, upper, X)
+    climbed, values = ascend(posterior, acquisition, X, low, high, ASCENT_ITERATIONS, ASCENT_TOLERANCE)
+    if space.discrete.any():
+        climbed = space.snap(climbed)
+        values = acquisition_values(posterior, acquisition, climbed)
+    better = values > found
+    return np.where(better[:, None], climbed, X), np.where(better, values, found)
+
+
+def _flip(
+    posterior: Posterior, acquisition: Acquisition, space: Space, X: Array, found: Array, lower: Array, upper: Array
+) -> tuple[Array, Array]:
+    """Move each of ``X (s, d)`` to its best neighbour in the discrete coordinates, then climb, until neither helps."""
+    X, found = X.copy(), found.copy()
+    moving = np.arange(len(X))
+    for _ in range(FLIP_ROUNDS):
+        near, owner = space.neighbours(X[moving])
+        inside = np.all((near >= lower) & (near <= upper), axis=1)
+        near, owner = near[inside], moving[owner[inside]]
+        values = acquisition_values(posterior, acquisition, near)
+        moved = []
+        for r in moving:
+            mine = np.flatnonzero(owner == r)
+            if len(mine) and values[best := mine[np.argmax(values[mine])]] > found[r]:
+                X[r], found[r] = near[best], values[best]
+                moved.append(r)
+        if not moved:
+            break
+        moving = np.array(moved)
+        if space.continuous.any():
+            X[moving], found[moving] = _ascend(posterior, acquisition, space, X[moving], found[moving], lower, upper)
+    return X, found

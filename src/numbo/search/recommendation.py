@@ -1,0 +1,76 @@
+"""Which observed point is the best: what a model says of each, corrected by the values observed there.
+
+What a model takes for noise, ``noise_seen^2``, is all that it cannot explain: the noise of the measurements, but also
+whatever the objective does on a scale that the model is too coarse for, or did not see because it rests on a subset.
+Only the first is to be averaged away. So an observation is taken for ``mean + misfit + noise``. Given the mean ``y`` of
+``c`` values at a point, the expected objective there is
+
+    mean + latent / (latent + noise^2 / c) (y - mean)        latent = unexplained + noise_seen^2 - noise^2
+
+with the variance that the model leaves unexplained at the point: 0 where it is conditioned on the value, the posterior
+variance where it is not (this is then its exact update by one more observation), and ``k - z^T z`` in a sparse model
+(as in FITC, Quinonero-Candela & Rasmussen 2005). Without noise that is the observed value, and with noise and a model
+that explains everything else it is the posterior mean.
+
+The noise is estimated where it matters, from the observations around the best one, which lie close together.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.models.surrogate import Surrogate
+from numbo.search.local_search import LocalSearch
+from numbo.trials.history import History
+
+Array = NDArray[np.float64]
+
+#: The noise is estimated from the half of the observations nearest to the best one: minimum and maximum number.
+NEAR = (32, 64)
+#: Noise variance that counts as none, in units of the variance of these values.
+NONE = 1e-6
+#: Noise is established if the data are so many times more probable with it than without: 20, strong evidence by Kass &
+#: Raftery (1995), "Bayes Factors".
+ODDS = 20.0
+
+
+def noise_near_best(space: Any, history: History) -> float:
+    """Standard deviation of the noise around the best observation, 0 if the data do not establish any."""
+    surrogate = Surrogate(space.categorical, kernel="matern52", trend=True, additive=False, winsorize=False)
+    local, y = LocalSearch(space, surrogate, int(np.clip(history.n // 2, *NEAR))), history.values()
+    local.region.center = history.best
+    local.update(history, y)
+    gp, transform, members = surrogate.gp, surrogate.transform, surrogate.members
+    X, values = history.X[members], transform.forward(y[members])
+    if gp.covariance.noise_variance <= NONE:
+        return 0.0
+    noise = math.sqrt(gp.covariance.noise_variance) * transform.scale
+    with_noise, _ = gp.log_posterior(gp.theta, np.ascontiguousarray(X.T), values)
+    return noise if with_noise - gp.fit(X, values, noise=NONE) > math.log(ODDS) else 0.0
+
+
+def expected_values(history: History, mean: Array, unexplained: Array, noise_seen: float, noise: float) -> Array:
+    """The expected objective (n,) at each observation, given the model and all values at the same point.
+
+    Args:
+        history: ``n`` observations.
+        mean: (n,) by the model.
+        unexplained: (n,) standard deviation that the model leaves unexplained.
+        noise_seen: standard deviation of what the model takes for noise.
+        noise: the part of it that is noise.
+    """
+    y = history.values()
+    if not noise_seen > 0.0:
+        return y
+    _, point, counts = np.unique(np.rint(history.X * 1e12), axis=0, return_inverse=True, return_counts=True)
+    point = point.reshape(-1)
+    averages, counts = (np.bincount(point, y) / counts)[point], counts[point]
+    noise_share = min(noise / noise_seen, 1.0) ** 2
+    latent = (unexplained / noise_seen) ** 2 + 1.0 - noise_share
+    own = latent / (latent + noise_share / counts)
+    out: Array = (1.0 - own) * mean + own * averages
+    return out

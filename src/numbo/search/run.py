@@ -1,0 +1,253 @@
+"""One run, as every part of an optimizer sees it: what is searched, what is known, and what may be suggested."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.kernels.acquisition import Success
+from numbo.models import Feasibility
+from numbo.search.candidates import Candidates
+from numbo.spaces import Domain
+from numbo.trials import History, Pending, own, point_key
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+#: Largest finite space whose points are kept as a list.
+ENUMERABLE = 50_000
+#: Length of the space-filling sequence that random places are taken from.
+ANYWHERE = 4096
+#: Number of points of the sequence among which a free one is looked for.
+WINDOW = 64
+#: Origin of a point that no local search proposed.
+GLOBAL = -1
+
+
+class Suggestion(NamedTuple):
+    """A point ``x (d,)`` of the unit cube, and its origin: the part of the search that proposed it."""
+
+    x: Array
+    origin: int = GLOBAL
+
+
+class AskTimes:
+    """Seconds that each ask took, and those of the phases of the last one."""
+
+    def __init__(self) -> None:
+        self.asks: list[tuple[int, float]] = []
+        self.phases: dict[str, float] = {}
+
+    @contextmanager
+    def ask(self, n: int) -> Iterator[None]:
+        """Time an ask at which ``n`` observations are known."""
+        self.phases, started = {}, time.perf_counter()
+        try:
+            yield
+        finally:
+            self.asks.append((n, time.perf_counter() - started))
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Time a part of the present ask; parts of one name add up."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.phases[name] = self.phases.get(name, 0.0) + time.perf_counter() - started
+
+
+class Run:
+    """The state that the parts of one optimizer share.
+
+    Args:
+        space: what is searched.
+        avoid_repeats: whether points that are observed or pending may not be suggested again.
+        learn_failures: what failures say (`numbo.models.Feasibility`).
+        rng: source of all random draws.
+
+    Attributes:
+        history: what was told, and what is pending.
+        feasibility: the model of failures.
+        starts: candidates for searches of large spaces.
+        grid: (A, d) all points of a space that can be enumerated, otherwise None.
+        race: (A,) which of them an algorithm still considers, None for all. Once all of these are taken, repeating them
+            is better than leaving the race.
+        pinned: (d,) coordinates that the present suggestion may not choose, NaN where it is free; None for none.
+        times: how long asks take.
+        search_rng: source of the draws of one search, see `draw_search`.
+    """
+
+    def __init__(
+        self, space: Domain, *, avoid_repeats: bool, learn_failures: bool | str, rng: np.random.Generator
+    ) -> None:
+        self.space: Any = space
+        self.avoid_repeats, self.rng = avoid_repeats, rng
+        self.history = History(space.d)
+        self.feasibility = Feasibility(space.categorical, learn_failures)
+        self.times = AskTimes()
+        self.search_rng = rng
+        self.pinned: Array | None = None
+        self.grid: Array | None = space.grid() if space.cardinality <= ENUMERABLE or space.explicit else None
+        self.race: Mask | None = None
+        self._unseen = np.ones(0 if self.grid is None else len(self.grid), dtype=bool)
+        self.set_design(int(rng.integers(2**31)))
+
+    def set_design(self, seed: int) -> None:
+        """Use the space-filling sequences of ``seed``."""
+        self.design_seed = seed
+        self.starts = Candidates(self.space, seed)
+        self._design: Array | None = None
+
+    def adopt(self, history: History, design_seed: int) -> None:
+        """Take over what another run knows."""
+        self.history = history
+        self.set_design(design_seed)
+        self.see(history.X)
+
+    def quiet(self) -> Run:
+        """The same run with nothing pending, to look at: random draws and updates leave this one as it is."""
+        twin = copy.copy(self)
+        twin.rng, twin.feasibility = copy.deepcopy((self.rng, self.feasibility))
+        twin.history, twin.times = self.history.copy(), AskTimes()
+        twin.history.pending.clear()
+        return twin
+
+    @property
+    def step(self) -> int:
+        """Number of points that were told or are pending."""
+        return self.history.told + len(self.history.pending)
+
+    def draw_search(self) -> None:
+        """Give the next search a stream of its own: what it draws does not depend on what a model had to draw."""
+        self.search_rng = np.random.default_rng(int(self.rng.integers(2**63)))
+
+    def success(self) -> Success:
+        """The probability that a point can be evaluated, for acquisition functions."""
+        return self.feasibility.update(self.history)
+
+    def hold(self, key: Hashable, params: Any, origin: int) -> None:
+        """Make the user's point ``params`` pending under ``key``."""
+        self.history.pending[key] = Pending.of(self.space.encode(params), params, origin)
+
+    # -- what may be suggested ---------------------------------------------------------------------------------
+
+    def see(self, X: Array) -> None:
+        """Take note that the points ``X (n, d)`` were observed."""
+        if self.grid is not None and len(X):
+            self._unseen[self.space.grid_index(X)] = False
+
+    def taken(self, x: Array) -> bool:
+        """Whether ``x (d,)`` should not be suggested: it is barred, or repeats are avoided and it would be one."""
+        if self._barred(x):
+            return True
+        repeated = self.avoid_repeats and self.history.taken(x)
+        return repeated and (self.race is None or bool(self._free_in(self.race).any()))
+
+    def _barred(self, x: Array) -> bool:
+        """Whether ``x (d,)`` is excluded, or failed as often as it may and never succeeded."""
+        key = point_key(x)
+        return key in self.history.excluded or self._given_up(key)
+
+    def _given_up(self, key: bytes) -> bool:
+        history = self.history
+        return history.failed_counts[key] >= self.feasibility.patience and key not in history.counts
+
+    def pin(self, points: Array) -> Array:
+        """``points (..., d)`` with the coordinates that the present suggestion may not choose."""
+        return points if self.pinned is None else np.where(np.isnan(self.pinned), points, self.pinned)
+
+    def free_rows(self) -> Indices:
+        """Rows of the grid that may be suggested."""
+        return np.flatnonzero(self._free(self.avoid_repeats))
+
+    def _free(self, avoid_repeats: bool) -> Mask:
+        """Which points (A,) of the grid may be suggested."""
+        assert self.grid is not None
+        history = self.history
+        free = self._unseen.copy() if avoid_repeats else np.ones(len(self.grid), dtype=bool)
+        out = [p.x for p in history.pending.values()] if avoid_repeats else []
+        out += history.excluded.values()
+        out += [x for key, x in history.failed.items() if self._given_up(key)]
+        if out:
+            free[self.space.grid_index(np.array(out))] = False
+        if self.pinned is not None:
+            free &= np.all(self.pin(self.grid) == self.grid, axis=1)
+        return free
+
+    def _free_in(self, race: Mask) -> Mask:
+        return race & self._free(self.avoid_repeats)
+
+    def excluded(self) -> Mask | None:
+        """Which points (A,) of the grid must not be suggested; None if all may be."""
+        if self.race is not None:
+            free = self._free_in(self.race)
+            return ~free if free.any() else ~(self.race & self._free(False))
+        history = self.history
+        anything = self.avoid_repeats or history.failed or history.excluded or self.pinned is not None
+        return ~self._free(self.avoid_repeats) if anything else None
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether every point of a finite space was told or is pending, and repeats are avoided."""
+        return self.grid is not None and self.avoid_repeats and not self._free(True).any()
+
+    # -- space-filling points ----------------------------------------------------------------------------------
+
+    def space_filling(self, start: int | None = None) -> Array:
+        """The next point (d,) of a scrambled Sobol sequence, from position ``start`` on, that is not taken."""
+        start = self.step if start is None else start
+        if self._design is None or start + WINDOW > len(self._design):
+            from scipy.stats import qmc
+
+            size = 2 ** math.ceil(math.log2(start + 2 * WINDOW))
+            self._design = qmc.Sobol(self.space.d, scramble=True, rng=self.design_seed).random(size)
+        points = self.pin(self.space.snap(self._design[start : start + WINDOW]))
+        free = next((x for x in points if not self.taken(x)), None)
+        if free is None and self.grid is not None and len(rows := self.free_rows()):
+            return self.grid[rows[start % len(rows)]]
+        return points[0] if free is None else free
+
+    def anywhere(self, seed: object) -> Array:
+        """A random point (d,) of the sequence."""
+        return self.space_filling(int(np.random.default_rng(seed).integers(ANYWHERE)))  # type: ignore[arg-type]
+
+    # -- state -------------------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """What is known, and the random stream, as plain data."""
+        history = self.history
+        X, y = history.in_order()
+        return {
+            "space": self.space,
+            "X": X,
+            "y": y,
+            "origins": history.origins.copy(),
+            "excluded": list(history.excluded.values()),
+            "best_params": own(history.best_params),
+            "pending": [(key, own(p.params), p.origin) for key, p in history.pending.items()],
+            "rng": self.rng.bit_generator.state,
+            "design_seed": self.design_seed,
+            "feasibility": self.feasibility.state_dict(),
+        }
+
+    @staticmethod
+    def history_of(state: Mapping[str, Any]) -> History:
+        """What was told, from a `state_dict`."""
+        return History.of(state["X"], state["y"], state["origins"], state["excluded"], state["best_params"])
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take in the rest of a `state_dict`; the history is known already."""
+        for key, params, origin in state["pending"]:
+            self.hold(key, params, origin)
+        self.rng = np.random.Generator(getattr(np.random, state["rng"]["bit_generator"])())
+        self.rng.bit_generator.state = state["rng"]
+        self.feasibility.restore(state["feasibility"], self.history)

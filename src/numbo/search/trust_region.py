@@ -1,0 +1,156 @@
+"""The trust region of a local search, as a function of the history.
+
+Eriksson et al. (2019), "Scalable Global Optimization via Local Bayesian Optimization", section 2: a box around the
+incumbent, whose sides follow the lengthscales, doubles after a run of successes and halves after a run of
+failures; when it has become too small the search starts anew elsewhere.
+
+Most of what a search gains late it gains close to the best point, and the rest far away from it. So regions come in
+threes: one starts where the global model points to, one takes up the search around the record again, at the scale at
+which the region that found it was given up, and one starts among unexplored points.
+
+The region is a fold over the observations in the order they were told, so that a resumed study, another process
+and a restored optimizer see the same one. Every observation comes with its origin, the box that it was asked from, and
+counts for that box alone: results that arrive after a restart or after the box was resized, or that the global model
+proposed, leave the counters alone. So a batch that fails halves the region once. The paper counts a batch as one
+success or failure; here results count one by one, so that a wide batch may halve the region in spite of an improvement.
+A late result of a former box of the region still moves the center.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+INITIAL_LENGTH = 0.8
+MAX_LENGTH = 1.6
+#: A region ends when its length has shrunk by this factor, from `INITIAL_LENGTH` or from where a refinement starts.
+MIN_LENGTH = 2.0**-7
+#: No refinement starts below this length.
+FINEST = 2.0**-24
+SUCCESSES = 3
+#: Regions come in threes.
+CYCLE = 3
+#: Observations after a start, the best of which becomes the first incumbent.
+SCOUTS = 6
+#: More than there are lengths between `MAX_LENGTH` and the shortest one.
+LENGTHS = 64
+
+
+@dataclass(frozen=True)
+class Region:
+    """The trust region of a local search.
+
+    Attributes:
+        number: how many regions were given up before it.
+        length: side of the box before it follows the lengthscales, in units of the unit cube.
+        center: the observation in the middle, counted in the order in which they were told; -1 while there is none.
+    """
+
+    number: int
+    length: float
+    center: int
+
+
+@dataclass
+class TrustRegion:
+    """State of the fold.
+
+    Attributes:
+        d: dimensions of the space; a run of ``max(4, d)`` failures halves the region.
+        number: how many regions were given up before this one.
+        length: side of the box before it follows the lengthscales, in units of the cube.
+        successes, failures: lengths of the present runs.
+        seen: observations since the start of the region.
+        center: index of the incumbent, -1 before there is one.
+        best: its value.
+        shortest: the length at which the region is given up.
+        record: the best value of all regions.
+        record_center: index of the observation that has it.
+        record_length: the length down to which it was searched around that observation.
+    """
+
+    d: int
+    number: int = 0
+    length: float = INITIAL_LENGTH
+    successes: int = 0
+    failures: int = 0
+    seen: int = 0
+    center: int = -1
+    best: float = -np.inf
+    shortest: float = MIN_LENGTH
+    record: float = -np.inf
+    record_center: int = -1
+    record_length: float = INITIAL_LENGTH
+
+    @property
+    def origin(self) -> int:
+        """Identifies the present box, by region and length: the origin of the points that are proposed in it."""
+        return self.number * LENGTHS + round(math.log2(MAX_LENGTH / self.length))
+
+    @property
+    def scouting(self) -> bool:
+        """Whether the region still has to find the place it starts from."""
+        return self.center < 0 or self.seen < SCOUTS
+
+    @property
+    def exploring(self) -> bool:
+        """Whether the region starts from points that fill the space, rather than from those of the global model."""
+        return self.number % CYCLE == 2
+
+    def tell(self, i: int, y: float, origin: int) -> None:
+        """Fold in observation ``i`` with value ``y`` (larger is better, NaN a failure).
+
+        A point that the region did not propose moves its center only if it is better than all that was seen:
+        the global model may well return to an optimum that an earlier region has left behind.
+        """
+        scouting = self.scouting
+        self.seen += 1
+        better = y > self.best and (origin // LENGTHS == self.number or scouting or y > self.record)
+        if better:
+            self.center, self.best = i, y
+            if y > self.record:
+                self.record, self.record_center = y, i
+        if scouting or origin != self.origin:
+            return
+        if better:
+            self.successes, self.failures = self.successes + 1, 0
+        else:
+            self.successes, self.failures = 0, self.failures + 1
+        if self.successes == SUCCESSES:
+            self.length, self.successes = min(2.0 * self.length, MAX_LENGTH), 0
+        elif self.failures == max(4, self.d):
+            self.length, self.failures = 0.5 * self.length, 0
+        if self.length < self.shortest:
+            self._restart()
+
+    def _restart(self) -> None:
+        """Go on to the next region."""
+        if self.center == self.record_center:
+            self.record_length = self.length
+        self.number, self.successes, self.failures = self.number + 1, 0, 0
+        if self.number % CYCLE == 1 and self.record_length >= FINEST:
+            self.seen, self.center, self.best = SCOUTS, self.record_center, self.record
+            self.length = min(4.0 * self.record_length, INITIAL_LENGTH)
+            self.shortest = self.record_length * MIN_LENGTH
+        else:
+            self.seen, self.center, self.best = 0, -1, -np.inf
+            self.length, self.shortest = INITIAL_LENGTH, MIN_LENGTH
+
+    def box(self, center: Array, lengthscales: Array, numerical: NDArray[np.bool_]) -> tuple[Array, Array]:
+        """Lower and upper corner (d,) of the region in the unit cube; categorical sides are whole."""
+        lower, upper = np.zeros(self.d), np.ones(self.d)
+        if numerical.any():
+            scales = lengthscales[numerical]
+            sides = self.length * scales / np.exp(np.mean(np.log(scales)))
+            lower[numerical] = np.clip(center[numerical] - 0.5 * sides, 0.0, 1.0)
+            upper[numerical] = np.clip(center[numerical] + 0.5 * sides, 0.0, 1.0)
+        return lower, upper
+
+    def state_dict(self) -> dict[str, Any]:
+        return asdict(self)

@@ -1,0 +1,118 @@
+"""An explicit finite set of arms, in place of a search space."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class Arms:
+    """The rows of ``X (A, d)``, searched by index: the setting of the bandit literature.
+
+    Optimizers use it as a `numbo.spaces.domain.Domain`. Features are scaled to the unit cube internally, so that
+    the priors of a learned kernel apply; lengthscales passed by the user are in the units of ``X``.
+
+    Args:
+        X: one row of finite features per arm. Equal rows are one arm, identified by the first of their indices.
+
+    Raises:
+        ValueError: if ``X`` is not such an array.
+    """
+
+    explicit: ClassVar[bool] = True
+
+    def __init__(self, X: Any) -> None:
+        try:
+            points = np.array(X, dtype=np.float64, order="C")
+        except (TypeError, ValueError):
+            raise ValueError("arms must be an array (A, d) of numbers, with one row per arm.") from None
+        if points.ndim != 2 or 0 in points.shape:
+            raise ValueError(
+                f"arms must be an array (A, d) with at least one row and column, got shape {points.shape}."
+            )
+        if not np.isfinite(points).all():
+            raise ValueError(
+                f"arms must be finite, got NaN or infinity in row {np.argmin(np.isfinite(points).all(1))}."
+            )
+        low, high = points.min(axis=0), points.max(axis=0)
+        half = 0.5 * high - 0.5 * low  # halved first, for ranges up to the largest double
+        #: (d,) length of the unit cube's sides in units of the features; 1 for a constant feature.
+        self.ranges: Array = np.where(half > 0.0, np.minimum(half, 8e307) * 2.0, 1.0)
+        scaled = np.where(half > 0.0, (0.5 * points - 0.5 * low) / np.where(half > 0.0, half, 1.0), 0.5)
+        self._grid: Array = np.ascontiguousarray(scaled)
+        self._index: dict[bytes, int] = {}
+        for i in range(len(points) - 1, -1, -1):
+            self._index[self._grid[i].tobytes()] = i
+        self.d = points.shape[1]
+        self.categorical: NDArray[np.bool_] = np.zeros(self.d, dtype=bool)
+        self._tree: Any = None
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the features."""
+        return [f"feature {j}" for j in range(self.d)]
+
+    @property
+    def cardinality(self) -> float:
+        """Number of arms."""
+        return float(len(self._grid))
+
+    def __len__(self) -> int:
+        return len(self._grid)
+
+    def __repr__(self) -> str:
+        return f"Arms(<{len(self)} arms of {self.d} features>)"
+
+    def encode(self, arm: Any) -> Array:
+        """Unit-cube features (d,) of an arm.
+
+        Raises:
+            ValueError: if ``arm`` is not the index of a row.
+        """
+        try:
+            index = int(arm)
+            valid = index == arm and 0 <= index < len(self)
+        except (TypeError, ValueError, OverflowError):
+            valid = False
+        if not valid:
+            raise ValueError(f"An arm must be an integer from 0 to {len(self) - 1}, got {arm!r}.")
+        return self._grid[index].copy()
+
+    def partial(self, params: Any) -> Array:
+        """Not supported: arms have no parameters to fix.
+
+        Raises:
+            ValueError: always.
+        """
+        raise ValueError(f"fixed must be None over arms, got {params!r}: an arm is chosen as a whole.")
+
+    def decode(self, x: Array) -> int:
+        """The index of the arm with the features ``x (d,)``."""
+        return int(self.grid_index(x[None])[0])
+
+    def grid(self) -> Array:
+        """Unit-cube features (A, d) of all arms."""
+        return self._grid
+
+    def grid_index(self, X: Array) -> NDArray[np.int64]:
+        """Indices of the arms with the features ``X (n, d)``; the nearest arm where none matches."""
+        found = np.array([self._index.get(x.tobytes(), -1) for x in X], dtype=np.int64)
+        if (found < 0).any():
+            found[found < 0] = self._nearest(X[found < 0])
+        return found
+
+    def snap(self, X: Array) -> Array:
+        """The arms nearest to the points ``X (n, d)`` of the unit cube."""
+        return self._grid[self._nearest(X)]
+
+    def _nearest(self, X: Array) -> NDArray[np.int64]:
+        if self._tree is None:
+            from scipy.spatial import cKDTree
+
+            self._tree = cKDTree(self._grid)
+        nearest: NDArray[np.int64] = self._tree.query(X)[1]
+        return np.array([self._index[self._grid[i].tobytes()] for i in nearest], dtype=np.int64)

@@ -1,0 +1,225 @@
+"""Dimensions of a search space: user values <-> one coordinate in [0, 1].
+
+A continuous dimension is mapped affinely, on a linear or logarithmic scale. A dimension with ``k`` values is mapped to
+the midpoints of ``k`` cells, so that a uniform draw from the cube is a uniform draw of values. Categories use the same
+cells, but only their equality has a meaning.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[np.float64]
+
+
+def _check_bounds(kind: str, low: float, high: float, log: bool) -> None:
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise ValueError(f"{kind} bounds must be finite numbers, got low={low!r}, high={high!r}.")
+    if low > high:
+        raise ValueError(f"{kind} needs low <= high, got low={low!r}, high={high!r}.")
+    if log and low <= 0:
+        raise ValueError(f"{kind}(log=True) needs low > 0, got low={low!r}.")
+
+
+@dataclass(frozen=True)
+class Float:
+    """A real parameter in ``[low, high]``; ``log`` searches on a log scale, ``step`` on the grid ``low + i * step``."""
+
+    low: float
+    high: float
+    log: bool = False
+    step: float | None = None
+
+    def __post_init__(self) -> None:
+        _check_bounds("Float", self.low, self.high, self.log)
+        if self.step is not None and not (math.isfinite(self.step) and self.step > 0):
+            raise ValueError(f"Float step must be a positive finite number or None, got {self.step!r}.")
+        if self.step is not None and self.log:
+            raise ValueError("Float takes log=True or a step, not both.")
+
+    @property
+    def size(self) -> float:
+        """Number of values, ``inf`` if continuous."""
+        if self.low == self.high:
+            return 1
+        if self.step is None:
+            return math.inf
+        return math.floor((self.high / self.step - self.low / self.step) * (1 + 1e-15) + 1e-8) + 1
+
+    def to_unit(self, value: float) -> float:
+        size = self.size
+        if size == 1:
+            return 0.5
+        if self.step is not None:
+            return (min(round((value - self.low) / self.step), size - 1) + 0.5) / size
+        if self.log:
+            return _fraction(math.log(value), math.log(self.low), math.log(self.high))
+        return _fraction(value, self.low, self.high)
+
+    def from_unit(self, u: float) -> float:
+        size = self.size
+        if size == 1:
+            return float(self.low)
+        if self.step is not None:
+            value = self.low + _cell(u, size) * self.step
+        elif self.log:
+            value = math.exp(_blend(u, math.log(self.low), math.log(self.high)))
+        else:
+            value = _blend(u, self.low, self.high)
+        return float(min(max(value, self.low), self.high))
+
+    def contains(self, value: Any) -> bool:
+        try:
+            return bool(self.low <= value <= self.high)
+        except TypeError:
+            return False
+
+
+@dataclass(frozen=True)
+class Int:
+    """An integer parameter in ``[low, high]`` on the grid ``low + i * step``; ``log`` searches on a log scale."""
+
+    low: int
+    high: int
+    log: bool = False
+    step: int = 1
+
+    def __post_init__(self) -> None:
+        _check_bounds("Int", self.low, self.high, self.log)
+        if self.low != int(self.low) or self.high != int(self.high):
+            raise ValueError(f"Int bounds must be integers, got low={self.low!r}, high={self.high!r}.")
+        if self.step != int(self.step) or self.step < 1:
+            raise ValueError(f"Int step must be a positive integer, got {self.step!r}.")
+        if self.log and self.step != 1:
+            raise ValueError("Int takes log=True or a step, not both.")
+
+    @property
+    def size(self) -> float:
+        return (int(self.high) - int(self.low)) // int(self.step) + 1
+
+    @property
+    def log_bounds(self) -> tuple[float, float] | None:
+        """Logarithms of the outer edges of the first and last cell; None for a linear scale or too narrow a range."""
+        if not self.log or self.size == 1:
+            return None
+        low, high = math.log(self.low - 0.5), math.log(self.high + 0.5)
+        return (low, high) if low < high else None
+
+    def to_unit(self, value: int) -> float:
+        if self.size == 1:
+            return 0.5
+        if self.log_bounds is not None:
+            return _fraction(math.log(value), *self.log_bounds)
+        cell = min(round((value - self.low) / self.step), self.size - 1)
+        return (cell + 0.5) / self.size
+
+    def from_unit(self, u: float) -> int:
+        if self.size == 1:
+            return int(self.low)
+        if self.log_bounds is not None:
+            value = round(math.exp(_blend(u, *self.log_bounds)))
+        else:
+            value = int(self.low) + _cell(u, self.size) * int(self.step)
+        return int(min(max(value, self.low), self.high))
+
+    def contains(self, value: Any) -> bool:
+        try:
+            return bool(self.low <= value <= self.high and value == int(value))
+        except (TypeError, ValueError, OverflowError):
+            return False
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """An unordered parameter: one of ``choices`` (any objects; looked up by identity or equality)."""
+
+    choices: tuple[Any, ...]
+
+    def __init__(self, choices: Sequence[Any]) -> None:
+        object.__setattr__(self, "choices", tuple(choices))
+        if not self.choices:
+            raise ValueError("Categorical needs at least one choice, got none.")
+        for i, choice in enumerate(self.choices):
+            if self.index(choice) != i:
+                raise ValueError(f"Categorical choices must differ, got {choice!r} twice.")
+
+    @property
+    def size(self) -> float:
+        return len(self.choices)
+
+    def index(self, value: Any) -> int:
+        """Position of ``value``, -1 if absent; equal choices such as 1 and True are told apart by type."""
+        for same in (_identical, _equal_and_of_one_type, _equal):
+            for i, choice in enumerate(self.choices):
+                if same(choice, value):
+                    return i
+        return -1
+
+    def to_unit(self, value: Any) -> float:
+        return (self.index(value) + 0.5) / len(self.choices)
+
+    def from_unit(self, u: float) -> Any:
+        return self.choices[_cell(u, len(self.choices))]
+
+    def contains(self, value: Any) -> bool:
+        return self.index(value) >= 0
+
+
+Dimension: TypeAlias = Float | Int | Categorical
+
+
+def _identical(a: Any, b: Any) -> bool:
+    return a is b
+
+
+def _equal_and_of_one_type(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and _equal(a, b)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Equality of any two objects, including arrays and NaN."""
+    try:
+        return bool(np.all(a == b)) or bool(a != a and b != b)
+    except (TypeError, ValueError):
+        return False
+
+
+def _cell(u: float, size: float) -> int:
+    return int(min(max(math.floor(u * size), 0), size - 1))
+
+
+def _fraction(value: float, low: float, high: float) -> float:
+    """Relative position of ``value`` in [low, high], for ranges up to the largest double and down to the smallest."""
+    half = 0.5 * high - 0.5 * low
+    return min(max((0.5 * value - 0.5 * low) / half, 0.0), 1.0) if half > 0.0 else 0.5
+
+
+def _blend(u: Any, low: float, high: float) -> Any:
+    """The value, or values, at the relative position ``u`` in [low, high]."""
+    return (1.0 - u) * low + u * high
+
+
+def cells(dimension: Dimension, u: Array) -> Array:
+    """Numbers (n,), from 0, of the values of a finite ``dimension`` at the coordinates ``u (n,)``."""
+    bounds = dimension.log_bounds if isinstance(dimension, Int) else None
+    if isinstance(dimension, Int) and bounds is not None:
+        found = np.round(np.exp(_blend(u, *bounds)) - dimension.low)
+    else:
+        found = np.floor(u * float(dimension.size))
+    out: Array = np.clip(found, 0, dimension.size - 1)
+    return out
+
+
+def middles(dimension: Dimension, numbers: NDArray[np.int64]) -> Array:
+    """Coordinates (n,) of the values of a finite ``dimension`` with the ``numbers (n,)``."""
+    bounds = dimension.log_bounds if isinstance(dimension, Int) else None
+    if isinstance(dimension, Int) and bounds is not None:
+        low, high = bounds
+        return np.asarray((np.log(dimension.low + numbers) - low) / (high - low), dtype=np.float64)
+    return (numbers + 0.5) / float(dimension.size)

@@ -1,0 +1,54 @@
+"""What the search needs to know about a domain, whether a space of named parameters or a set of arms."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class Domain(Protocol):
+    """User points <-> points of the unit cube; implemented by `numbo.Space` and `numbo.Arms`.
+
+    Attributes:
+        explicit: whether the domain is an explicit set of arms, whose points are row indices.
+    """
+
+    explicit: ClassVar[bool]
+
+    @property
+    def d(self) -> int:
+        """Number of coordinates."""
+
+    @property
+    def categorical(self) -> NDArray[np.bool_]:
+        """(d,) which coordinates are compared by equality."""
+
+    @property
+    def cardinality(self) -> float:
+        """Number of points, possibly ``inf``."""
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the coordinates."""
+
+    def encode(self, params: Any) -> Array:
+        """The unit-cube point (d,) of a user point; raises `ValueError` if the point is not in the domain."""
+
+    def partial(self, params: Any) -> Array:
+        """The coordinates (d,) of some of the parameters, NaN for the others."""
+
+    def decode(self, x: Array) -> Any:
+        """The user point of the unit-cube point ``x (d,)``."""
+
+    def snap(self, X: Array) -> Array:
+        """The points of the domain nearest to ``X (n, d)``."""
+
+    def grid(self) -> Array:
+        """All points (cardinality, d) of a finite domain."""
+
+    def grid_index(self, X: Array) -> NDArray[np.int64]:
+        """Row numbers in `grid` of the points ``X (n, d)`` of a finite domain."""

@@ -1,0 +1,198 @@
+"""What an optimizer has seen: observations in growing arrays, failures, and pending points."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def point_key(x: Array) -> bytes:
+    """Identity of a unit-cube point, equal for points that differ only by rounding."""
+    return np.rint(x * 1e12).astype(np.int64).tobytes()
+
+
+def own(params: Any) -> Any:
+    """A private copy of a user point: a dict of values, or the index of an arm."""
+    return dict(params) if isinstance(params, Mapping) else int(params)
+
+
+def finite_range(y: Array) -> Array:
+    """``y (n,)`` with non-finite values replaced: inf by the best finite value, -inf and NaN by the worst.
+
+    Larger is better here. If no value is finite, all become 0.
+    """
+    finite = np.isfinite(y)
+    if finite.all():
+        return y
+    if not finite.any():
+        return np.zeros_like(y)
+    low, high = y[finite].min(), y[finite].max()
+    return np.clip(np.nan_to_num(y, nan=low, posinf=high, neginf=low), low, high)
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A point that was suggested, and the part of the search that proposed it (`numbo.search.run.Suggestion`)."""
+
+    x: Array
+    params: Any
+    origin: int
+    identity: bytes
+
+    @classmethod
+    def of(cls, x: Array, params: Any, origin: int) -> Pending:
+        return cls(x, own(params), origin, point_key(x))
+
+
+class History:
+    """Observations ``X (n, d)``, ``y (n,)`` (larger is better), failures, and pending points by key.
+
+    A single assignment or `list.append` makes a record part of the history. What is derived from the records
+    (`counts`, `best`) can be recomputed by `refresh`, so that an interrupt at any point loses nothing.
+
+    Attributes:
+        n: number of observations.
+        origins: (n,) which part of the search proposed each of them (`numbo.search.run.Suggestion`).
+        counts: how often each point was observed, by its identity.
+        excluded: points without a result that must not be suggested.
+        best, best_params: index of the best observation, -1 before the first, and its parameters exactly as told.
+    """
+
+    def __init__(self, d: int) -> None:
+        self.n = 0
+        self._X, self._y, self._origins = np.empty((64, d)), np.empty(64), np.empty(64, dtype=np.int64)
+        self._failed: list[tuple[int, Array, bytes]] = []
+        self.failed_counts: Counter[bytes] = Counter()
+        self.excluded: dict[bytes, Array] = {}
+        self.counts: Counter[bytes] = Counter()
+        self.pending: dict[Hashable, Pending] = {}
+        self.best = -1
+        self.best_params: Any = {}
+
+    @classmethod
+    def of(cls, X: Array, y: Array, origins: NDArray[np.int64], excluded: Iterable[Array], best_params: Any) -> History:
+        """A history of what was told, ordered as by `in_order`, with the origins of the observations (n,)."""
+        self, proposed_by = cls(X.shape[1]), iter(origins.tolist())
+        for x, value in zip(X, y.tolist(), strict=True):
+            if np.isnan(value):
+                self.fail(x)
+            else:
+                self.add(x, value, {}, next(proposed_by))
+        for x in excluded:
+            self.exclude(x)
+        self.best_params = own(best_params)
+        return self
+
+    def copy(self) -> History:
+        """An independent history with the same records; what is told to this one later does not affect it."""
+        twin = copy.copy(self)  # arrays are shared: records are only appended, beyond the copy's n
+        twin._failed, twin.excluded, twin.pending = list(self._failed), dict(self.excluded), dict(self.pending)
+        twin.failed_counts, twin.counts = self.failed_counts.copy(), self.counts.copy()
+        return twin
+
+    @property
+    def X(self) -> Array:
+        return self._X[: self.n]
+
+    @property
+    def y(self) -> Array:
+        return self._y[: self.n]
+
+    @property
+    def origins(self) -> NDArray[np.int64]:
+        return self._origins[: self.n]
+
+    @property
+    def told(self) -> int:
+        """Number of observations and failures."""
+        return self.n + len(self._failed)
+
+    def add(self, x: Array, y: float, params: Any, origin: int) -> int:
+        """Append an observation; returns its index. ``params`` are kept exactly as told if it is the best."""
+        i = self.n
+        if i == len(self._origins):
+            self._X = np.concatenate([self._X, np.empty_like(self._X)])
+            self._y = np.concatenate([self._y, np.empty_like(self._y)])
+            self._origins = np.concatenate([self._origins, np.empty_like(self._origins)])
+        self._X[i], self._y[i], self._origins[i] = x, y, origin
+        self.n = i + 1
+        self.counts[point_key(x)] += 1
+        if self.best < 0 or y > self._y[self.best]:
+            self.best, self.best_params = i, own(params)
+        return i
+
+    def fail(self, x: Array) -> None:
+        """Append a failure."""
+        key = point_key(x)
+        self._failed.append((self.n, x, key))
+        self.failed_counts[key] += 1
+
+    def exclude(self, x: Array) -> None:
+        """Record that ``x (d,)`` must not be suggested."""
+        self.excluded[point_key(x)] = x
+
+    def refresh(self, decode: Callable[[Array], Any]) -> None:
+        """Recompute what is derived from the records."""
+        self.counts = Counter(point_key(x) for x in self.X)
+        self.failed_counts = Counter(key for _, _, key in self._failed)
+        best = int(np.argmax(self.y)) if self.n else -1
+        if best != self.best:
+            self.best, self.best_params = best, decode(self.X[best])
+
+    @property
+    def failed(self) -> dict[bytes, Array]:
+        """Points that failed and never succeeded, by their identity."""
+        return {key: x for _, x, key in self._failed if key not in self.counts}
+
+    def superseded(self) -> NDArray[np.bool_]:
+        """Which of all trials told (told,) are failures at a point that has also succeeded."""
+        out = np.zeros(self.told, dtype=bool)
+        for j, (position, _, key) in enumerate(self._failed):
+            out[position + j] = key in self.counts
+        return out
+
+    def in_order(self) -> tuple[Array, Array]:
+        """All trials in the order told: points (told, d) and values (told,), NaN for a failure."""
+        at = [position for position, _, _ in self._failed]
+        if not at:
+            return self.X.copy(), self.y.copy()
+        return np.insert(self.X, at, [x for _, x, _ in self._failed], axis=0), np.insert(self.y, at, np.nan)
+
+    def order_of(self, observations: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Positions (m,) of the ``observations (m,)`` among all trials told."""
+        at = np.array([position for position, _, _ in self._failed], dtype=np.int64)
+        return observations + np.searchsorted(at, observations, side="right")
+
+    def best_of(self, sign: float) -> tuple[Any, float] | None:
+        """The best point and its value times ``sign``, None before the first success."""
+        return None if self.best < 0 else (own(self.best_params), sign * float(self.y[self.best]))
+
+    def values(self, n: int | None = None) -> Array:
+        """The first ``n`` of ``y``, made finite for a model (`finite_range`)."""
+        return finite_range(self.y[:n])
+
+    def pending_points(self) -> Array:
+        """Pending points (p, d), oldest first."""
+        points = [p.x for p in self.pending.values()]
+        return np.array(points) if points else np.empty((0, self._X.shape[1]))
+
+    def key_of(self, x: Array) -> Hashable | None:
+        """The key of the oldest pending point at ``x (d,)``, None if there is none."""
+        wanted = point_key(x)
+        return next((key for key, p in self.pending.items() if p.identity == wanted), None)
+
+    def taken(self, x: Array) -> bool:
+        """Whether the point was observed, is excluded or is pending."""
+        key = point_key(x)
+        return key in self.counts or key in self.excluded or self._is_pending(key)
+
+    def _is_pending(self, key: bytes) -> bool:
+        return any(p.identity == key for p in self.pending.values())

@@ -1,0 +1,63 @@
+"""The distinct points of a history, and how often each was observed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.trials.history import History, Pending, point_key
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+class Pulls:
+    """Numbers distinct points in the order in which they were first seen, pending or told."""
+
+    def __init__(self, d: int) -> None:
+        self.u = 0
+        self._X = np.empty((64, d))
+        self._number: dict[bytes, int] = {}
+        self._told = np.empty(64, dtype=np.int64)
+        self._n = 0
+
+    @property
+    def X(self) -> Array:
+        """The distinct points (u, d)."""
+        return self._X[: self.u]
+
+    def number(self, x: Array, identity: bytes | None = None) -> int:
+        """The number of the point ``x (d,)``, a new one if it has not been seen before."""
+        identity = point_key(x) if identity is None else identity
+        found = self._number.get(identity)
+        if found is None:
+            found = self._number[identity] = self.u
+            if self.u == len(self._X):
+                self._X = np.concatenate([self._X, np.empty_like(self._X)])
+            self._X[self.u] = x
+            self.u += 1
+        return found
+
+    def told(self, history: History, n: int | None = None) -> Indices:
+        """Numbers (n,) of the points of the first ``n`` observations; of all by default."""
+        while self._n < history.n:
+            if self._n == len(self._told):
+                self._told = np.concatenate([self._told, np.empty_like(self._told)])
+            self._told[self._n] = self.number(history.X[self._n])
+            self._n += 1
+        return self._told[: history.n if n is None else n]
+
+    def pending(self, pending: Iterable[Pending]) -> Indices:
+        """Numbers (p,) of pending points."""
+        return np.array([self.number(p.x, p.identity) for p in pending], dtype=np.int64)
+
+    def counts(self, numbers: Indices) -> Indices:
+        """How often each point occurs among ``numbers``, (u,)."""
+        return np.bincount(numbers, minlength=self.u)
+
+    def restore(self, X: Array) -> None:
+        """Restore the distinct points (u, d), in their order."""
+        for x in X:
+            self.number(x)

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from numbo.models.surrogate import Surrogate
+from numbo.search.local_search import LocalSearch
+from numbo.spaces import Float, Space
+
+
+def surrogate(winsorize=True, d=4, **options):
+    return Surrogate(
+        np.zeros(d, dtype=bool), kernel="matern52", trend=True, additive=True, winsorize=winsorize, **options
+    )
+
+
+def bowl(X):
+    turned = (X - 0.35) @ np.random.default_rng(5).normal(size=(4, 4))
+    return -np.sum(turned**2 * [1.0, 30.0, 300.0, 3000.0], axis=1)
+
+
+def spikes(X):
+    y = np.sin(6.0 * X[:, 0]) + X[:, 1]
+    y[::9] -= 1e6 * np.random.default_rng(0).random(len(y[::9]))
+    return y
+
+
+@pytest.mark.parametrize(("function", "clips"), [(bowl, False), (spikes, True)])
+def test_outliers_are_clipped_where_that_predicts_better(function, clips):
+    X = np.random.default_rng(1).random((60, 4))
+    y = function(X)
+    model = surrogate()
+    model.update(X, y, np.arange(60))
+    assert model.kind == ("winsorize" if clips else "plain")
+    assert np.isfinite(model.transform.floor) == clips
+    raw = surrogate(winsorize=False)
+    raw.update(X, y, np.arange(60))
+    Z = np.random.default_rng(2).random((200, 4))
+    truth = function(Z)
+    inner = truth > np.quantile(truth, 0.2)
+    errors = [np.abs(m.predict(Z)[0] - truth)[inner].mean() for m in (model, raw)]
+    assert errors[0] <= errors[1] * (0.1 if clips else 1.0 + 1e-9)
+
+
+def test_without_outliers_there_is_nothing_to_decide():
+    X = np.random.default_rng(1).random((30, 4))
+    plain, clipping = surrogate(winsorize=False), surrogate()
+    for model in (plain, clipping):
+        model.update(X, X[:, 0], np.arange(30))
+    np.testing.assert_array_equal(plain.gp.theta, clipping.gp.theta)
+    assert (clipping.kind, plain.kind) == ("winsorize", "plain")
+
+
+def wave(X):
+    return np.sin(3.0 * X[:, 0] + X[:, 1]) + X[:, 2]
+
+
+def spike(X):
+    """The gap to the optimum spans orders of magnitude."""
+    return -np.exp(6.0 * wave(X))
+
+
+@pytest.mark.parametrize(("function", "kind"), [(wave, "plain"), (spike, "log")])
+def test_values_are_warped_where_that_predicts_better(function, kind):
+    X, Z = np.random.default_rng(1).random((80, 4)), np.random.default_rng(2).random((200, 4))
+    model, raw = surrogate(warp=True, winsorize=False), surrogate(winsorize=False)
+    for one in (model, raw):
+        one.update(X, function(X), np.arange(80))
+    assert model.kind == kind
+    truth = function(Z)
+    inner = truth > np.quantile(truth, 0.2)
+    errors = [np.abs(m.predict(Z)[0] - truth)[inner].mean() for m in (model, raw)]
+    assert errors[0] <= errors[1] * (0.5 if kind == "log" else 1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("warp", [False, True])
+def test_a_restored_surrogate_predicts_to_the_last_bit(warp):
+    X = np.random.default_rng(1).random((40, 4))
+    y = bowl(X)
+    model = surrogate(growth=1.0, warp=warp)
+    for n in (20, 27, 31):
+        model.update(X[:n], y[:n], np.arange(n), (np.full(4, 0.4), 0.3))
+    twin = surrogate(growth=1.0, warp=warp)
+    twin.restore(model.state_dict(), X[:31], y[:31])
+    assert twin.kind == model.kind
+    for a, b in zip(model.predict(X[31:]), twin.predict(X[31:]), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_the_frame_of_a_local_search_holds_its_points():
+    local = LocalSearch(Space({f"x{i}": Float(0.0, 1.0) for i in range(4)}), surrogate(), 30)
+    X = 0.6 + 1e-4 * np.random.default_rng(3).random((30, 4))
+    center, radius = local._frame(X)
+    assert np.abs(X - center).max() == pytest.approx(radius)
+    assert local._frame(X[:1])[1] == 0.5
+
+
+def test_the_model_to_look_at_knows_the_bad_values_too():
+    """Late in a search most values are nearly the best, and those that are not look like outliers to it."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.random((30, 4)), 0.35 + 1e-3 * rng.normal(size=(60, 4))])
+    y = bowl(X)
+    model = surrogate(warp=True)
+    model.update(X, y, np.arange(90))
+    assert model.kind != "plain"
+    Z = np.random.default_rng(2).random((200, 4))
+    errors = [np.abs(m.predict(Z)[0] - bowl(Z)).mean() for m in (model.shown(X, y), model)]
+    assert errors[0] < 0.01 * np.abs(bowl(Z)).mean()
+    assert errors[0] < 0.1 * errors[1]
+
+
+def test_the_model_to_look_at_clips_what_cannot_be_predicted():
+    X = np.random.default_rng(1).random((60, 4))
+    y = spikes(X)
+    model = surrogate(warp=True)
+    model.update(X, y, np.arange(60))
+    assert model.shown(X, y).kind == "winsorize"
+
+
+def test_a_model_of_the_values_themselves_is_the_one_to_look_at():
+    X = np.random.default_rng(1).random((30, 4))
+    model = surrogate()
+    model.update(X, X[:, 0], np.arange(30))
+    assert model.shown(X, X[:, 0]) is model

@@ -1,0 +1,328 @@
+"""predict, best_predicted, acquisition_values and explain: true, in the user's units, and without side effects."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int, Space
+
+SPACE = Space({"x": Float(-2.0, 2.0), "k": Int(1, 9), "act": Categorical(["relu", "tanh"])})
+ALGORITHMS = {
+    "GSSBO": lambda **k: GSSBO(SPACE, **k),
+    "GSSBO-subset": lambda **k: GSSBO(SPACE, buffer_size=20, **k),
+    "paper": lambda **k: GSSBO(SPACE, preset="paper", **k),
+    "GPUCB": lambda **k: GPUCB(SPACE, **k),
+    "BKB": lambda **k: BKB(SPACE, **k),
+    "BBKB": lambda **k: BBKB(SPACE, **k),
+    "SBPE": lambda **k: SBPE(SPACE, horizon=60, **k),
+}
+ARMS = np.random.default_rng(3).random((60, 2))
+algorithms = pytest.mark.parametrize("make", list(ALGORITHMS.values()), ids=list(ALGORITHMS))
+
+
+def objective(p):
+    return (p["x"] - 0.5) ** 2 + 0.1 * abs(p["k"] - 4) + 0.3 * (p["act"] == "tanh")
+
+
+def run(make, n, noise=0.0, **settings):
+    opt, rng = make(seed=0, **settings), np.random.default_rng(0)
+    sign = -1.0 if settings.get("direction") == "maximize" else 1.0
+    for _ in range(n):
+        p = opt.ask()
+        opt.tell(p, sign * objective(p) + noise * rng.normal())
+    return opt
+
+
+@algorithms
+def test_one_point_and_many_are_the_same(make):
+    opt = run(make, 25)
+    points = [opt.space.decode(x) for x in np.random.default_rng(1).random((5, 3))]
+    mean, std = opt.predict(points)
+    assert mean.shape == std.shape == (5,)
+    one = opt.predict(points[2])
+    assert one == (mean[2], std[2])
+    assert all(type(v) is float for v in one)
+
+
+@algorithms
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_predictions_are_in_the_units_and_the_direction_of_the_objective(make, direction):
+    opt, sign = make(seed=0, direction=direction), 1.0 if direction == "minimize" else -1.0
+    told = []
+    for _ in range(45):
+        p = opt.ask()
+        told.append((objective(p), p))
+        opt.tell(p, 100.0 + sign * objective(p))
+    told.sort(key=lambda one: one[0])
+    values = np.array([value for value, _ in told])
+    mean, _ = opt.predict([p for _, p in told[:22]])
+    assert np.median(np.abs(mean - (100.0 + sign * values[:22]))) < 0.1 * np.std(values)
+    assert sign * mean[0] < sign * opt.predict(told[-1][1])[0]
+
+
+@algorithms
+def test_looking_changes_nothing(make):
+    looked, alone = run(make, 30), run(make, 30)
+    looked.hold("out", {"x": 0.0, "k": 3, "act": "relu"})
+    alone.hold("out", {"x": 0.0, "k": 3, "act": "relu"})
+    before = pickle.dumps(looked.state_dict())
+    looked.best_predicted()
+    looked.acquisition_values([{"x": 0.1, "k": 3, "act": "relu"}])
+    looked.explain()
+    looked.predict([])
+    assert pickle.dumps(looked.state_dict()) == before
+    for _ in range(12):
+        a, b = looked.ask(), alone.ask()
+        assert a == b
+        looked.explain()
+        looked.tell(a, objective(a))
+        alone.tell(b, objective(b))
+
+
+@algorithms
+def test_best_predicted_is_an_observed_point_and_less_lucky_than_the_best(make):
+    opt = run(make, 60, noise=0.3)
+    params, value = opt.best_predicted()
+    told = {tuple(opt.space.encode(opt.space.decode(x))) for x in opt.observations[0]}
+    assert tuple(opt.space.encode(params)) in told
+    assert opt.best[1] < value  # the best of noisy values is too good
+
+
+def spike(p):
+    """A narrow dip in a wide plain, which a model of the whole space takes for noise."""
+    r = sum((v - 0.4) ** 2 for v in p.values()) / len(p)
+    return 1.0 - np.exp(-((r / 0.03) ** 0.5)) + 0.05 * np.cos(40.0 * p["x0"])
+
+
+CUBE = {f"x{i}": Float(0.0, 1.0) for i in range(5)}
+
+
+@pytest.mark.parametrize("cls", [GSSBO, GPUCB, BKB, BBKB, SBPE])
+def test_without_noise_the_best_predicted_is_the_best(cls):
+    settings = {"horizon": 200} if cls is SBPE else {}
+    opt = cls(CUBE, seed=0, **settings)
+    for _ in range(110):
+        p = opt.ask()
+        opt.tell(p, spike(p))
+    assert opt.best_predicted() == opt.best
+
+
+def test_a_given_noise_is_believed():
+    """Equal arms: their measured values differ by the given noise only, and none is believed."""
+    opt = BBKB(arms=ARMS, lengthscale=0.5, noise_std=0.3, seed=0)
+    values = 0.3 * np.random.default_rng(0).normal(size=30)
+    opt.tell(list(range(30)), values.tolist())
+    _, value = opt.best_predicted()
+    assert value < 0.6 * values.max()
+
+
+@pytest.mark.parametrize("cls", [BKB, BBKB, SBPE])
+def test_poor_arms_are_predicted_too(cls):
+    X = np.random.default_rng(0).random((300, 3))
+    truth = -np.sum((X - 0.35) ** 2 * [1.0, 4.0, 9.0], axis=1)
+    opt = cls(arms=X, seed=0)
+    for _ in range(120):
+        i = opt.ask()
+        opt.tell(i, truth[i])
+    poor = np.argsort(truth)[:150]
+    mean, std = opt.predict(poor.tolist())
+    assert np.abs(mean - truth[poor]).mean() < 0.1 * truth.std()
+    assert np.mean(np.abs(mean - truth[poor]) <= 2.0 * std) > 0.9
+
+
+@algorithms
+def test_failures_are_never_the_best_predicted(make):
+    opt = make(seed=0)
+    for i in range(20):
+        p = opt.ask()
+        opt.tell(p, None if i % 2 else objective(p))
+    params, _ = opt.best_predicted()
+    X, y = opt.observations
+    row = np.flatnonzero((np.abs(X - opt.space.encode(params)) < 1e-12).all(axis=1))[0]
+    assert np.isfinite(y[row])
+
+
+@algorithms
+def test_explanation(make):
+    opt = run(make, 40, noise=0.05)
+    opt.ask()
+    found = opt.explain()
+    assert found.algorithm == type(opt).__name__
+    assert (found.n_told, found.n_pending) == (40, 1)
+    assert len(np.unique(found.members)) == len(found.members) <= 40
+    assert 0 <= found.members.min() <= found.members.max() < 40
+    assert set(found.relevance) == set(found.lengthscales) == set(SPACE)
+    assert sum(found.relevance.values()) == pytest.approx(1.0)
+    assert next(iter(found.relevance)) == "x"
+    assert list(found.relevance.values()) == sorted(found.relevance.values(), reverse=True)
+    assert len(found.asked_at) == len(found.ask_seconds) == 41
+    assert found.asked_at.tolist() == list(range(41))
+    assert set(found.phases) <= {"selection", "model", "search"}
+    assert 0.0 < sum(found.phases.values()) <= found.ask_seconds[-1]
+    assert found.algorithm in str(found)
+    assert "x " in str(found)
+
+
+def test_noise_is_found_in_the_units_of_the_objective():
+    opt = run(ALGORITHMS["GPUCB"], 120, noise=0.2)
+    assert 0.1 < opt.explain().noise_std < 0.4
+    opt = GPUCB(SPACE, seed=0)
+    rng = np.random.default_rng(0)
+    for _ in range(120):
+        p = opt.ask()
+        opt.tell(p, 1000.0 * (objective(p) + 0.2 * rng.normal()))
+    assert 100 < opt.explain().noise_std < 400
+
+
+def test_relevance_is_that_of_the_variation_and_not_of_the_speed():
+    rng = np.random.default_rng(0)
+    opt = GPUCB({"large": Float(0, 1), "small": Float(0, 1), "none": Float(0, 1)}, seed=0)
+    for x in rng.random((80, 3)):
+        opt.tell(opt.space.decode(x), 5.0 * x[0] + np.sin(9.0 * x[1]))
+    relevance = opt.explain().relevance
+    variance = {"large": 25 / 12, "small": 0.5}
+    share = variance["large"] / sum(variance.values())
+    assert relevance["large"] == pytest.approx(share, abs=0.08)
+    assert relevance["none"] < 0.03
+
+
+def test_gssbo_tells_its_buffer_and_region():
+    opt = run(ALGORITHMS["GSSBO-subset"], 60)
+    found = opt.explain()
+    assert found.buffer_size == len(found.members) == 20
+    assert found.region.length > 0.0
+    assert run(ALGORITHMS["paper"], 30).explain().buffer_size is None  # the dynamic buffer has not switched yet
+    switched = GSSBO(SPACE, preset="paper", seed=0, n_initial=5)
+    for x in np.random.default_rng(0).random((300, 3)):
+        p = switched.space.decode(x)
+        switched.tell(p, objective(p))
+    switched.ask()
+    assert switched.explain().buffer_size == len(switched.explain().members)
+
+
+def test_batches_are_those_that_ended():
+    opt = run(ALGORITHMS["BBKB"], 40)
+    assert opt.explain().batch_sizes == opt.status.batch_sizes
+    assert sum(opt.explain().batch_sizes) <= 40
+    assert opt.explain().effective_dimension > 0.0
+
+
+def test_arms_have_features_in_the_place_of_names():
+    X = np.random.default_rng(0).random((50, 3))
+    opt = BBKB(arms=X, seed=0)
+    for _ in range(20):
+        i = opt.ask()
+        opt.tell(i, float(X[i, 1]))
+    assert next(iter(opt.explain().relevance)) == "feature 1"
+    row, value = opt.best_predicted()
+    assert value == X[row, 1] > 0.9
+
+
+def test_acquisition_is_what_the_next_ask_maximises():
+    opt = GPUCB(Space({"x": Float(0, 1), "z": Float(0, 1)}), seed=0)
+    rng = np.random.default_rng(0)
+    for x in rng.random((25, 2)):
+        opt.tell(opt.space.decode(x), float(np.sin(5 * x[0]) + x[1]))
+    others = [opt.space.decode(x) for x in rng.random((300, 2))]
+    values = opt.acquisition_values(others)
+    mean, std = opt.predict(others)
+    found = opt.explain()
+    scale = np.polyfit(values, -mean + found.beta * std, 1)  # up to the standardisation of the values
+    np.testing.assert_allclose(np.polyval(scale, values), -mean + found.beta * std, atol=1e-8)
+    assert opt.acquisition_values([opt.ask()])[0] >= values.max() - 1e-9
+
+
+@algorithms
+def test_before_the_first_success(make):
+    opt = make(seed=0)
+    assert opt.best_predicted() is None
+    for call in (
+        opt.explain,
+        lambda: opt.predict([{"x": 0.0, "k": 1, "act": "relu"}]),
+        lambda: opt.acquisition_values([]),
+    ):
+        with pytest.raises(ValueError, match="needs at least one successful observation"):
+            call()
+    opt.tell(opt.ask(), None)
+    assert opt.best_predicted() is None
+
+
+def test_points_outside_of_the_space_are_named():
+    opt = run(ALGORITHMS["GSSBO"], 12)
+    with pytest.raises(ValueError, match=r"params\['k'\] = 12 is not in"):
+        opt.predict({"x": 0.0, "k": 12, "act": "relu"})
+
+
+def test_ask_times_do_not_travel_with_the_state():
+    opt = run(ALGORITHMS["GSSBO"], 15)
+    restored = GSSBO.from_state_dict(copy.deepcopy(opt.state_dict()))
+    assert len(restored.explain().asked_at) == 0
+    assert restored.explain().relevance == opt.explain().relevance
+
+
+def test_points_that_are_out_while_exploring_are_no_observations():
+    def explored(held):
+        fixed = {"kernel": "rbf", "lengthscale": 0.4, "noise_std": 0.3}
+        opt = BBKB(arms=ARMS, **fixed, min_batch=8, seed=0)
+        for _ in range(4):
+            rows = opt.ask(2)
+            opt.tell(rows, 4.0 + ARMS[rows, 0])
+        if held:
+            opt.ask(6)
+        return opt.predict(list(range(60)))
+
+    (mean, std), (held_mean, held_std) = explored(False), explored(True)
+    np.testing.assert_allclose(held_mean, mean, atol=0.35)  # another dictionary may have been drawn
+    np.testing.assert_allclose(held_std, std, atol=0.2)
+
+
+def test_asks_in_batches_are_timed_too():
+    opt = BBKB(arms=ARMS, seed=0, ratio_threshold=50.0)
+    while opt.n_told < 40:
+        rows = opt.next_batch(limit=8)
+        opt.tell(rows, ARMS[rows, 0])
+    assert len(opt.explain().asked_at) == opt.n_told
+
+
+def test_looking_leaves_the_dynamic_buffer_alone():
+    opt = GSSBO(SPACE, preset="paper", seed=0)
+    for x in np.random.default_rng(0).random((300, 3)):
+        p = opt.space.decode(x)
+        opt.tell(p, objective(p))
+    before = opt.state_dict()["model"]["subset"]["buffer"]
+    opt.explain()
+    assert opt.state_dict()["model"]["subset"]["buffer"] == before
+
+
+@algorithms
+def test_a_snapshot_stays_as_it_was(make):
+    opt = run(make, 25)
+    opt.tell(opt.ask(), None)
+    asked = opt.ask()
+    shot, points = opt.snapshot(), [opt.space.decode(x) for x in np.random.default_rng(1).random((5, 3))]
+
+    def looks(one):
+        told = one.explain()
+        return [
+            *(values.tolist() for values in (*one.predict(points), one.acquisition_values(points), *one.observations)),
+            *(one.best, one.best_predicted(), one.n_told, one.pending, one.parameter_names, one.space),
+            *(told.members.tolist(), told.relevance, told.noise_std, told.beta, told.n_told, told.n_pending),
+        ]
+
+    before = repr(looks(shot))  # NaN is not itself
+    assert repr(looks(opt)) == before
+    for i in range(10):
+        opt.tell(opt.ask(), None if i % 3 == 0 else objective(asked) - 1.0 - i)
+    opt.release_all()
+    assert repr(looks(shot)) == before
+
+
+def test_a_snapshot_is_drawn_like_its_optimizer():
+    from numbo.plot._data import Subject
+
+    opt = run(ALGORITHMS["GSSBO"], 15)
+    np.testing.assert_array_equal(Subject(opt.snapshot()).history()[1], Subject(opt).history()[1])

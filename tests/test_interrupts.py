@@ -1,0 +1,205 @@
+"""Interrupts at random times, for real: they get out, and nothing that was told is lost."""
+
+from __future__ import annotations
+
+import signal
+import time
+from types import FrameType
+
+import numpy as np
+import pytest
+
+from numbo import BBKB, GSSBO, Float, Int
+from numbo._interrupts import interrupts_get_out, raise_interrupt
+
+SPACE = {"x": Float(-2, 2), "y": Float(-2, 2), "z": Float(0, 1)}
+
+
+def objective(p):
+    return (p["x"] - 0.3) ** 2 + p["y"] ** 2 + p["z"]
+
+
+def interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.fixture
+def alarm():
+    """Interrupts the main thread after some seconds, as Ctrl-C does."""
+    before = signal.signal(signal.SIGALRM, interrupt)
+    yield lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, 0.0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("cls", [GSSBO, BBKB])
+def test_interrupts_get_out_and_nothing_told_is_lost(cls, alarm):
+    rng = np.random.default_rng(0)
+    opt = cls(SPACE, seed=0)
+    for _ in range(25):  # with all kernels loaded: interrupted over and over, that would never end
+        p = opt.ask()
+        opt.tell(p, objective(p))
+    told, out = 25, 0
+    for _ in range(40):
+        raised, deadline = False, time.monotonic() + 20.0
+        try:
+            alarm(float(rng.uniform(1e-4, 0.03)))
+            while time.monotonic() < deadline:
+                p = opt.ask()
+                opt.tell(p, objective(p))
+                told += 1
+        except KeyboardInterrupt:
+            raised = True
+        out += raised
+        assert opt.n_told - told in (0, 1)  # whether the one that was interrupted was told, tell had no time to say
+        told = opt.n_told
+    assert out == 40
+    expected = cls(SPACE, seed=0)
+    X, y = opt.observations
+    for x, value in zip(X, y, strict=True):
+        expected.tell(expected.space.decode(x), value)
+    assert opt.best[1] == expected.best[1]
+    np.testing.assert_array_equal(opt.observations[1], expected.observations[1])
+    assert len(opt.pending) <= 1  # asked for and handed out, but interrupted before it was told
+    opt.ask()
+
+
+class Interrupted(BaseException):
+    """Stands for an interrupt at a chosen place."""
+
+
+def test_a_half_finished_call_is_repaired_to_what_was_told():
+    """At whatever line of `tell` and `ask` an interrupt strikes."""
+    import sys
+
+    lines = 0
+
+    def run(at):
+        nonlocal lines
+        opt = GSSBO({"x": Float(0, 1), "k": Int(0, 300)}, seed=0, n_initial=3)
+        for i in range(6):
+            opt.tell({"x": i / 7, "k": i}, float(i))
+        p = opt.ask()
+        lines, values = 0, [6.0, None]
+
+        def trace(frame, event, argument):
+            nonlocal lines
+            if "numbo" not in frame.f_code.co_filename:
+                return None
+            if event == "line":
+                lines += 1
+                if lines == at:
+                    sys.settrace(None)
+                    raise Interrupted
+            return trace
+
+        sys.settrace(trace)
+        try:
+            opt.tell(p, values[0])
+            opt.tell({"x": 0.5, "k": 4}, values[1])
+        except Interrupted:
+            pass
+        finally:
+            sys.settrace(None)
+        return opt
+
+    run(0)
+    for at in range(1, lines + 1):
+        opt = run(at)
+        told = opt.n_told
+        fresh = GSSBO({"x": Float(0, 1), "k": Int(0, 300)}, seed=0, n_initial=3)
+        assert 6 <= told <= 8
+        state = opt.state_dict()
+        assert opt.best[1] == 0.0
+        assert len(opt.pending) == (told == 6)
+        for x, y in zip(*opt.observations, strict=True):
+            fresh.tell(fresh.space.decode(x), None if np.isnan(y) else y)
+        np.testing.assert_array_equal(state["run"]["y"], fresh.state_dict()["run"]["y"])
+        assert opt._run.history.counts == fresh._run.history.counts
+        assert opt._run.history.failed_counts == fresh._run.history.failed_counts
+
+
+def test_a_point_that_was_never_handed_out_is_not_pending(monkeypatch):
+    opt = GSSBO(SPACE, seed=0)
+    opt.ask()
+    original = opt._suggest
+    calls = []
+
+    def suggest(*args):
+        calls.append(args)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return original(*args)
+
+    monkeypatch.setattr(opt, "_suggest", suggest)
+    with pytest.raises(KeyboardInterrupt):
+        opt.ask(5)
+    monkeypatch.undo()
+    opt.tell(opt.pending[0], 1.0)
+    assert opt.pending == []
+
+
+def test_looking_after_an_interrupt(monkeypatch):
+    """What an interrupted suggestion left of the model is not looked at."""
+    opt, whole = (GSSBO(SPACE, seed=0, n_initial=4) for _ in range(2))
+    for one in (opt, whole):
+        for p in one.ask(8):
+            one.tell(p, objective(p))
+    gp = type(opt._search.surrogate.gp)
+    original = gp.condition
+
+    def condition(self, X, y, **options):
+        original(self, X, 100.0 + 0.0 * y, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(gp, "condition", condition)
+    with pytest.raises(KeyboardInterrupt):
+        opt.ask()
+    monkeypatch.undo()
+    points = [{"x": 0.1, "y": 0.2, "z": 0.3}, {"x": -1.0, "y": 1.0, "z": 0.9}]
+    np.testing.assert_allclose(opt.predict(points), whole.predict(points))
+
+
+def test_an_interrupt_inside_a_kernel_comes_out_as_what_it_is():
+    inside = SystemError("<kernel> returned a result with an exception set")
+    inside.__cause__ = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        raise_interrupt(inside)
+    inside.__cause__ = SystemExit(3)
+    with pytest.raises(SystemExit), interrupts_get_out():
+        raise inside
+    plain = SystemError("of its own")
+    plain.__context__ = KeyboardInterrupt()  # one that was handled before
+    raise_interrupt(plain)
+    raise_interrupt(ValueError())
+    with pytest.raises(SystemError), interrupts_get_out():
+        raise plain
+
+
+class Dying:
+    """Something whose end is the moment at which an interrupt strikes."""
+
+    def __del__(self):
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_in_a_callback_that_cannot_raise_comes_out_at_the_end():
+    done = []
+    with pytest.raises(KeyboardInterrupt), interrupts_get_out():
+        done.append(Dying() is None)
+    assert done == [False]
+
+
+def test_a_model_that_is_interrupted_in_a_kernel_does_not_fall_back(monkeypatch):
+    opt = GSSBO(SPACE, seed=0, n_initial=2)
+    for p in opt.ask(4):
+        opt.tell(p, objective(p))
+    error = SystemError("returned a result with an exception set")
+    error.__cause__ = KeyboardInterrupt()
+
+    def broken():
+        raise error
+
+    monkeypatch.setattr(opt, "_propose", broken)
+    with pytest.raises(KeyboardInterrupt):
+        opt.ask()
