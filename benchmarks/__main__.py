@@ -1,11 +1,11 @@
-"""``python -m benchmarks COMMAND``: comparisons, times, and what the documentation claims, measured.
+"""``python -m benchmarks COMMAND``: comparisons, timings, and measurements behind the documentation's claims.
 
 run, report           samplers on problems through Optuna
-ask-time, batches     time of a suggestion, many points at once
+ask-time, batches     time per suggestion, many points at once
 bandits, bandits-report, survival   explicit arms, and the race of S-BPE
-calibration           how far predictions hold
-ray-scale, reliability, interrupts   workers, killed and not
-digests               whether a change leaves every suggestion as it was
+calibration           whether predictions hold
+ray-scale, reliability, interrupts   many workers, killed workers, interrupts
+digests               whether a change leaves every suggestion unchanged
 
 See ``--help`` of each.
 """
@@ -21,7 +21,7 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def _check(parser: argparse.ArgumentParser, kind: str, names: list[str], known: Collection[str]) -> None:
-    """Names are checked after parsing: what loads them decides about threads first."""
+    """Check names after parsing: the modules that define them set the number of threads when imported."""
     for name in names:
         if name not in known:
             parser.error(f"{kind} must be one of {', '.join(known)}; got {name!r}")

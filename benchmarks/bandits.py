@@ -1,6 +1,6 @@
 """The experiments of Calandriello et al. (2020), section 5: regret, time and batch sizes on explicit arms.
 
-One line of JSON a finished run goes to the results file at once; a run that is already there is not run again.
+Each finished run is written at once to the results file, as a line of JSON; runs already there are not repeated.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from benchmarks.storage import load
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
-#: A player yields batches of arms and is sent their rewards; what it returns at the end goes into the results.
+#: A player yields batches of arms and is sent their rewards; its return value goes into the results.
 Player = Iterator[Any]
 
-#: Points of the curves that are kept of a run.
+#: Number of points kept of each run's curves.
 CURVE = 60
 ASYNC_BATCH = 30
 POPULATION, TOURNAMENT = 100, 10
@@ -59,7 +59,7 @@ def _numbo(name: str, **changes: Any) -> Callable[..., Any]:
 
 
 def eps_greedy(problem: BanditProblem, T: int, rng: np.random.Generator, history: Indices, values: Array) -> Any:
-    """The arm with the largest posterior mean, or with probability t^(-1/3) any arm."""
+    """The arm with the largest posterior mean, or with probability t^(-1/3) a random arm."""
     import numbo
 
     settings = {"delta": 1.0 / T, "beta": 0.0} | problem.settings
@@ -74,8 +74,8 @@ def eps_greedy(problem: BanditProblem, T: int, rng: np.random.Generator, history
 def async_ts(problem: BanditProblem, T: int, rng: np.random.Generator, history: Indices, values: Array) -> Any:
     """Thompson sampling in batches of 30 (Kandasamy et al. 2018), from a sparse posterior.
 
-    Weights on the dictionary are sampled jointly, what it cannot represent independently arm by arm. As in section
-    D.1 of the BBKB paper, the width is a tenth of that of the confidence bounds.
+    Weights on the dictionary are sampled jointly; the part that it cannot represent is sampled independently for each
+    arm. As in section D.1 of the BBKB paper, the width is a tenth of that of the confidence bounds.
     """
     import numbo
 
@@ -99,7 +99,7 @@ def async_ts(problem: BanditProblem, T: int, rng: np.random.Generator, history: 
 
 
 def evolution(problem: BanditProblem, T: int, rng: np.random.Generator, history: Indices, values: Array) -> Any:
-    """Regularized evolution (Real et al. 2019): tournaments in an ageing population, one operation mutated."""
+    """Regularized evolution (Real et al. 2019): tournaments in an ageing population, mutating one operation."""
     assert problem.choices is not None, "regularized evolution mutates choices"
     k = int(problem.choices.max()) + 1
     strides = k ** np.arange(problem.choices.shape[1] - 1, -1, -1)
@@ -167,7 +167,7 @@ ALGORITHMS: dict[str, Callable[..., Any]] = {
 
 @functools.cache
 def warm_up() -> None:
-    """Compile, or load from the cache, what a run needs: once a process, before any clock is started."""
+    """Compile, or load from the cache, what a run needs: once per process, before any clock is started."""
     import numbo
 
     X = np.random.default_rng(0).random((300, 2))
@@ -180,7 +180,7 @@ def warm_up() -> None:
 
 
 def run_one(problem_name: str, algorithm: str, seed: int, T: int, initial: int, data: Path | None) -> dict[str, Any]:
-    """One run: cumulative regret over that of uniform sampling, best arm so far, seconds, and batch sizes."""
+    """One run: cumulative regret relative to uniform sampling, best arm so far, seconds, and batch sizes."""
     warm_up()
     problem = PROBLEMS[problem_name](data)
     rng = np.random.default_rng(seed)
@@ -229,7 +229,7 @@ def run_one(problem_name: str, algorithm: str, seed: int, T: int, initial: int, 
 
 
 def run(path: Path, jobs: list[tuple[Any, ...]], workers: int) -> None:
-    """Run what is missing in ``path``. With one worker, in this process and with all threads of the BLAS."""
+    """Run what is missing in ``path``. One worker runs in this process, with all BLAS threads."""
     done = {(r["problem"], r["algorithm"], r["seed"], r["T"], r["initial"]) for r in load(path)}
     todo = [job for job in jobs if job[:5] not in done]
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -244,7 +244,7 @@ def run(path: Path, jobs: list[tuple[Any, ...]], workers: int) -> None:
                 write(run_one(*job))
             return
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-            os.environ.setdefault(name, "1")  # one core a run; the workers load NumPy afresh
+            os.environ.setdefault(name, "1")  # one core per run; the workers load NumPy themselves
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(workers, mp_context=context, max_tasks_per_child=1) as pool:
             futures = [pool.submit(run_one, *job) for job in todo]

@@ -26,7 +26,7 @@ def _spread(values: list[float]) -> str:
 
 
 def table(rows: Rows) -> str:
-    """One row an algorithm and horizon."""
+    """One row per algorithm and horizon."""
     groups: dict[tuple[str, int], Rows] = defaultdict(list)
     for row in rows:
         groups[row["algorithm"], row["T"]].append(row)
@@ -43,7 +43,7 @@ def table(rows: Rows) -> str:
 
 
 def speedups(rows: Rows) -> str:
-    """Seconds of the authors' code over ours: problem, horizon and seed being the same."""
+    """Seconds of the authors' code relative to ours, for the same problem, horizon and seed."""
     ours = {(r["problem"], r["algorithm"], r["T"], r["seed"], r["initial"]): r for r in rows}
     lines = [
         "| problem | algorithm | T | seconds, theirs | ours | ratio | regret ratio, theirs | ours |",
@@ -68,7 +68,7 @@ def speedups(rows: Rows) -> str:
 
 
 def _color(rows: Rows, name: str) -> Any:
-    """One colour an algorithm, in every panel; the authors' code has that of ours."""
+    """One colour per algorithm, in every panel; the authors' code has the same colour as ours."""
     names = sorted({r["algorithm"].removeprefix("reference-") for r in rows})
     return plt.get_cmap("tab10")(names.index(name.removeprefix("reference-")) % 10)
 
@@ -123,15 +123,15 @@ def plot(rows: Rows, title: str, path: Path) -> None:
 
 
 def write_report(results: Path, name: str) -> None:
-    """``NAME.md`` and one plot a problem and number of initial evaluations from ``NAME.jsonl``."""
+    """Write ``NAME.md``, and a plot per problem and number of initial evaluations, from ``NAME.jsonl``."""
     rows = load(results / f"{name}.jsonl")
     settings: dict[Setting, Rows] = defaultdict(list)
     for row in rows:
         settings[row["problem"], row["initial"]].append(row)
     parts = [
         "# On explicit arms",
-        "Medians over seeds, in brackets the smallest and largest. The regret ratio is the cumulative regret over that "
-        "of uniform sampling. Written by `python -m benchmarks bandits-report"
+        "Medians over seeds, with the smallest and largest in brackets. The regret ratio is the cumulative regret "
+        "divided by that of uniform sampling. Written by `python -m benchmarks bandits-report"
         + (f" --name {name}`." if name != "bandits" else "`."),
     ]
     for (problem, initial), group in sorted(settings.items()):

@@ -1,7 +1,7 @@
-"""``python -m benchmarks batches``: many points at once against one at a time, as ``results/batches.md``.
+"""``python -m benchmarks batches``: many points at once compared with one at a time, as ``results/batches.md``.
 
-Rounds of as many times ``study.ask``, then as often ``study.tell``, on ten functions that are in none of the suites.
-One line of JSON a finished run; what is there is not run again.
+Rounds of several calls of ``study.ask``, followed by as many of ``study.tell``, on ten functions that are in none of
+the suites. Each finished run is written as a line of JSON; runs already there are not repeated.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 
 EVALUATIONS = 300
 WIDTHS = (1, 8, 20, 50)
-#: No regret below this one counts.
+#: Smaller regrets count as this one.
 SMALLEST = 1e-9
 
 
@@ -72,7 +72,7 @@ def bowl(x: Array) -> float:
 
 
 def mixed() -> Problem:
-    """A ripple over a bowl in three reals and three integers, each choice with a bowl of its own."""
+    """A rippled bowl in three reals and three integers, whose centre and height depend on two choices."""
     space: dict[str, BaseDistribution] = {f"x{i}": FloatDistribution(-3.0, 3.0) for i in range(3)}
     space |= {f"k{i}": IntDistribution(0, 20) for i in range(3)}
     space |= {"kind": CategoricalDistribution(["a", "b", "c"]), "extra": CategoricalDistribution(["no", "yes"])}
@@ -146,7 +146,7 @@ SEARCHES: dict[str, Callable[[Problem, int, int], tuple[Ask, Tell]]] = {
 
 
 def run_one(problem_name: str, search: str, width: int, seed: int, evaluations: int = EVALUATIONS) -> dict[str, Any]:
-    """One run in rounds of ``width``: the best regret, its curve, the time of asking."""
+    """One run in rounds of ``width``: the best regret, its curve, and the time spent asking."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.simplefilter("ignore")
     problem = PROBLEMS[problem_name]()
@@ -194,12 +194,12 @@ def run(path: Path, searches: list[str], widths: list[int], seeds: int, jobs: in
 
 
 def decades(regret: float) -> float:
-    """log10 of a regret, of `SMALLEST` at least."""
+    """log10 of a regret, which counts as at least `SMALLEST`."""
     return float(np.log10(max(regret, SMALLEST)))
 
 
 def write_report(path: Path) -> None:
-    """``NAME.md`` from ``NAME.jsonl``: medians over seeds, and how far each search is behind one point at a time."""
+    """Write ``NAME.md`` from ``NAME.jsonl``: medians over seeds, and how far each search is behind one at a time."""
     cells: dict[tuple[str, int], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in load(path):
         cells[row["search"], row["width"]][row["problem"]].append(decades(row["best"]))
@@ -209,8 +209,8 @@ def write_report(path: Path) -> None:
         "",
         "Written by `python -m benchmarks batches`.",
         "",
-        f"Decades (log10) of the best regret after {EVALUATIONS} evaluations, the median over seeds; regrets below",
-        f"{SMALLEST:g} count as that. A column is a search and how many points it is asked for at once. TuRBO-1 is",
+        f"Decades (log10) of the best regret after {EVALUATIONS} evaluations, median over seeds; regrets below",
+        f"{SMALLEST:g} count as that. Columns are searches with the number of points asked for at once. TuRBO-1 is",
         "`benchmarks/turbo.py`, and TPE has `constant_liar=True`.",
         "",
         "| problem | " + " | ".join(f"{search}, {width}" for search, width in columns) + " |",

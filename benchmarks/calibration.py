@@ -1,8 +1,8 @@
-"""Whether `predict` is right: how often its 90 % intervals hold the objective, and how far its mean is off.
+"""Whether `predict` is right: how often its 90 % intervals contain the objective, and how far off its mean is.
 
-Functions made for this purpose, of known form; each is searched with and without noise, and the model is asked about
-places it did not see: points spread evenly over the space, and points around the best predicted one. What is predicted
-is the objective without its noise. Beside it, the regret of `best_predicted` and that of the best observation.
+The functions are made for this purpose and known in closed form. Each is searched with and without noise, and the
+model is asked about unseen points: some spread evenly over the space, some around the best predicted one. It predicts
+the objective without its noise. The regrets of `best_predicted` and of the best observation are recorded as well.
 
 Everything is in units of the standard deviation of the function over the space.
 """
@@ -36,7 +36,7 @@ NOISES = (0.0, 0.1, 0.5)
 POINTS = 400
 #: Standard deviation of the points around the best predicted one, in the unit cube.
 AROUND = 0.05
-#: Of a normal distribution, 90 % lie within so many standard deviations of the mean.
+#: Number of standard deviations around the mean within which 90 % of a normal distribution lie.
 WIDTH = 1.645
 
 
@@ -66,7 +66,7 @@ def ripples(d: int, seed: int) -> Function:
 
 
 def canyon(d: int, seed: int) -> Function:
-    """A curved valley whose walls rise to hundreds of times its depth: most values are outliers to a search."""
+    """A curved valley whose walls rise to hundreds of times its depth: to a search most values are outliers."""
     center = np.random.default_rng(seed).uniform(0.3, 0.7, d)
 
     def value(X: Array) -> Array:
@@ -99,7 +99,7 @@ def asked(optimizer: Any, X: Array, truth: Array, spread: float) -> dict[str, fl
 
 
 def run_one(name: str, algorithm: str, noise: float, seed: int, trials: Sequence[int]) -> dict[str, Any]:
-    """One run, with the figures of the model after each number of ``trials``, which increase."""
+    """One run, with the model's figures after each of the increasing numbers of ``trials``."""
     d, function = FUNCTIONS[name]
     even = np.random.default_rng(0).random((POINTS, d))
     at_even = function(even)
@@ -144,7 +144,7 @@ def measure(
 
 
 def write_report(results: Path) -> None:
-    """``calibration.md`` from what was measured."""
+    """Write ``calibration.md`` from the measurements."""
     rows = load(results / "calibration.jsonl")
     lines = [
         "# Results: calibration",
@@ -159,8 +159,8 @@ def write_report(results: Path) -> None:
         "",
         "## Coverage of 90 % intervals, and mean error",
         "",
-        "At points spread evenly over the space, and at points around the best predicted one, a standard deviation",
-        f"of {AROUND} of the range away in each coordinate. The objective is meant, without its noise.",
+        "At points spread evenly over the space, and at points around the best predicted one, with a standard",
+        f"deviation of {AROUND} of the range in each coordinate. Both refer to the objective without its noise.",
         "",
         "| algorithm | noise | trials | coverage, even | error, even | coverage, near | error, near |",
         "|---" * 7 + "|",
@@ -175,7 +175,7 @@ def write_report(results: Path) -> None:
         "",
         "## Which observation to believe",
         "",
-        "Regret against the best point that was observed: of the best observation, and of `best_predicted()`, with the",
+        "Regret relative to the best point observed: of the best observation, and of `best_predicted()`, with the",
         "standard error of the difference.",
         "",
         "| algorithm | noise | trials | best observation | best predicted | difference |",
@@ -194,7 +194,7 @@ Runs = list[tuple[str, dict[str, Any]]]
 
 
 def _grouped(rows: list[dict[str, Any]]) -> dict[tuple[str, float, str], Runs]:
-    """Functions and figures by algorithm, noise and number of trials."""
+    """Functions and figures, grouped by algorithm, noise and number of trials."""
     out: dict[tuple[str, float, str], Runs] = {}
     for row in rows:
         for trials, figures in row["figures"].items():
@@ -203,7 +203,7 @@ def _grouped(rows: list[dict[str, Any]]) -> dict[tuple[str, float, str], Runs]:
 
 
 def _coverage(runs: Runs, where: str) -> str:
-    """The mean over functions, and the smallest mean of one."""
+    """The mean over functions and, in brackets, the smallest mean of a function."""
     by_function: dict[str, list[float]] = {}
     for name, figures in runs:
         by_function.setdefault(name, []).append(figures[where]["coverage"])

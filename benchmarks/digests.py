@@ -1,10 +1,10 @@
-"""``python -m benchmarks digests``: what every algorithm suggests and predicts, as fingerprints.
+"""``python -m benchmarks digests``: fingerprints of what every algorithm suggests and predicts.
 
 A change that only moves code must not change a single bit of any suggestion. Each run tells a made-up objective to one
-algorithm over one kind of space, and takes a fingerprint of everything that comes back: points, predictions,
+algorithm over one kind of space, and takes a fingerprint of everything that it returns: points, predictions,
 explanations. In ``"plain"`` runs points come one at a time. In ``"busy"`` runs several are pending, some fail, some are
 released, whole batches and points with fixed values are asked for, and half-way the optimizer is saved and restored.
-Fingerprints hold for one machine and one set of packages.
+Fingerprints are comparable only on one machine with one set of packages.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int
 from ray import tune
 
 STEPS = 300
-#: After this many steps the model is looked at.
+#: Number of steps between inspections of the model.
 LOOK_EVERY = 50
 WORKERS = 5
 CHOICES: list[Any] = ["a", "b", None, 3]
@@ -51,7 +51,7 @@ ALGORITHMS: dict[str, Callable[..., Any]] = {
     "SBPE-paper": partial(SBPE, horizon=STEPS, beta="paper", **FIXED),
     "SBPE-union": partial(SBPE, horizon=STEPS, **FIXED),
 }
-#: Algorithms that take arms, and one more that needs them or a space that can be enumerated.
+#: Algorithms that take arms; `BATCHED` needs arms or a space that can be enumerated.
 ON_ARMS = [name for name in ALGORITHMS if name.startswith(("BKB", "BBKB", "SBPE"))]
 BATCHED = "BBKB-batched"
 ALGORITHMS[BATCHED] = partial(BBKB, min_batch=4, **FIXED)
@@ -76,7 +76,7 @@ def value(coordinates: np.ndarray) -> float:
 
 
 def runs() -> Iterator[tuple[str, str, str]]:
-    """All runs: algorithm, kind of space, and ``"plain"``, ``"busy"``, ``"optuna"`` or ``"ray"``."""
+    """All runs: algorithm, kind of space, and mode: ``"plain"``, ``"busy"``, ``"optuna"`` or ``"ray"``."""
     for mode in ("plain", "busy"):
         for name in ALGORITHMS:
             for kind in ("continuous", "mixed", "enumerable", "arms"):
@@ -89,7 +89,7 @@ def runs() -> Iterator[tuple[str, str, str]]:
 
 
 class Fingerprint:
-    """A hash of values as they come, and its state after each of them that was marked."""
+    """A running hash of values, and its state at each mark."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
@@ -104,7 +104,7 @@ class Fingerprint:
 
 
 def look(print_: Fingerprint, opt: Any, probes: list[Any]) -> None:
-    """Add what the optimizer says about itself."""
+    """Add everything that inspection of the optimizer returns."""
     if opt.best is None:
         return
     told = opt.explain()
@@ -219,7 +219,7 @@ def digest_ray(name: str, steps: int) -> list[str]:
 
 
 def measure(path: Path, against: Path | None, names: list[str], steps: int) -> bool:
-    """Write the fingerprints of all runs to ``path``; with ``against``, say which differ. Returns whether none does."""
+    """Write all fingerprints to ``path``; report those that differ from ``against``. Returns whether none does."""
     found, known = {}, {} if against is None else json.loads(against.read_text())
     started, same = time.perf_counter(), True
     for name, kind, mode in tqdm([run for run in runs() if run[0] in names]):

@@ -1,7 +1,7 @@
 """Parallel studies whose workers are killed: what is lost, repeated or slowed down.
 
-A study runs over a real storage in worker processes (`benchmarks.worker`). Now and then one of them is killed with
-SIGKILL, wherever it is, and another one takes its place.
+A study runs over a real storage in worker processes (`benchmarks.worker`). From time to time one of them is killed with
+SIGKILL, whatever it is doing, and another one takes its place.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class Outcome:
     Attributes:
         killed: processes that were killed.
         complete, stale: trials that are complete, and trials that a killed process left running.
-        lost: trials that a worker had told and that are not complete with that value now.
-        duplicates: pairs of trials with equal parameters that ran at the same time. A stale one runs on, until it
-            is overtaken by so many others that samplers take its worker for dead.
+        lost: trials that a worker had told but that are not complete with that value.
+        duplicates: pairs of trials with equal parameters that ran at the same time. A stale trial counts as running
+            until enough others have overtaken it for samplers to consider its worker dead.
         retried: pairs of a stale trial and one that took up its parameters after that.
-        repeats: complete trials whose parameters an earlier one had already.
+        repeats: complete trials with the same parameters as an earlier one.
         best: the best value.
-        seconds: duration, the start of the processes included.
-        errors: what workers that were not killed died of.
+        seconds: duration, including the start of the processes.
+        errors: error output of workers that failed without being killed.
     """
 
     killed: int
@@ -58,7 +58,7 @@ class Outcome:
 
 
 def run(url: str, workers: int, trials: int, kills: int, *, seed: int = 0, timeout: float = 3600.0) -> Outcome:
-    """A study of ``trials`` complete trials in ``workers`` processes, ``kills`` of which are killed on the way."""
+    """A study of ``trials`` complete trials in ``workers`` processes, with ``kills`` processes killed on the way."""
     rng = random.Random(seed)
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(storage=storage(url))
@@ -74,7 +74,7 @@ def run(url: str, workers: int, trials: int, kills: int, *, seed: int = 0, timeo
             return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 
         running = [start() for _ in range(workers)]
-        # each kill comes when so many trials are told, in the first half: there has to be work left for everybody
+        # numbers of told trials at which to kill, in the first half: there has to be work left for every worker
         due = sorted(rng.randrange(1, max(2, trials // 2)) for _ in range(kills))
         killed = 0
         try:
@@ -153,7 +153,7 @@ def sequential(trials: int, seed: int = 0) -> float:
 
 
 def postgres_programs() -> Path | None:
-    """The folder with PostgreSQL's programs, ``None`` where it is not installed."""
+    """The folder with PostgreSQL's programs, or ``None`` if it is not installed."""
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))  # Debian's
     found = shutil.which("pg_ctl")
     return folders[-1] if folders else Path(found).parent if found else None
@@ -161,7 +161,7 @@ def postgres_programs() -> Path | None:
 
 @contextmanager
 def postgres(programs: Path) -> Iterator[str]:
-    """A PostgreSQL server of its own, on a local socket alone; yields the URL of an empty database."""
+    """A separate PostgreSQL server, on a local socket only; yields the URL of an empty database."""
     with tempfile.TemporaryDirectory() as folder:
         data, user = f"{folder}/data", []
         if os.geteuid() == 0:  # the server refuses to run as root

@@ -1,4 +1,4 @@
-"""Test functions of a point ``x (d,)``, all to be minimised, in their usual coordinates.
+"""Test functions of a point ``x (d,)`` in their usual coordinates, all to be minimised.
 
 Formulas as in the collections of Surjanovic & Bingham (2013) and of Jamil & Yang (2013).
 """
@@ -94,7 +94,7 @@ def alpine(x: Array) -> float:
 
 
 def schaffer(x: Array) -> float:
-    """The second function of Schaffer, in neighbouring pairs of coordinates."""
+    """Schaffer's second function, over neighbouring pairs of coordinates."""
     squares = x[:-1] ** 2 + x[1:] ** 2
     return float(np.sum(squares**0.25 * (1.0 + np.sin(50.0 * squares**0.1) ** 2)))
 

@@ -1,7 +1,7 @@
-"""``python -m benchmarks interrupts``: studies that are interrupted at random times, over and over.
+"""``python -m benchmarks interrupts``: studies that are interrupted repeatedly, at random times.
 
-Ctrl-C strikes in the objective, in a kernel, in the storage, or while trials are taken in. Each time it has to come
-out of `study.optimize`, and what the sampler knows afterwards has to be what a fresh sampler learns from the study.
+Ctrl-C strikes in the objective, in a kernel, in the storage, or while trials are learned. Each time it has to propagate
+out of `study.optimize`, and the sampler must then know exactly what a fresh sampler learns from the study.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tqdm import tqdm
 
 import optuna
 
-#: How often each kind of run is interrupted.
+#: Number of interrupts for each kind of run.
 COUNTS = {"main thread": 400, "two threads": 50, "processes": 50}
 #: A run that goes on for this number of seconds after its interrupt has swallowed it.
 PATIENCE = 10.0
@@ -34,13 +34,13 @@ LONGEST = 0.06
 
 @dataclass
 class Outcome:
-    """What became of the interrupts.
+    """What the interrupts did.
 
     Attributes:
-        sent: interrupts.
-        got_out: those that ended `study.optimize`.
+        sent: number of interrupts.
+        got_out: number of interrupts that ended `study.optimize`.
         lost: finished trials that a sampler did not know afterwards, summed over the interrupts.
-        differing: times at which the sampler and a fresh one knew something different.
+        differing: number of times that the sampler and a fresh one did not know the same.
     """
 
     sent: int = 0
@@ -49,7 +49,7 @@ class Outcome:
     differing: int = 0
 
     def compare(self, sampler: GSSBOSampler, study: optuna.Study) -> None:
-        """Count what ``sampler`` does not know of the study, and whether a fresh one knows something else."""
+        """Count the trials that ``sampler`` does not know, and whether a fresh one knows something else."""
         (X, y), (other_X, other_y) = known(sampler, study), known(GSSBOSampler(seed=0), study)
         finished = sum(t.state.is_finished() and len(t.params) == 3 for t in study.get_trials(deepcopy=False))
         self.lost += max(0, finished - len(y))
@@ -62,7 +62,7 @@ def objective(trial: optuna.Trial) -> float:
 
 
 def known(sampler: GSSBOSampler, study: optuna.Study) -> tuple[np.ndarray, np.ndarray]:
-    """Points and values that a sampler has learned from the study, in one order for all samplers."""
+    """Points and values that a sampler has learned from the study, in an order common to all samplers."""
     optimizer, _ = sampler.inspected(study)
     X, y = optimizer.observations
     order = np.lexsort((y, *X.T))
@@ -70,7 +70,7 @@ def known(sampler: GSSBOSampler, study: optuna.Study) -> tuple[np.ndarray, np.nd
 
 
 def interrupted(error: BaseException) -> bool:
-    """Whether ``error`` is an interrupt, or what Optuna makes of one that strikes while it stores a result."""
+    """Whether ``error`` is an interrupt, or what Optuna raises if one strikes while it stores a result."""
     return isinstance(error, KeyboardInterrupt) or isinstance(error.__context__, KeyboardInterrupt)
 
 
@@ -79,7 +79,7 @@ def strike(number: int, frame: FrameType | None) -> None:
 
 
 def interrupt_study(count: int, jobs: int, progress: Any = None) -> Outcome:
-    """One study of one sampler, interrupted ``count`` times in this process."""
+    """A study with one sampler, interrupted ``count`` times in this process."""
     outcome, rng = Outcome(), random.Random(jobs)
     sampler = GSSBOSampler(seed=0)
     study = optuna.create_study(sampler=sampler)
@@ -161,9 +161,9 @@ def measure(results: Path, counts: dict[str, int] | None = None) -> dict[str, Ou
         print(json.dumps({kind: asdict(outcomes[kind])}), flush=True)
     rows = [f"| {kind} | {o.sent} | {o.got_out} | {o.lost} | {o.differing} |" for kind, o in outcomes.items()]
     text = (
-        "# Interrupts at random times\n\nA study with `GSSBOSampler` that is interrupted as by Ctrl-C, over and over, "
-        "and goes on each time.\nLost are finished trials that the sampler did not know afterwards; different is what "
-        "it knew and a fresh sampler did\nnot, or the other way round. Written by "
+        "# Interrupts at random times\n\nA study with `GSSBOSampler` that is interrupted repeatedly, as by Ctrl-C, and "
+        "continues each time.\nFinished trials that the sampler did not know afterwards are lost. The last column "
+        "counts how often it did not\nknow the same as a fresh sampler. Written by "
         "`python -m benchmarks interrupts`.\n\n"
         "| where | interrupts | got out | trials lost | different from a fresh sampler |\n|---|---|---|---|---|\n"
     )

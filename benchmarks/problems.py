@@ -1,7 +1,7 @@
-"""What the samplers are compared on. All problems are minimised, through Optuna's distributions.
+"""Problems on which the samplers are compared. All are minimised, through Optuna's distributions.
 
-Four suites make up the comparison, and a fifth one, `UNSEEN`, is never looked at while a setting is chosen. `RIPPLES`
-is beside them, and counts in no rank: ripples around the optimum are where a smooth model has little to say.
+Four suites make up the comparison, with a fifth one, `UNSEEN`, which is never looked at while settings are chosen.
+`RIPPLES` is separate and counts in no rank: a smooth model has little to say about ripples around the optimum.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ Params = Mapping[str, Any]
 class Problem:
     """``function`` maps parameters in ``space`` to a value of at least ``minimum``.
 
-    ``noise`` is the standard deviation of what is added to the value that a sampler is told; regrets are without it.
-    A trial fails where ``fails`` says so, and with probability ``failure_rate`` anywhere.
+    ``noise`` is the standard deviation of the noise added to the value that a sampler is told; regrets exclude it.
+    A trial fails where ``fails`` returns True, and anywhere with probability ``failure_rate``.
     """
 
     space: Mapping[str, BaseDistribution]
@@ -63,7 +63,7 @@ def moved(
     rotate: bool = False,
     noise: float = 0.0,
 ) -> Problem:
-    """A function with its minimum 0 at the origin, which is moved to a random place of the inner box."""
+    """A function with minimum 0 at the origin, with the origin moved to a random point of the inner box."""
     rng = np.random.default_rng(seed)
     center = rng.uniform(low + 0.2 * (high - low), high - 0.2 * (high - low), d)
     turn = functions.rotation(d, seed) if rotate else np.eye(d)
@@ -71,7 +71,7 @@ def moved(
 
 
 def failing(problem: Problem, fails: Callable[[Array], bool] | None = None, rate: float = 0.0) -> Problem:
-    """A problem that fails where ``fails`` says so of the point, in the order of the space, and at random."""
+    """A problem that fails at random, and where ``fails`` is true of the point, in the order of the space."""
     if fails is None:
         return replace(problem, failure_rate=rate)
     where = fails
@@ -83,7 +83,7 @@ def failing(problem: Problem, fails: Callable[[Array], bool] | None = None, rate
 
 
 def ackley_mixed() -> Problem:
-    """Ackley's function of ten switches and three reals (Bliek et al. 2021 have fifty), the optimum moved."""
+    """Ackley's function of ten switches (fifty in Bliek et al. 2021) and three reals, with a shifted optimum."""
     space: dict[str, BaseDistribution] = {f"s{i}": CategoricalDistribution(["off", "on"]) for i in range(10)}
     space |= {f"x{i}": FloatDistribution(-1.0, 1.0) for i in range(3)}
     target = np.array([1, 0, 0, 1, 1, 0, 1, 0, 1, 1], dtype=float)
@@ -98,7 +98,7 @@ def ackley_mixed() -> Problem:
 
 
 def training_mixed() -> Problem:
-    """A smooth stand-in for a training run: rates in the logarithm, widths, an optimiser and a schedule, 12 in all."""
+    """A smooth stand-in for a training run: 12 parameters, such as logarithmic rates, widths and an optimiser."""
     space: dict[str, BaseDistribution] = {
         "rate": FloatDistribution(1e-5, 1.0, log=True),
         "decay": FloatDistribution(1e-7, 1e-1, log=True),
@@ -132,7 +132,7 @@ def training_mixed() -> Problem:
 
 
 def network() -> Problem:
-    """The network search of the GSSBO paper; the value is the test error, whose minimum is not known."""
+    """The network search of the GSSBO paper; the value is the test error, whose minimum is unknown."""
     sys.path.append(str(Path(__file__).parents[1] / "examples"))
     import diabetes
 
@@ -147,11 +147,11 @@ def network() -> Problem:
 
 
 def categories(seed: int, d: int, k: int) -> Problem:
-    """``d`` unordered choices of ``k``, with effects of single ones and of pairs of neighbours."""
+    """``d`` unordered choices of ``k`` each, with effects of single choices and of pairs of neighbours."""
     rng = np.random.default_rng(seed)
     alone, pairs = rng.gamma(1.0, 1.0, (d, k)), rng.gamma(0.5, 1.0, (d, k, k))
     space = {f"c{i}": CategoricalDistribution([f"v{j}" for j in range(k)]) for i in range(d)}
-    # the minimum around the ring by dynamic programming: the first choice is fixed, the others follow
+    # minimum around the ring by dynamic programming: fix the first choice, then optimise the others
     cost = alone[:, None, :] + pairs  # cost[i, a, b]: choice b of i after choice a of its neighbour i - 1
     best = np.inf
     for first in range(k):
@@ -170,7 +170,7 @@ def categories(seed: int, d: int, k: int) -> Problem:
 
 # -- suites ----------------------------------------------------------------------------------------------------
 
-#: The functions of the GSSBO paper. Powell's function comes in blocks of four: the paper's 50 becomes 48.
+#: The functions of the GSSBO paper. Powell's function needs blocks of four: the paper's 50 dimensions become 48.
 PAPER = [
     "eggholder-2",
     "hartmann-6",
@@ -196,8 +196,8 @@ UNSEEN = [
     "hpobench-segment",
 ]
 RIPPLES = ["salomon-6", "alpine-8", "schaffer-10"]
-#: Objectives that fail: at random, in half of their space, and both. The optimum lies inside of what works, or, of the
-#: ones named so, on its edge.
+#: Objectives that fail: at random, in half of their space, or both. The optimum lies inside the region that works or,
+#: where the name says so, on its edge.
 FAILURES = [
     "rosenbrock-4-fails-0%",
     "rosenbrock-4-fails-5%",
@@ -207,7 +207,7 @@ FAILURES = [
     "levy-6-edge-fails",
     "levy-6-edge-fails-and-10%",
 ]
-#: What is ranked.
+#: The suites that are ranked.
 COMPARED = {"paper": PAPER, "continuous": CONTINUOUS, "mixed": MIXED, "tabular": TABULAR, "unseen": UNSEEN}
 SUITES = COMPARED | {"ripples": RIPPLES, "failures": FAILURES}
 

@@ -1,4 +1,4 @@
-"""What a searcher costs Ray Tune's control loop: 64 simulated workers, and a real local Ray with quick trials."""
+"""Cost of a searcher to Ray Tune's control loop: 64 simulated workers, and a real local Ray with quick trials."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ray import tune
 
 DIMENSIONS, WORKERS = 20, 64
 SPACE = {f"x{i}": tune.uniform(-10.0, 10.0) for i in range(DIMENSIONS)}
-#: Suggestions whose median is reported at each size.
+#: Number of suggestions whose median is reported at each size.
 WINDOW = 100
 SIZES = (100, 300, 1000, 3000, 10_000)
 
@@ -44,7 +44,7 @@ def _optuna(name: str) -> Callable[[], Searcher]:
     return make
 
 
-#: Searchers, and the number of simulated trials after which their time is up.
+#: Searchers, and the maximum number of simulated trials for each.
 SEARCHERS: dict[str, tuple[Callable[[], Searcher], int]] = {
     "GSSBOSearch": (_numbo("GSSBOSearch"), 10_000),
     "BKBSearch": (_numbo("BKBSearch"), 10_000),
@@ -103,7 +103,7 @@ def simulate(name: str, trials: int) -> list[dict[str, Any]]:
 
 
 def run_for_real(name: str, trials: int) -> dict[str, Any]:
-    """Quick trials on a local Ray; the driver's time inside of the searcher, and in all."""
+    """Quick trials on a local Ray; the driver's time in the searcher, and in total."""
     make, _ = SEARCHERS[name]
     searcher = make()
     spent = 0.0
@@ -120,7 +120,7 @@ def run_for_real(name: str, trials: int) -> dict[str, Any]:
         return call
 
     class Clocked(Searcher):
-        """Passes everything on, and the clock runs."""
+        """Passes all calls on to the searcher and times them."""
 
         def __init__(self) -> None:
             super().__init__()

@@ -1,4 +1,4 @@
-"""``python -m benchmarks reliability``: what long runs and faults do, measured, as ``results/reliability.md``."""
+"""``python -m benchmarks reliability``: effects of long runs and of faults, as ``results/reliability.md``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from benchmarks.storage import load
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-#: Storage, workers, trials, processes killed on the way.
+#: Storage, workers, trials, number of processes killed on the way.
 RUNS = [
     ("journal", 2, 1000, 10),
     ("journal", 8, 1000, 20),
@@ -40,7 +40,7 @@ FEED = (10_000, 50_000)
 
 @contextmanager
 def storage_url(kind: str) -> Iterator[str]:
-    """An empty storage of that kind; raises where PostgreSQL is not installed."""
+    """The URL of an empty storage of that kind; raises an error if PostgreSQL is needed but not installed."""
     if kind == "postgres":
         programs = faults.postgres_programs()
         if programs is None:
@@ -81,7 +81,7 @@ def measure(results: Path) -> None:
 
 
 def _alone(task: Callable[..., Any], *arguments: Any) -> Any:
-    """The result of ``task`` in a process of its own, whose memory is nobody else's."""
+    """The result of ``task`` in a separate process, whose memory it does not share."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         return pool.submit(task, *arguments).result()
 
@@ -96,7 +96,7 @@ def _soaked(results: Path) -> list[dict[str, Any]]:
 
 
 def write_report(results: Path) -> None:
-    """``reliability.md`` and ``soak.png`` from what was measured."""
+    """Write ``reliability.md`` and ``soak.png`` from the measurements."""
     rows = load(results / "reliability.jsonl")
     lines = [
         "# Results: reliability",
@@ -105,10 +105,10 @@ def write_report(results: Path) -> None:
         "",
         "## Killed workers",
         "",
-        "Processes share a study; some are killed with SIGKILL, wherever they are, and replaced. Lost are trials that",
-        "a worker had told and that the storage does not hold with that value; twins are pairs of trials with equal",
-        "parameters that ran at the same time; stale are trials that a killed process left running for good; retried",
-        "are those of them whose parameters another trial took up, after a thousand others had overtaken them.",
+        "Processes share a study; some are killed with SIGKILL, whatever they are doing, and replaced. A trial is lost",
+        "if a worker told it but the storage does not have it with that value. Twins are pairs of trials with equal",
+        "parameters that ran at the same time. Stale trials were left running by a killed process; they are retried if",
+        "another trial takes up their parameters, after a thousand others have overtaken them.",
         "",
         "| storage | workers | killed | complete trials | lost | twins | repeated | stale | retried | errors | "
         "trials/s | best | best in one process |",

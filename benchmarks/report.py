@@ -21,12 +21,12 @@ import matplotlib.pyplot as plt
 
 Array = NDArray[np.float64]
 Runs = dict[tuple[str, str], list[dict[str, Any]]]
-#: Resamples of a bootstrap.
+#: Number of bootstrap resamples.
 DRAWS = 500
 
 
 def grouped(rows: list[dict[str, Any]]) -> Runs:
-    """Runs by (problem, sampler); of several with one seed the longest counts."""
+    """Runs by (problem, sampler); if several have the same seed, the longest counts."""
     best: dict[tuple[str, str, int], dict[str, Any]] = {}
     for row in rows:
         key = (row["problem"], row["sampler"], row["seed"])
@@ -60,9 +60,9 @@ def table(runs: Runs, figure: str, samplers: list[str], problems: list[str]) -> 
 
 
 def ranks(runs: Runs, samplers: list[str], problems: list[str], trials: int, rng: np.random.Generator | None) -> Array:
-    """Rank of the median best regret, (problems, samplers); ties share their rank, and below 1e-9 all is zero.
+    """Rank of the median best regret, (problems, samplers); ties share a rank, and regrets below 1e-9 are equal.
 
-    With a generator the seeds are drawn anew, with replacement, for a bootstrap.
+    With a generator, seeds are resampled with replacement, for a bootstrap.
     """
     out = np.empty((len(problems), len(samplers)))
     for i, problem in enumerate(problems):
@@ -75,7 +75,7 @@ def ranks(runs: Runs, samplers: list[str], problems: list[str], trials: int, rng
 
 
 def finished(runs: Runs, samplers: list[str], problems: list[str], trials: int) -> list[str]:
-    """Those of ``samplers`` whose runs on every one of ``problems`` have so many trials."""
+    """The ``samplers`` whose runs on each of the ``problems`` have at least this number of trials."""
 
     def done(sampler: str, problem: str) -> bool:
         rows = runs.get((problem, sampler), [])
@@ -96,7 +96,7 @@ def bootstrap(runs: Runs, samplers: list[str], problems: list[str], trials: int)
 
 
 def common_problems(runs: Runs, samplers: list[str], problems: list[str], trials: int) -> list[str]:
-    """Those of ``problems`` that every one of ``samplers`` has finished, of the samplers that finished any."""
+    """The ``problems`` finished by every one of the ``samplers`` that finished any."""
     started = [s for s in samplers if any(finished(runs, [s], [p], trials) for p in problems)]
     return [p for p in problems if finished(runs, started, [p], trials) == started]
 
@@ -104,8 +104,8 @@ def common_problems(runs: Runs, samplers: list[str], problems: list[str], trials
 def mean_ranks(runs: Runs, samplers: list[str], problems: list[str], *, common: bool = False) -> str:
     """Mean rank of the median best regret, and the worst rank.
 
-    Of the samplers that finished all ``problems``; or, with ``common``, of all samplers on the problems that they all
-    finished, where these are fewer.
+    Covers the samplers that finished all ``problems``; or, with ``common``, all samplers on the problems that all of
+    them finished, where these are fewer.
     """
     lines = ["| trials | sampler | problems | mean rank | 90% interval | worst rank | last on |", "|---" * 7 + "|"]
     for trials in CHECKPOINTS:
@@ -126,7 +126,7 @@ def mean_ranks(runs: Runs, samplers: list[str], problems: list[str], *, common: 
 
 
 def plot(runs: Runs, samplers: list[str], problems: list[str], path: Path) -> None:
-    """Best regret against trials: the median, and the range over seeds, a panel a problem."""
+    """Best regret against trials: the median and range over seeds, one panel per problem."""
     columns = min(5, len(problems))
     rows = math.ceil(len(problems) / columns)
     figure, axes = plt.subplots(rows, columns, figsize=(4.2 * columns, 3.4 * rows + 0.5), squeeze=False)
@@ -204,7 +204,7 @@ def write_report(results: Path, name: str) -> None:
         if sampler not in families[family]:
             families[family].append(sampler)
     text = [f"# Results: {name}", "", f"Written by `python -m benchmarks report --name {name}`."]
-    text.append("Figures are the median over seeds, with the smallest and the largest in brackets.")
+    text.append("Figures are medians over seeds, with the smallest and the largest in brackets.")
     for family, samplers in families.items():
         samplers.sort()
         suffix = "" if len(families) == 1 else f"-{family}"
@@ -218,7 +218,7 @@ def write_report(results: Path, name: str) -> None:
         if any(finished(runs, samplers, problems, c) != samplers for c in CHECKPOINTS):
             text += [
                 "",
-                "On the problems that all samplers finished, of those that went so far, where these are fewer:",
+                "On the problems finished by all samplers that ran this number of trials, where these are fewer:",
                 "",
             ]
             text += [mean_ranks(runs, samplers, problems, common=True)]

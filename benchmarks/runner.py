@@ -1,6 +1,6 @@
 """Run samplers on problems through ``study.ask`` and ``study.tell``, in parallel, resumably.
 
-One line of JSON a finished run goes to the results file at once; a run that is already there is not run again.
+Each finished run is written at once to the results file, as a line of JSON; runs already there are not repeated.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_variable, "1")  # one core a run, for everybody; before NumPy is loaded
+    os.environ.setdefault(_variable, "1")  # one core per run, for all samplers; before NumPy is loaded
 
 import json
 import time
@@ -34,7 +34,7 @@ CURVE = np.unique(np.geomspace(1, 10_000, 90).astype(int))
 def run_one(problem_name: str, sampler_name: str, seed: int, trials: int) -> dict[str, Any]:
     """One study: regrets and the median ask time at the checkpoints, and the curve of the best regret.
 
-    The best regret is that of the trial with the best value that was told, noise included, as a user sees it.
+    The best regret is that of the trial with the best value told, including noise, as a user sees it.
     """
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.simplefilter("ignore")
@@ -77,7 +77,7 @@ def run_one(problem_name: str, sampler_name: str, seed: int, trials: int) -> dic
 def run(path: Path, problems: list[str], samplers: list[str], seeds: int, trials: int, jobs: int) -> None:
     """Run what is missing in ``path``; seeds vary slowest, so that an interrupted benchmark is still balanced.
 
-    A run that fails, such as that of a sampler that cannot search a space, is reported and left out.
+    Failed runs, such as those of a sampler that cannot search a space, are reported and left out.
     """
     done = {(r["problem"], r["sampler"], r["seed"], r["trials"]) for r in load(path)}
     todo = [(p, s, seed, trials) for seed in range(seeds) for s in samplers for p in problems]

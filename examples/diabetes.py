@@ -17,7 +17,7 @@ REPEATS = 5
 
 @dataclass(frozen=True)
 class Data:
-    """Standardised features (n, 7) and labels (n,) in {0, 1}, for training and for testing."""
+    """Standardised features (n, 7) and labels (n,) in {0, 1}, for training and testing."""
 
     train: tuple[Array, Array]
     test: tuple[Array, Array]
@@ -46,7 +46,7 @@ class Network(NamedTuple):
 
 
 def train(data: Data, batch: int, rate: float, decay: float, hidden: int, seed: int) -> Iterator[Network]:
-    """A network with ``hidden`` units after each epoch of stochastic gradient descent.
+    """Yield a network with ``hidden`` units after each epoch of stochastic gradient descent.
 
     The learning rate of epoch t is ``rate / (1 + decay t)``.
     """
@@ -70,7 +70,7 @@ def train(data: Data, batch: int, rate: float, decay: float, hidden: int, seed: 
 
 
 def test_error(data: Data, network: Network) -> float:
-    """The share of the test set that ``network`` gets wrong."""
+    """The share of the test set that ``network`` misclassifies."""
     X, y = data.test
     output = np.tanh(X @ network.W1 + network.b1) @ network.w2 + network.b2
     return float(np.mean((output > 0.0) != (y == 1.0)))

@@ -1,4 +1,4 @@
-"""What the examples on Ray share: a quiet local Ray, the search space of the network search, and what is printed."""
+"""Shared by the Ray examples: a quiet local Ray, the space of the network search, and the printed results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SPACE = {
 
 
 def start(description: str, trials: int) -> argparse.Namespace:
-    """Start Ray; returns the command line's ``trials`` and ``seed``."""
+    """Start Ray and return the command line's ``trials`` and ``seed``."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--trials", type=int, default=trials)
     parser.add_argument("--seed", type=int, default=0)

@@ -3,8 +3,8 @@
     python examples/materials.py [--table candidates.csv --target conductivity] [--batches 6] [--size 16]
 
 Every row is a candidate, every column but the target a feature. In a real campaign the target is what a laboratory
-measures for a batch of candidates; here it stands in the table, and is looked up. Without a table one of 4,000 oxides
-with made-up properties is written to a temporary folder and used.
+measures for a batch of candidates; here it is looked up in the table. If no table is given, one of 4,000 oxides with
+made-up properties is written to a temporary folder and used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numbo import BBKB
 
 
 def write_table(path: Path) -> None:
-    """Mixed oxides A(1-x) B(x) O3, annealed: composition, structure and process, and a conductivity."""
+    """Annealed mixed oxides A(1-x) B(x) O3: composition, structure and process, and a conductivity."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(
         {
@@ -57,7 +57,7 @@ def main() -> None:
         left = len(table) - search.n_told
         if left == 0:
             break
-        # search.next_batch() would end a batch by the rule of the paper
+        # search.next_batch() would end a batch by the paper's rule instead
         rows = search.ask(min(arguments.size, left))
         search.tell(rows, target.iloc[rows].to_numpy())
         assert search.best is not None  # for the type checker: something was measured

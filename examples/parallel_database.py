@@ -1,9 +1,9 @@
-"""Several processes work on one study in a database. They may run on different machines, come and go, and be killed.
+"""Several processes work on one study in a database. They may run on different machines, start and stop, or be killed.
 
     python examples/parallel_database.py [--storage sqlite:///study.db] [--workers 4] [--trials 120]
 
-Each worker is what you would start on each of your machines; this script starts them all on this one. With PostgreSQL
-or MySQL pass their URL, such as postgresql+psycopg://user:password@host/database.
+You would start one such worker on each of your machines; this script starts them all on this one. For PostgreSQL or
+MySQL pass its URL, such as postgresql+psycopg://user:password@host/database.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NAME = "parallel"
 
 
 def objective(trial: optuna.Trial) -> float:
-    """A stand-in for a training of a few hundredths of a second."""
+    """A stand-in for a training that takes a few hundredths of a second."""
     rate = trial.suggest_float("rate", 1e-5, 1.0, log=True)
     width = trial.suggest_int("width", 8, 512, log=True)
     dropout = trial.suggest_float("dropout", 0.0, 0.6)
@@ -29,7 +29,7 @@ def objective(trial: optuna.Trial) -> float:
 
 
 def work(storage: str, trials: int) -> None:
-    """One worker: it takes part until the study has so many trials, those of the other workers included."""
+    """One worker: runs trials until the study has this number of them, including those of other workers."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.load_study(study_name=NAME, storage=storage, sampler=GSSBOSampler())
     study.optimize(objective, callbacks=[optuna.study.MaxTrialsCallback(trials)])

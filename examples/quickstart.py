@@ -18,7 +18,7 @@ import optuna
 
 
 def objective(trial: optuna.Trial) -> float:
-    """Accuracy in a cross-validation of five folds."""
+    """Accuracy in five-fold cross-validation."""
     kernel = trial.suggest_categorical("kernel", ["rbf", "linear", "sigmoid"])
     c = trial.suggest_float("C", 1e-3, 1e3, log=True)
     gamma = trial.suggest_float("gamma", 1e-5, 1e1, log=True)

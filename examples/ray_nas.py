@@ -1,4 +1,4 @@
-"""The diabetes network search on a local Ray: parallel trials, bad ones stopped early by ASHA.
+"""The diabetes network search on a local Ray: parallel trials, with bad ones stopped early by ASHA.
 
 python examples/ray_nas.py [--trials 60] [--seed 0]
 """

@@ -1,6 +1,6 @@
-"""The diabetes network search on a local Ray, through its OptunaSearch with a sampler of numbo.
+"""The diabetes network search on a local Ray, through its OptunaSearch with one of numbo's samplers.
 
-For those who have OptunaSearch in place; `examples/ray_nas.py` is the native way.
+For projects that already use OptunaSearch; `examples/ray_nas.py` shows the native searcher.
 
     python examples/ray_optuna.py [--trials 40] [--seed 0]
 """

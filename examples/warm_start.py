@@ -1,8 +1,8 @@
-"""Go on with what is known already: an existing study of another sampler, and results from a table.
+"""Start from existing results: a study begun by another sampler, and results from a table.
 
     python examples/warm_start.py [--trials 60]
 
-All of it is learned: numbo's samplers rebuild their model from whatever finished trials a study holds.
+All of them are learned: numbo's samplers build their model from whatever finished trials a study holds.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ def main() -> None:
     arguments = parser.parse_args()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
 
-    # 1. A study that another sampler has begun. In a storage, optuna.load_study(..., sampler=GSSBOSampler()) does it.
+    # 1. A study begun by another sampler. If it is in a storage, use optuna.load_study(..., sampler=GSSBOSampler()).
     study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0))
     study.optimize(objective, n_trials=30)
     print(f"TPE after 30 trials: {study.best_value:.4f}")
     study.sampler = GSSBOSampler(seed=0)
 
-    # 2. Results that are known from elsewhere, such as a table of an earlier project.
+    # 2. Results from elsewhere, such as a table from an earlier project.
     distributions = {"rate": FloatDistribution(1e-5, 1.0, log=True), "depth": IntDistribution(1, 12)}
     for rate, depth, value in [(0.01, 6, 0.1337), (0.001, 8, 0.0947), (0.005, 7, 0.0447)]:
         params = {"rate": rate, "depth": depth}
         study.add_trial(optuna.create_trial(params=params, distributions=distributions, value=value))
 
-    # 3. A point that somebody believes in is tried first.
+    # 3. A promising point, to be tried first.
     study.enqueue_trial({"rate": 0.003, "depth": 6})
 
     study.optimize(objective, n_trials=arguments.trials)

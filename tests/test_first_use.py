@@ -63,7 +63,7 @@ def run(cache, code, *command):
 
 def test_compilation_is_announced_once_and_a_warm_machine_compiles_nothing(tmp_path):
     cold = run(tmp_path, FIRST, "-c").stderr
-    assert cold.count("numbo compiles its kernels for this machine, and keeps them in") == 1
+    assert cold.count("numbo compiles its kernels for this machine and caches them in") == 1
     assert str(tmp_path) in cold
     info = run(tmp_path, "info", "-m", "numbo").stdout
     assert str(tmp_path) in info

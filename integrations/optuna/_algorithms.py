@@ -1,4 +1,4 @@
-"""The samplers, one an algorithm, with all of its settings in the signature."""
+"""The samplers: one class per algorithm, with all settings spelled out in the signature."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from optuna.samplers import BaseSampler
 class GSSBOSampler(NumboSampler):
     """GSSBO: a GP on a chosen subset of the trials, with a local search around the best.
 
-    Milliseconds a suggestion at any number of trials.
+    Takes milliseconds per suggestion at any number of trials.
 
     Args:
-        seed: of the suggestions, an integer of at least 0; ``None`` draws one.
+        seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_startup_trials: number of finished or running trials before the model takes over from the initial design.
-        independent_sampler: sampler of parameters outside of the relative search space; random by default.
+        independent_sampler: sampler for parameters outside the relative search space; random by default.
         warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
-        search_space: distributions by name. Without it, the space is what all finished trials have in common, and
-            the first trial is sampled independently.
-        learn_failures: whether failed trials, and those pruned before they reported anything, mark places to avoid:
+        search_space: distributions by name. By default, the parameters that all finished trials have in common; the
+            first trial is then sampled independently.
+        learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
             ``True``, ``False``, or ``"auto"``.
 
-    The other arguments are the settings of the algorithm, described in `numbo.GSSBO`.
+    The other arguments are the algorithm's settings, described in `numbo.GSSBO`.
 
     Raises:
-        ValueError: for a setting outside of what is described.
-        TypeError: for one that is not described.
+        ValueError: for an invalid value of a setting.
+        TypeError: for an unknown setting.
     """
 
     _optimizer = GSSBO
@@ -69,23 +69,23 @@ class GSSBOSampler(NumboSampler):
 
 
 class GPUCBSampler(NumboSampler):
-    """GP-UCB on all trials, the exact baseline: for comparisons, and for a few hundred trials.
+    """GP-UCB on all trials, the exact baseline: for comparisons, and for up to a few hundred trials.
 
     Args:
-        seed: of the suggestions, an integer of at least 0; ``None`` draws one.
+        seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_startup_trials: number of finished or running trials before the model takes over from the initial design.
-        independent_sampler: sampler of parameters outside of the relative search space; random by default.
+        independent_sampler: sampler for parameters outside the relative search space; random by default.
         warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
-        search_space: distributions by name. Without it, the space is what all finished trials have in common, and
-            the first trial is sampled independently.
-        learn_failures: whether failed trials, and those pruned before they reported anything, mark places to avoid:
+        search_space: distributions by name. By default, the parameters that all finished trials have in common; the
+            first trial is then sampled independently.
+        learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
             ``True``, ``False``, or ``"auto"``.
 
-    The other arguments are the settings of the algorithm, described in `numbo.GPUCB`.
+    The other arguments are the algorithm's settings, described in `numbo.GPUCB`.
 
     Raises:
-        ValueError: for a setting outside of what is described.
-        TypeError: for one that is not described.
+        ValueError: for an invalid value of a setting.
+        TypeError: for an unknown setting.
     """
 
     _optimizer = GPUCB
@@ -116,20 +116,20 @@ class BKBSampler(NumboSampler):
     """BKB: GP-UCB on a sparse posterior of all trials.
 
     Args:
-        seed: of the suggestions, an integer of at least 0; ``None`` draws one.
+        seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_startup_trials: number of finished or running trials before the model takes over from the initial design.
-        independent_sampler: sampler of parameters outside of the relative search space; random by default.
+        independent_sampler: sampler for parameters outside the relative search space; random by default.
         warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
-        search_space: distributions by name. Without it, the space is what all finished trials have in common, and
-            the first trial is sampled independently.
-        learn_failures: whether failed trials, and those pruned before they reported anything, mark places to avoid:
+        search_space: distributions by name. By default, the parameters that all finished trials have in common; the
+            first trial is then sampled independently.
+        learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
             ``True``, ``False``, or ``"auto"``.
 
-    The other arguments are the settings of the algorithm, described in `numbo.BKB`.
+    The other arguments are the algorithm's settings, described in `numbo.BKB`.
 
     Raises:
-        ValueError: for a setting outside of what is described.
-        TypeError: for one that is not described.
+        ValueError: for an invalid value of a setting.
+        TypeError: for an unknown setting.
     """
 
     _optimizer = BKB
@@ -165,20 +165,20 @@ class BBKBSampler(NumboSampler):
     """BBKB: batched GP-UCB on a sparse posterior of all trials, for many workers.
 
     Args:
-        seed: of the suggestions, an integer of at least 0; ``None`` draws one.
+        seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_startup_trials: number of finished or running trials before the model takes over from the initial design.
-        independent_sampler: sampler of parameters outside of the relative search space; random by default.
+        independent_sampler: sampler for parameters outside the relative search space; random by default.
         warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
-        search_space: distributions by name. Without it, the space is what all finished trials have in common, and
-            the first trial is sampled independently.
-        learn_failures: whether failed trials, and those pruned before they reported anything, mark places to avoid:
+        search_space: distributions by name. By default, the parameters that all finished trials have in common; the
+            first trial is then sampled independently.
+        learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
             ``True``, ``False``, or ``"auto"``.
 
-    The other arguments are the settings of the algorithm, described in `numbo.BBKB`.
+    The other arguments are the algorithm's settings, described in `numbo.BBKB`.
 
     Raises:
-        ValueError: for a setting outside of what is described.
-        TypeError: for one that is not described.
+        ValueError: for an invalid value of a setting.
+        TypeError: for an unknown setting.
     """
 
     _optimizer = BBKB
@@ -219,20 +219,20 @@ class SBPESampler(NumboSampler):
     For noisy objectives and large budgets.
 
     Args:
-        seed: of the suggestions, an integer of at least 0; ``None`` draws one.
+        seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_startup_trials: number of finished or running trials before the model takes over from the initial design.
-        independent_sampler: sampler of parameters outside of the relative search space; random by default.
+        independent_sampler: sampler for parameters outside the relative search space; random by default.
         warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
-        search_space: distributions by name. Without it, the space is what all finished trials have in common, and
-            the first trial is sampled independently.
-        learn_failures: whether failed trials, and those pruned before they reported anything, mark places to avoid:
+        search_space: distributions by name. By default, the parameters that all finished trials have in common; the
+            first trial is then sampled independently.
+        learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
             ``True``, ``False``, or ``"auto"``.
 
-    The other arguments are the settings of the algorithm, described in `numbo.SBPE`.
+    The other arguments are the algorithm's settings, described in `numbo.SBPE`.
 
     Raises:
-        ValueError: for a setting outside of what is described.
-        TypeError: for one that is not described.
+        ValueError: for an invalid value of a setting.
+        TypeError: for an unknown setting.
     """
 
     _optimizer = SBPE

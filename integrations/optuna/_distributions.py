@@ -1,4 +1,4 @@
-"""Optuna's distributions and parameters, translated to numbo's spaces and back. The only file that knows both."""
+"""Translates Optuna's distributions and parameters to numbo's spaces and back. The only file that knows both."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _dimension(distribution: BaseDistribution) -> Dimension:
         return Int(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
     if isinstance(distribution, CategoricalDistribution):
         return Categorical(range(len(distribution.choices)))
-    raise ValueError(f"Unknown distribution {distribution!r}; numbo knows Float, Int and CategoricalDistribution.")
+    raise ValueError(f"Unknown distribution {distribution!r}; numbo supports Float, Int and CategoricalDistribution.")
 
 
 def check_distributions(distributions: Any) -> dict[str, BaseDistribution]:
@@ -46,15 +46,15 @@ def check_distributions(distributions: Any) -> dict[str, BaseDistribution]:
 
 
 def to_space(distributions: Mapping[str, BaseDistribution]) -> Space:
-    """The space of the given distributions; categories are represented by their index."""
+    """The space of the given distributions; categories are represented by their indices."""
     return Space({name: _dimension(distribution) for name, distribution in distributions.items()})
 
 
 def to_internal(params: Mapping[str, Any], distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
-    """Those of the ``params`` that have a distribution, as `to_space` represents them.
+    """The ``params`` that have a distribution, as `to_space` represents them.
 
     Raises:
-        ValueError: if one of them is no choice of its distribution. Ranges are not checked here.
+        ValueError: if a value is not a choice of its categorical distribution. Ranges are not checked here.
     """
     out = {}
     for name, distribution in distributions.items():
@@ -68,7 +68,7 @@ def to_internal(params: Mapping[str, Any], distributions: Mapping[str, BaseDistr
 
 
 def to_external(params: Mapping[str, Any], distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
-    """Inverse of `to_internal`, with Python's own numbers."""
+    """Inverse of `to_internal`, with Python numbers."""
     out = {}
     for name, distribution in distributions.items():
         value = params[name]
@@ -80,12 +80,12 @@ def to_external(params: Mapping[str, Any], distributions: Mapping[str, BaseDistr
 
 
 class LatestSpace:
-    """The search space of a study, kept while trials come in: O(1) a trial.
+    """The search space of a study, updated as trials come in: O(1) per trial.
 
-    It holds the parameters that every trial so far has had, each with its latest distribution. A range that was
-    changed in mid-study is therefore searched as it is now, instead of being dropped. A parameter whose
-    distribution keeps changing is dynamic by design, and one that has been of two kinds (which Optuna refuses) is
-    nobody's to search: both are left to independent sampling. A trial without any parameters says nothing.
+    It holds the parameters that every trial so far has had, each with its latest distribution. A parameter whose range
+    changed in mid-study is therefore searched in its current range instead of being dropped. Parameters whose
+    distribution keeps changing are dynamic by design, and those that have had distributions of two kinds (which Optuna
+    refuses) cannot be searched: both are left to independent sampling. Trials without any parameters are ignored.
     """
 
     MAX_CHANGES = 8
@@ -116,11 +116,11 @@ class LatestSpace:
 
     @property
     def known(self) -> bool:
-        """Whether any trial has said something."""
+        """Whether any trial with parameters was added."""
         return self._latest is not None
 
     def distributions(self) -> dict[str, BaseDistribution]:
-        """The space, by name in alphabetical order, without parameters that have one value only."""
+        """The space, sorted by name, without parameters that have only one value."""
         return {
             name: distribution
             for name, (_, distribution) in sorted((self._latest or {}).items())

@@ -1,4 +1,4 @@
-"""Parameters whose values are given before a suggestion: enqueued ones, and those of a `PartialFixedSampler`."""
+"""Parameters with values given before a suggestion: enqueued ones, and those of a `PartialFixedSampler`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from optuna.trial import FrozenTrial
 
 
 def fixed_params(study: Study, trial: FrozenTrial) -> dict[str, Any]:
-    """Values by name. What was enqueued for the trial takes precedence, as it does in Optuna."""
+    """Fixed values by name. Values enqueued for the trial take precedence, as in Optuna."""
     fixed: dict[str, Any] = {}
-    sampler = getattr(study, "sampler", None)  # a bracket of Hyperband does not tell
+    sampler = getattr(study, "sampler", None)  # a Hyperband bracket does not provide it
     while isinstance(sampler, PartialFixedSampler):
         fixed = sampler._fixed_params | fixed
         sampler = sampler._base_sampler
@@ -26,9 +26,9 @@ def fixed_params(study: Study, trial: FrozenTrial) -> dict[str, Any]:
 
 
 def within(fixed: Mapping[str, Any], distributions: Mapping[str, BaseDistribution], space: Space) -> dict[str, Any]:
-    """Those of the ``fixed`` values that lie in ``space``, as it represents them; it is that of the ``distributions``.
+    """The ``fixed`` values within ``space``, the space of the ``distributions``, as it represents them.
 
-    A value out of range is the business of whoever gave it: Optuna refuses it with a warning of its own.
+    Values out of range are left out here: Optuna refuses them with its own warning.
     """
     out = {}
     for name in distributions.keys() & fixed.keys():

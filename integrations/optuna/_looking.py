@@ -1,4 +1,4 @@
-"""Looking inside a study: what its sampler answers, for ``study.sampler`` is any sampler to a type checker."""
+"""Inspection of a study through functions that type-check: to a type checker ``study.sampler`` is any sampler."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from optuna.study import Study
 
 
 def explain(study: Study) -> Explanation:
-    """What the model of the study's sampler is made of, and where the time of a suggestion goes.
+    """What the model of the study's sampler consists of, and where a suggestion spends its time.
 
     Raises:
         ValueError: before the first successful trial, or if the sampler is not one of numbo's.
@@ -29,20 +29,20 @@ def predict(study: Study, params: Any) -> tuple[Any, Any]:
     """Posterior mean and standard deviation of the objective, without its noise, after all finished trials.
 
     Args:
-        study: whose sampler is one of numbo's.
-        params: of one point, or a sequence of ``c`` of them for two arrays (c,).
+        study: a study whose sampler is one of numbo's.
+        params: the parameters of one point, or a sequence of ``c`` points for two arrays (c,).
 
     Raises:
-        ValueError: before the first successful trial, for points outside of the search space, or if the sampler is not
+        ValueError: before the first successful trial, for points outside the search space, or if the sampler is not
             one of numbo's.
     """
     return _sampler_of(study).predict(params, study)
 
 
 def best_predicted(study: Study) -> tuple[dict[str, Any], float] | None:
-    """The parameters of the finished trial with the best posterior mean, and that mean; None before a success.
+    """The parameters of the finished trial with the best expected value, and that value; None before a success.
 
-    For noisy objectives a better answer than ``study.best_params``, which are those of the luckiest trial.
+    For noisy objectives, a better answer than ``study.best_params``, which belong to the luckiest trial.
 
     Raises:
         ValueError: if the sampler is not one of numbo's, or no parameter is known yet.
@@ -51,7 +51,7 @@ def best_predicted(study: Study) -> tuple[dict[str, Any], float] | None:
 
 
 def _sampler_of(study: Study) -> NumboSampler:
-    """The sampler of numbo that the study uses, perhaps inside others such as `PartialFixedSampler`."""
+    """The numbo sampler that the study uses, perhaps wrapped in others such as `PartialFixedSampler`."""
     if not isinstance(study, Study):
         raise ValueError(f"study must be an optuna.Study, got {study!r}.")
     sampler: Any = study.sampler

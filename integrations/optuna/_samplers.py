@@ -1,4 +1,4 @@
-"""What the samplers share: Optuna's `BaseSampler` over numbo's optimizers. No mathematics here."""
+"""The common base of the samplers: Optuna's `BaseSampler` on top of numbo's optimizers. No mathematics here."""
 
 from __future__ import annotations
 
@@ -25,30 +25,31 @@ from optuna.storages import InMemoryStorage
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-#: So many studies (or brackets of Hyperband) are kept in memory; others are rebuilt from the storage when needed.
+#: Maximum number of studies (or Hyperband brackets) kept in memory; others are rebuilt from the storage when needed.
 MAX_VIEWS = 8
-#: So often a point is chosen that no other process has, before one is repeated.
+#: Number of attempts to choose a point that no other process has, before one is repeated.
 ATTEMPTS = 8
 
 
 class NumboSampler(BaseSampler):
-    """Base of the samplers: keeps one optimizer a study, rebuilt from the storage whenever it has to be.
+    """Base class of the samplers: keeps one optimizer per study, rebuilt from the storage whenever necessary.
 
-    A suggestion follows from the seed, the trial's number, the finished and running trials in the storage, and the
-    hyperparameters, which are fitted on a schedule. Other processes, resumed studies and added trials are all alike
-    to it.
+    A suggestion depends on the seed, the trial's number, the finished and running trials in the storage, and the
+    hyperparameters, which are fitted on a schedule. It makes no difference whether trials come from other processes,
+    from an earlier run of the study, or were added to it.
 
     Args:
         seed: seed of the suggestions; ``None`` draws one.
-        n_startup_trials: finished or running trials before the model takes over from the Sobol initial design.
-        independent_sampler: sampler of parameters outside of the relative search space; random by default.
+        n_startup_trials: number of finished or running trials before the model takes over from the Sobol initial
+            design.
+        independent_sampler: sampler for parameters outside the relative search space; random by default.
         warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
-        search_space: distributions by name. Without it, the space is what all finished trials have in common, and
-            the first trial is sampled independently.
-        learn_failures: what trials say that failed, or were pruned before they reported anything. True: failures depend
-            on the parameters, and points are weighted by their probability of success. False: nothing, but a point that
-            failed is not suggested again. ``"auto"`` lets the data decide between the two.
-        settings: the algorithm's own settings, as its optimizer in `numbo` takes them.
+        search_space: distributions by name. By default, the parameters that all finished trials have in common; the
+            first trial is then sampled independently.
+        learn_failures: how to treat trials that failed, or were pruned before their first report. True: failures
+            depend on the parameters, and points are weighted by their probability of success. False: nothing is
+            learned, but a point that failed is not suggested again. ``"auto"`` lets the data decide between the two.
+        settings: the algorithm's settings, as its optimizer in `numbo` takes them.
     """
 
     _optimizer: type[Optimizer]
@@ -82,7 +83,7 @@ class NumboSampler(BaseSampler):
         self._settings = settings
         searched = {name: d for name, d in (self._search_space or {}).items() if not d.single()}
         stand_in = {f"x{j}": Float(0.0, 1.0) for j in range(_checks.dimensions(settings.get("lengthscale")))}
-        # wrong settings are reported here, not in mid-study
+        # report invalid settings here, not in mid-study
         self._make(to_space(searched) if searched else Space(stand_in), "minimize")
 
     def _make(self, space: Space, direction: str) -> Optimizer:
@@ -118,12 +119,12 @@ class NumboSampler(BaseSampler):
             searched = self._search_space or view.known_distributions(trials, trial.number)
             searched = {name: d for name, d in searched.items() if not d.single()}
             if not given.keys() >= searched.keys() - search_space.keys():
-                searched = search_space  # what was taken out of the space has no known value
+                searched = search_space  # a parameter missing from the space has no known value
             optimizer = self._brought_up(study, view, trials, searched, trial.number)
             fixed = within(given, searched, optimizer.space)
             x, origin = optimizer.suggest((self._seed, trial.number), position=trial.number, fixed=fixed)
             self._publish(study, trial, view, x, origin)
-            if not isinstance(study._storage, InMemoryStorage):  # in memory the lock does
+            if not isinstance(study._storage, InMemoryStorage):  # in memory the lock suffices
                 x = self._settle(study, trial, view, optimizer, x, fixed)
             params = to_external(optimizer.space.decode(x) | fixed, searched)
         return {name: params[name] for name in search_space}
@@ -137,9 +138,9 @@ class NumboSampler(BaseSampler):
         x: Array,
         fixed: Mapping[str, Any],
     ) -> Array:
-        """A point that no other process has chosen at the same time, published.
+        """A published point that no other process has chosen at the same time.
 
-        Whoever publishes second sees the first one's point, if both look again after publishing. After a collision the
+        If both processes look again after publishing, the second one sees the first one's point. After a collision the
         first retry asks the model again; later retries take random points of the design, where another collision is
         unlikely.
         """
@@ -167,7 +168,7 @@ class NumboSampler(BaseSampler):
         self._raise_error_if_multi_objective(study)
         sampler = self._independent_sampler
         if sampler is None:
-            # one stream a trial and name: processes with equal seeds must not start with equal points
+            # one stream per trial and name: processes with equal seeds must not start with equal points
             sampler = RandomSampler(seed=zlib.crc32(f"{self._seed} {trial.number} {param_name}".encode()))
         if self._warn_independent_sampling and self._space_known and trial.number >= self._n_startup_trials:
             warnings.warn(
@@ -201,7 +202,7 @@ class NumboSampler(BaseSampler):
     # -- looking inside ----------------------------------------------------------------------------------------
 
     def _remember(self, study: Study) -> None:
-        """Take ``study`` for the one that is meant where none is named; of a bracket of Hyperband, the study itself."""
+        """Make ``study`` the default of `predict` and the like; for a Hyperband bracket, the study it belongs to."""
         self._latest = weakref.ref(getattr(study, "_study", study))
 
     @overload
@@ -212,11 +213,11 @@ class NumboSampler(BaseSampler):
         """Posterior mean and standard deviation of the objective, without its noise, after all finished trials.
 
         Args:
-            params: of one point, or a sequence of ``c`` of them for two arrays (c,).
-            study: by default the one that the sampler was last used for.
+            params: the parameters of one point, or a sequence of ``c`` points for two arrays (c,).
+            study: by default the study that the sampler was last used for.
 
         Raises:
-            ValueError: before the first successful trial, or for points outside of the search space.
+            ValueError: before the first successful trial, or for points outside the search space.
         """
         optimizer, distributions = self._optimizer_of(study)
         points = [params] if isinstance(params, Mapping) else params
@@ -237,14 +238,14 @@ class NumboSampler(BaseSampler):
     def best_predicted(self, study: Study | None = None) -> tuple[dict[str, Any], float] | None:
         """The parameters of the finished trial with the best expected value, and that value.
 
-        For noisy objectives, a better answer than ``study.best_params``, which are those of the luckiest trial.
+        For noisy objectives, a better answer than ``study.best_params``, which belong to the luckiest trial.
         """
         optimizer, distributions = self._optimizer_of(study)
         best = optimizer.best_predicted()
         return None if best is None else (to_external(best[0], distributions), best[1])
 
     def explain(self, study: Study | None = None) -> Explanation:
-        """What the model is made of, and where the time of a suggestion goes.
+        """What the model consists of, and where a suggestion spends its time.
 
         Raises:
             ValueError: before the first successful trial.
@@ -268,7 +269,7 @@ class NumboSampler(BaseSampler):
             if not distributions:
                 raise ValueError(
                     "There is nothing to look at: no trial of the study has finished with a parameter that has several "
-                    "values."
+                    "possible values."
                 )
             return self._brought_up(study, view, trials, distributions, -1).snapshot(), distributions
 
@@ -280,7 +281,7 @@ class NumboSampler(BaseSampler):
         distributions: dict[str, BaseDistribution],
         current: int,
     ) -> Optimizer:
-        """The optimizer over ``distributions`` with all ``trials`` told, or pending but for number ``current``."""
+        """The optimizer over ``distributions``, with finished ``trials`` told and others but ``current`` pending."""
         direction = "minimize" if study.direction == StudyDirection.MINIMIZE else "maximize"
         optimizer = view.optimizer_over(distributions, trials, lambda space: self._make(space, direction))
         view.hold_running(trials, current)
@@ -290,10 +291,10 @@ class NumboSampler(BaseSampler):
 
     @contextmanager
     def _view_of(self, study: Study) -> Iterator[tuple[StudyView, list[FrozenTrial]]]:
-        """The view of ``study``, up to date, and all trials. Hyperband passes each bracket as a study of its own.
+        """The up-to-date view of ``study``, and all trials. Hyperband passes each bracket as a separate study.
 
-        While it is in use it is out of the store, and it returns there only from an orderly end. Whatever an interrupt
-        or an error leaves half done is thereby forgotten, and rebuilt from the storage when it is needed again.
+        While in use, the view is removed from the store, and it is put back only if no exception is raised. Whatever an
+        interrupt or an error leaves half done is thus discarded, and rebuilt from the storage when needed again.
         """
         trials = study._get_trials(deepcopy=False, use_cache=False)
         first = trials[0] if trials else None

@@ -1,4 +1,4 @@
-"""One study as a sampler sees it: the trials it has taken in, the search space, and the optimizer over it."""
+"""A study as a sampler sees it: the trials learned so far, the search space, and the optimizer over it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from numbo.spaces import Space
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
-#: Running trials beyond this many (the newest count) are not looked at.
+#: Maximum number of running trials that are considered: the newest ones.
 MAX_PENDING = 128
-#: A running trial that so many later ones have overtaken belongs to a worker that is gone.
+#: A running trial overtaken by more than this number of later ones belongs to a worker that is gone.
 MAX_OVERTAKEN = 1000
 
 
 class StudyView:
-    """Takes in trials once each, in the order in which they finished."""
+    """Adds each trial once, in the order in which they finished."""
 
     def __init__(self) -> None:
         self._complete, self._pruned = LatestSpace(), LatestSpace()
@@ -37,12 +37,12 @@ class StudyView:
         self._warned = False
 
     def continues(self, trials: Sequence[FrozenTrial]) -> bool:
-        """Whether ``trials`` are those that were looked at before, and more."""
+        """Whether ``trials`` extend the trials seen before."""
         k = self._looked_at
         return k == 0 or (len(trials) >= k and trials[k - 1].number == self._last_number)
 
     def sync(self, trials: Sequence[FrozenTrial]) -> None:
-        """Take in what has finished since the last call."""
+        """Add the trials that have finished since the last call."""
         unfinished = self._unfinished + list(range(self._looked_at, len(trials)))
         fresh = [trials[i] for i in unfinished if trials[i].state.is_finished()]
         self._unfinished = [i for i in unfinished if not trials[i].state.is_finished()]
@@ -58,11 +58,11 @@ class StudyView:
 
     @property
     def space(self) -> LatestSpace:
-        """The search space of complete trials; while there are none, of pruned ones, which may have stopped short."""
+        """The search space of complete trials or, while there are none, of pruned ones, which may be incomplete."""
         return self._complete if self._complete.known else self._pruned
 
     def known_distributions(self, trials: Sequence[FrozenTrial], current: int) -> dict[str, BaseDistribution]:
-        """The search space; before a trial has finished, what running ones but number ``current`` have in common."""
+        """The search space; before a trial has finished, what running trials other than ``current`` have in common."""
         if self.space.known:
             return self.space.distributions()
         running = LatestSpace()
@@ -77,7 +77,7 @@ class StudyView:
         trials: Sequence[FrozenTrial],
         make: Callable[[Space], Optimizer],
     ) -> Optimizer:
-        """The optimizer over ``distributions``, with all finished trials that fit them told."""
+        """The optimizer over ``distributions``, told all finished trials that fit them."""
         if self.optimizer is None or self.distributions != distributions:
             self.distributions = dict(distributions)
             self.digest = _records.digest(distributions)
@@ -86,7 +86,7 @@ class StudyView:
         return self.optimizer
 
     def hold_running(self, trials: Sequence[FrozenTrial], current: int) -> None:
-        """Make the running trials, other than number ``current``, the optimizer's pending points."""
+        """Make the running trials other than number ``current`` the optimizer's pending points."""
         assert self.optimizer is not None
         self.optimizer.release_all()
         running = [
@@ -100,7 +100,7 @@ class StudyView:
             self._hold(trial)
 
     def _hold(self, trial: FrozenTrial) -> dict[str, Any] | None:
-        """Make the trial's point pending; returns its internal parameters, ``None`` if unknown or out of range."""
+        """Make the trial's point pending; returns its internal parameters, or ``None`` if unknown or out of range."""
         assert self.optimizer is not None
         published = _records.read(trial, self.digest)
         try:
@@ -111,14 +111,14 @@ class StudyView:
         return params
 
     def _params(self, trial: FrozenTrial, published: Mapping[str, Any], origin: int) -> tuple[dict[str, Any], int]:
-        """The internal parameters that a trial is evaluated at, and the part of the search that proposed them.
+        """The internal parameters that a trial is evaluated with, and the part of the search that proposed them.
 
-        What the trial has taken counts, then what was enqueued for it and what was published for it. A parameter that
-        a finished trial never asked for had no influence on it: where nothing was published, it stands in the middle
+        The values that the trial has used take precedence, then those enqueued and those published for it. A parameter
+        that a finished trial never asked for had no influence on it: if nothing was published, it is set to the middle
         of its range.
 
         Raises:
-            ValueError: if a value does not fit, not all of a running trial are known, or a finished trial took none.
+            ValueError: if a value does not fit, a running trial has unknown values, or a finished trial used none.
         """
         actual = to_internal(trial.params, self.distributions)
         known = dict(actual)
@@ -128,7 +128,7 @@ class StudyView:
             raise ValueError("The trial has none of the parameters that are searched.")
         params = {name: published[name] for name in self.distributions if name in published} | known
         if any(published.get(name, value) != value for name, value in known.items()):
-            origin = GLOBAL  # it was evaluated elsewhere than the search had proposed
+            origin = GLOBAL  # it was not evaluated where the search had proposed
         if params.keys() != self.distributions.keys():
             if not trial.state.is_finished():
                 raise ValueError("The trial's parameters are not known yet.")
@@ -152,15 +152,15 @@ class StudyView:
             self._warned = True
             warnings.warn(
                 f"{left_out} of {left_out + told} finished trials are not learned: they have none of the parameters "
-                f"{sorted(self.distributions)}, or values outside of their present ranges.",
+                f"{sorted(self.distributions)}, or values outside their present ranges.",
                 stacklevel=2,
             )
 
     @staticmethod
     def _value(trial: FrozenTrial) -> float | None:
-        """What is learned from a finished trial: a value, ``None`` for a failure.
+        """The value learned from a finished trial, ``None`` for a failure.
 
-        A trial that was pruned before it reported anything is a failure: that is how objectives refuse a point.
+        A trial pruned before it reported anything is a failure: that is how objectives reject a point.
         """
         if trial.state == TrialState.COMPLETE:
             return trial.value
@@ -172,6 +172,6 @@ class StudyView:
 
 
 def _completion(trial: FrozenTrial) -> tuple[float, int]:
-    """Order of completion, for local times and for those with a time zone."""
+    """Sort key for the order of completion, for times with and without a time zone."""
     done = trial.datetime_complete
     return (-math.inf if done is None else done.timestamp(), trial.number)

@@ -1,4 +1,4 @@
-"""The search algorithms, one an algorithm, with all of its settings in the signature."""
+"""The searchers: one class per algorithm, with all settings spelled out in the signature."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ class GSSBOSearch(NumboSearch):
     """GSSBO: a GP on a chosen subset of the trials, with a local search around the best.
 
     Args:
-        space: domains as in ``param_space``. Without it, the ``param_space`` of the `Tuner` is searched.
-        metric: name of the reported value; that of the `TuneConfig` by default.
-        mode: ``"min"`` or ``"max"``; that of the `TuneConfig` by default.
-        points_to_evaluate: configs to try first, exactly as they are given, nested or flat, with constants or without.
-            What they leave out is suggested.
-        evaluated_rewards: values of ``points_to_evaluate`` that are known: these points are learned, not tried.
-        seed: of the suggestions, an integer of at least 0; ``None`` draws one.
+        space: domains as in ``param_space``; by default, the ``param_space`` of the `Tuner`.
+        metric: name of the reported value; by default that of the `TuneConfig`.
+        mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
+        points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
+            that they leave out are suggested.
+        evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried.
+        seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_initial: number of trials before the model takes over from the initial design.
-        learn_failures: whether failed trials mark places to avoid: ``True``, ``False``, or ``"auto"``.
+        learn_failures: whether failed trials mark regions to avoid: ``True``, ``False``, or ``"auto"``.
 
-    The other arguments are the settings of the algorithm, described in `numbo.GSSBO`.
+    The other arguments are the algorithm's settings, described in `numbo.GSSBO`.
 
     Raises:
-        ValueError: for a setting, a space or a point outside of what is described.
-        TypeError: for a setting that is not described.
+        ValueError: for an invalid value of a setting, an invalid space or an invalid point.
+        TypeError: for an unknown setting.
     """
 
     _optimizer = GSSBO
@@ -69,7 +69,7 @@ class GSSBOSearch(NumboSearch):
 
 
 class _BoundedSearch(NumboSearch):
-    """One whose confidence bounds may fail with a probability that follows from the number of trials."""
+    """A searcher whose confidence bounds may fail with a probability that depends on the number of trials."""
 
     def _from_budget(self, num_samples: int) -> dict[str, Any]:
         return {"delta": min(0.5, 1.0 / num_samples)}
@@ -79,23 +79,23 @@ class BKBSearch(_BoundedSearch):
     """BKB: GP-UCB on a sparse posterior of all trials.
 
     Args:
-        space: domains as in ``param_space``. Without it, the ``param_space`` of the `Tuner` is searched.
-        metric: name of the reported value; that of the `TuneConfig` by default.
-        mode: ``"min"`` or ``"max"``; that of the `TuneConfig` by default.
-        points_to_evaluate: configs to try first, exactly as they are given, nested or flat, with constants or without.
-            What they leave out is suggested.
-        evaluated_rewards: values of ``points_to_evaluate`` that are known: these points are learned, not tried.
-        seed: of the suggestions, an integer of at least 0; ``None`` draws one.
+        space: domains as in ``param_space``; by default, the ``param_space`` of the `Tuner`.
+        metric: name of the reported value; by default that of the `TuneConfig`.
+        mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
+        points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
+            that they leave out are suggested.
+        evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried.
+        seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_initial: number of trials before the model takes over from the initial design.
-        learn_failures: whether failed trials mark places to avoid: ``True``, ``False``, or ``"auto"``.
-        delta: the probability with which confidence bounds may fail; by default it follows from the ``num_samples`` of
-            the `TuneConfig`, and is 0.1 without them.
+        learn_failures: whether failed trials mark regions to avoid: ``True``, ``False``, or ``"auto"``.
+        delta: probability with which confidence bounds may fail; by default it follows from the ``num_samples`` of the
+            `TuneConfig`, or is 0.1 if that is unknown.
 
-    The other arguments are the settings of the algorithm, described in `numbo.BKB`.
+    The other arguments are the algorithm's settings, described in `numbo.BKB`.
 
     Raises:
-        ValueError: for a setting, a space or a point outside of what is described.
-        TypeError: for a setting that is not described.
+        ValueError: for an invalid value of a setting, an invalid space or an invalid point.
+        TypeError: for an unknown setting.
     """
 
     _optimizer = BKB
@@ -133,23 +133,23 @@ class BBKBSearch(_BoundedSearch):
     """BBKB: batched GP-UCB on a sparse posterior of all trials, for many workers.
 
     Args:
-        space: domains as in ``param_space``. Without it, the ``param_space`` of the `Tuner` is searched.
-        metric: name of the reported value; that of the `TuneConfig` by default.
-        mode: ``"min"`` or ``"max"``; that of the `TuneConfig` by default.
-        points_to_evaluate: configs to try first, exactly as they are given, nested or flat, with constants or without.
-            What they leave out is suggested.
-        evaluated_rewards: values of ``points_to_evaluate`` that are known: these points are learned, not tried.
-        seed: of the suggestions, an integer of at least 0; ``None`` draws one.
+        space: domains as in ``param_space``; by default, the ``param_space`` of the `Tuner`.
+        metric: name of the reported value; by default that of the `TuneConfig`.
+        mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
+        points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
+            that they leave out are suggested.
+        evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried.
+        seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_initial: number of trials before the model takes over from the initial design.
-        learn_failures: whether failed trials mark places to avoid: ``True``, ``False``, or ``"auto"``.
-        delta: the probability with which confidence bounds may fail; by default it follows from the ``num_samples`` of
-            the `TuneConfig`, and is 0.1 without them.
+        learn_failures: whether failed trials mark regions to avoid: ``True``, ``False``, or ``"auto"``.
+        delta: probability with which confidence bounds may fail; by default it follows from the ``num_samples`` of the
+            `TuneConfig`, or is 0.1 if that is unknown.
 
-    The other arguments are the settings of the algorithm, described in `numbo.BBKB`.
+    The other arguments are the algorithm's settings, described in `numbo.BBKB`.
 
     Raises:
-        ValueError: for a setting, a space or a point outside of what is described.
-        TypeError: for a setting that is not described.
+        ValueError: for an invalid value of a setting, an invalid space or an invalid point.
+        TypeError: for an unknown setting.
     """
 
     _optimizer = BBKB
@@ -192,23 +192,23 @@ class SBPESearch(NumboSearch):
     For noisy objectives and large budgets.
 
     Args:
-        space: domains as in ``param_space``. Without it, the ``param_space`` of the `Tuner` is searched.
-        metric: name of the reported value; that of the `TuneConfig` by default.
-        mode: ``"min"`` or ``"max"``; that of the `TuneConfig` by default.
-        points_to_evaluate: configs to try first, exactly as they are given, nested or flat, with constants or without.
-            What they leave out is suggested.
-        evaluated_rewards: values of ``points_to_evaluate`` that are known: these points are learned, not tried.
-        seed: of the suggestions, an integer of at least 0; ``None`` draws one.
+        space: domains as in ``param_space``; by default, the ``param_space`` of the `Tuner`.
+        metric: name of the reported value; by default that of the `TuneConfig`.
+        mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
+        points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
+            that they leave out are suggested.
+        evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried.
+        seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_initial: number of trials before the model takes over from the initial design.
-        learn_failures: whether failed trials mark places to avoid: ``True``, ``False``, or ``"auto"``.
-        horizon: about how many trials there will be; by default the ``num_samples`` of the `TuneConfig`, and 1000
-            without them.
+        learn_failures: whether failed trials mark regions to avoid: ``True``, ``False``, or ``"auto"``.
+        horizon: approximate number of trials; by default the ``num_samples`` of the `TuneConfig`, or 1000 if that is
+            unknown.
 
-    The other arguments are the settings of the algorithm, described in `numbo.SBPE`.
+    The other arguments are the algorithm's settings, described in `numbo.SBPE`.
 
     Raises:
-        ValueError: for a setting, a space or a point outside of what is described.
-        TypeError: for a setting that is not described.
+        ValueError: for an invalid value of a setting, an invalid space or an invalid point.
+        TypeError: for an unknown setting.
     """
 
     _optimizer = SBPE

@@ -1,4 +1,4 @@
-"""What users and Tune hand to a searcher, and the one sentence that says what is wrong with it."""
+"""Checks of what users and Tune pass to a searcher, each with a one-sentence error message."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def check_points(points: Any) -> list[dict[str, Any]]:
 
 
 def check_rewards(rewards: Any, n: int) -> list[float] | None:
-    """A copy of the ``evaluated_rewards``, one for each of ``n`` points."""
+    """A copy of the ``evaluated_rewards``, one for each of the ``n`` points."""
     if rewards is None:
         return None
     if isinstance(rewards, Mapping | str) or not isinstance(rewards, Iterable):
@@ -37,10 +37,10 @@ def check_rewards(rewards: Any, n: int) -> list[float] | None:
 
 
 def agreed(searcher: str, goal: Mapping[str, tuple[str | None, str | None]]) -> list[str]:
-    """Metric and mode of a run; for each, ``goal`` has what the searcher knows of it, and what Tune says.
+    """Metric and mode of a run; for each, ``goal`` has the searcher's value and Tune's.
 
     Raises:
-        ValueError: if one is missing, or both sides differ.
+        ValueError: if one of them is missing, or the two values differ.
     """
     missing = [name for name, pair in goal.items() if pair == (None, None)]
     if missing:
@@ -55,14 +55,14 @@ def agreed(searcher: str, goal: Mapping[str, tuple[str | None, str | None]]) -> 
 
 
 def no_goal(searcher: str, missing: list[str]) -> str:
-    """What to do where the metric or the mode is missing."""
+    """Error message for a missing metric or mode."""
     example = {"metric": 'metric="loss"', "mode": 'mode="min"'}
     wanted = " and ".join(example[name] for name in missing)
     return f"{searcher} has no {' and no '.join(missing)}: pass {wanted} to TuneConfig, or to {searcher}."
 
 
 def no_space(searcher: str) -> str:
-    """What to do where there is nothing to tune."""
+    """Error message for a missing search space."""
     return (
         f"{searcher} has no search space: give the Tuner a param_space with a domain such as tune.uniform(0, 1), or "
         f"pass space= to {searcher}."

@@ -1,8 +1,8 @@
 """Ray Tune's search spaces <-> `numbo.Space`: the only place that knows Tune's domains.
 
-A tuned value is found by its path in the config: keys of nested dicts and positions in lists. Quantised ranges are
-searched by the multiples of their step. What is not a domain is a constant, which Tune merges into the config itself;
-only lists that hold a domain are suggested whole.
+A tuned value is identified by its path in the config: keys of nested dicts and positions in lists. Quantised ranges are
+searched over the multiples of their step. Everything else is a constant, which Tune merges into the config itself; only
+lists that contain a domain are suggested as a whole.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ Path: TypeAlias = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Parameter:
-    """A tuned value: where it stands in the config, how it is searched, and the step of a quantised range."""
+    """A tuned value: its place in the config, how it is searched, and the step of a quantised range."""
 
     path: Path
     dimension: Dimension
     step: float | int | None = None
 
     def to_value(self, searched: Any) -> Any:
-        """The config's value of what was searched."""
+        """The config's value for a searched value."""
         if self.step is None:
             return searched
         exact = Decimal(repr(self.step)) * searched  # 3 * 0.1 is 0.3
         return int(exact) if isinstance(self.step, int) else float(exact)
 
     def to_searched(self, value: Any) -> Any:
-        """What is searched for the config's ``value``."""
+        """The searched value for the config's ``value``."""
         if self.step is None or not isinstance(value, Real):
             return value
         return round(float(value) / self.step) if math.isfinite(value) else value
@@ -62,7 +62,7 @@ class TuneSpace:
                 name = repr(path)
             self.parameters[name] = _parameter(path, domain)
         if not self.parameters:
-            raise ValueError("The search space holds no domain such as tune.uniform(0, 1): there is nothing to tune.")
+            raise ValueError("The search space has no domain such as tune.uniform(0, 1): there is nothing to tune.")
         self.space = Space({name: p.dimension for name, p in self.parameters.items()})
 
     def to_config(self, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class TuneSpace:
         return config
 
     def to_params(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """What of the space ``config`` holds, nested or flat with "/", with constants or without."""
+        """The searched values in ``config``, which may be nested or flat with "/", with or without constants."""
         found = {}
         for name, parameter in self.parameters.items():
             value = _get(config, parameter.path)
@@ -97,7 +97,7 @@ def _walk(node: Any, path: Path) -> Iterator[tuple[Path, sample.Domain]]:
         if set(node) == {"grid_search"}:
             raise ValueError(
                 f"{_name(path)} is a grid_search, which a search algorithm cannot mix with its suggestions: use "
-                "tune.choice with the same values, or leave out search_alg."
+                "tune.choice with the same values, or omit search_alg."
             )
         for key, child in node.items():
             yield from _walk(child, (*path, key))
@@ -119,8 +119,8 @@ def _parameter(path: Path, domain: sample.Domain) -> Parameter:
         for choice in domain.categories:
             if holds_domains(choice):
                 raise ValueError(
-                    f"{_name(path)} is a choice between values that hold domains themselves: give these domains names "
-                    "of their own in param_space, and let the trainable use those that the choice calls for."
+                    f"{_name(path)} is a choice between values that contain domains: give these domains names of their "
+                    "own in param_space, and let the trainable use those that the choice calls for."
                 )
         return Parameter(path, Categorical(domain.categories))
     if isinstance(domain, sample.Float) and isinstance(sampler, sample.Uniform | sample.LogUniform):
@@ -132,7 +132,7 @@ def _parameter(path: Path, domain: sample.Domain) -> Parameter:
             return Parameter(path, Int(int(domain.lower), int(domain.upper) - 1, log=log))
         return _quantised(path, domain.lower, domain.upper, int(step), log)  # here it is inclusive
     if isinstance(sampler, sample.Normal):
-        raise ValueError(f"{_name(path)} has no bounds (tune.randn): use tune.uniform over the range that matters.")
+        raise ValueError(f"{_name(path)} has no bounds (tune.randn): use tune.uniform over the relevant range.")
     if isinstance(sampler, sample.Grid):
         raise ValueError(f"{_name(path)} is a grid_search: use tune.choice with the same values.")
     raise ValueError(
@@ -144,12 +144,12 @@ def _parameter(path: Path, domain: sample.Domain) -> Parameter:
 def _quantised(path: Path, lower: float, upper: float, step: float | int, log: bool) -> Parameter:
     low, high = math.ceil(lower / step - 1e-9), math.floor(upper / step + 1e-9)
     if high < low:
-        raise ValueError(f"{_name(path)} holds no multiple of its step {step!r} from {lower!r} to {upper!r}.")
+        raise ValueError(f"{_name(path)} contains no multiple of its step {step!r} from {lower!r} to {upper!r}.")
     return Parameter(path, Int(max(low, 1) if log else low, high, log=log), step)
 
 
 def _get(config: Any, path: Path) -> Any:
-    """The value at ``path`` of a config whose nested keys may be joined by "/"; `_ABSENT` if there is none."""
+    """The value at ``path`` in a config whose nested keys may be joined by "/"; `_ABSENT` if there is none."""
     if not path:
         return config
     if isinstance(config, list | tuple):
@@ -165,10 +165,10 @@ def _get(config: Any, path: Path) -> Any:
 
 
 def _filled(node: Any, path: Path, values: Mapping[Path, Any], whole: bool) -> Any:
-    """``node`` with values for its domains; constants are left out, but for those inside a list (``whole``)."""
+    """``node`` with values for its domains; constants are left out, except those inside a list (``whole``)."""
     if isinstance(node, sample.Domain):
         value = values[path]
-        kind: Any = type(value)  # an object that only equals itself is to be known again
+        kind: Any = type(value)  # an object that only equals itself must stay recognisable
         return value if kind.__eq__ is object.__eq__ else copy.deepcopy(value)
     if isinstance(node, Mapping):
         return {

@@ -1,4 +1,4 @@
-"""What the search algorithms share: Ray Tune's `Searcher` over numbo's optimizers. No mathematics here."""
+"""The common base of the searchers: Ray Tune's `Searcher` on top of numbo's optimizers. No mathematics here."""
 
 from __future__ import annotations
 
@@ -25,27 +25,28 @@ FILE_FORMAT = 2
 
 
 class NumboSearch(Searcher):
-    """Base of the searchers: one optimizer, fed by trial ids and configs.
+    """Base class of the searchers: one optimizer, driven by trial ids and configs.
 
-    `suggest` runs on Tune's control loop: it takes milliseconds, and running trials are pending points that shrink the
-    model's uncertainty where they are. A trial that a scheduler stopped early is learned with its last reported value;
-    one that failed or reported NaN says where trials fail. Once every point of a finite space was suggested, the search
-    is finished, unless repeats are welcome (``avoid_repeats=False``).
+    `suggest` runs on Tune's control loop: it takes milliseconds, and running trials are pending points that reduce the
+    model's uncertainty around them. A trial that a scheduler stopped early is learned with its last reported value; one
+    that failed or reported NaN says where trials fail. Once every point of a finite space has been suggested, the
+    search is finished, unless repeats are allowed (``avoid_repeats=False``).
 
     Args:
-        space: domains as in ``param_space``. Without it, the ``param_space`` of the `Tuner` is searched.
-        metric: name of the reported value; that of the `TuneConfig` by default.
-        mode: ``"min"`` or ``"max"``; that of the `TuneConfig` by default.
-        points_to_evaluate: configs to try first, exactly as they are given, nested or flat, with constants or without.
-            What they leave out is suggested.
-        evaluated_rewards: values of ``points_to_evaluate`` that are known: these points are learned, not tried.
-        seed: of the suggestions; ``None`` draws one.
-        n_initial: trials before the model takes over from the Sobol initial design.
-        learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"``, by the data.
-        settings: the algorithm's own settings, as its optimizer in `numbo` takes them.
+        space: domains as in ``param_space``; by default, the ``param_space`` of the `Tuner`.
+        metric: name of the reported value; by default that of the `TuneConfig`.
+        mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
+        points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
+            that they leave out are suggested.
+        evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried.
+        seed: seed of the suggestions; ``None`` draws one.
+        n_initial: number of trials before the model takes over from the Sobol initial design.
+        learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"`` to let the data
+            decide.
+        settings: the algorithm's settings, as its optimizer in `numbo` takes them.
 
     Raises:
-        ValueError: for settings, spaces and points outside of what is described here.
+        ValueError: for invalid settings, spaces or points.
     """
 
     _optimizer: type[Optimizer]
@@ -83,7 +84,7 @@ class NumboSearch(Searcher):
         self._warned: set[str] = set()
         stand_in = {f"x{j}": Float(0.0, 1.0) for j in range(_checks.dimensions(settings.get("lengthscale")))}
         if space is None:
-            self._optimizer(Space(stand_in), **self._settings)  # wrong settings are reported here, not in mid-run
+            self._optimizer(Space(stand_in), **self._settings)  # report invalid settings here, not in mid-run
         else:
             if not isinstance(space, Mapping):
                 raise ValueError(f'space must be a mapping such as {{"x": tune.uniform(0, 1)}}, got {space!r}.')
@@ -94,18 +95,18 @@ class NumboSearch(Searcher):
     # -- setting up --------------------------------------------------------------------------------------------
 
     def set_search_properties(self, metric: str | None, mode: str | None, config: dict[str, Any], **spec: Any) -> bool:
-        """What Tune calls before a run with what its `TuneConfig` and ``param_space`` say.
+        """Called by Tune before a run, with the contents of its `TuneConfig` and the ``param_space``.
 
         Raises:
-            ValueError: if metric, mode or space are missing, or metric or mode differ from what the searcher was given
-                or has searched for before. Nothing has changed then.
+            ValueError: if metric, mode or space are missing, or metric or mode differ from those that the searcher was
+                given or has searched for before. The searcher is then unchanged.
         """
         metric, mode = agreed(type(self).__name__, {"metric": (self._metric, metric), "mode": (self._mode, mode)})
         found = TuneSpace(config) if holds_domains(config) else None
         if self._tune_space is None and found is None:
             raise ValueError(no_space(type(self).__name__))
         if self._tune_space is not None and found is not None and found.parameters != self._tune_space.parameters:
-            return False  # another space is searched already, and may have been learned from
+            return False  # another space is already searched, and may have been learned from
         self._metric, self._mode, self._tune_space = metric, mode, self._tune_space or found
         num_samples = spec.get("num_samples")
         if isinstance(num_samples, int) and num_samples > 0:
@@ -114,7 +115,7 @@ class NumboSearch(Searcher):
         return True
 
     def _start(self) -> None:
-        """Make the optimizer as soon as space and mode are known, and give it what was evaluated before."""
+        """Create the optimizer as soon as space and mode are known, and tell it the ``evaluated_rewards``."""
         if self._opt is not None or self._tune_space is None or self._mode is None:
             return
         direction = "minimize" if self._mode == "min" else "maximize"
@@ -126,7 +127,7 @@ class NumboSearch(Searcher):
             self._points, self._rewards = [], None
 
     def _from_budget(self, num_samples: int) -> dict[str, Any]:
-        """Settings that follow from how many trials there will be."""
+        """Settings that follow from the number of trials."""
         return {}
 
     def _ready(self) -> tuple[TuneSpace, Optimizer]:
@@ -148,7 +149,7 @@ class NumboSearch(Searcher):
             del self._points[0]
             return config
         if opt.exhausted:
-            return Searcher.FINISHED  # Tune's signature leaves out this text
+            return Searcher.FINISHED  # Tune's signature omits this string
         x, origin = opt.suggest()
         params = opt.space.decode(x)
         opt.hold(trial_id, params, origin)
@@ -157,7 +158,7 @@ class NumboSearch(Searcher):
         return config
 
     def _suggest_given(self, trial_id: str, point: Mapping[str, Any]) -> dict[str, Any]:
-        """A point to evaluate as the user gave it; what it leaves out is suggested."""
+        """A point to evaluate exactly as given by the user; values that it leaves out are suggested."""
         space, opt = self._ready()
         given = space.to_params(point)
         params = given
@@ -169,9 +170,7 @@ class NumboSearch(Searcher):
         try:
             opt.hold(trial_id, params, GLOBAL)
         except ValueError as error:
-            self._warn(
-                "given", f"A point to evaluate lies outside of the search space and will not be learned: {error}"
-            )
+            self._warn("given", f"A point to evaluate is outside the search space and will not be learned: {error}")
         return config
 
     def on_trial_complete(self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False) -> None:
@@ -183,7 +182,7 @@ class NumboSearch(Searcher):
             params = self._of_another_name(result)
             if params is None:
                 return
-        if not error and result is None:  # stopped before it was anything
+        if not error and result is None:  # stopped before it reported anything
             self._opt.release(trial_id)
         else:
             value = None if result is None or error else self._value(result)
@@ -192,14 +191,14 @@ class NumboSearch(Searcher):
         self._live.pop(trial_id, None)
 
     def _refuse(self, action: Any) -> None:
-        """Do something with a point that may not lie in the space any more."""
+        """Run an action on a point that may no longer be in the space; warn if it is not."""
         try:
             action(self._opt)
         except ValueError as error:
-            self._warn("outside", f"A trial's config lies outside of the search space and is not learned: {error}")
+            self._warn("outside", f"A trial's config is outside the search space and is not learned: {error}")
 
     def _value(self, result: Mapping[str, Any]) -> float | None:
-        """The reported objective, None for a failure."""
+        """The reported objective, or None for a failure."""
         reported: Any = result.get(str(self._metric))
         try:
             value = float(reported)
@@ -209,7 +208,7 @@ class NumboSearch(Searcher):
         return None if math.isnan(value) else value
 
     def _of_another_name(self, result: Mapping[str, Any] | None) -> dict[str, Any] | None:
-        """The parameters of a trial that Tune has renamed, as it does when it restarts one."""
+        """The parameters of a trial that Tune has renamed, as it does when restarting one."""
         if result is None or self._tune_space is None:
             return None
         config = result.get("config")
@@ -218,7 +217,7 @@ class NumboSearch(Searcher):
         return self._complete(config)
 
     def _complete(self, config: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The parameters in ``config``, None if it does not hold them all."""
+        """The parameters in ``config``, or None if some are missing."""
         assert self._tune_space is not None
         params = self._tune_space.to_params(config)
         return params if params.keys() == self._tune_space.parameters.keys() else None
@@ -231,10 +230,10 @@ class NumboSearch(Searcher):
         pruned: bool = False,
         intermediate_values: list[float] | None = None,
     ) -> None:
-        """Learn from a config that was evaluated elsewhere; a pruned one with its last intermediate value.
+        """Learn from a config that was evaluated elsewhere; a pruned one counts with its last intermediate value.
 
         Raises:
-            ValueError: if the config does not hold every tuned value, or lies outside of the space.
+            ValueError: if the config lacks a tuned value, or is outside the space.
         """
         space, opt = self._ready()
         if pruned and intermediate_values:
@@ -257,10 +256,10 @@ class NumboSearch(Searcher):
         """Posterior mean and standard deviation of the metric, without its noise, after all completed trials.
 
         Args:
-            config: of one point, nested or flat, with constants or without; or a sequence of ``c`` for arrays (c,).
+            config: one config, nested or flat, with or without constants; or a sequence of ``c`` for arrays (c,).
 
         Raises:
-            ValueError: before the first success, or for configs outside of the search space.
+            ValueError: before the first success, or for configs outside the search space.
         """
         space, opt = self._ready()
         if isinstance(config, Mapping):
@@ -277,7 +276,7 @@ class NumboSearch(Searcher):
         return None if best is None else (space.to_config(best[0]), best[1])
 
     def explain(self) -> Explanation:
-        """What the model is made of, and where the time of a suggestion goes.
+        """What the model consists of, and where a suggestion spends its time.
 
         Raises:
             ValueError: before the first success.
@@ -302,7 +301,7 @@ class NumboSearch(Searcher):
             self._opt = self._optimizer.from_state_dict(state["_opt"])
 
     def save(self, checkpoint_path: str) -> None:
-        """Write everything that is needed to go on; the file is complete or not there."""
+        """Write everything needed to continue; the file is either complete or absent."""
         temporary = f"{checkpoint_path}.{os.getpid()}.tmp"
         with open(temporary, "wb") as file:
             pickle.dump({"format": FILE_FORMAT}, file)
@@ -310,28 +309,28 @@ class NumboSearch(Searcher):
         os.replace(temporary, checkpoint_path)
 
     def restore(self, checkpoint_path: str) -> None:
-        """Go on exactly where the searcher that wrote the file was. The file is a pickle: read your own only.
+        """Continue exactly where the searcher that wrote the file was. The file is a pickle: read only your own.
 
         Raises:
-            ValueError: if a version of numbo with another format has written the file.
+            ValueError: if the file was written by a version of numbo with another format.
         """
         with open(checkpoint_path, "rb") as file:
             try:
                 header = pickle.load(file)
-            except (ImportError, AttributeError):  # written before formats had numbers, of classes that have moved
+            except (ImportError, AttributeError):  # written before formats were numbered, by classes that have moved
                 header = None
             _checks.state_format(type(self).__name__, header, FILE_FORMAT)
             self.__setstate__(pickle.load(file))
 
     def save_to_dir(self, checkpoint_dir: str, session_str: str = "default") -> None:
-        """Tune's snapshot. The one before is kept beside it: Tune copies both to the storage, and may die meanwhile."""
+        """Write Tune's snapshot, and keep the previous one: Tune copies both to the storage, and may die meanwhile."""
         path = Path(checkpoint_dir) / self.CKPT_FILE_TMPL.format(session_str)
         if path.exists():
             os.replace(path, f"{path}.previous")
         self.save(str(path))
 
     def restore_from_dir(self, checkpoint_dir: str) -> None:
-        """Go on from Tune's snapshot: from the newest state that can be read, and what the trials say beyond it.
+        """Continue from Tune's snapshot: the newest readable state, and whatever the trials say beyond it.
 
         Raises:
             RuntimeError: if no state can be read and the searcher was made without space, metric and mode.
@@ -340,21 +339,21 @@ class NumboSearch(Searcher):
         for path in state_files(folder, self.CKPT_FILE_TMPL):
             try:
                 self.restore(str(path))
-            except Exception as error:  # torn by the death of the driver: pickles fail in any way they like
-                self._warn(f"torn {path.name}", f"{path} cannot be read ({error!r}); what is older is tried.")
+            except Exception as error:  # torn by the death of the driver: unpickling may raise anything
+                self._warn(f"torn {path.name}", f"{path} cannot be read ({error!r}); an older state is tried.")
             else:
                 break
         self._start()
         if self._opt is None:
             raise RuntimeError(
-                f"No state of {type(self).__name__} in {folder} can be read. Restore with a searcher that was given "
-                "space=, metric= and mode=: it learns from the snapshot of the trials."
+                f"No state of {type(self).__name__} in {folder} can be read. Restore with a searcher that was created "
+                "with space=, metric= and mode=: it learns from the snapshot of the trials."
             )
         for trial in read_trials(folder):
             self._take_over(trial)
 
     def _take_over(self, trial: TrialSnapshot) -> None:
-        """Learn of a trial that Tune knows more about than the searcher's own state."""
+        """Learn about a trial from Tune's records, where they go beyond the searcher's state."""
         if trial.trial_id in self._done or self._tune_space is None:
             return
         if trial.status in ("TERMINATED", "ERROR"):

@@ -1,7 +1,7 @@
-"""What Tune's own snapshot of an experiment says about its trials, read as data.
+"""The trials in Tune's own snapshot of an experiment, read as data.
 
-Tune copies its files to the storage one by one and in place: a driver that dies meanwhile leaves some of them torn, and
-the searcher's state older or younger than the trials'.
+Tune copies its files to the storage one by one and in place: if the driver dies meanwhile, some of them are torn, and
+the searcher's state may be older or newer than that of the trials.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ logger = logging.getLogger("numbo")
 
 @dataclass(frozen=True)
 class TrialSnapshot:
-    """A trial as Tune had written it down; ``result`` is its last report, if there was one."""
+    """A trial as recorded by Tune; ``result`` is its last report, if there was one."""
 
     trial_id: str
     status: str
@@ -27,7 +27,7 @@ class TrialSnapshot:
 
 
 def read_trials(folder: Path) -> Iterator[TrialSnapshot]:
-    """The trials of the newest experiment snapshot in ``folder`` that can be read; nothing if none can."""
+    """The trials of the newest readable experiment snapshot in ``folder``; none if no snapshot can be read."""
     for path in sorted(folder.glob("experiment_state-*.json"), reverse=True):
         try:
             rows = json.loads(path.read_text())["trial_data"]
@@ -44,6 +44,6 @@ def read_trials(folder: Path) -> Iterator[TrialSnapshot]:
 
 
 def state_files(folder: Path, template: str) -> list[Path]:
-    """Files with a searcher's state, the newest first; of each, its predecessor comes last."""
+    """Files with a searcher's state, the newest first, followed by their predecessors."""
     newest = sorted(folder.glob(template.format("*")), reverse=True)
     return newest + sorted(folder.glob(template.format("*") + ".previous"), reverse=True)

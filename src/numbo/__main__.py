@@ -1,4 +1,4 @@
-"""``python -m numbo info``: what is installed, where compiled kernels are kept; and compile them."""
+"""``python -m numbo info``: print versions and the kernel cache folder, and compile all kernels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def info() -> None:
-    """Print what a report of a problem should hold, and warm up."""
+    """Print what a bug report should contain, and warm up."""
     import numbo
     from numbo.first_use import cache_path, warmup
 
@@ -25,14 +25,14 @@ def info() -> None:
             print(f"{name:<11} not installed")
     limits = ", ".join(f"{name}={os.environ[name]}" for name in THREADS if name in os.environ)
     print(f"threads     kernels use the calling thread only; the BLAS: {limits or 'not limited by the environment'}")
-    print(f"cache       {cache_path() or 'none: no folder can be written, kernels are compiled in each process'}")
+    print(f"cache       {cache_path() or 'none: no folder is writable, kernels are compiled in each process'}")
     print("warming up ...", flush=True)
     print(f"kernels are ready after {warmup():.1f} s")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m numbo", description=__doc__)
-    parser.add_argument("command", choices=["info"], help="print versions and places, and compile all kernels")
+    parser.add_argument("command", choices=["info"], help="print versions and folders, and compile all kernels")
     parser.parse_args()
     info()
 

@@ -1,7 +1,7 @@
-"""What arguments are accepted, and the one sentence that says so where they are not.
+"""Checks of arguments.
 
-Each check names the argument, the value and what is accepted, in a `ValueError`; and returns the value in the type
-that the caller keeps.
+Each check returns the value in the type that the caller keeps, or raises a `ValueError` of one sentence that names the
+argument, the value and what is accepted.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import numpy as np
 
 P = ParamSpec("P")
 
-#: Seeds of an optimizer's random stream.
+#: Accepted seeds of an optimizer's random stream.
 Seed: TypeAlias = int | Sequence[int] | np.random.SeedSequence | np.random.BitGenerator | np.random.Generator | None
 
 DIRECTIONS = ("minimize", "maximize")
 #: Values of ``learn_failures``.
 LEARN_FAILURES = ("auto", True, False)
-#: What settings of other libraries, and of other parts of this one, are called here.
+#: Names of settings in other libraries and other parts of this one, and the names used here.
 ELSEWHERE = {
     "n_initial": "n_startup_trials",
     "n_startup_trials": "n_initial",
@@ -42,7 +42,7 @@ def integer(name: str, value: Any, low: int) -> int:
 def number(
     name: str, value: Any, low: float, high: float = math.inf, *, above: bool = False, infinite: bool = False
 ) -> float:
-    """A number from ``low`` (or, with ``above``, above it) and below ``high``, or infinity where that is allowed."""
+    """A number of at least ``low`` (above ``low`` if ``above``) and below ``high`` (or equal to it if ``infinite``)."""
     valid = isinstance(value, Real) and not isinstance(value, bool)
     if not (valid and (low < value if above else low <= value) and (value < high or (infinite and value == high))):
         accepted = f"{'above' if above else 'of at least'} {low:g}" + (
@@ -78,7 +78,7 @@ def one_of(name: str, value: Any, accepted: Iterable[Any]) -> Any:
 
 
 def seed(value: Any) -> int | None:
-    """A seed that can be kept and combined with others: an integer of at least 0, or None."""
+    """A seed that can be stored and combined with others: an integer of at least 0, or None."""
     if value is not None and not (_is_integer(value) and value >= 0):
         raise ValueError(f"seed must be an integer of at least 0 or None, got {value!r}.")
     return None if value is None else int(value)
@@ -106,7 +106,7 @@ def objective(value: Any) -> float:
 
 
 def state_format(name: str, state: Any, known: int) -> None:
-    """A saved state of format ``known``, from which ``name`` is to be restored."""
+    """A saved state of format ``known``, from which to restore ``name``."""
     found = state.get("format") if isinstance(state, Mapping) else None
     if found != known:
         raise ValueError(
@@ -115,7 +115,7 @@ def state_format(name: str, state: Any, known: int) -> None:
 
 
 def dimensions(lengthscale: Any) -> int:
-    """The number of dimensions for which a setting ``lengthscale`` may be meant, before the space is known."""
+    """The number of dimensions implied by a ``lengthscale`` setting, before the space is known."""
     return max(1, int(np.size(lengthscale)))
 
 
@@ -127,10 +127,10 @@ def _is_integer(value: Any) -> bool:
 
 
 def settings_by_name(init: Callable[P, None]) -> Callable[P, None]:
-    """A constructor with all settings in its signature, whose callers are told of one that is not there.
+    """Decorate a constructor with all settings in its signature to raise a helpful error for unknown settings.
 
-    Python would name the class that defines the constructor; this names the one that was called, and the setting
-    that may be meant.
+    Python would name the class that defines the constructor; this error names the class that was called, and the
+    setting that was probably meant.
     """
     known = [name for name in inspect.signature(init).parameters if name != "self"]
 
@@ -153,7 +153,7 @@ def _unknown(cls: str, name: str, known: list[str]) -> str:
 
 
 def setting_names(cls: type) -> list[str]:
-    """Keyword arguments of the constructor of ``cls``, and of its bases' constructors while each takes any others."""
+    """Keyword arguments of the constructor of ``cls``, and of its bases' as long as each passes on ``**kwargs``."""
     names: list[str] = []
     for base in cls.__mro__:
         if "__init__" not in vars(base):
@@ -166,11 +166,12 @@ def setting_names(cls: type) -> list[str]:
 
 
 def kept_settings(settled: object, but: Iterable[str]) -> dict[str, Any]:
-    """Keyword arguments, ``but`` some, that recreate an object which keeps each in an attribute of its name."""
+    """Keyword arguments, except ``but``, that recreate an object which keeps each in an attribute of the same name."""
     names = [name for name in setting_names(type(settled)) if name not in but]
     return {name: getattr(settled, name) for name in names if hasattr(settled, name)}
 
 
-def arguments(local: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a constructor that hands all of them on, from its ``locals()``."""
-    return {name: value for name, value in local.items() if name not in ("self", "__class__")}
+def arguments(local: Mapping[str, Any], of: Callable[..., Any] | None = None) -> dict[str, Any]:
+    """The arguments of a constructor, from its ``locals()``; if ``of`` is given, only those that it takes."""
+    known = None if of is None else inspect.signature(of).parameters
+    return {k: v for k, v in local.items() if k not in ("self", "__class__") and (known is None or k in known)}

@@ -1,9 +1,9 @@
-"""Interrupts get out, wherever they strike.
+"""Interrupts propagate, wherever they strike.
 
-A signal handler may raise while machine code returns its result: Python reports that as a `SystemError` whose cause is
-what was raised, and a `KeyboardInterrupt` would then be taken for an ordinary error. Or it raises inside a callback
-that cannot raise, such as one from LLVM while a kernel is loaded: Python then reports it to `sys.unraisablehook` and
-goes on.
+A signal handler may raise while machine code returns its result: Python reports this as a `SystemError` caused by the
+raised exception, and a `KeyboardInterrupt` would be mistaken for an ordinary error. Or the handler raises inside a
+callback that cannot propagate exceptions, such as LLVM's while a kernel is loaded: Python then reports the exception to
+`sys.unraisablehook` and continues.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 
 def raise_interrupt(error: BaseException) -> None:
-    """Raise the `KeyboardInterrupt`, `SystemExit` or the like that ``error`` stands for, if it does."""
+    """Raise the `KeyboardInterrupt`, `SystemExit` or the like behind ``error``, if there is one."""
     cause: BaseException | None = error
     while isinstance(cause, SystemError):
         cause = cause.__cause__
@@ -26,7 +26,7 @@ def raise_interrupt(error: BaseException) -> None:
 
 @contextmanager
 def interrupts_get_out() -> Iterator[None]:
-    """Interrupts that strike inside come out as what they are, at the latest when it ends."""
+    """Interrupts inside the block are raised as themselves, at the latest when it ends."""
     if threading.current_thread() is not threading.main_thread():  # signals are handled in the main thread
         yield
         return
@@ -44,10 +44,10 @@ def interrupts_get_out() -> Iterator[None]:
 
 
 class _Keep:
-    """A `sys.unraisablehook` that keeps interrupts, and leaves the rest to the one before it."""
+    """A `sys.unraisablehook` that keeps interrupts and passes the rest to the previous hook."""
 
     def __init__(self, before: Callable[[Any], Any]) -> None:
-        # an interrupt may have left an earlier one of these in place
+        # an interrupt may have left an earlier hook of this kind in place
         self.report: Callable[[Any], Any] = before.report if isinstance(before, _Keep) else before
         self.swallowed: list[BaseException] = []
 

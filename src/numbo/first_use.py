@@ -1,4 +1,4 @@
-"""The first use on a machine: kernels are compiled then, and cached for all later processes."""
+"""The first use on a machine, when kernels are compiled and cached for all later processes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numbo.spaces import Categorical, Float, Int, Space
 
 
 def cache_path() -> str | None:
-    """The folder that compiled kernels are kept in; None where there is none that can be written."""
+    """The folder where compiled kernels are cached; None if no folder is writable."""
     stats = getattr(predict, "stats", None)
     return None if stats is None else stats.cache_path
 
@@ -26,15 +26,15 @@ class _FirstCompilation(event.Listener):
         self.log: Callable[[str], Any] | None = None
 
     def on_start(self, event: Any) -> None:
-        module = getattr(event.data["dispatcher"].py_func, "__module__", None) or ""  # None of a jitclass, for one
+        module = getattr(event.data["dispatcher"].py_func, "__module__", None) or ""  # None for a jitclass, for example
         if self.log is not None and module.startswith("numbo."):
             log, self.log = self.log, None
             place = cache_path()
-            where = f"and keeps them in {place}" if place else "in every process, as no folder can be written"
-            log(f"numbo compiles its kernels for this machine, {where}. The first suggestions take 10 to 30 seconds.")
+            where = f" and caches them in {place}" if place else ", in every process, as no cache folder is writable"
+            log(f"numbo compiles its kernels for this machine{where}. The first suggestions take 10 to 30 seconds.")
 
     def on_end(self, event: Any) -> None:
-        """Nothing to say."""
+        """Required by the interface; nothing to do."""
 
 
 _listener = _FirstCompilation()
@@ -42,14 +42,14 @@ event.register("numba:compile", _listener)  # type: ignore[no-untyped-call]
 
 
 def announce_compilation(log: Callable[[str], Any]) -> None:
-    """Say through ``log`` that kernels are being compiled, should that be so: instead of a silent pause."""
+    """If kernels have to be compiled, announce it through ``log`` instead of pausing silently."""
     _listener.log = log
 
 
 def warmup() -> float:
-    """Compile all kernels, or load them from the cache, so that no suggestion has to wait; returns the seconds it took.
+    """Compile all kernels, or load them from the cache, so that no suggestion has to wait; returns the seconds taken.
 
-    Worth a line in the build of an image: half a minute once, and a second or two where they are cached.
+    Worth a line in an image build: it takes half a minute once, and a second or two when kernels are cached.
     """
     started = time.perf_counter()
     space = Space({"x": Float(0.0, 1.0), "units": Int(1, 100), "act": Categorical(["relu", "tanh"])})

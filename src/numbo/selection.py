@@ -1,4 +1,4 @@
-"""Subset selection on its own: `select_subset`, the criteria it knows, and what a criterion may look at."""
+"""Standalone subset selection: `select_subset`, its criteria, and the data available to a criterion."""
 
 from numbo.models.subsets import CRITERIA, Criterion, Pool, select_subset
 

@@ -176,4 +176,4 @@ def test_a_success_of_a_retry_supersedes_the_failure():
     mean, _ = study.sampler.predict(point)
     assert abs(mean) < 0.01
     assert study.sampler.best_predicted()[0] == pytest.approx(point)
-    assert not optimizer_of(study)._history.failed
+    assert not optimizer_of(study)._run.history.failed

@@ -167,7 +167,7 @@ class ArmPosterior:
         bounds, self._beta = self._bounds, 1.0 if by_variance else beta
         means, slack = (np.zeros(len(self.X)), 0.0) if by_variance else self._means
         posterior = self._conditioned
-        assert posterior is not None, "condition comes first"
+        assert posterior is not None, "call condition first"
         self._posterior = posterior._replace(alpha=np.zeros(posterior.n)) if by_variance else posterior
         bounds.stamp[:] = UNKNOWN
         np.multiply(self._ceiling_sd, self._beta, out=bounds.bound)
@@ -211,7 +211,7 @@ class ArmPosterior:
 
     @property
     def _model(self) -> Posterior:
-        assert self._posterior is not None, "condition comes first"
+        assert self._posterior is not None, "call condition first"
         return self._posterior
 
     def ratios(self, others: Indices) -> Array:

@@ -1,8 +1,8 @@
 """The model of BKB, BBKB and S-BPE: a sparse posterior that takes values in batch by batch.
 
-Between two feedbacks a `BatchModel` hallucinates what is pulled. A feedback takes in the values that have arrived, and
-either draws a new dictionary or lets new points join the one there is. The algorithms say when; what happens then is
-here, and the same for all of them.
+Between two feedbacks a `BatchModel` hallucinates pulls. A feedback takes in the values that have arrived, and either
+draws a new dictionary or lets new points join the current one. The algorithms decide when to do so; how it is done is
+the same for all of them, and implemented here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Mask = NDArray[np.bool_]
 
 
 class Chooser:
-    """Who chooses the next point by a `FeedbackModel`, and has to know what happens to it.
+    """Chooses the next point by a `FeedbackModel`, and is notified of its changes.
 
     Attributes:
         one_by_one: whether pulls are hallucinated one by one, each an update of V, as in the papers.
@@ -43,21 +43,21 @@ class Chooser:
         """The posterior has changed; ``certain (m,)`` says which atoms were certain to be drawn."""
 
     def pull(self, model: FeedbackModel, number: int) -> None:
-        """Let the point ``number`` enter the batch, if pulls are hallucinated one by one."""
+        """Add the point ``number`` to the batch, if pulls are hallucinated one by one."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class SparseStatus:
-    """What the model of a sparse optimizer looks like now.
+    """The present state of a sparse optimizer's model.
 
     Attributes:
         effective_dimension: ``sum var~(x_s)`` over the observations, when the dictionary was last drawn.
         dictionary_size: number of atoms.
-        batch_size: pulls since the last feedback.
-        batch_sizes: of the batches that ended.
+        batch_size: number of pulls since the last feedback.
+        batch_sizes: sizes of the completed batches.
         beta: multiplier of the standard deviation ``sqrt(var~)`` in the upper confidence bound.
-        resparsifications: how often a dictionary was drawn.
+        resparsifications: number of dictionaries drawn.
     """
 
     effective_dimension: float
@@ -76,19 +76,19 @@ class FeedbackModel:
         kernel: the covariance function.
         dictionary: how dictionaries are drawn.
         resparsify: a dictionary is drawn again when the history has grown by this share; in between, new points join
-            it with their probability. 0 draws one at every feedback, as the papers do.
-        width: the multiplier of ``sqrt(lambda var~)`` in confidence bounds, asked for after each feedback.
+            it with their probability. 0 draws one at every feedback, as in the papers.
+        width: returns the multiplier of ``sqrt(lambda var~)`` in confidence bounds; called after each feedback.
         information: how the information of confidence schedules is counted.
 
     Attributes:
         batch: the posterior since the last feedback.
-        chooser: who is told of changes.
+        chooser: notified of changes.
         by_variance: whether points are chosen by their variance alone. Pending points are then as good as observations.
-        on_schedule: whether the kernel is learned again as the history grows, rather than by its owner.
-        window: observations before this one are not the model's business.
+        on_schedule: whether the kernel is learned again as the history grows; otherwise the owner decides.
+        window: index of the first observation that the model uses.
         fed_back, drawn_at: number of observations at the last feedback and at the last draw of a dictionary.
-        draws: how often a dictionary was drawn.
-        multiplier: the present one of ``sqrt(lambda var~)``.
+        draws: number of dictionaries drawn.
+        multiplier: the present multiplier of ``sqrt(lambda var~)``.
         information: ``sum log(1 + w var~_fb(x_s))`` over all pulls.
         effective_dimension: ``sum var~(x_s)`` over the observations, at the last draw.
     """
@@ -110,7 +110,7 @@ class FeedbackModel:
         self.by_variance, self.on_schedule = False, True
         self._batch: BatchModel | None = None
         self._drawn: Indices = np.empty(0, dtype=np.int64)  # numbers of the atoms as they were drawn
-        self._drawn_from = self._assumed = self._drawn  # the points they were drawn from; pending ones taken for told
+        self._drawn_from = self._assumed = self._drawn  # the points they were drawn from; pending points assumed told
         self.window = self.fed_back = self.drawn_at = self.draws = 0
         self.multiplier = self.information = self.effective_dimension = 0.0
 
@@ -122,20 +122,20 @@ class FeedbackModel:
     @property
     def batch(self) -> BatchModel:
         if self._batch is None:
-            raise RuntimeError("The model has no dictionary yet; sync comes first.")
+            raise RuntimeError("The model has no dictionary yet; call sync first.")
         return self._batch
 
     @property
     def assumes(self) -> bool:
-        """Whether pending points were taken for observations when the dictionary was drawn."""
+        """Whether pending points were treated as observations when the dictionary was drawn."""
         return len(self._assumed) > 0
 
     def given_batch(self) -> Posterior:
-        """The posterior with all pulls of the batch hallucinated together, exactly."""
+        """The posterior with all pulls of the batch hallucinated jointly and exactly."""
         return self.batch.gp.extended(self.pulls.X[self.batch.batch])
 
     def forget(self) -> None:
-        """Start again from a first dictionary of what was observed from `window` on."""
+        """Discard the model: the next dictionary is a first one, of the observations from `window` on."""
         self._batch, self._assumed = None, self._assumed[:0]
         self.fed_back = self.drawn_at = self.window
 
@@ -146,7 +146,7 @@ class FeedbackModel:
         if self._batch is None:
             self.redraw(history, rng)
             return
-        if (self._missing(history) < 0).any():  # a point was released: its pull cannot be taken back alone
+        if (self._missing(history) < 0).any():  # a point was released: a single pull cannot be undone
             self.batch.thaw()
             if (self._missing(history) < 0).any():
                 self.redraw(history, rng)
@@ -155,11 +155,11 @@ class FeedbackModel:
         self._enter_missing(history)
 
     def told(self, history: History, n: int | None = None) -> Indices:
-        """Numbers of the points of the observations that the model is about, up to the ``n``-th of the history."""
+        """Numbers of the points of the observations that the model uses, of the first ``n`` in the history."""
         return self.pulls.told(history, n)[self.window :]
 
     def _missing(self, history: History) -> Indices:
-        """How many pulls of each point (numbers,) did not enter the model yet."""
+        """How many pulls of each point (numbers,) have not entered the model yet."""
         wanted = self.pulls.counts(np.concatenate([self.told(history), self._pending(history)]))
         batch = np.array(self.batch.batch, dtype=np.int64)
         known = np.concatenate([self.told(history, self.fed_back), self._assumed, batch])
@@ -173,7 +173,7 @@ class FeedbackModel:
         self.enter(np.repeat(np.flatnonzero(missing > 0), missing[missing > 0]).tolist())
 
     def enter(self, numbers: list[int]) -> None:
-        """Take the pulls ``numbers`` into the batch."""
+        """Add the pulls ``numbers`` to the batch."""
         if self.chooser.one_by_one:
             for number in numbers:
                 self.chooser.pull(self, number)
@@ -185,7 +185,7 @@ class FeedbackModel:
     # -- feedback ----------------------------------------------------------------------------------------------
 
     def take_in(self, history: History, rng: np.random.Generator) -> None:
-        """Lines 11 to 18: take in the values that have arrived, by a new dictionary if one is due."""
+        """Lines 11 to 18: take in the values that have arrived, with a new dictionary if one is due."""
         batch, n = self.batch, history.n
         told = self.told(history)
         fresh = told[self.fed_back - self.window :]
@@ -212,7 +212,7 @@ class FeedbackModel:
     def redraw(self, history: History, rng: np.random.Generator) -> None:
         """Lines 11 to 16: draw a dictionary from all points, told and pending, and condition on the observations.
 
-        Where values do not matter, pending points are conditioned on like the others.
+        If points are chosen by variance alone and pulled one by one, pending points are conditioned on like the others.
         """
         pulls, old = self.pulls, self._batch
         told, pending = self.told(history), self._pending(history)
@@ -239,7 +239,7 @@ class FeedbackModel:
         self._start_batch(history, certain[gp.kept])
 
     def _conditioned(self, counts: Indices) -> SparseGP:
-        """The model on the dictionary that was drawn, of the points it was drawn from, pulled ``counts (numbers,)``."""
+        """The model on the last dictionary, of the points it was drawn from, pulled ``counts (numbers,)`` times."""
         numbers = self._drawn_from
         atoms = np.searchsorted(numbers, self._drawn)
         return SparseGP.over(self.kernel.covariance, self.pulls.X[numbers], counts[numbers].astype(np.float64), atoms)
@@ -263,14 +263,14 @@ class FeedbackModel:
         return out[numbers]
 
     def _start_batch(self, history: History, certain: Mask | None = None) -> None:
-        """All observations are taken in; hallucinate what is still pending."""
+        """Start a batch after all observations were taken in; hallucinate what is still pending."""
         self.fed_back = history.n
         self.multiplier = self._width(self)
         self.chooser.show(self, certain)
         self._enter_missing(history)
 
     def _sums(self, history: History, n: int | None = None) -> Array:
-        """Sums of the first ``n`` values as the model takes them, by the number of their point (numbers,)."""
+        """Sums (numbers,) of the first ``n`` transformed values, by the number of their point."""
         values = self.kernel.transformed(history.values(n))[self.window :]
         return np.bincount(self.told(history, n), values, self.pulls.u).astype(np.float64)
 
@@ -281,7 +281,7 @@ class FeedbackModel:
         return float(self.kernel.transform.forward(history.values()).min()) if posterior.alpha.any() else 0.0
 
     def status(self, batch_sizes: tuple[int, ...]) -> SparseStatus:
-        """What it looks like now; ``batch_sizes`` are those of the batches that ended."""
+        """The present state; ``batch_sizes`` are those of the completed batches."""
         return SparseStatus(
             effective_dimension=self.effective_dimension,
             dictionary_size=0 if self._batch is None else self._batch.gp.m,
@@ -292,7 +292,7 @@ class FeedbackModel:
         )
 
     def settled(self, history: History, rng: np.random.Generator) -> FeedbackModel:
-        """A model of its own that knows all observations of a history in which nothing is pending."""
+        """An independent model of all observations of a history in which nothing is pending."""
         twin = copy.copy(self)
         twin._batch, twin.kernel, twin.pulls = copy.deepcopy((self._batch, self.kernel, self.pulls))
         twin.chooser = Chooser()
@@ -311,13 +311,13 @@ class FeedbackModel:
     def view(
         self, history: History, rng: np.random.Generator, success: Success, batch_sizes: tuple[int, ...]
     ) -> ModelView:
-        """What is believed about all observations of a history in which nothing is pending; this model stays as it is.
+        """The view of all observations of a history in which nothing is pending; this model is not changed.
 
         Args:
-            history: what is known.
-            rng: source of the draws that bringing a model up to date takes.
+            history: the observations.
+            rng: source of the draws needed to bring a model up to date.
             success: the probability of success.
-            batch_sizes: of the batches that ended.
+            batch_sizes: sizes of the completed batches.
         """
         twin = self.settled(history, rng)
         kernel = twin.kernel.shown(history.X, history.values(), rng)
@@ -373,7 +373,7 @@ class FeedbackModel:
         }
 
     def restore(self, history: History, state: dict[str, Any]) -> None:
-        """Take in a `state_dict`; the posterior is built by the same steps as it was, so that no bit differs."""
+        """Restore a `state_dict`; the posterior is rebuilt by the original steps, so that it is bitwise identical."""
         self.kernel.restore(state["kernel"])
         self.pulls.restore(state["pulls"])
         self.by_variance = state["by_variance"]

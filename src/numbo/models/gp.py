@@ -40,7 +40,7 @@ LOG_TREND_START = math.log(0.05)
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """What a fit found, in the field's terms: ``lengthscales (d,)`` of the unit cube, variances of standardised y."""
+    """Fitted hyperparameters: ``lengthscales (d,)`` in the unit cube, variances in units of standardised values."""
 
     lengthscales: Array
     signal_variance: float
@@ -56,11 +56,11 @@ class ExactGP:
     """A GP over the unit cube that is fitted, conditioned, and then grows by single points.
 
     Args:
-        categorical: (d,) which dimensions compare by equality.
+        categorical: (d,) which dimensions are compared by equality.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         trend, additive: whether the covariance has the linear and quadratic trend, and the additive part, of
             `numbo.kernels.covariance`.
-        prior: of the hyperparameters (`numbo.models.priors`).
+        prior: prior on the hyperparameters (`numbo.models.priors`).
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class ExactGP:
 
     @property
     def covariance(self) -> Covariance:
-        """The current covariance function, as the kernels take it."""
+        """The current covariance function, in the form that kernels take."""
         weights, *variances, noise, additive, weight = parameters(self.theta, self.categorical, self.radius)
         signal, linear, quadratic, interaction = variances
         return Covariance(
@@ -134,8 +134,9 @@ class ExactGP:
     def fit(self, X: Array, y: Array, *, iterations: int = 50, noise: float | None = None) -> float:
         """Set ``theta`` to the MAP estimate for ``X (n, d)``, ``y (n,)``, with the noise variance ``noise`` if given.
 
-        Starts from the present ``theta`` or from the defaults, whichever is more probable, with no variance of trend or
-        additive part below 0.05. A fit that fails keeps the better of the two; one that cannot start logs a warning.
+        Starts from the present ``theta`` or from the defaults, whichever is more probable, with variances of trend and
+        additive part raised to at least 0.05. A failed fit keeps the better of the two; one that cannot start logs a
+        warning.
 
         Returns:
             the `log_posterior` of ``theta``; minus infinity for a fit that cannot start.
@@ -179,10 +180,10 @@ class ExactGP:
         return known
 
     def condition(self, X: Array, y: Array, *, spare: int = 8) -> None:
-        """Condition on ``X (n, d)``, ``y (n,)`` under the present hyperparameters, with room for ``spare`` more.
+        """Condition on ``X (n, d)``, ``y (n,)`` under the present hyperparameters, with room for ``spare`` more points.
 
-        A covariance matrix that is not positive definite in floating point gets jitter on its diagonal, from
-        1e-10 of its mean up; it always ends in a usable posterior.
+        A covariance matrix that is not positive definite in floating point gets increasing jitter on its diagonal,
+        from 1e-10 of its mean; the result is always a usable posterior.
         """
         n = len(X)
         if not n + spare <= len(self._y) <= 2 * (n + spare):
@@ -208,8 +209,8 @@ class ExactGP:
     def append(self, x: Array, y: float | None) -> bool:
         """Add the point ``x (d,)``; ``y=None`` marks it as pending: it shrinks variances and leaves the mean alone.
 
-        O(n^2). Pending points come after all observed ones. Returns False, changing nothing, if the point is a
-        numerical repeat that the factor cannot take.
+        O(n^2). Pending points come after all observed ones. Returns False, changing nothing, if the point is so close
+        to others that the factor would be singular.
         """
         if y is not None and self.known < self.n:
             raise ValueError("An observed point cannot follow pending ones; call truncate first.")
@@ -230,7 +231,7 @@ class ExactGP:
         return True
 
     def truncate(self, n: int) -> None:
-        """Forget all but the first ``n`` points, pending ones for instance. O(1), or O(n^2) if values go."""
+        """Keep only the first ``n`` points. O(1) if only pending points are dropped, O(n^2) otherwise."""
         self.n = n
         if self.known > n:
             self.known = n
@@ -248,7 +249,7 @@ class ExactGP:
 
     @property
     def values(self) -> Array:
-        """The values (known,) that it is conditioned on."""
+        """The values (known,) that the model is conditioned on."""
         return self._y[: self.known]
 
     @property
@@ -273,7 +274,7 @@ class ExactGP:
         return Posterior(self.covariance, self.n, self._X, self._XT, self._alpha, self._W, self._WT)
 
     def _solve(self) -> None:
-        """alpha = K^-1 y over the observed points; a pending one valued at its mean has alpha = 0."""
+        """alpha = K^-1 y over the observed points; a pending point, valued at its mean, has alpha = 0."""
         known = self.known
         v, out = np.empty(known), np.empty(known)
         whiten_into(self._WT, known, self._y, v)

@@ -15,11 +15,11 @@ from numbo.models.transforms import OutputTransform
 
 Array = NDArray[np.float64]
 
-#: So many observations hyperparameters are learned from, a quarter of them the best.
+#: Maximum number of observations used to fit hyperparameters: a quarter are the best, the rest random.
 FIT_SIZE = 128
-#: They are learned anew when the number of observations has grown by this share.
+#: Hyperparameters are learned again when the number of observations has grown by this share.
 GROWTH = 0.1
-#: lambda is at least this share of the variance of the values. Below it every observation counts as independent of
+#: Lower bound of lambda, as a share of the variance of the values. Below it every observation counts as independent of
 #: all others, and no dictionary is small.
 NOISE_FLOOR = 1e-4
 
@@ -28,11 +28,11 @@ class LearnedKernel:
     """Covariance and output transform.
 
     Args:
-        categorical: (d,) which dimensions compare by equality.
+        categorical: (d,) which dimensions are compared by equality.
         kernel: family of the covariance function.
-        lengthscale, noise_std: of a fixed kernel with unit variance, in the units of the unit cube and of the values;
-            both None to learn them.
-        trend, winsorize: of a learned kernel (`numbo.models`).
+        lengthscale, noise_std: parameters of a fixed kernel with unit variance, in units of the unit cube and of the
+            values; both None to learn them.
+        trend, winsorize: settings of a learned kernel (`numbo.models.ExactGP`, `numbo.models.OutputTransform`).
     """
 
     def __init__(
@@ -72,30 +72,30 @@ class LearnedKernel:
         return self.covariance.inverse_squared_lengthscales**-0.5
 
     def largest_prior(self, grid: Array | None) -> float:
-        """``max k(x, x)``, kappa^2: over the ``grid (A, d)``, or the cube, where the trend is largest in a corner."""
+        """``max k(x, x)``, kappa^2: over the ``grid (A, d)``, or over the cube, whose maximum is in a corner."""
         if self.fixed:
             return float(self.covariance.signal_variance)
         farthest = np.where(self.covariance.center < 0.5, 1.0, 0.0)[None]
         return float(prior_variances(self.covariance, farthest if grid is None else grid).max())
 
     def due(self, n: int) -> bool:
-        """Whether hyperparameters are to be learned anew from ``n`` observations."""
+        """Whether hyperparameters are due to be learned from ``n`` observations."""
         return not self.fixed and n - self.fitted_at >= max(1, int(GROWTH * self.fitted_at))
 
     def transformed(self, y: Array) -> Array:
-        """Values as the model takes them, ``y (n,)`` being finite; the transform follows them if it is learned."""
+        """Finite values ``y (n,)`` as the model takes them; a learned transform is refitted to them."""
         if not self.fixed:
             self.transform = OutputTransform.fit(y, "winsorize" if self.winsorize else "plain")
         return self.transform.forward(y)
 
     def learn(self, X: Array, y: Array, rng: np.random.Generator) -> None:
-        """Learn from the best of the observations ``X (n, d)``, ``y (n,)`` and a random choice of the others."""
+        """Learn from the best of the observations ``X (n, d)``, ``y (n,)`` and a random sample of the others."""
         members = self._sample(y, rng)
         self._gp.fit(X[members], self.transformed(y)[members])
         self.fitted_at = len(y)
 
     def _sample(self, y: Array, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Which observations, of values ``y (n,)``, hyperparameters are learned from."""
+        """Indices of the observations, with values ``y (n,)``, from which hyperparameters are learned."""
         n = len(y)
         if n <= FIT_SIZE:
             return np.arange(n)
@@ -104,10 +104,10 @@ class LearnedKernel:
         return np.sort(np.concatenate([order[: FIT_SIZE // 4], others]))
 
     def shown(self, X: Array, y: Array, rng: np.random.Generator) -> LearnedKernel:
-        """The schedule to look at: of the values as they are, or clipped if that predicts all of them better.
+        """The kernel for inspection: of the unclipped values, or of clipped ones if that predicts all values better.
 
-        A search is after the best values and may see the worst ones clipped; whoever looks at the model may ask for
-        any of them (compare `numbo.models.surrogate.Surrogate.shown`).
+        A search looks for the best values and may clip the worst; an inspection may ask for any of them (compare
+        `numbo.models.surrogate.Surrogate.shown`).
         """
         transforms = {kind: OutputTransform.fit(y, kind) for kind in ("plain", "winsorize")}
         if self.fixed or not self.winsorize or not (y <= transforms["winsorize"].floor).any():

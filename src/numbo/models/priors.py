@@ -1,14 +1,14 @@
-"""Priors on the GP hyperparameters and the bounds within which they are searched.
+"""Priors on the GP hyperparameters, and the bounds of their search.
 
-Values are standardised and inputs lie in the unit cube, so one set of priors serves every problem:
+Values are standardised and inputs are in the unit cube, so one set of priors serves every problem:
 
 * inverse squared lengthscales ``w``: the penalty ``0.1 / w + 0.1 w`` of Optuna's GP sampler, which keeps
   irrelevant dimensions from running away to infinity and relevant ones from overfitting;
-* signal variance: Gamma(2, 1); noise variance: Gamma(1.1, 30), which allows for next to no noise;
-* trend variances and additive variance: exponential with rate 5, a preference for none;
+* signal variance: Gamma(2, 1); noise variance: Gamma(1.1, 30), which allows for almost no noise;
+* trend variances and additive variance: exponential with rate 5, which favours zero;
 * lengthscale of the additive part: log-normal around a tenth of the cube.
 
-`LABELS` are for values that are 0 or 1: few of them are explained by place alone, so noise is expected, Gamma(2, 3),
+`LABELS` is for values that are 0 or 1: their location alone explains few of them, so noise is expected, Gamma(2, 3),
 and short lengthscales are penalised more.
 """
 
@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 
 class Prior(NamedTuple):
-    """What differs between priors: the weight of the penalty on lengthscales, and the Gamma density of the noise."""
+    """What differs between priors: the weight of the lengthscale penalty, and the Gamma density of the noise."""
 
     lengthscale_penalty: float
     noise_shape: float
@@ -37,7 +37,7 @@ VALUES = Prior(0.1, 1.1, 30.0)
 LABELS = Prior(0.5, 2.0, 3.0)
 SIGNAL_SHAPE, SIGNAL_RATE = 2.0, 1.0
 TREND_RATE = 5.0
-#: Of the logarithm of the inverse squared lengthscale.
+#: Mean and standard deviation of the log inverse squared lengthscale of the additive part.
 ADDITIVE_MEAN, ADDITIVE_SD = -2.0 * math.log(0.1), 1.4
 
 WEIGHT_BOUNDS = (1e-4, 1e4)

@@ -1,4 +1,4 @@
-"""What a batch of S-BPE finds out: confidence bounds, and the eigenvalue that their width depends on."""
+"""The result of a batch of S-BPE: confidence bounds, and the eigenvalue that determines their width."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from numbo.models.sparse_gp import SparseGP
 
 Array = NDArray[np.float64]
 
-#: Up to this number of distinct points lambda_max comes from a full matrix; above, from products with blocks of it.
+#: Up to this number of distinct points lambda_max is computed from a full matrix; above, from products with its blocks.
 FULL_MATRIX = 1000
-#: Relative accuracy of lambda_max above that size, by which it is then enlarged.
+#: Relative tolerance of lambda_max above that size; the result is enlarged by it.
 EIGENVALUE_TOLERANCE = 1e-3
 BLOCK = 1024
 
 
 @dataclass
 class Filter:
-    """What one batch found out: a point is in the race while its upper bound reaches ``best_lower``."""
+    """The result of one batch: a point stays in the race while its upper bound reaches ``best_lower``."""
 
     posterior: Posterior
     beta: float
@@ -51,7 +51,7 @@ def lambda_max(gp: SparseGP) -> float:
     XT, root = np.ascontiguousarray(gp.X.T), np.sqrt(gp.counts)
 
     def times(v: Array) -> Array:
-        """The matrix times ``v (u,)``, block by block: with repeats as weights."""
+        """The matrix times ``v (u,)``, block by block, with repeats as weights."""
         weighted = root * np.ravel(v)
         out = -(gp.Z @ (gp.Z.T @ weighted))
         for start in range(0, gp.u, BLOCK):
@@ -62,13 +62,13 @@ def lambda_max(gp: SparseGP) -> float:
     if gp.u > FULL_MATRIX:
         residual = np.maximum(prior_variances(gp.covariance, gp.X) - np.einsum("ij,ij->i", gp.Z, gp.Z), 0.0)
         trace = float(gp.counts @ residual)
-        if trace <= 1e-9 * gp.regularization:  # a perfect dictionary: nothing but rounding errors is left
+        if trace <= 1e-9 * gp.regularization:  # a perfect dictionary: only rounding errors are left
             return trace
         from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
         operator = LinearOperator((gp.u, gp.u), matvec=times, dtype=np.float64)
         try:
-            start = np.sqrt(gp.counts * residual)  # given, so that a seeded run is the same again
+            start = np.sqrt(gp.counts * residual)  # a fixed start makes seeded runs reproducible
             top = eigsh(operator, k=1, which="LA", v0=start, tol=EIGENVALUE_TOLERANCE, return_eigenvectors=False)
         except ArpackNoConvergence:
             return trace

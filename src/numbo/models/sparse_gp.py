@@ -11,17 +11,17 @@ Resparsification", section 2.
     var~(x)   = k~(x, x)
 
 ``lambda var~`` is the variance of the deterministic training conditional (Quinonero-Candela & Rasmussen 2005). What
-the dictionary cannot represent, ``k - z^T z``, is never dropped: without it the variance starves far from the
+the dictionary cannot represent, ``k - z^T z``, is never dropped: without it the variance collapses far from the
 dictionary. With a dictionary that spans all points, ``lambda var~`` and ``mu~`` are the exact GP's.
 
-Any square root of ``K_S^+`` gives the same ``k~``. Here it is the inverse Cholesky factor L of a maximal set of
+Any square root of ``K_S^+`` gives the same ``k~``. Here it is the inverse of the Cholesky factor L of a maximal set of
 numerically independent dictionary points, found by pivoting, so that repeats and near-repeats do no harm. Because
 ``I - lambda V^-1`` is positive semidefinite, it has a factor ``U^T U`` with ``U`` lower triangular, and
 
     lambda k~(x, x') = k(x, x') - (W k_S(x))^T (W k_S(x'))            W = U L^-1, lower triangular
     mu~(x)           = alpha^T k_S(x)                                 alpha = L^-T V^-1 Z^T y
 
-which is the form of an exact GP's posterior: one set of kernels predicts, climbs and searches for both.
+which is the form of an exact GP's posterior: the same kernels predict, climb and search for both.
 
 Glossary: ``S (m, d)`` dictionary of atoms, ``Z (u, m)`` embedded points, ``counts (u,)`` how often each was observed
 (or is pending), ``LV`` the Cholesky factor of V, ``R`` the inverse of L.
@@ -51,7 +51,7 @@ from numbo.kernels.sparse import (
 
 Array = NDArray[np.float64]
 
-#: A dictionary point whose variance given the others falls below this share of the largest is left out.
+#: A dictionary point is left out if its variance given the others is below this share of the largest variance.
 DEPENDENT = 1e-10
 SPARE = 32
 
@@ -59,7 +59,7 @@ SPARE = 32
 class SparseGP:
     """The DTC posterior of observations under a covariance, on a dictionary.
 
-    It owns the points it is conditioned on, each with a number of observations and the sum of their values.
+    It holds the points it is conditioned on, each with its number of observations and the sum of their values.
 
     Args:
         covariance: the covariance function; its noise variance is lambda.
@@ -88,9 +88,9 @@ class SparseGP:
 
     @classmethod
     def over(cls, covariance: Covariance, X: Array, counts: Array, dictionary: NDArray[np.int64]) -> SparseGP:
-        """Conditioned on the points ``X (n, d)``, each observed ``counts (n,)`` times; some of them are the dictionary.
+        """Conditioned on the points ``X (n, d)``, each observed ``counts (n,)`` times; ``dictionary`` indexes them.
 
-        The same as a construction and `condition`, at less cost: one factorisation embeds all points.
+        Equivalent to the constructor followed by `condition`, but cheaper: one factorisation embeds all points.
         """
         gp = cls(covariance, X[dictionary[:1]])
         inside = np.zeros(len(X), dtype=bool)
@@ -103,7 +103,7 @@ class SparseGP:
         return gp
 
     def _choose(self, points: Array, count: int) -> Array:
-        """Make atoms of the independent ones of the first ``count`` points; returns all embedded points (n, m)."""
+        """Make atoms of the independent points among the first ``count``; returns the embedding (n, m) of all."""
         self.kept, Z = independent_columns(self.covariance, np.ascontiguousarray(points.T), count, DEPENDENT)
         self._L = Z[self.kept]
         self._set_atoms(points[self.kept])
@@ -116,7 +116,7 @@ class SparseGP:
         self._changed()
 
     def _changed(self) -> None:
-        """What follows from the atoms and the points has to be computed again."""
+        """Invalidate what is derived from the atoms and the points."""
         self._weights: tuple[Array, ...] | None = None
         self._variances: Array | None = None
         self._alpha: Array | None = None
@@ -143,7 +143,7 @@ class SparseGP:
     # -- conditioning ------------------------------------------------------------------------------------------
 
     def condition(self, X: Array, counts: Array | None = None) -> None:
-        """Condition on the points ``X (n, d)``, each observed ``counts (n,)`` times; values come by `set_values`."""
+        """Condition on the points ``X (n, d)``, each observed ``counts (n,)`` times; `set_values` sets their values."""
         counts = np.ones(len(X)) if counts is None else np.asarray(counts, dtype=np.float64)
         self._condition(X, self.embed(X), counts)
 
@@ -165,12 +165,12 @@ class SparseGP:
         self._changed()
 
     def add(self, x: Array, value: float = 0.0) -> Array:
-        """One more point ``x (d,)`` with one observation. O(m^2).
+        """Add a new point ``x (d,)`` with one observation. O(m^2).
 
         A pending point whose ``value`` is the posterior mean there shrinks variances and leaves the mean alone.
 
         Returns:
-            h (m,) such that this takes ``(h^T k_S(x'))^2`` off ``lambda var~(x')`` at every ``x'``.
+            h (m,): the observation reduces ``lambda var~(x')`` by ``(h^T k_S(x'))^2`` at every ``x'``.
         """
         if self.u == len(self._X):
             sums = self._sums[: self.u]
@@ -183,7 +183,7 @@ class SparseGP:
         return observe(self._R, self._LV, z, self.regularization)
 
     def repeat(self, i: int, value: float = 0.0) -> Array:
-        """One more observation of its point ``i``, otherwise as `add`. O(m^2)."""
+        """Add one more observation of point ``i``, otherwise as `add`. O(m^2)."""
         self._counts[i] += 1.0
         self._sums[i] += value
         self._changed()
@@ -204,7 +204,7 @@ class SparseGP:
         self._weights, self._variances, self._alpha = self._mark_solved
 
     def grow(self, x: Array) -> bool:
-        """Make ``x (d,)`` an atom too. O(u m). Returns False, and does nothing, if the others represent it already."""
+        """Make ``x (d,)`` an atom too. O(u m). Returns False, changing nothing, if the atoms already represent it."""
         x = np.ascontiguousarray(x, dtype=np.float64)
         z, prior = embed_one(self.covariance, self._ST, self._RT, x), float(prior_variance(self.covariance, x))
         pivot = prior - float(z @ z)
@@ -226,7 +226,7 @@ class SparseGP:
         return True
 
     def set_values(self, sums: Array) -> None:
-        """Set the values of its points, ``sums (u,)`` over their observations."""
+        """Set the values of the points: ``sums (u,)`` over the observations of each."""
         self._sums[: self.u], self._alpha = sums, None
 
     # -- prediction --------------------------------------------------------------------------------------------
@@ -249,9 +249,9 @@ class SparseGP:
         return Posterior(self.covariance, self.m, self.dictionary, self._ST, self._alpha, W, WT)
 
     def extended(self, points: Array) -> Posterior:
-        """The posterior given one more observation at each of ``points (p, d)``, whose values are its means.
+        """The posterior given one more observation at each of ``points (p, d)``, with the posterior means as values.
 
-        The points count as what they are, whether the dictionary represents them or not. O(p m^2 + p^3).
+        Exact for these points, whether the dictionary represents them or not. O(p m^2 + p^3).
         """
         posterior = self.posterior
         if len(points) == 0:
@@ -283,7 +283,7 @@ class SparseGP:
         return self._variances
 
     def log_determinant(self) -> float:
-        """log det(V / lambda): twice the information that its observations carry about the objective."""
+        """log det(V / lambda): twice the information that the observations carry about the objective."""
         return float(2.0 * np.log(np.diag(self._LV)).sum() - self.m * math.log(self.regularization))
 
     def cross(self, X: Array, Y: Array) -> Array:
@@ -295,7 +295,7 @@ class SparseGP:
 
 
 def _bordered(L: Array, row: Array, corner: float) -> Array:
-    """The lower triangular ``L`` with one more row."""
+    """The lower triangular ``L`` with one row added."""
     m = len(L)
     out = np.zeros((m + 1, m + 1))
     out[:m, :m], out[m, :m], out[m, m] = L, row, corner

@@ -1,7 +1,7 @@
-"""Subset selection: which ``size`` of ``n`` observations a model is fitted to.
+"""Subset selection: to which ``size`` of ``n`` observations a model is fitted.
 
 Every criterion has the signature ``criterion(pool, size, forced, rng) -> indices``. It returns ``size`` distinct
-indices into the pool, the ``forced`` ones first. To add one, write such a function and enter it in `CRITERIA`.
+indices into the pool, the ``forced`` ones first. To add one, write such a function and add it to `CRITERIA`.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Pool:
-    """What a criterion may look at.
+    """The data available to a criterion.
 
     Attributes:
         X: inputs (n, d) in the unit cube.
         y: standardised values (n,), larger is better.
         model: a GP conditioned on some of the points (the present subset, or all of them).
-        members: (n,) whether the point is one of those.
+        members: (n,) whether the model is conditioned on the point.
         perturbation: standard deviation of the noise on the gradients (GSSBO, section 4.3 (3)).
     """
 
@@ -52,9 +52,9 @@ class Pool:
     def gradient(self) -> Array:
         """g = d log p(y | X) / dy = -(K + noise I)^-1 y, GSSBO eq. (3), (n,), without an n x n system.
 
-        A point outside the model's subset U gets the last component of the gradient of the system U + {i}, which
-        is ``-(y_i - mu_U(x_i)) / (var_U(x_i) + noise)``. For a member the same holds with U without it; this is
-        its own component of ``-K_U^-1 y``. Both follow from the block inverse, and both are exact.
+        A point outside the model's subset U gets the last component of the gradient of the system U + {i},
+        ``-(y_i - mu_U(x_i)) / (var_U(x_i) + noise)``. The same formula holds for a member, with U excluding it, and
+        gives its component of ``-(K_U + noise I)^-1 y``. Both follow from the block inverse and are exact.
         """
         mean, variance = predict(self.model.posterior, self.X)
         noise = self.covariance.noise_variance
@@ -73,9 +73,9 @@ def _rest(n: int, forced: Indices) -> Indices:
 
 
 def select_sign(pool: Pool, size: int, forced: Indices, rng: np.random.Generator) -> Indices:
-    """GSSBO's rule literally: minimise the sum of pairwise cosine similarities of the gradients.
+    """GSSBO's rule taken literally: minimise the sum of pairwise cosine similarities of the gradients.
 
-    The gradient of eq. (3) is one number a sample, so a cosine is a product of signs and the sum is
+    The gradient of eq. (3) is one number per sample, so a cosine is a product of signs and the sum is
     ``(sum_i sign g_i)^2``: the subset has to balance signs, and ties are broken at random. Minimised exactly.
     """
     g = pool.gradient
@@ -91,9 +91,9 @@ def select_sign(pool: Pool, size: int, forced: Indices, rng: np.random.Generator
 
 
 def select_nystrom(pool: Pool, size: int, forced: Indices, rng: np.random.Generator) -> Indices:
-    """GSSBO's rule on gradient columns (appendix A): the largest residual kernel column next.
+    """GSSBO's rule on gradient columns (appendix A): always add the largest residual kernel column.
 
-    The perturbation scales each residual by ``exp(e)``, ``e`` normal: it changes the order of near-ties only.
+    The perturbation scales each residual by ``exp(e)``, ``e`` normal: it changes only the order of near-ties.
     """
     noise = rng.normal(0.0, pool.perturbation, size=len(pool.X)) if pool.perturbation > 0.0 else np.zeros(len(pool.X))
     return pivoted_cholesky(pool.covariance, np.ascontiguousarray(pool.X.T), size, forced, np.exp(noise))
@@ -137,18 +137,18 @@ def select_subset(
     perturbation: float = 0.0,
     seed: Any = None,
 ) -> Indices:
-    """Choose the observations to fit a model to; the model may be any.
+    """Choose the observations to fit a model to, which may be any model.
 
     Args:
-        X: inputs (n, d), in any units; they are scaled to the unit cube by their own range.
-        y: values (n,); only ``criterion="sign"`` looks at them once ``lengthscale`` is given.
-        size: how many to choose, ``len(forced) <= size <= n``.
+        X: inputs (n, d), in any units; each column is scaled to the unit interval by its range.
+        y: values (n,); if ``lengthscale`` is given, only ``criterion="sign"`` uses them.
+        size: number of observations to choose, ``len(forced) <= size <= n``.
         criterion: one of `CRITERIA`: ``"sign"`` and ``"nystrom"`` (Wei et al., GSSBO, section 4.2 and appendix A),
             ``"kmeans++"``, ``"random"``, ``"first"``.
-        forced: indices that must be in.
+        forced: indices that must be chosen.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
-        lengthscale: one number or (d,), in units of the range of each column; ``None`` learns it by MAP from up
-            to 256 of the points.
+        lengthscale: one number or (d,), in units of the range of each column; ``None`` learns it by MAP from at
+            most 256 of the points.
         noise_variance: in units of the variance of ``y``; learned as well if ``lengthscale`` is ``None``.
         perturbation: standard deviation of the noise on the gradients (the paper's ``sigma_d`` is 0.1).
         seed: anything `numpy.random.default_rng` takes.
@@ -157,7 +157,7 @@ def select_subset(
         ``size`` distinct indices into ``X``, the forced ones first.
 
     Raises:
-        ValueError: for arguments outside of what is described here.
+        ValueError: if an argument is not as described above.
     """
     points, values = np.array(X, dtype=np.float64), np.array(y, dtype=np.float64)
     if points.ndim != 2 or values.shape != points.shape[:1] or len(points) == 0:

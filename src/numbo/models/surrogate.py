@@ -1,4 +1,4 @@
-"""An exact GP on some members of the history, kept up to date at the lowest cost that is exact."""
+"""An exact GP on some members of the history, kept up to date by the cheapest exact update."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from numbo.models.transforms import OutputTransform
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-#: How values are transformed is decided at one fit in so many; several fits at once cost as much more.
+#: The output transform is selected again at every third fit only: the comparison costs one fit per candidate.
 DECISION_EVERY = 3
 
 
@@ -24,12 +24,12 @@ class Surrogate:
     """A GP, the output transform of its members, and the hyperparameter schedule.
 
     Args:
-        categorical, kernel, trend, additive: as `numbo.models.ExactGP`.
-        winsorize, warp: whether outliers are clipped, and values warped to a logarithm, where that predicts better
+        categorical, kernel, trend, additive: as for `numbo.models.ExactGP`.
+        winsorize, warp: whether outliers may be clipped, and values warped by a logarithm, where that predicts better
             (`numbo.models.OutputTransform`).
-        growth: hyperparameters are refitted when the number of observations has grown by this share,
-        longest: and at the latest after so many new ones.
-        prior: of the hyperparameters (`numbo.models.priors`).
+        growth: hyperparameters are refitted when the number of observations has grown by this share.
+        longest: maximum number of new observations between refits.
+        prior: prior on the hyperparameters (`numbo.models.priors`).
     """
 
     def __init__(
@@ -53,14 +53,15 @@ class Surrogate:
         self.fitted_at = self.updated_at = self._conditioned = 0
 
     def refit_due(self, n: int) -> bool:
-        """Whether the schedule asks for a fit when ``n`` observations are known."""
+        """Whether the schedule requires a fit at ``n`` observations."""
         wait = max(1, int(self.growth * self.fitted_at))
         return n - self.fitted_at >= min(wait, self.longest or wait)
 
     def update(self, X: Array, y: Array, members: Indices, frame: tuple[Array, float] | None = None) -> None:
-        """Condition on ``X[members]``, ``y[members]``; appends where the members only grew and no fit is due.
+        """Condition on ``X[members]``, ``y[members]``; appends if members were only added and no fit is due.
 
-        A fit is made in the units of ``frame``, a center (d,) and a radius; without it, in those of the unit cube.
+        A fit uses the units of ``frame``, a center (d,) and a radius; without it, those of the last one given, at first
+        the unit cube.
         """
         old = self.members
         grew = 0 < len(old) <= len(members) and np.array_equal(members[: len(old)], old)
@@ -78,10 +79,10 @@ class Surrogate:
     def _fit(self, X: Array, y: Array) -> None:
         """Fit the hyperparameters, and decide how the values are transformed.
 
-        Clipped values do not set the scale of all others; values as they are show the whole bowl to the trend; and
-        their logarithms tell the bottom of a steep valley from its walls. What may matter is fitted now and then, and
-        that model is kept which predicts the values that are no outliers better, by their leave-one-out density
-        (Rasmussen & Williams 2006, section 5.4.2).
+        Clipping keeps outliers from setting the scale of all other values, unclipped values show the whole bowl to the
+        trend, and logarithms tell the bottom of a steep valley from its walls. Every `DECISION_EVERY` fits, the
+        transforms that may matter are compared, and the model with the highest leave-one-out density of the values that
+        are not outliers is kept (Rasmussen & Williams 2006, section 5.4.2).
         """
         inner = ~self._outliers(y)
         kinds = ["plain"] + ["winsorize"] * (not inner.all()) + ["log"] * self.warp
@@ -94,7 +95,7 @@ class Surrogate:
         self._choose(X, y, kinds, surprise(y, inner))
 
     def _outliers(self, y: Array) -> NDArray[np.bool_]:
-        """Which of ``y (n,)`` clipping would change, none if it is off."""
+        """Which of ``y (n,)`` clipping would change; none if it is off."""
         return y <= OutputTransform.fit(y, "winsorize" if self.winsorize else "plain").floor
 
     def _choose(self, X: Array, y: Array, kinds: list[str], loss: Loss) -> None:
@@ -112,10 +113,10 @@ class Surrogate:
         return True
 
     def shown(self, X: Array, y: Array) -> Surrogate:
-        """The model to look at: of the values as they are, or clipped if that predicts all of them better.
+        """The model for inspection: of the unclipped values, or of clipped ones if that predicts all values better.
 
-        A search is after the best values, and may see the others through a warp or clipped all alike. Who looks at the
-        model asks for any of them, so here the mean error of leave-one-out predictions decides, in the units of ``y``.
+        A search looks for the best values, and may warp or clip the others. An inspection may ask for any value, so the
+        mean absolute error of leave-one-out predictions decides here, in the units of ``y``.
         """
         X, y = X[self.members], y[self.members]
         outliers = bool(self._outliers(y).any())
@@ -155,9 +156,9 @@ class Surrogate:
         }
 
     def restore(self, state: dict[str, Any], X: Array, y: Array) -> None:
-        """Take in a `state_dict`; ``X``, ``y`` are the history that was known at ``state["updated_at"]``.
+        """Restore a `state_dict`; ``X``, ``y`` are the history that was known at ``state["updated_at"]``.
 
-        The factor is built by the same steps as it was, so that it is the same to the last bit.
+        The factor is rebuilt by the original steps, so that it is bitwise identical.
         """
         self.gp.theta = state["theta"].copy()
         self.gp.center, self.gp.radius = state["center"].copy(), state["radius"]

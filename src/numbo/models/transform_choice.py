@@ -1,4 +1,4 @@
-"""How a model sees the values: the output transform whose leave-one-out predictions are best."""
+"""Choice of the output transform with the best leave-one-out predictions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from numbo.models.gp import ExactGP
 from numbo.models.transforms import OutputTransform
 
 Array = NDArray[np.float64]
-#: Takes a transform, the values (n,) it makes, and the residuals (n,) and variances (n,) of their leave-one-out
+#: Takes a transform, the transformed values (n,), and the residuals (n,) and variances (n,) of their leave-one-out
 #: predictions; smaller is better.
 Loss = Callable[[OutputTransform, Array, Array, Array], float]
 
-#: Maximum number of L-BFGS-B iterations of a fit, which starts where the last one ended.
+#: Maximum number of L-BFGS-B iterations of a fit, which starts from the result of the last one.
 ITERATIONS = 20
 
 

@@ -1,4 +1,4 @@
-"""Output transforms: what the GP sees of the objective values, and the way back to the user's units."""
+"""Output transforms: from objective values to the GP's values, and back to the units of the objective."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: Beyond this size values are scaled down first, so that no sum of squares overflows; and they are not warped.
+#: Values larger than this are scaled down first, so that no sum of squares overflows, and are not warped.
 LARGE = 1e100
 KINDS = ("plain", "winsorize", "log")
-#: Of the gap between best and median.
+#: Knee of the log warp, as a share of the gap between best and median.
 KNEE = 0.3
 
 
 @dataclass(frozen=True)
 class OutputTransform:
-    """Standardisation ``(z - location) / scale`` of values ``z`` that say less about the bad tail.
+    """Standardisation ``(z - location) / scale`` of values ``z``, in which the bad tail may count less.
 
-    * ``"plain"``: the values as they are.
-    * ``"winsorize"``: the bad tail is clipped at Tukey's fence ``q25 - 1.5 (q75 - q25)``: an outlier there says no more
-      than "bad", and would otherwise set the scale of everything else.
+    * ``"plain"``: the values unchanged.
+    * ``"winsorize"``: the bad tail is clipped at Tukey's fence ``q25 - 1.5 (q75 - q25)``: an outlier there just means
+      "bad", and would otherwise set the scale of everything else.
     * ``"log"``: ``z = -log(1 + (best - y) / knee)``, a warped GP (Snelson et al. 2004) with a fixed warp: differences
-      count by how close to the best they are made, beyond a knee of `KNEE` times the gap between best and median.
+      count the more the closer to the best they are, up to a knee of `KNEE` times the gap between best and median.
 
     Attributes:
-        location, scale: mean and standard deviation of ``z``, 1 where it is constant.
+        location, scale: mean and standard deviation of ``z``; ``scale`` is 1 if ``z`` is constant.
         floor: where values are clipped, ``-inf`` for nowhere; under a warp, the worst value, where `backward` ends.
-        best, knee: of the warp; a ``knee`` of infinity is none.
+        best, knee: parameters of the warp; an infinite ``knee`` means no warp.
     """
 
     location: float
@@ -40,9 +40,9 @@ class OutputTransform:
 
     @classmethod
     def fit(cls, y: Array, kind: str = "plain") -> OutputTransform:
-        """From finite values ``y (n,)``, larger is better; ``kind`` is one of `KINDS`.
+        """Fit to finite values ``y (n,)``, larger is better; ``kind`` is one of `KINDS`.
 
-        Where half the values are as good as the best, or far from 1 by hundreds of orders, ``"log"`` is ``"plain"``.
+        ``"log"`` falls back to ``"plain"`` if half the values equal the best, or for values of extreme size (`LARGE`).
         """
         largest = float(np.max(np.abs(y)))
         if kind == "log" and largest <= LARGE:
@@ -69,7 +69,7 @@ class OutputTransform:
         return self.knee < np.inf
 
     def forward(self, y: Array) -> Array:
-        """Standardised values (n,); what is better than the best is not compressed."""
+        """Standardised values (n,); the warp is linear for values better than the best."""
         if not self.warped:
             return (np.maximum(y, self.floor) - self.location) / self.scale
         gap = (self.best - y) / self.knee
@@ -78,8 +78,8 @@ class OutputTransform:
     def backward(self, mean: Array, std: Array) -> tuple[Array, Array]:
         """Mean and standard deviation in the units of ``y``.
 
-        Under a warp, which a normal distribution does not survive: the median, and half the distance between the
-        quantiles one standard deviation to either side; the exponential is not carried on beyond the worst value.
+        Under a warp the distribution is not normal: these are the median, and half the distance between the quantiles
+        one standard deviation to either side, none of them beyond the worst value.
         """
         if not self.warped:
             return mean * self.scale + self.location, std * self.scale

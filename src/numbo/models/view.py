@@ -1,4 +1,4 @@
-"""What a model believes at one moment, for inspection: plain data that later observations do not change."""
+"""A snapshot of a model for inspection: plain data that later observations do not change."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class ModelView:
-    """A model of all observations, with nothing pending. Values are such that larger is better.
+    """A model of all observations, with nothing pending. Larger values are better.
 
     Attributes:
-        posterior: the model that answers questions, of values as ``transform`` makes them.
-        transform: between these values and those of the objective.
-        searched: the model that the next suggestion comes from; it may see the values through another transform.
+        posterior: the model used for predictions, of values transformed by ``transform``.
+        transform: maps objective values to these values and back.
+        searched: the model that the next suggestion comes from; its values may be transformed in another way.
         acquisition: what the next suggestion maximises, under ``searched``.
-        members: (m,) observations that the model rests on, counted without failures.
+        members: (m,) indices of the observations in the model, counted without failures.
         lengthscales: (d,) in the unit cube.
-        noise_std: standard deviation of what the model takes for noise, in units of the objective.
-        noise_is_given: whether the user has said how large the noise is.
-        sparse: the sparse model behind ``posterior``; None of an exact one, which is conditioned on ``members``.
-        beta: multiplier of the standard deviation, None where it plays no part.
-        effective_dimension: of a sparse model.
-        batch_sizes: of the batches that ended.
-        buffer_size: how many observations a chosen subset has; None where there is no limit (yet).
+        noise_std: standard deviation of the noise according to the model, in units of the objective.
+        noise_is_given: whether the noise was set by the user.
+        sparse: the sparse model behind ``posterior``; None for an exact one, which is conditioned on ``members``.
+        beta: multiplier of the standard deviation, None if it is not used.
+        effective_dimension: effective dimension of a sparse model.
+        batch_sizes: sizes of the completed batches.
+        buffer_size: number of observations in a chosen subset; None where there is no limit (yet).
     """
 
     posterior: Posterior
@@ -61,10 +61,10 @@ class ModelView:
         return values
 
     def at_observations(self, X: Array) -> tuple[Array, Array]:
-        """At the observations ``X (n, d)``, the mean (n,) and the standard deviation (n,) that is left unexplained.
+        """Mean (n,) at the observations ``X (n, d)``, and the standard deviation (n,) left unexplained there.
 
-        The latter is 0 where the model is conditioned on the value; in a sparse model it is what the dictionary does
-        not represent (`numbo.search.recommendation`).
+        The latter is 0 if the model is conditioned on the value; in a sparse model it is what the dictionary does not
+        represent (`numbo.search.recommendation`).
         """
         mean, std = self.predict(X)
         if self.sparse is None:

@@ -128,7 +128,7 @@ class Optimizer(ABC):
             fixed: values of some of the parameters, for which the others are chosen.
 
         Raises:
-            ValueError: if ``fixed`` names an unknown parameter, or a value outside of its range.
+            ValueError: if ``fixed`` names an unknown parameter, or a value outside its range.
         """
         pinned = self.space.partial(fixed) if fixed else None
         self._repair()
@@ -285,7 +285,7 @@ class Optimizer(ABC):
         outliers clipped; a search may see the same observations through a logarithm.
 
         Raises:
-            ValueError: before the first successful observation, or for points outside of the space.
+            ValueError: before the first successful observation, or for points outside the space.
         """
         return self.snapshot().predict(params)
 
@@ -305,7 +305,7 @@ class Optimizer(ABC):
         logarithm of the expected improvement.
 
         Raises:
-            ValueError: before the first successful observation, or for points outside of the space.
+            ValueError: before the first successful observation, or for points outside the space.
         """
         return self.snapshot().acquisition_values(params)
 

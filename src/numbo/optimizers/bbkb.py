@@ -64,32 +64,32 @@ class BBKB(Optimizer):
         avoid_repeats: whether a point that was observed or is pending is never suggested again while others are left;
             by default in spaces, not of arms.
         learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"``, by the data.
-        ratio_threshold: C~ >= 1, by how much variances may shrink inside a batch.
+        ratio_threshold: C~ >= 1, the factor by which variances may shrink inside a batch.
         stopping: ``"global"`` (lemma 1) or ``"global-local"`` (lemma 3 once lemma 1 fails: larger batches).
         beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the standard deviation.
         min_batch: P. Uncertainty sampling until every ``var~ <= (C~ - 1) / (3 P)`` guarantees batches of at least P
-            points while later dictionaries say at most three times as much (section 4 and appendix A.5); a third of P
-            in the worst case of lemma 2. For arms and spaces that can be enumerated.
+            points as long as later dictionaries give at most three times that variance (section 4, appendix A.5), and
+            of P / 3 in the worst case of lemma 2. For arms and spaces that can be enumerated.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
-        lengthscale: of a fixed kernel, a number or (d,), in the units of the arms' features, or of the unit cube that
-            a space is mapped to. The fixed kernel has unit variance, and values are taken as they are.
+        lengthscale: a number or (d,), fixes the kernel; in the units of the arms' features, or of the unit cube that a
+            space is mapped to. A fixed kernel has unit variance, and values are not standardised.
         noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective, at least 1e-6;
-            lambda is its square. Without both of them the kernel is learned from the data, on a schedule.
-        norm_bound: F, a bound of the objective's RKHS norm under the kernel.
-        delta: the probability with which confidence bounds may fail.
-        qbar: oversampling of the dictionary. Infinity puts every observed point into it: the exact GP.
-        max_dictionary: maximum number of atoms that are drawn, ``None`` for no limit; ``"auto"`` is 96 where the kernel
+            lambda is its square. Without these two, the kernel is learned from the data, on a schedule.
+        norm_bound: F, a bound on the objective's RKHS norm under the kernel.
+        delta: failure probability of the confidence bounds.
+        qbar: oversampling factor of the dictionary. With infinity every observed point is an atom: the exact GP.
+        max_dictionary: maximum number of atoms in a draw, ``None`` for no limit; ``"auto"`` is 96 where the kernel
             is learned, and no limit under a fixed one.
         initial_dictionary: how the first dictionary is drawn from a history, ``"bless"`` or ``"rls"``.
         resparsify: the dictionary is drawn again when the history has grown by this share; in between, new points join
-            it with their probability as feedback is taken in. 0 draws it at the end of every batch, as the papers do:
-            the default under a fixed kernel. 0.1 by default where the kernel is learned.
+            it with their probability as feedback is taken in. 0, the default under a fixed kernel, draws it at the end
+            of every batch, as the papers do; the default where the kernel is learned is 0.1.
         trend: whether a learned kernel has a linear and quadratic part.
         winsorize: whether outliers on the bad side are clipped under a learned kernel.
 
     Raises:
-        ValueError: for a setting outside of what is described here.
-        TypeError: for one that is not described here.
+        ValueError: for a value that is not described here.
+        TypeError: for a setting that is not described here.
     """
 
     _takes_arms = True
@@ -121,31 +121,11 @@ class BBKB(Optimizer):
         trend: bool = True,
         winsorize: bool = True,
     ) -> None:
-        fixed = lengthscale is not None
-        super().__init__(
-            space,
-            arms=arms,
-            direction=direction,
-            n_initial=(1 if fixed else 10) if n_initial is None else n_initial,
-            seed=seed,
-            avoid_repeats=avoid_repeats,
-            learn_failures=learn_failures,
-        )
-        settings = SparseSettings.checked(
-            self.space.d,
-            kernel=kernel,
-            lengthscale=lengthscale,
-            noise_std=noise_std,
-            norm_bound=norm_bound,
-            delta=delta,
-            qbar=qbar,
-            max_dictionary=max_dictionary,
-            initial_dictionary=initial_dictionary,
-            resparsify=resparsify,
-            trend=trend,
-            winsorize=winsorize,
-            learned_dictionary=DEFAULT_DICTIONARY,
-        )
+        if n_initial is None:
+            n_initial = 10 if lengthscale is None else 1
+        given = _checks.arguments(locals())
+        super().__init__(**_checks.arguments(given, Optimizer))
+        settings = SparseSettings.checked(self.space.d, given, DEFAULT_DICTIONARY)
         vars(self).update(asdict(settings))
         self.ratio_threshold = _checks.number("ratio_threshold", ratio_threshold, 1.0)
         self.stopping = _checks.one_of("stopping", stopping, STOPPING)

@@ -45,25 +45,25 @@ class BKB(BBKB):
         learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"``, by the data.
         beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the standard deviation.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
-        lengthscale: of a fixed kernel, a number or (d,), in the units of the arms' features, or of the unit cube that
-            a space is mapped to. The fixed kernel has unit variance, and values are taken as they are.
+        lengthscale: a number or (d,), fixes the kernel; in the units of the arms' features, or of the unit cube that a
+            space is mapped to. A fixed kernel has unit variance, and values are not standardised.
         noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective; lambda is its
-            square. Without both of them the kernel is learned from the data, on a schedule.
-        norm_bound: F, a bound of the objective's RKHS norm under the kernel.
-        delta: the probability with which confidence bounds may fail.
-        qbar: oversampling of the dictionary. Infinity puts every observed point into it: the exact GP.
-        max_dictionary: maximum number of atoms that are drawn, ``None`` for no limit; ``"auto"`` is 96 where the kernel
+            square. Without these two, the kernel is learned from the data, on a schedule.
+        norm_bound: F, a bound on the objective's RKHS norm under the kernel.
+        delta: failure probability of the confidence bounds.
+        qbar: oversampling factor of the dictionary. With infinity every observed point is an atom: the exact GP.
+        max_dictionary: maximum number of atoms in a draw, ``None`` for no limit; ``"auto"`` is 96 where the kernel
             is learned, and no limit under a fixed one.
         initial_dictionary: how the first dictionary is drawn from a history, ``"bless"`` or ``"rls"``.
         resparsify: the dictionary is drawn again when the history has grown by this share; in between, new points join
-            it with their probability as feedback is taken in. 0 draws it at the end of every batch, as the papers do:
-            the default under a fixed kernel. 0.1 by default where the kernel is learned.
+            it with their probability as feedback is taken in. 0, the default under a fixed kernel, draws it at the end
+            of every batch, as the papers do; the default where the kernel is learned is 0.1.
         trend: whether a learned kernel has a linear and quadratic part.
         winsorize: whether outliers on the bad side are clipped under a learned kernel.
 
     Raises:
-        ValueError: for a setting outside of what is described here.
-        TypeError: for one that is not described here.
+        ValueError: for a value that is not described here.
+        TypeError: for a setting that is not described here.
     """
 
     @_checks.settings_by_name

@@ -33,13 +33,13 @@ class GPUCB(Optimizer):
             ``"alternate"``: turns between both.
         beta: the multiplier of UCB, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015, section 4).
         trend: whether the covariance has a linear and quadratic part.
-        additive: whether the covariance has a part in which every coordinate has an effect of its own.
-        winsorize: whether outliers on the bad side are clipped where the model then predicts better.
-        warp: whether the model sees the logarithm of the gap to the best value where it then predicts better.
+        additive: whether the covariance has an additive part, a sum of functions of one coordinate each.
+        winsorize: whether outliers on the bad side are clipped if the model then predicts better.
+        warp: whether the model sees the logarithm of the gap to the best value if it then predicts better.
 
     Raises:
-        ValueError: for a setting outside of what is described here.
-        TypeError: for one that is not described here.
+        ValueError: for a value that is not described here.
+        TypeError: for a setting that is not described here.
     """
 
     @_checks.settings_by_name
@@ -60,26 +60,10 @@ class GPUCB(Optimizer):
         winsorize: bool = False,
         warp: bool = False,
     ) -> None:
-        super().__init__(
-            space,
-            direction=direction,
-            n_initial=n_initial,
-            seed=seed,
-            avoid_repeats=avoid_repeats,
-            learn_failures=learn_failures,
-        )
+        super().__init__(**_checks.arguments(locals(), Optimizer))
         self.kernel, self.acquisition, self.beta = kernel, acquisition, beta
         self.trend, self.additive, self.winsorize, self.warp = trend, additive, winsorize, warp
-        self._search = GPSearch(
-            self.space.categorical,
-            kernel=kernel,
-            acquisition=acquisition,
-            beta=beta,
-            trend=trend,
-            additive=additive,
-            winsorize=winsorize,
-            warp=warp,
-        )
+        self._search = GPSearch(self.space.categorical, **_checks.arguments(locals(), GPSearch))
 
     def _propose(self) -> Suggestion:
         """Line 3: the point that maximises ``mu + sqrt(beta) sigma``; line 5: Bayesian update with all observations."""

@@ -69,7 +69,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "trust_region": False,
     },
 }
-#: Points of the sequence that are looked at for one that is not likely to fail.
+#: Maximum number of points of the sequence that are tried for one that is unlikely to fail.
 SCOUTED = 64
 LOCAL_REFIT = {"growth": 0.05, "longest": 8}
 
@@ -79,21 +79,14 @@ class Subset:
 
     Args:
         buffer: M, or the rule that finds it.
-        n_initial: number of initial samples, which are always in the subset.
+        first: number of initial samples, which are always in the subset.
         criterion, perturbation, elites, reselect: settings of `GSSBO`.
     """
 
     def __init__(
-        self,
-        buffer: DynamicBuffer,
-        n_initial: int,
-        *,
-        criterion: str,
-        perturbation: float,
-        elites: float,
-        reselect: float,
+        self, buffer: DynamicBuffer, first: int, *, criterion: str, perturbation: float, elites: float, reselect: float
     ) -> None:
-        self.buffer, self._n_initial = buffer, n_initial
+        self.buffer, self._first = buffer, first
         self._criterion, self._perturbation, self._elites, self._reselect = criterion, perturbation, elites, reselect
         self._selected: Indices = np.empty(0, dtype=np.int64)
         self._selected_at = self._reselect_at = 0
@@ -118,11 +111,11 @@ class Subset:
         """Positions in ``pool`` of the subset: initial, newest and best samples, and the criterion's choice."""
         history = run.history
         y = history.values()
-        if len(surrogate.members) == 0:  # a long history at once: a first model on an even sample of it
+        if len(surrogate.members) == 0:  # the first model of a long history: on an even sample of it
             surrogate.update(history.X, y, np.linspace(0, history.n - 1, size).astype(np.int64))
             surrogate.fitted_at = 0
         surrogate.release()
-        forced = (pool < self._n_initial) | (pool == history.n - 1)  # line 13
+        forced = (pool < self._first) | (pool == history.n - 1)  # line 13
         best = np.argsort(-y[pool], kind="stable")[: int(self._elites * size)]
         forced[best[: size - np.count_nonzero(forced)]] = True
         candidates = Pool(  # line 12
@@ -171,25 +164,25 @@ class GSSBO(Optimizer):
         buffer_factor: Z, above 1: the ratio of iteration costs at which the dynamic buffer switches.
         buffer_rule: ``"work"`` (a cost model, reproducible) or ``"time"`` (the wall clock, as in the paper).
         perturbation: sigma_d, standard deviation of the noise on the gradients.
-        elites: share of the subset, below 1, that is kept for the best observations; the criterion chooses the rest.
-            The model has to be good where the optimum may be (quality and diversity, Moss et al. 2023).
-        reselect: the subset is chosen from all data again when the history has grown by this share; in between it is
-            chosen from the last subset and the new observations. 0 chooses from all data every time.
-        trust_region: whether a local search runs beside the global model. Spaces small enough to be enumerated do
-            without.
+        elites: share of the subset, below 1, that is reserved for the best observations; the criterion chooses the
+            rest. The model has to be good where the optimum may be (quality and diversity, Moss et al. 2023).
+        reselect: the subset is chosen from all data when the history has grown by this share, and in between from the
+            last subset and the new observations. 0 chooses from all data every time.
+        trust_region: whether a local search runs beside the global model; never in spaces small enough to be
+            enumerated.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
             ``"alternate"``: the global model takes turns between both. EI exploits where the model is confident; UCB
             lets the search escape when EI stalls.
         beta: the multiplier of UCB, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015, section 4).
         trend: whether the covariance has a linear and quadratic part.
-        additive: whether the covariance has a part in which every coordinate has an effect of its own.
-        winsorize: whether outliers on the bad side are clipped where the model then predicts better.
-        warp: whether the global model sees the logarithm of the gap to the best value where it then predicts better.
+        additive: whether the covariance has an additive part, a sum of functions of one coordinate each.
+        winsorize: whether outliers on the bad side are clipped if the model then predicts better.
+        warp: whether the global model sees the logarithm of the gap to the best value if it then predicts better.
 
     Raises:
-        ValueError: for a setting outside of what is described here.
-        TypeError: for one that is not described here.
+        ValueError: for a value that is not described here.
+        TypeError: for a setting that is not described here.
     """
 
     @_checks.settings_by_name
@@ -220,54 +213,24 @@ class GSSBO(Optimizer):
         warp: bool | None = None,
     ) -> None:
         self.preset = _checks.one_of("preset", preset, PRESETS)
-        super().__init__(
-            space,
-            direction=direction,
-            n_initial=n_initial,
-            seed=seed,
-            avoid_repeats=avoid_repeats,
-            learn_failures=learn_failures,
-        )
-
-        def chosen(name: str, value: Any) -> Any:
-            return PRESETS[preset][name] if value is None else value
-
-        self.kernel, self.beta = kernel, beta
-        self.acquisition: str = chosen("acquisition", acquisition)
-        self.trend: bool = chosen("trend", trend)
-        self.additive: bool = chosen("additive", additive)
-        self.winsorize: bool = chosen("winsorize", winsorize)
-        self.warp: bool = chosen("warp", warp)
-        self._search = GPSearch(
-            self.space.categorical,
-            kernel=kernel,
-            acquisition=self.acquisition,
-            beta=beta,
-            trend=self.trend,
-            additive=self.additive,
-            winsorize=self.winsorize,
-            warp=self.warp,
-        )
-        self.criterion: str = _checks.one_of("criterion", chosen("criterion", criterion), CRITERIA)
-        self.perturbation = _checks.number("perturbation", chosen("perturbation", perturbation), 0.0)
-        self.elites = _checks.number("elites", chosen("elites", elites), 0.0, 1.0)
-        self.reselect = _checks.number("reselect", chosen("reselect", reselect), 0.0)
+        given = _checks.arguments(locals())
+        super().__init__(**_checks.arguments(given, Optimizer))
+        settings = given | {name: value for name, value in PRESETS[preset].items() if given[name] is None}
+        self._search = GPSearch(self.space.categorical, **_checks.arguments(settings, GPSearch))
+        self.kernel, self.acquisition, self.beta = kernel, settings["acquisition"], beta
+        self.trend, self.additive = settings["trend"], settings["additive"]
+        self.winsorize, self.warp = settings["winsorize"], settings["warp"]
+        self.criterion = _checks.one_of("criterion", settings["criterion"], CRITERIA)
+        self.perturbation = _checks.number("perturbation", settings["perturbation"], 0.0)
+        self.elites = _checks.number("elites", settings["elites"], 0.0, 1.0)
+        self.reselect = _checks.number("reselect", settings["reselect"], 0.0)
         self.buffer_factor = _checks.number("buffer_factor", buffer_factor, 1.0, above=True)
         self.buffer_rule = _checks.one_of("buffer_rule", buffer_rule, RULES)
-        self.buffer_size: int | str = chosen("buffer_size", buffer_size)
-        if buffer_size is None and isinstance(
-            self.buffer_size, int
-        ):  # room for the criterion beside any initial design
+        self.buffer_size = settings["buffer_size"]
+        if buffer_size is None and preset == "default":  # room for the criterion beside any initial design
             self.buffer_size = max(self.buffer_size, self.n_initial + self.buffer_size // 4)
-        self._subset = Subset(
-            self._new_buffer(),
-            self.n_initial,
-            criterion=self.criterion,
-            perturbation=self.perturbation,
-            elites=self.elites,
-            reselect=self.reselect,
-        )
-        self.trust_region = _checks.flag("trust_region", chosen("trust_region", trust_region))
+        self._subset = Subset(self._new_buffer(), self.n_initial, **_checks.arguments(settings, Subset))
+        self.trust_region = _checks.flag("trust_region", settings["trust_region"])
         self._local: LocalSearch | None = None
         if self.trust_region and self._run.grid is None:
             surrogate = self._search.new_surrogate(**LOCAL_REFIT)
@@ -304,7 +267,7 @@ class GSSBO(Optimizer):
         return Suggestion(x)
 
     def _scout(self) -> Array:
-        """The next point of the space-filling sequence that is not likely to fail."""
+        """The next point of the space-filling sequence that is unlikely to fail."""
         run = self._run
         success = run.success()
         points = (run.space_filling(run.step + k) for k in range(SCOUTED))

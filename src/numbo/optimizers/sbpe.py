@@ -9,10 +9,10 @@
 That is what happens under a fixed kernel: which points a batch has does not depend on its values, as theorem 3.5 asks,
 and what dropped out stays out. A learned kernel depends on all values, so there is no such independence to protect.
 Then the kernel is learned at the end of each batch before it judges, models know all observations, and who is in the
-race is decided afresh: an earlier kernel that was wrong does not have the last word.
+race is decided again from scratch: an earlier kernel that was wrong does not have the last word.
 
-A value that arrives after its batch has ended counts for the next one. Past the horizon N, batches go on with about N
-points each.
+A value that arrives after its batch has ended counts towards the next one. Beyond the horizon N, batches go on with
+about N points each.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ DEFAULT_DICTIONARY = 256
 #: Within a batch the dictionary is drawn again when variances may have shrunk by this factor, as in BBKB.
 RATIO_THRESHOLD = 2.0
 BETAS = ("union", "paper")
-#: Draws of candidates in a large space before the search for points in the race is given up.
+#: Maximum number of draws of candidates in search of points of a large space that are in the race.
 ROUNDS = 20
 
 
 class SBPE(Optimizer):
     """Sparse batched pure exploration.
 
-    It explores what may still be the optimum, evenly, and rules out the rest with confidence: for noisy objectives
-    and large budgets. Over arms and spaces that can be enumerated, all of them are in the race at first; in larger
-    spaces, membership is decided point by point. Under a learned kernel a point that was ruled out may come back.
+    It explores evenly whatever may still be the optimum, and rules out the rest with confidence: for noisy objectives
+    and large budgets. Arms, and the points of a space that can be enumerated, are all in the race at first; in larger
+    spaces membership is decided point by point. Under a learned kernel a point that was ruled out may return.
 
         opt = SBPE(arms=features, horizon=2000, seed=0)
 
@@ -71,32 +71,32 @@ class SBPE(Optimizer):
         avoid_repeats: whether a point that was observed or is pending is never suggested again while others are left;
             by default in spaces, not of arms.
         learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"``, by the data.
-        horizon: N, about how many evaluations there will be; it sets the sizes of the batches.
-        beta: multiplier of the standard deviation in the bounds. ``"union"`` is ``sqrt(2 log(4 B |X| / delta))``: a
-            draw from the model is within its bounds everywhere and after each of the B batches with probability
-            ``1 - delta`` (Srinivas et al. 2010, lemma 5.1); a space too large to be enumerated counts as the largest
-            that can be. ``"paper"`` is theorem 3.5, or corollary 3.7 in a continuous space, for an objective within
+        horizon: N, the expected number of evaluations; it determines the sizes of the batches.
+        beta: multiplier of the standard deviation in the bounds. ``"union"`` is ``sqrt(2 log(4 B |X| / delta))``: with
+            probability ``1 - delta``, a draw from the model is within its bounds at all points and after each of the B
+            batches (Srinivas et al. 2010, lemma 5.1); a space too large to be enumerated counts as the largest one that
+            can be. ``"paper"`` is theorem 3.5, or corollary 3.7 in a continuous space, for an objective within
             `norm_bound`. Or a number.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
-        lengthscale: of a fixed kernel, a number or (d,), in the units of the arms' features, or of the unit cube that
-            a space is mapped to. The fixed kernel has unit variance, and values are taken as they are.
+        lengthscale: a number or (d,), fixes the kernel; in the units of the arms' features, or of the unit cube that a
+            space is mapped to. A fixed kernel has unit variance, and values are not standardised.
         noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective; lambda is its
-            square. Without both of them the kernel is learned from the data, on a schedule.
-        norm_bound: F, a bound of the objective's RKHS norm under the kernel.
-        delta: the probability with which confidence bounds may fail.
-        qbar: oversampling of the dictionary. Infinity puts every observed point into it: the exact GP.
-        max_dictionary: maximum number of atoms that are drawn, ``None`` for no limit; ``"auto"`` is 256 where the
+            square. Without these two, the kernel is learned from the data, on a schedule.
+        norm_bound: F, a bound on the objective's RKHS norm under the kernel.
+        delta: failure probability of the confidence bounds.
+        qbar: oversampling factor of the dictionary. With infinity every observed point is an atom: the exact GP.
+        max_dictionary: maximum number of atoms in a draw, ``None`` for no limit; ``"auto"`` is 256 where the
             kernel is learned, and no limit under a fixed one.
         initial_dictionary: how the first dictionary is drawn from a history, ``"bless"`` or ``"rls"``.
         resparsify: the dictionary is drawn again when the history has grown by this share; in between, new points join
-            it with their probability as feedback is taken in. 0 draws it at the end of every batch, as the papers do:
-            the default under a fixed kernel. 0.1 by default where the kernel is learned.
+            it with their probability as feedback is taken in. 0, the default under a fixed kernel, draws it at the end
+            of every batch, as the papers do; the default where the kernel is learned is 0.1.
         trend: whether a learned kernel has a linear and quadratic part.
         winsorize: whether outliers on the bad side are clipped under a learned kernel.
 
     Raises:
-        ValueError: for a setting outside of what is described here.
-        TypeError: for one that is not described here.
+        ValueError: for a value that is not described here.
+        TypeError: for a setting that is not described here.
     """
 
     _takes_arms = True
@@ -126,31 +126,11 @@ class SBPE(Optimizer):
         trend: bool = True,
         winsorize: bool = True,
     ) -> None:
-        fixed = lengthscale is not None
-        super().__init__(
-            space,
-            arms=arms,
-            direction=direction,
-            n_initial=(1 if fixed else 10) if n_initial is None else n_initial,
-            seed=seed,
-            avoid_repeats=avoid_repeats,
-            learn_failures=learn_failures,
-        )
-        settings = SparseSettings.checked(
-            self.space.d,
-            kernel=kernel,
-            lengthscale=lengthscale,
-            noise_std=noise_std,
-            norm_bound=norm_bound,
-            delta=delta,
-            qbar=qbar,
-            max_dictionary=max_dictionary,
-            initial_dictionary=initial_dictionary,
-            resparsify=resparsify,
-            trend=trend,
-            winsorize=winsorize,
-            learned_dictionary=DEFAULT_DICTIONARY,
-        )
+        if n_initial is None:
+            n_initial = 10 if lengthscale is None else 1
+        given = _checks.arguments(locals())
+        super().__init__(**_checks.arguments(given, Optimizer))
+        settings = SparseSettings.checked(self.space.d, given, DEFAULT_DICTIONARY)
         vars(self).update(asdict(settings))
         self.horizon = _checks.integer("horizon", horizon, 1)
         self.beta = _checks.number_or(BETAS, "beta", beta)

@@ -1,9 +1,9 @@
-"""Plots of what an optimizer believes and does, as Plotly figures; `numbo.plot.matplotlib` draws the same.
+"""Plots of an optimizer's model and progress as Plotly figures; `numbo.plot.matplotlib` draws the same plots.
 
     import numbo.plot
     numbo.plot.plot_posterior(study).show()
 
-Each function takes an Optuna study whose sampler is one of numbo's, a search algorithm of `numbo.ray`, or an optimizer.
+Each function takes an Optuna study with a numbo sampler, a search algorithm of `numbo.ray`, or an optimizer.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ BAND = "rgba(31, 119, 180, 0.2)"
 def plot_posterior(source: Any, params: Sequence[str] | None = None) -> go.Figure:
     """Posterior mean and two standard deviations along each parameter, through the best predicted point.
 
-    The observations are shown too, those that the model rests on in colour. They do not lie in the slice: their other
-    parameters differ.
+    The observations are shown too, those in the model in colour. They are not in the slice: their other parameters
+    differ.
 
     Args:
         source: a study, a searcher or an optimizer.
@@ -70,7 +70,7 @@ def plot_posterior(source: Any, params: Sequence[str] | None = None) -> go.Figur
 
 
 def plot_acquisition(source: Any, params: Sequence[str] | None = None) -> go.Figure:
-    """What the next suggestion of the global model maximises, along each parameter; as `plot_posterior`."""
+    """The acquisition function of the global model along each parameter; otherwise as `plot_posterior`."""
     slices = Subject(source).slices(params)
     figure = _panels(slices, "acquisition")
     for k, one in enumerate(slices):
@@ -81,11 +81,11 @@ def plot_acquisition(source: Any, params: Sequence[str] | None = None) -> go.Fig
 
 
 def plot_contour(source: Any, params: Sequence[str] | None = None) -> go.Figure:
-    """Posterior mean and standard deviation over two parameters, with the observations; as `plot_posterior`.
+    """Posterior mean and standard deviation over two parameters, with the observations; otherwise as `plot_posterior`.
 
     Args:
         source: a study, a searcher or an optimizer.
-        params: two names; by default the two most relevant ones.
+        params: names of two parameters; by default the two most relevant ones.
     """
     subject = Subject(source)
     plane = subject.contour(subject.most_relevant(2) if params is None else params)
@@ -101,7 +101,7 @@ def plot_contour(source: Any, params: Sequence[str] | None = None) -> go.Figure:
 
 
 def plot_relevance(source: Any) -> go.Figure:
-    """Share of each parameter in what the posterior mean varies over the space (`numbo.optimizers.Explanation`)."""
+    """Share of each parameter in the variation of the posterior mean (`numbo.optimizers.Explanation`)."""
     relevance = Subject(source).explanation.relevance
     names, shares = list(relevance)[::-1], list(relevance.values())[::-1]
     figure = go.Figure(go.Bar(x=shares, y=names, orientation="h", marker={"color": BLUE}))
@@ -110,9 +110,9 @@ def plot_relevance(source: Any) -> go.Figure:
 
 
 def plot_subset(source: Any) -> go.Figure:
-    """Which observations the model rests on, among all of them in the order in which they were told.
+    """Which observations are in the model, among all of them in the order in which they were told.
 
-    What is kept should be the good ones and a few of everything else (Wei et al., figure 7).
+    The good ones should be kept, and a few of everything else (Wei et al., figure 7).
     """
     order, y, in_model = Subject(source).history()
     figure = go.Figure()
@@ -124,7 +124,7 @@ def plot_subset(source: Any) -> go.Figure:
 
 
 def plot_ask_times(source: Any) -> go.Figure:
-    """Time of each suggestion of this process against the number of observations."""
+    """Time taken by each suggestion in this process, against the number of observations."""
     found = Subject(source).explanation
     milliseconds = 1e3 * found.ask_seconds
     figure = go.Figure(go.Scatter(x=found.asked_at, y=milliseconds, mode="markers", marker={"color": BLUE, "size": 4}))
@@ -133,10 +133,10 @@ def plot_ask_times(source: Any) -> go.Figure:
 
 
 def plot_batch_sizes(source: Any) -> go.Figure:
-    """How many points each batch had: of BBKB and S-BPE, whose batches grow while the model learns less from each.
+    """Number of points in each batch, for BBKB and S-BPE, whose batches grow as the model learns less from each.
 
     Raises:
-        ValueError: if no batch has ended, as for algorithms without batches.
+        ValueError: if no batch is complete, as for algorithms without batches.
     """
     sizes = Subject(source).batch_sizes()
     figure = go.Figure(go.Bar(x=np.arange(1, len(sizes) + 1), y=sizes, marker={"color": BLUE}))
@@ -149,7 +149,7 @@ _BELOW = {"orientation": "h", "yanchor": "top", "y": -0.15, "x": 0.0}
 
 
 def _panels(slices: Sequence[Slice], label: str) -> go.Figure:
-    """One panel a slice."""
+    """One panel per slice."""
     columns = min(COLUMNS, len(slices))
     rows = -(-len(slices) // columns)
     figure = make_subplots(rows=rows, cols=columns, shared_yaxes=True, vertical_spacing=0.35 / rows)
@@ -173,7 +173,7 @@ def _set_axis(update: Any, axis: Axis, cell: dict[str, int]) -> None:
 def _add_observations(
     figure: go.Figure, x: list[Any], y: Any, in_model: Any, legend: bool, cell: dict[str, int]
 ) -> None:
-    """Two traces: the observations that the model rests on, above the others."""
+    """Two traces: the observations in the model, drawn above the others."""
     for kept, name, colour in GROUPS:
         rows = np.flatnonzero(in_model == kept)
         points = {"x": [x[i] for i in rows], "y": [y[i] for i in rows]}

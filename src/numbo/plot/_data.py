@@ -1,4 +1,4 @@
-"""What the plots show, as arrays; `numbo.plot` and `numbo.plot.matplotlib` draw it."""
+"""The contents of the plots as arrays, drawn by `numbo.plot` and `numbo.plot.matplotlib`."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from numbo.spaces import Categorical, Float, Int, Space
 
 Array = NDArray[np.float64]
 
-#: Points of a slice, and of each side of a contour.
+#: Number of points along a slice, and along each side of a contour.
 RESOLUTION, SIDE = 101, 41
-#: Panels in a row.
+#: Number of panels in a row.
 COLUMNS = 3
 BLUE, ORANGE, GRAY = "#1f77b4", "#ff7f0e", "#9aa0a6"
-#: Observations by whether the model rests on them, in the order in which they are drawn: their name and colour.
+#: Observations outside and in the model, in the order in which they are drawn: their name and colour.
 GROUPS = ((False, "observations", GRAY), (True, "in the model", ORANGE))
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A parameter along a plot's side: where it is cut, and how that is shown.
+    """A parameter along one side of a plot: the values at which it is evaluated, and how they are shown.
 
     Attributes:
-        name: of the parameter.
-        values: (k,) what is shown: numbers, or texts of categories.
+        name: name of the parameter.
+        values: (k,) values as shown: numbers, or labels of categories.
         log: whether the axis is logarithmic.
-        categories: whether the values have no order.
+        categories: whether the values are unordered.
     """
 
     name: str
@@ -44,14 +44,14 @@ class Axis:
 
 @dataclass(frozen=True)
 class Slice:
-    """Posterior along one parameter, the others being held at the best predicted point.
+    """Posterior along one parameter, with the others fixed at the best predicted point.
 
     Attributes:
         axis: the parameter, at ``k`` values.
-        mean, std, acquisition: (k,) posterior in objective units, and what the next ask maximises.
-        x, y: (n,) the successful observations; they do not lie in the slice.
-        in_model: (n,) which of them the model rests on.
-        at: the value at which the other slices are taken.
+        mean, std, acquisition: (k,) posterior in units of the objective, and the acquisition function.
+        x, y: (n,) the successful observations; they are not in the slice.
+        in_model: (n,) which of them are in the model.
+        at: value of the parameter at the best predicted point, where the other slices are taken.
     """
 
     axis: Axis
@@ -66,7 +66,7 @@ class Slice:
 
 @dataclass(frozen=True)
 class Contour:
-    """Posterior over two parameters, as `Slice`: ``mean`` and ``std`` are (k2, k1)."""
+    """Posterior over two parameters, otherwise as `Slice`: ``mean`` and ``std`` are (k2, k1)."""
 
     first: Axis
     second: Axis
@@ -78,22 +78,21 @@ class Contour:
 
 
 class Subject:
-    """What is plotted: an optimizer, and how its parameters are shown.
+    """The subject of a plot: an optimizer, and how its parameters are shown.
 
     Args:
-        source: an optimizer of `numbo` over a `Space`, an Optuna study whose sampler is one of numbo's, or a search
-            algorithm of `numbo.ray`.
+        source: an optimizer of `numbo`, an Optuna study with a numbo sampler, or a search algorithm of `numbo.ray`.
 
     Raises:
         TypeError: for anything else.
-        ValueError: before the first successful observation, or for an optimizer over explicit arms.
+        ValueError: before the first successful observation; for slices and contours, also for explicit arms.
     """
 
     def __init__(self, source: Any) -> None:
         sampler: Any = getattr(source, "sampler", None)
-        while not hasattr(sampler, "inspected") and hasattr(sampler, "_base_sampler"):  # as of PartialFixedSampler
+        while not hasattr(sampler, "inspected") and hasattr(sampler, "_base_sampler"):  # such as PartialFixedSampler's
             sampler = sampler._base_sampler
-        self._texts: dict[str, list[str]] = {}  # of the choices of a category
+        self._texts: dict[str, list[str]] = {}  # labels of the choices of a categorical parameter
         self.optimizer: Snapshot
         self._shown: Callable[[str, Any], Any] = lambda name, value: value
         if isinstance(source, Optimizer | Snapshot):
@@ -104,8 +103,8 @@ class Subject:
             self.optimizer, self._shown = source.inspected()
         else:
             raise TypeError(
-                "A plot takes an optimizer of numbo, an Optuna study whose sampler is one of numbo's, or a search "
-                f"algorithm of numbo.ray; got {source!r}."
+                "A plot takes an optimizer of numbo, an Optuna study with a numbo sampler, or a search algorithm of "
+                f"numbo.ray; got {source!r}."
             )
 
     @cached_property
@@ -115,11 +114,11 @@ class Subject:
     @property
     def space(self) -> Space:
         if not isinstance(self.optimizer.space, Space):
-            raise ValueError("This plot needs a search space with named parameters, and the optimizer has arms.")
+            raise ValueError("This plot needs a search space with named parameters, but the optimizer has arms.")
         return self.optimizer.space
 
     def names(self, params: Sequence[str] | None) -> list[str]:
-        """The parameters to show, all of them by default."""
+        """The parameters to show, all by default."""
         known = list(self.space)
         if isinstance(params, str) or (params is not None and not len(params)):
             raise ValueError(f"params must be a sequence of names of searched parameters, {known}; got {params!r}.")
@@ -157,7 +156,7 @@ class Subject:
         return Contour(first, second, mean.reshape(shape), std.reshape(shape), columns[0], columns[1], in_model)
 
     def history(self) -> tuple[NDArray[np.int64], Array, NDArray[np.bool_]]:
-        """The successful observations (n,): which they are, their values, and whether the model rests on them."""
+        """The successful observations (n,): their indices, their values, and whether they are in the model."""
         _, y = self.optimizer.observations
         in_model = np.isin(np.arange(len(y)), self.explanation.members)
         success = np.flatnonzero(np.isfinite(y))
@@ -170,18 +169,18 @@ class Subject:
         return sizes
 
     def most_relevant(self, count: int) -> list[str]:
-        """Names of parameters that can be varied, the most relevant ones first."""
+        """Names of the ``count`` most relevant parameters that can vary, most relevant first."""
         return [name for name in self.explanation.relevance if self.space[name].size > 1][:count]
 
     def _data(self) -> tuple[dict[str, Any], Array, Array, NDArray[np.bool_]]:
-        """The point that slices go through, and the successful observations: places, values, whether in the model."""
+        """The point that slices go through, and the successful observations: points, values, whether in the model."""
         rows, y, in_model = self.history()
         best = self.optimizer.best_predicted()
         assert best is not None
         return best[0], self.optimizer.observations[0][rows], y, in_model
 
     def _coordinates(self, name: str, count: int) -> Array:
-        """Coordinates at which a parameter is cut: all its values, or ``count`` of them where there are more."""
+        """Coordinates at which a parameter is evaluated: all its values, or ``count`` points if there are more."""
         dimension = self.space[name]
         if dimension.size > count and not isinstance(dimension, Categorical):
             return np.linspace(0.0, 1.0, count)

@@ -1,4 +1,4 @@
-"""The plots of `numbo.plot`, drawn by Matplotlib; each returns an array of `matplotlib.axes.Axes`."""
+"""The plots of `numbo.plot`, drawn with Matplotlib; each function returns an array of `matplotlib.axes.Axes`."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def plot_batch_sizes(source: Any) -> NDArray[np.object_]:
 
 
 def _panels(slices: Sequence[Slice], label: str) -> NDArray[np.object_]:
-    """One panel a slice, on a common scale of values."""
+    """One panel per slice, with a shared y axis."""
     columns = min(COLUMNS, len(slices))
     rows = -(-len(slices) // columns)
     size = (1.0 + 3.4 * columns, 0.8 + 2.8 * rows)
@@ -137,14 +137,14 @@ def _panels(slices: Sequence[Slice], label: str) -> NDArray[np.object_]:
 
 
 def _numbers(axis: Axis, shown: list[Any]) -> tuple[Any, Any]:
-    """The axis and the values shown along it as numbers; categories by their place."""
+    """The axis and the values shown along it as numbers; categories by their position."""
     if not axis.categories:
         return axis.values, shown
     return np.arange(len(axis.values)), [axis.values.index(value) for value in shown]
 
 
 def _scatter(ax: Any, x: Any, y: Any, in_model: Any) -> None:
-    """The observations, those that the model rests on above the others."""
+    """The observations, those in the model drawn above the others."""
     for kept, name, colour in GROUPS:
         rows = np.flatnonzero(in_model == kept)
         size, opacity = 8 + 10 * kept, 0.6 + 0.3 * kept

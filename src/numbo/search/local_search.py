@@ -1,11 +1,11 @@
 """A local search beside the global model: a GP on the observations nearest the incumbent, in a trust region.
 
-Eriksson et al. (2019) restart such a search at random places and let each forget what the others saw. Here every
-one sees all data near it, and where it starts takes turns (`numbo.search.trust_region`).
+Eriksson et al. (2019) restart such a search at random places, and each search forgets what the others saw. Here each
+one sees all data near it, and starting points of three kinds take turns (`numbo.search.trust_region`).
 
-The model is fitted in the units of the box around its data. So priors and trend mean the same at every scale, and
-late in a search, when the box is small, the trend is the quadratic model of classical trust-region methods (Conn,
-Scheinberg & Vicente 2009, "Introduction to Derivative-Free Optimization", chapter 10), and the GP adds the rest.
+The model is fitted in the units of the box around its data, so that priors and trend mean the same at every scale. Late
+in a search, when the box is small, the trend is the quadratic model of classical trust-region methods (Conn, Scheinberg
+& Vicente 2009, "Introduction to Derivative-Free Optimization", chapter 10), and the GP adds the rest.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from numbo.trials.history import History
 Array = NDArray[np.float64]
 
 CANDIDATES = 256
-#: At most so many coordinates of the incumbent are changed at once, on average (Eriksson et al. 2019, supplement).
+#: Maximum expected number of coordinates of the incumbent that are changed at once (Eriksson et al. 2019, supplement).
 PERTURBED = 20
 
 
@@ -33,7 +33,7 @@ class LocalSearch:
 
     Args:
         space, surrogate: the space, and an unfitted surrogate over it.
-        size: how many observations the surrogate is conditioned on.
+        size: maximum number of observations that the surrogate is conditioned on.
     """
 
     def __init__(self, space: Space, surrogate: Surrogate, size: int) -> None:
@@ -41,7 +41,7 @@ class LocalSearch:
         self.region = TrustRegion(space.d)
 
     def update(self, history: History, y: Array) -> tuple[Array, Array]:
-        """Condition the surrogate near the incumbent; returns the region's corners (d,) and (d,)."""
+        """Condition the surrogate on the data near the incumbent; returns the corners (d,) and (d,) of the region."""
         center = history.X[self.region.center]
         distances = squared_distances(self.surrogate.gp.covariance, history.X, center)
         members = np.arange(history.n)

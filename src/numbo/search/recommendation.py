@@ -1,8 +1,8 @@
-"""Which observed point is the best: what a model says of each, corrected by the values observed there.
+"""Which observed point is the best: the prediction of a model at each, corrected by the values observed there.
 
-What a model takes for noise, ``noise_seen^2``, is all that it cannot explain: the noise of the measurements, but also
-whatever the objective does on a scale that the model is too coarse for, or did not see because it rests on a subset.
-Only the first is to be averaged away. So an observation is taken for ``mean + misfit + noise``. Given the mean ``y`` of
+A model takes everything that it cannot explain for noise, ``noise_seen^2``: the noise of the measurements, but also
+variation of the objective on scales too fine for the model, or missed because the model rests on a subset. Only the
+former should be averaged away. So an observation is modelled as ``mean + misfit + noise``. Given the mean ``y`` of
 ``c`` values at a point, the expected objective there is
 
     mean + latent / (latent + noise^2 / c) (y - mean)        latent = unexplained + noise_seen^2 - noise^2
@@ -12,7 +12,7 @@ variance where it is not (this is then its exact update by one more observation)
 (as in FITC, Quinonero-Candela & Rasmussen 2005). Without noise that is the observed value, and with noise and a model
 that explains everything else it is the posterior mean.
 
-The noise is estimated where it matters, from the observations around the best one, which lie close together.
+The noise is estimated where it matters, from the observations around the best one, which are close together.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ Array = NDArray[np.float64]
 
 #: The noise is estimated from the half of the observations nearest to the best one: minimum and maximum number.
 NEAR = (32, 64)
-#: Noise variance that counts as none, in units of the variance of these values.
+#: Noise variance up to which there is no noise, in units of the variance of these values.
 NONE = 1e-6
-#: Noise is established if the data are so many times more probable with it than without: 20, strong evidence by Kass &
-#: Raftery (1995), "Bayes Factors".
+#: Noise is established if the data are more probable with it than without by this factor: strong evidence according to
+#: Kass & Raftery (1995), "Bayes Factors".
 ODDS = 20.0
 
 
@@ -60,7 +60,7 @@ def expected_values(history: History, mean: Array, unexplained: Array, noise_see
         history: ``n`` observations.
         mean: (n,) by the model.
         unexplained: (n,) standard deviation that the model leaves unexplained.
-        noise_seen: standard deviation of what the model takes for noise.
+        noise_seen: standard deviation of everything that the model takes for noise.
         noise: the part of it that is noise.
     """
     y = history.values()

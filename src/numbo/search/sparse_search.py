@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,45 +46,32 @@ class SparseSettings:
     winsorize: bool
 
     @classmethod
-    def checked(
-        cls,
-        d: int,
-        *,
-        kernel: str,
-        lengthscale: Any,
-        noise_std: Any,
-        norm_bound: float,
-        delta: float,
-        qbar: float,
-        max_dictionary: int | str | None,
-        initial_dictionary: str,
-        resparsify: float | None,
-        trend: bool,
-        winsorize: bool,
-        learned_dictionary: int,
-    ) -> SparseSettings:
+    def checked(cls, d: int, given: Mapping[str, Any], learned_dictionary: int) -> SparseSettings:
         """The settings of a model over ``d`` coordinates.
 
         Args:
-            learned_dictionary: ``max_dictionary="auto"`` where the kernel is learned.
+            d: number of coordinates.
+            given: the arguments of an optimizer's constructor.
+            learned_dictionary: what ``max_dictionary="auto"`` means where the kernel is learned.
 
         Raises:
             ValueError: for a setting that is not accepted.
         """
-        lengthscale, noise_std = _check_kernel(lengthscale, noise_std, d)
+        lengthscale, noise_std = _check_kernel(given["lengthscale"], given["noise_std"], d)
         fixed = lengthscale is not None
+        resparsify = (0.0 if fixed else 0.1) if given["resparsify"] is None else given["resparsify"]
         return cls(
-            kernel=_checks.one_of("kernel", kernel, FAMILIES),
+            kernel=_checks.one_of("kernel", given["kernel"], FAMILIES),
             lengthscale=lengthscale,
             noise_std=noise_std,
-            norm_bound=_checks.number("norm_bound", norm_bound, 0.0, above=True),
-            delta=_checks.number("delta", delta, 0.0, 1.0, above=True),
-            qbar=_checks.number("qbar", qbar, 0.0, above=True, infinite=True),
-            max_dictionary=_check_limit(max_dictionary, None if fixed else learned_dictionary),
-            initial_dictionary=_checks.one_of("initial_dictionary", initial_dictionary, INITIAL_DICTIONARIES),
-            resparsify=_checks.number("resparsify", (0.0 if fixed else 0.1) if resparsify is None else resparsify, 0.0),
-            trend=_checks.flag("trend", trend),
-            winsorize=_checks.flag("winsorize", winsorize),
+            norm_bound=_checks.number("norm_bound", given["norm_bound"], 0.0, above=True),
+            delta=_checks.number("delta", given["delta"], 0.0, 1.0, above=True),
+            qbar=_checks.number("qbar", given["qbar"], 0.0, above=True, infinite=True),
+            max_dictionary=_check_limit(given["max_dictionary"], None if fixed else learned_dictionary),
+            initial_dictionary=_checks.one_of("initial_dictionary", given["initial_dictionary"], INITIAL_DICTIONARIES),
+            resparsify=_checks.number("resparsify", resparsify, 0.0),
+            trend=_checks.flag("trend", given["trend"]),
+            winsorize=_checks.flag("winsorize", given["winsorize"]),
         )
 
 

@@ -2,19 +2,18 @@
 
 Eriksson et al. (2019), "Scalable Global Optimization via Local Bayesian Optimization", section 2: a box around the
 incumbent, whose sides follow the lengthscales, doubles after a run of successes and halves after a run of
-failures; when it has become too small the search starts anew elsewhere.
+failures; when it has become too small, the search starts again elsewhere.
 
-Most of what a search gains late it gains close to the best point, and the rest far away from it. So regions come in
-threes: one starts where the global model points to, one takes up the search around the record again, at the scale at
-which the region that found it was given up, and one starts among unexplored points.
+Late in a search, most improvements are found close to the best point, and the rest far away from it. So regions come
+in threes: one starts where the global model points, one resumes the search around the record, at the scale at which the
+region that found it was given up, and one starts among unexplored points.
 
-The region is a fold over the observations in the order they were told, so that a resumed study, another process
-and a restored optimizer see the same one. Every observation comes with its origin, the box that it was asked from, and
-counts for that box alone: results that arrive after a restart or after the box was resized, or that the global model
-proposed, leave the counters alone. So a batch that fails halves the region once. The paper counts a batch as one
-success or failure; here results count one by one, so that a wide batch may halve the region in spite of an improvement.
-A late result of a former box of the region still moves the center.
-"""
+The region is a fold over the observations in the order in which they were told, so that a resumed study, another
+process and a restored optimizer see the same one. Every observation has an origin, the box that it was asked from, and
+counts for that box only: results that arrive after a restart or a change of the box, or that the global model proposed,
+leave the counters alone. So a batch of failures halves the region once. The paper counts a batch as one success or
+failure; here results count one by one, so that a wide batch may halve the region in spite of an improvement. A late
+result from an earlier box of the region still moves the center. """
 
 from __future__ import annotations
 
@@ -36,9 +35,9 @@ FINEST = 2.0**-24
 SUCCESSES = 3
 #: Regions come in threes.
 CYCLE = 3
-#: Observations after a start, the best of which becomes the first incumbent.
+#: Number of observations after a start, the best of which becomes the first incumbent.
 SCOUTS = 6
-#: More than there are lengths between `MAX_LENGTH` and the shortest one.
+#: An upper bound on the number of lengths from `MAX_LENGTH` down to the shortest one.
 LENGTHS = 64
 
 
@@ -48,8 +47,8 @@ class Region:
 
     Attributes:
         number: how many regions were given up before it.
-        length: side of the box before it follows the lengthscales, in units of the unit cube.
-        center: the observation in the middle, counted in the order in which they were told; -1 while there is none.
+        length: side of the box before it is scaled by the lengthscales, in units of the unit cube.
+        center: index of the observation in the middle, in the order in which they were told; -1 while there is none.
     """
 
     number: int
@@ -64,7 +63,7 @@ class TrustRegion:
     Attributes:
         d: dimensions of the space; a run of ``max(4, d)`` failures halves the region.
         number: how many regions were given up before this one.
-        length: side of the box before it follows the lengthscales, in units of the cube.
+        length: side of the box before it is scaled by the lengthscales, in units of the unit cube.
         successes, failures: lengths of the present runs.
         seen: observations since the start of the region.
         center: index of the incumbent, -1 before there is one.
@@ -106,8 +105,8 @@ class TrustRegion:
     def tell(self, i: int, y: float, origin: int) -> None:
         """Fold in observation ``i`` with value ``y`` (larger is better, NaN a failure).
 
-        A point that the region did not propose moves its center only if it is better than all that was seen:
-        the global model may well return to an optimum that an earlier region has left behind.
+        A point that the region did not propose moves its center only if it is better than everything seen so far: the
+        global model may well return to an optimum that an earlier region has left behind.
         """
         scouting = self.scouting
         self.seen += 1

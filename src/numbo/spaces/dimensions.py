@@ -222,4 +222,4 @@ def middles(dimension: Dimension, numbers: NDArray[np.int64]) -> Array:
     if isinstance(dimension, Int) and bounds is not None:
         low, high = bounds
         return np.asarray((np.log(dimension.low + numbers) - low) / (high - low), dtype=np.float64)
-    return (numbers + 0.5) / float(dimension.size)
+    return (numbers.astype(np.float64) + 0.5) / float(dimension.size)
