@@ -23,7 +23,7 @@ class GSSBOSampler(NumboSampler):
         n_startup_trials: number of finished or running trials before the model takes over from the initial design.
         independent_sampler: sampler for parameters outside the relative search space; random by default.
         warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
-        search_space: distributions by name. By default, the parameters that all finished trials have in common; the
+        search_space: distributions by name. By default, the parameters that all complete trials have in common; the
             first trial is then sampled independently.
         learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
             ``True``, ``False``, or ``"auto"``.
@@ -76,7 +76,7 @@ class GPUCBSampler(NumboSampler):
         n_startup_trials: number of finished or running trials before the model takes over from the initial design.
         independent_sampler: sampler for parameters outside the relative search space; random by default.
         warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
-        search_space: distributions by name. By default, the parameters that all finished trials have in common; the
+        search_space: distributions by name. By default, the parameters that all complete trials have in common; the
             first trial is then sampled independently.
         learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
             ``True``, ``False``, or ``"auto"``.
@@ -120,7 +120,7 @@ class BKBSampler(NumboSampler):
         n_startup_trials: number of finished or running trials before the model takes over from the initial design.
         independent_sampler: sampler for parameters outside the relative search space; random by default.
         warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
-        search_space: distributions by name. By default, the parameters that all finished trials have in common; the
+        search_space: distributions by name. By default, the parameters that all complete trials have in common; the
             first trial is then sampled independently.
         learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
             ``True``, ``False``, or ``"auto"``.
@@ -169,7 +169,7 @@ class BBKBSampler(NumboSampler):
         n_startup_trials: number of finished or running trials before the model takes over from the initial design.
         independent_sampler: sampler for parameters outside the relative search space; random by default.
         warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
-        search_space: distributions by name. By default, the parameters that all finished trials have in common; the
+        search_space: distributions by name. By default, the parameters that all complete trials have in common; the
             first trial is then sampled independently.
         learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
             ``True``, ``False``, or ``"auto"``.
@@ -223,7 +223,7 @@ class SBPESampler(NumboSampler):
         n_startup_trials: number of finished or running trials before the model takes over from the initial design.
         independent_sampler: sampler for parameters outside the relative search space; random by default.
         warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
-        search_space: distributions by name. By default, the parameters that all finished trials have in common; the
+        search_space: distributions by name. By default, the parameters that all complete trials have in common; the
             first trial is then sampled independently.
         learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
             ``True``, ``False``, or ``"auto"``.

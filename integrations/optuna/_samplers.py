@@ -44,7 +44,7 @@ class NumboSampler(BaseSampler):
             design.
         independent_sampler: sampler for parameters outside the relative search space; random by default.
         warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
-        search_space: distributions by name. By default, the parameters that all finished trials have in common; the
+        search_space: distributions by name. By default, the parameters that all complete trials have in common; the
             first trial is then sampled independently.
         learn_failures: how to treat trials that failed, or were pruned before their first report. True: failures
             depend on the parameters, and points are weighted by their probability of success. False: nothing is
