@@ -19,7 +19,7 @@ FLOORS = [
     {"numbo.search"},
     {"numbo.inspection"},
     {"numbo.optimizers"},
-    {"numbo.first_use", "numbo.selection", "numbo.plot"},
+    {"numbo.first_use", "numbo.selection", "numbo.dictionaries", "numbo.plot"},
     {"numbo.optuna", "numbo.ray", "numbo"},
 ]
 #: Packages of others that a module may import.
@@ -35,6 +35,7 @@ FOREIGN = {
     "numbo.optimizers": {"numpy", "typing_extensions"},
     "numbo.first_use": {"numba"},
     "numbo.selection": set(),
+    "numbo.dictionaries": set(),
     "numbo.plot": {"numpy", "plotly", "matplotlib"},
     "numbo.optuna": {"optuna"},
     "numbo.ray": {"ray"},

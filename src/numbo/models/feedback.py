@@ -78,7 +78,7 @@ class FeedbackModel:
         resparsify: a dictionary is drawn again when the history has grown by this share; in between, new points join
             it with their probability. 0 draws one at every feedback, as in the papers.
         width: returns the multiplier of ``sqrt(lambda var~)`` in confidence bounds; called after each feedback.
-        information: how the information of confidence schedules is counted.
+        counting: how the information of confidence schedules is counted.
 
     Attributes:
         batch: the posterior since the last feedback.
@@ -101,10 +101,10 @@ class FeedbackModel:
         *,
         resparsify: float,
         width: Callable[[FeedbackModel], float],
-        information: Information = Information(),  # noqa: B008, it is frozen
+        counting: Information = Information(),  # noqa: B008, it is frozen
     ) -> None:
         self.kernel, self.dictionary, self.resparsify = kernel, dictionary, resparsify
-        self._width, self._counted = width, information
+        self._width, self._counting = width, counting
         self.pulls = Pulls(d)
         self.chooser = Chooser()
         self.by_variance, self.on_schedule = False, True
@@ -193,7 +193,7 @@ class FeedbackModel:
         for number, variance in zip(batch.batch, batch.variances, strict=True):
             if arrived[number] > 0:
                 arrived[number] -= 1
-                self.information += math.log1p(self._counted.weight * variance)
+                self.information += math.log1p(self._counting.weight * variance)
         grown = n - self.drawn_at >= self.resparsify * (self.drawn_at - self.window)
         if grown or self.dictionary.overgrown(batch.gp.m) or self._learning_is_due(n) or self.assumes:
             self.redraw(history, rng)
@@ -234,7 +234,7 @@ class FeedbackModel:
         self._batch = BatchModel(gp, numbers, self._drawn[gp.kept], self._sums(history))
         if old is None or self.by_variance:
             arrivals = np.searchsorted(numbers, np.concatenate([told, self._assumed]))
-            self.information = self._counted.carried(gp, arrivals)
+            self.information = self._counting.carried(gp, arrivals)
         self.drawn_at, self.draws = history.n, self.draws + 1
         self._start_batch(history, certain[gp.kept])
 

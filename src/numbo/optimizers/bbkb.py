@@ -132,8 +132,8 @@ class BBKB(Optimizer):
         self.beta = _checks.number_or(SCHEDULES, "beta", beta)
         self.min_batch = _checks.integer("min_batch", min_batch, 1)
         self._confidence = Confidence(settings.norm_bound, settings.delta)
-        counted = Information(weight=1.0 if beta == "reference" else 3.0, by_arrival=beta == "paper")
-        self._model, self._chooser = sparse_search(self._run, settings, self._width, counted)
+        counting = Information(weight=1.0 if beta == "reference" else 3.0, by_arrival=beta == "paper")
+        self._model, self._chooser = sparse_search(self._run, settings, self._width, counting)
         self._model.by_variance = min_batch > 1
         self._batch_sizes: list[int] = []
         if min_batch > 1 and ratio_threshold == 1.0:

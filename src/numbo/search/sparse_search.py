@@ -79,14 +79,14 @@ def sparse_search(
     run: Run,
     settings: SparseSettings,
     width: Callable[[FeedbackModel], float],
-    information: Information = Information(),  # noqa: B008, it is frozen
+    counting: Information = Information(),  # noqa: B008, it is frozen
 ) -> tuple[FeedbackModel, ArmSearch | BoxSearch]:
     """The model of a sparse algorithm and who chooses by it, for the domain of a run.
 
     Args:
         run: what is known.
         settings: of the model.
-        width, information: as `numbo.models.feedback.FeedbackModel`.
+        width, counting: as `numbo.models.feedback.FeedbackModel`.
     """
     scale = settings.lengthscale
     if scale is not None and isinstance(run.space, Arms):
@@ -101,7 +101,7 @@ def sparse_search(
     )
     rule = DictionaryRule(settings.qbar, settings.max_dictionary, settings.initial_dictionary, settings.delta)
     model = FeedbackModel(
-        run.space.d, kernel, rule, resparsify=settings.resparsify, width=width, information=information
+        run.space.d, kernel, rule, resparsify=settings.resparsify, width=width, counting=counting
     )
     one_by_one = settings.resparsify == 0.0
     chooser = BoxSearch(run) if run.grid is None else ArmSearch(run, run.grid, one_by_one=one_by_one)
