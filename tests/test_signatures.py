@@ -117,3 +117,24 @@ def test_a_state_holds_the_settings_of_a_subclass_and_of_its_base():
 
     clone = Users.from_state_dict(Users(arms=np.eye(3), extra=5, stopping="global-local").state_dict())
     assert (clone.extra, clone.stopping, clone.direction) == (5, "global-local", "maximize")
+
+
+@pytest.mark.parametrize("cls", OPTIMIZERS, ids=lambda cls: cls.__name__)
+def test_settings_are_final(cls):
+    opt = cls({"x": Float(0, 1)}, n_initial=2, seed=0)
+    for name in signature(cls).keys() - {"space", "arms", "seed"}:
+        with pytest.raises(
+            AttributeError, match=f"^{name} is a setting of {cls.__name__}, which cannot be changed later"
+        ):
+            setattr(opt, name, getattr(opt, name))
+    opt.mine = 3
+    for _ in range(5):
+        opt.tell(opt.ask(), 1.0)
+    assert opt.mine == 3
+
+
+@pytest.mark.parametrize("cls", [GSSBO, GPUCB])
+@pytest.mark.parametrize("name", ["direction", "avoid_repeats"])
+def test_a_default_that_does_not_depend_on_the_domain_is_no_none(cls, name):
+    with pytest.raises(ValueError, match=rf"{name} must be one of .*got None"):
+        cls({"x": Float(0, 1)}, **{name: None})

@@ -140,6 +140,8 @@ def settings_by_name(init: Callable[P, None]) -> Callable[P, None]:
             if name not in known:
                 raise TypeError(_unknown(type(args[0]).__name__, name, known))
         init(*args, **kwargs)
+        if hasattr(args[0], "_final"):  # an optimizer, whose parts have taken the settings over
+            vars(args[0])["_final"] = known
 
     return checked
 

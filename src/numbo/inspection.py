@@ -48,7 +48,7 @@ def relevance(mean: Callable[[Array], Array], names: Sequence[str]) -> dict[str,
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What an optimizer's model is made of, as of all that was told.
+    """What an optimizer's model is made of, given all observations.
 
     Attributes:
         algorithm: name of the optimizer.
@@ -56,18 +56,18 @@ class Explanation:
         members: (m,) observations that the model rests on, counted in the order in which they were told: the subset
             of GSSBO, the atoms of the dictionary of BKB, BBKB and S-BPE, all observations of GP-UCB.
         relevance: share of each parameter in the variation of the posterior mean over the space, the largest first.
-        lengthscales: of each parameter in the unit cube: over this distance values are alike, but for the trend and
-            the additive part.
+        lengthscales: of each parameter: distance in the unit cube over which values stay correlated, apart from the
+            trend and the additive part.
         noise_std: standard deviation of the noise that the model sees, in the units of the objective.
         buffer_size: M, how many observations a chosen subset has; None where there is no limit (yet).
-        beta: multiplier of the standard deviation in the confidence bounds; None where it plays no part.
-        effective_dimension: of a sparse model, ``sum var~(x_s)`` over the observations; None of others.
+        beta: multiplier of the standard deviation in the confidence bounds; None where it is not used.
+        effective_dimension: of a sparse model, ``sum var~(x_s)`` over the observations; None for other models.
         batch_sizes: of the batches that ended.
         region: the trust region, where there is one.
         phases: seconds of the last ask, by what was done: ``"selection"`` of the subset, ``"model"`` for fitting and
             conditioning it, ``"search"`` for maximising the acquisition function.
         asked_at, ask_seconds: (asks,) numbers of observations at which a point was asked for, and the time it took;
-            of this process.
+            in this process only.
     """
 
     algorithm: str
@@ -109,7 +109,7 @@ class Explanation:
 
 
 class Snapshot:
-    """What an optimizer knew and believed at one moment. It can be asked at leisure, and from another thread.
+    """What an optimizer knew and believed at one moment. It can be queried later, and from another thread.
 
     Args:
         algorithm: name of the optimizer.

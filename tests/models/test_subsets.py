@@ -106,7 +106,7 @@ BAD = [
     ({"criterion": "best"}, "'best'"),
     ({"size": 0}, "size"),
     ({"size": 61}, "60"),
-    ({"size": 2, "forced": [0, 1, 2]}, "size must be between 3"),
+    ({"size": 2, "forced": [0, 1, 2]}, "size must be an integer between 3"),
     ({"forced": [60]}, "forced"),
     ({"forced": [-1]}, "forced"),
     ({"lengthscale": -1.0}, "lengthscale"),

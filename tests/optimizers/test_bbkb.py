@@ -156,10 +156,14 @@ def test_with_a_threshold_of_one_bbkb_is_bkb():
     np.testing.assert_array_equal(*runs)
 
 
-def test_with_a_perfect_dictionary_bbkb_is_gp_bucb():
-    """The exact GP's posterior, variances hallucinated within the batch (Desautels et al. 2014)."""
+@pytest.mark.parametrize("resparsify", [0.0, 1e-9])
+def test_with_a_perfect_dictionary_bbkb_is_gp_bucb(resparsify):
+    """The exact GP's posterior, variances hallucinated within the batch (Desautels et al. 2014).
+
+    Taken literally (0), the dictionary is frozen within a batch and cannot represent an arm that was never observed.
+    """
     X, _, pull = problem()
-    opt = make(BBKB, X, beta=1.5, qbar=math.inf)
+    opt = make(BBKB, X, beta=1.5, qbar=math.inf, resparsify=resparsify)
     batch = opt.next_batch()
     arms, y = [], []
     for _ in range(10):
@@ -172,7 +176,8 @@ def test_with_a_perfect_dictionary_bbkb_is_gp_bucb():
         for i, arm in enumerate(batch):
             seen = arms + batch[:i]
             _, variance = naive.posterior(covariance(), X[seen], np.zeros(len(seen)), X)
-            assert near_best(mean + 1.5 * np.sqrt(variance), arm) or fed_back[arm] > 0.5  # not in the dictionary yet
+            represented = resparsify > 0.0 or fed_back[batch[:i]].max(initial=0.0) < 0.5
+            assert near_best(mean + 1.5 * np.sqrt(variance), arm) or not represented
         assert 1.0 + fed_back[batch[:-1]].sum() / LAM <= 2.0 + 1e-6 or len(batch) == 1
 
 
@@ -487,3 +492,29 @@ def test_an_excluded_arm_is_not_suggested_where_repeats_are_welcome(optimizer):
         arm = opt.ask()
         assert arm != best
         opt.tell(arm, f[arm])
+
+
+@pytest.mark.allows_fallback
+@pytest.mark.parametrize("broken", ["next_point", "show"])
+@pytest.mark.parametrize("call", [1, 2, 4])
+def test_a_batch_in_which_the_model_breaks_is_handed_out_all_the_same(broken, call, monkeypatch):
+    X, f, _ = problem()
+    opt = make(BBKB, X, n_initial=5)
+    for _ in range(2):
+        arms = opt.next_batch(6)
+        opt.tell(arms, f[arms])
+    chooser, calls = opt._chooser, []
+    original = getattr(chooser, broken)
+
+    def breaks(*args):
+        calls.append(1)
+        if len(calls) == call:
+            raise np.linalg.LinAlgError("boom")
+        return original(*args)
+
+    monkeypatch.setattr(chooser, broken, breaks)
+    batch = opt.next_batch(6)
+    assert 1 <= len(batch) <= 6
+    assert opt.pending == batch
+    opt.tell(batch, f[batch])
+    assert opt.ask() in range(len(X))

@@ -40,8 +40,9 @@ def test_acquisition_functions_alternate_by_the_turn():
     for n in range(8, 24):
         twins = {}
         for kind in ("ucb", "log_ei"):
-            twins[kind] = GSSBO.from_state_dict(opt.state_dict())
-            twins[kind].acquisition = kind
+            state = opt.state_dict()
+            state["settings"]["acquisition"] = kind
+            twins[kind] = GSSBO.from_state_dict(state)
         p = opt.ask()
         assert p == twins["ucb" if n // TURN % 2 == 0 else "log_ei"].ask()
         opt.tell(p, f(p))

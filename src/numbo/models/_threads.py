@@ -1,7 +1,7 @@
 """One BLAS thread for small problems.
 
 The linear algebra inside SciPy's L-BFGS-B works on short vectors of hyperparameters. More threads never help there; if
-there are more processes than cores, they wait for each other, and a suggestion takes several times as long.
+there are more processes than cores, they contend for cores, and a suggestion takes several times as long.
 """
 
 from __future__ import annotations

@@ -26,8 +26,10 @@ class BatchModel:
         sums: (numbers,) sums of the observed values of all points, by number.
 
     Attributes:
+        gp: the sparse model, with the pulls entered since the last feedback.
+        atoms: numbers (m,) of its atoms.
         posterior: mean and variance at the last feedback.
-        batch, variances: numbers of the pulls since the last feedback, and ``var~_fb`` of each.
+        pulls, variances: numbers of the pulls since the last feedback, and ``var~_fb`` of each.
         total: sum of ``variances``.
         ratio_sums, summed: sums of lemma 3 at all arms, over the first ``summed`` pulls of the batch.
         learned: pulls entered as feedback since the dictionary was drawn, and whether they were to become atoms.
@@ -49,7 +51,7 @@ class BatchModel:
         self._start_batch()
 
     def _start_batch(self) -> None:
-        self.batch: list[int] = []
+        self.pulls: list[int] = []
         self.variances: list[float] = []
         self.total, self.summed = 0.0, 0
         self.ratio_sums: Array | float = 0.0
@@ -79,7 +81,7 @@ class BatchModel:
 
     def note(self, number: int, variance: float) -> None:
         """Add a pull, with its ``var~_fb``, to the batch."""
-        self.batch.append(number)
+        self.pulls.append(number)
         self.variances.append(variance)
         self.total += variance
 

@@ -176,10 +176,10 @@ class DictionaryRule:
         self.qbar, self.limit, self.initial, self.delta = qbar, limit, initial, delta
 
     def first(self, covariance: Covariance, X: Array, rng: np.random.Generator) -> tuple[Indices, Mask]:
-        """Atoms for points ``X (n, d)`` that no model knows yet: all points if few, else a leverage score sample.
+        """Atoms for points ``X (n, d)`` not yet in any model: all points if few, else a leverage score sample.
 
         Returns:
-            their indices (m,), and which of them (m,) were certain to be drawn.
+            their indices (m,), and which of them (m,) were drawn with probability 1.
         """
         if len(X) <= SMALL_HISTORY or (math.isinf(self.qbar) and self.limit is None):
             return np.arange(len(X)), np.ones(len(X), dtype=bool)

@@ -1,7 +1,7 @@
 """Learning from failures: whether they depend on the parameters, and how probable a success is at each point.
 
-A trial may fail by accident (memory, preemption, a lost worker) or because of its parameters. An accident is merely a
-lost trial; failures that depend on the parameters mark a region to avoid. The data decide which it is: successes and
+A trial may fail by accident (memory, preemption, a lost worker) or because of its parameters. An accident only costs
+one trial; failures that depend on the parameters mark a region to avoid. The data decide which it is: successes and
 failures are labels 1 and 0 of a Gaussian process regression (Rasmussen & Williams 2006, section 6.5, "least-squares
 classification"). The time of a label is one of the inputs: causes come and go, and what failed long ago may work now.
 Leave-one-out predictions are compared with those of the overall success rate, and the probability of success is the

@@ -1,8 +1,10 @@
 """The model of BKB, BBKB and S-BPE: a sparse posterior that takes values in batch by batch.
 
 Between two feedbacks a `BatchModel` hallucinates pulls. A feedback takes in the values that have arrived, and either
-draws a new dictionary or lets new points join the current one. The algorithms decide when to do so; how it is done is
-the same for all of them, and implemented here.
+draws a new dictionary or lets new points join the current one; the algorithms decide when.
+
+Model and chooser call each other: `sync`, `take_in` and `redraw` change the model, then call ``chooser.show``. A pull
+goes ``model.enter -> chooser.pull -> batch.note, batch.pull``; if not one by one, `enter` notes all and calls ``show``.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ class Chooser:
     one_by_one = False
 
     def show(self, model: FeedbackModel, certain: Mask | None = None) -> None:
-        """The posterior has changed; ``certain (m,)`` says which atoms were certain to be drawn."""
+        """The posterior has changed; ``certain (m,)`` marks the atoms drawn with probability 1."""
 
     def pull(self, model: FeedbackModel, number: int) -> None:
         """Add the point ``number`` to the batch, if pulls are hallucinated one by one."""
@@ -55,8 +57,9 @@ class SparseStatus:
         effective_dimension: ``sum var~(x_s)`` over the observations, when the dictionary was last drawn.
         dictionary_size: number of atoms.
         batch_size: number of pulls since the last feedback.
-        batch_sizes: sizes of the completed batches.
-        beta: multiplier of the standard deviation ``sqrt(var~)`` in the upper confidence bound.
+        batch_sizes: of the completed batches, by the values that were taken in.
+        beta: multiplier of ``sqrt(var~)`` in the upper confidence bound; `Explanation.beta` is that of the standard
+            deviation ``sqrt(lambda var~)``.
         resparsifications: number of dictionaries drawn.
     """
 
@@ -76,7 +79,7 @@ class FeedbackModel:
         kernel: the covariance function.
         dictionary: how dictionaries are drawn.
         resparsify: a dictionary is drawn again when the history has grown by this share; in between, new points join
-            it with their probability. 0 draws one at every feedback, as in the papers.
+            it with their sampling probability. 0 draws one at every feedback, as in the papers.
         width: returns the multiplier of ``sqrt(lambda var~)`` in confidence bounds; called after each feedback.
         counting: how the information of confidence schedules is counted.
 
@@ -132,7 +135,7 @@ class FeedbackModel:
 
     def given_batch(self) -> Posterior:
         """The posterior with all pulls of the batch hallucinated jointly and exactly."""
-        return self.batch.gp.extended(self.pulls.X[self.batch.batch])
+        return self.batch.gp.extended(self.pulls.X[self.batch.pulls])
 
     def forget(self) -> None:
         """Discard the model: the next dictionary is a first one, of the observations from `window` on."""
@@ -161,7 +164,7 @@ class FeedbackModel:
     def _missing(self, history: History) -> Indices:
         """How many pulls of each point (numbers,) have not entered the model yet."""
         wanted = self.pulls.counts(np.concatenate([self.told(history), self._pending(history)]))
-        batch = np.array(self.batch.batch, dtype=np.int64)
+        batch = np.array(self.batch.pulls, dtype=np.int64)
         known = np.concatenate([self.told(history, self.fed_back), self._assumed, batch])
         return wanted - self.pulls.counts(known)
 
@@ -184,13 +187,17 @@ class FeedbackModel:
 
     # -- feedback ----------------------------------------------------------------------------------------------
 
+    def may_take_in(self, history: History) -> bool:
+        """Whether there is feedback to take in. Taken literally, the algorithm also draws a dictionary without any."""
+        return self.resparsify == 0.0 or history.n > self.fed_back
+
     def take_in(self, history: History, rng: np.random.Generator) -> None:
         """Lines 11 to 18: take in the values that have arrived, with a new dictionary if one is due."""
         batch, n = self.batch, history.n
         told = self.told(history)
         fresh = told[self.fed_back - self.window :]
         arrived = self.pulls.counts(fresh)
-        for number, variance in zip(batch.batch, batch.variances, strict=True):
+        for number, variance in zip(batch.pulls, batch.variances, strict=True):
             if arrived[number] > 0:
                 arrived[number] -= 1
                 self.information += math.log1p(self._counting.weight * variance)
@@ -232,7 +239,7 @@ class FeedbackModel:
         gp = self._conditioned(counts)
         self.effective_dimension = float(counts[numbers] @ gp.variances())
         self._batch = BatchModel(gp, numbers, self._drawn[gp.kept], self._sums(history))
-        if old is None or self.by_variance:
+        if old is None or self.by_variance:  # batches count neither a first history nor pulls assumed told
             arrivals = np.searchsorted(numbers, np.concatenate([told, self._assumed]))
             self.information = self._counting.carried(gp, arrivals)
         self.drawn_at, self.draws = history.n, self.draws + 1
@@ -253,8 +260,8 @@ class FeedbackModel:
             gp.condition(X[points], counts[points].astype(np.float64))
             out[numbers] = gp.predict(X[numbers])[1]
             return out[numbers]
-        out[old.batch] = old.variances
-        batch = np.array(old.batch, dtype=np.int64)
+        out[old.pulls] = old.variances
+        batch = np.array(old.pulls, dtype=np.int64)
         old.thaw()
         out[old.points] = old.gp.variances()
         unknown = np.setdiff1d(numbers, np.concatenate([old.points, batch]))
@@ -271,13 +278,13 @@ class FeedbackModel:
 
     def _sums(self, history: History, n: int | None = None) -> Array:
         """Sums (numbers,) of the first ``n`` transformed values, by the number of their point."""
-        values = self.kernel.transformed(history.values(n))[self.window :]
+        values = self.kernel.fit_transform(history.values(n))[self.window :]
         return np.bincount(self.told(history, n), values, self.pulls.u).astype(np.float64)
 
     # -- looking inside ----------------------------------------------------------------------------------------
 
     def worst(self, history: History, posterior: Posterior) -> float:
-        """The value that a failure counts as: the worst one observed; 0 where the mean plays no part."""
+        """The value that a failure counts as: the worst one observed; 0 where the mean is not used."""
         return float(self.kernel.transform.forward(history.values()).min()) if posterior.alpha.any() else 0.0
 
     def status(self, batch_sizes: tuple[int, ...]) -> SparseStatus:
@@ -285,7 +292,7 @@ class FeedbackModel:
         return SparseStatus(
             effective_dimension=self.effective_dimension,
             dictionary_size=0 if self._batch is None else self._batch.gp.m,
-            batch_size=0 if self._batch is None else len(self._batch.batch),
+            batch_size=0 if self._batch is None else len(self._batch.pulls),
             batch_sizes=batch_sizes,
             beta=self.multiplier * math.sqrt(self.kernel.covariance.noise_variance),
             resparsifications=self.draws,
@@ -369,7 +376,7 @@ class FeedbackModel:
             "drawn_from": self._drawn_from.copy(),
             "assumed": self._assumed.copy(),
             "learned": list(self._batch.learned),
-            "batch": list(self._batch.batch),
+            "batch": list(self._batch.pulls),
         }
 
     def restore(self, history: History, state: dict[str, Any]) -> None:

@@ -34,7 +34,9 @@ Array = NDArray[np.float64]
 logger = logging.getLogger("numbo")
 
 FAMILIES = {"matern52": MATERN52, "matern32": MATERN32, "rbf": RBF}
+#: Maximum jitter, as a share of the mean of the diagonal; beyond it correlations are ignored.
 MAX_JITTER = 1e-2
+#: Smallest log variance of trend and additive part at which a fit starts.
 LOG_TREND_START = math.log(0.05)
 
 
@@ -271,6 +273,7 @@ class ExactGP:
 
     @property
     def posterior(self) -> Posterior:
+        """The posterior in the form that kernels take: a live view, which later changes of this GP alter."""
         return Posterior(self.covariance, self.n, self._X, self._XT, self._alpha, self._W, self._WT)
 
     def _solve(self) -> None:

@@ -19,8 +19,8 @@ Array = NDArray[np.float64]
 FIT_SIZE = 128
 #: Hyperparameters are learned again when the number of observations has grown by this share.
 GROWTH = 0.1
-#: Lower bound of lambda, as a share of the variance of the values. Below it every observation counts as independent of
-#: all others, and no dictionary is small.
+#: Lower bound of lambda, as a share of the variance of the values. Below it every observation looks independent of all
+#: others, so that dictionaries stay large.
 NOISE_FLOOR = 1e-4
 
 
@@ -82,7 +82,7 @@ class LearnedKernel:
         """Whether hyperparameters are due to be learned from ``n`` observations."""
         return not self.fixed and n - self.fitted_at >= max(1, int(GROWTH * self.fitted_at))
 
-    def transformed(self, y: Array) -> Array:
+    def fit_transform(self, y: Array) -> Array:
         """Finite values ``y (n,)`` as the model takes them; a learned transform is refitted to them."""
         if not self.fixed:
             self.transform = OutputTransform.fit(y, "winsorize" if self.winsorize else "plain")
@@ -91,7 +91,7 @@ class LearnedKernel:
     def learn(self, X: Array, y: Array, rng: np.random.Generator) -> None:
         """Learn from the best of the observations ``X (n, d)``, ``y (n,)`` and a random sample of the others."""
         members = self._sample(y, rng)
-        self._gp.fit(X[members], self.transformed(y)[members])
+        self._gp.fit(X[members], self.fit_transform(y)[members])
         self.fitted_at = len(y)
 
     def _sample(self, y: Array, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -24,7 +24,14 @@ BLOCK = 1024
 
 @dataclass
 class Filter:
-    """The result of one batch: a point stays in the race while its upper bound reaches ``best_lower``."""
+    """The result of one batch: a point stays in the race while its upper bound reaches ``best_lower``.
+
+    Attributes:
+        posterior: mean and variance at the end of the batch.
+        beta: multiplier of the standard deviation.
+        offset, widening: added to the width of the bounds and to the standard deviation in eq. (15); 0 in eq. (13).
+        best_lower: the largest lower bound among points in the race; minus infinity lets all pass.
+    """
 
     posterior: Posterior
     beta: float

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -167,8 +168,8 @@ def select_subset(
     chosen = np.unique(np.asarray(forced, dtype=np.int64))
     if len(chosen) and not (chosen[0] >= 0 and chosen[-1] < len(points)):
         raise ValueError(f"forced must index X (0 to {len(points) - 1}), got {chosen.tolist()}.")
-    if not max(1, len(chosen)) <= size <= len(points):
-        raise ValueError(f"size must be between {max(1, len(chosen))} and {len(points)}, got {size!r}.")
+    if not (isinstance(size, Integral) and max(1, len(chosen)) <= size <= len(points)):
+        raise ValueError(f"size must be an integer between {max(1, len(chosen))} and {len(points)}, got {size!r}.")
     if not 0.0 < noise_variance < np.inf:
         raise ValueError(f"noise_variance must be a positive finite number, got {noise_variance!r}.")
     rule = CRITERIA[_checks.one_of("criterion", criterion, CRITERIA)]

@@ -1,4 +1,8 @@
-"""An exact GP on some members of the history, kept up to date by the cheapest exact update."""
+"""An exact GP on a subset of the history, kept up to date by the cheapest exact update.
+
+Glossary: ``y`` values in the units of the history, larger is better; ``targets`` transformed values; ``members`` rows
+of the history that the GP is conditioned on; ``frame`` center (d,) and radius of the box in whose units it is fitted.
+"""
 
 from __future__ import annotations
 

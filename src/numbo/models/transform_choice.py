@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 #: predictions; smaller is better.
 Loss = Callable[[OutputTransform, Array, Array, Array], float]
 
-#: Maximum number of L-BFGS-B iterations of a fit, which starts from the result of the last one.
+#: Maximum number of L-BFGS-B iterations of a fit; every candidate starts from the same ``theta``.
 ITERATIONS = 20
 
 

@@ -21,10 +21,10 @@ class OutputTransform:
     """Standardisation ``(z - location) / scale`` of values ``z``, in which the bad tail may count less.
 
     * ``"plain"``: the values unchanged.
-    * ``"winsorize"``: the bad tail is clipped at Tukey's fence ``q25 - 1.5 (q75 - q25)``: an outlier there just means
-      "bad", and would otherwise set the scale of everything else.
+    * ``"winsorize"``: the bad tail is clipped at Tukey's fence ``q25 - 1.5 (q75 - q25)``: an outlier there only
+      says that a point is bad, and would otherwise set the scale of everything else.
     * ``"log"``: ``z = -log(1 + (best - y) / knee)``, a warped GP (Snelson et al. 2004) with a fixed warp: differences
-      count the more the closer to the best they are, up to a knee of `KNEE` times the gap between best and median.
+      are magnified near the best value, up to a knee of `KNEE` times the gap between best and median.
 
     Attributes:
         location, scale: mean and standard deviation of ``z``; ``scale`` is 1 if ``z`` is constant.

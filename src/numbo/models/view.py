@@ -25,7 +25,7 @@ class ModelView:
         transform: maps objective values to these values and back.
         searched: the model that the next suggestion comes from; its values may be transformed in another way.
         acquisition: what the next suggestion maximises, under ``searched``.
-        members: (m,) indices of the observations in the model, counted without failures.
+        members: (m,) indices of the observations in the model, failures not counted.
         lengthscales: (d,) in the unit cube.
         noise_std: standard deviation of the noise according to the model, in units of the objective.
         noise_is_given: whether the noise was set by the user.

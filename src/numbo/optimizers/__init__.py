@@ -1,4 +1,4 @@
-"""One file an algorithm, over one base: ask, tell, pending points, predict, state."""
+"""One file per algorithm, on one base class: ask, tell, pending points, predict, state."""
 
 from numbo.inspection import Explanation, Snapshot
 from numbo.optimizers.base import Optimizer

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbo import _checks
-from numbo._interrupts import interrupts_get_out, raise_interrupt
+from numbo._interrupts import interrupts_get_out
 from numbo.inspection import Explanation, Snapshot
 from numbo.models.view import ModelView
 from numbo.search.run import GLOBAL, Run, Suggestion
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-logger = logging.getLogger("numbo")
 #: Version of what `Optimizer.state_dict` returns.
 STATE_FORMAT = 2
 
@@ -39,16 +37,15 @@ class Optimizer(ABC):
         direction: ``"minimize"`` or ``"maximize"``; by default spaces are minimised and arms are maximised.
         n_initial: number of points of the space-filling initial design before the model takes over.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
-        avoid_repeats: whether a point that was observed or is pending is never suggested again while others are left;
-            by default in spaces, not of arms. Right for deterministic objectives; switch it off where repeating a
-            measurement is worth something.
+        avoid_repeats: whether to avoid points that were observed or are pending while others are left; by default for
+            spaces, not for arms. Right for deterministic objectives; wrong where repeating a measurement pays.
         learn_failures: whether failures depend on the parameters: ``True`` weights points by their probability of
             success, ``False`` only never repeats a point that failed, ``"auto"`` lets the data decide between the two
             (`numbo.models.Feasibility`).
     """
 
-    #: Whether the algorithm takes explicit arms in the place of a space.
-    _takes_arms: ClassVar[bool] = False
+    _takes_arms: ClassVar[bool] = False  # explicit arms instead of a space
+    _final: Collection[str] = ()  # attributes that cannot be set any more
 
     def __init__(
         self,
@@ -61,20 +58,24 @@ class Optimizer(ABC):
         avoid_repeats: bool | None = None,
         learn_failures: bool | str = "auto",
     ) -> None:
-        domain = domain_of(space, arms)
-        if domain.explicit and not self._takes_arms:
-            raise ValueError(f"{type(self).__name__} searches a space, got {domain!r}; arms need BBKB, BKB or SBPE.")
-        direction = ("maximize" if domain.explicit else "minimize") if direction is None else direction
+        domain = domain_of(type(self).__name__, space, arms, takes_arms=self._takes_arms)
+        if self._takes_arms:  # the others say what their defaults are
+            direction = ("maximize" if domain.explicit else "minimize") if direction is None else direction
+            avoid_repeats = not domain.explicit if avoid_repeats is None else avoid_repeats
         self.direction = _checks.one_of("direction", direction, _checks.DIRECTIONS)
         self.n_initial = _checks.integer("n_initial", n_initial, 1)
-        repeats = not domain.explicit if avoid_repeats is None else avoid_repeats
-        self.avoid_repeats = _checks.flag("avoid_repeats", repeats)
+        self.avoid_repeats = _checks.flag("avoid_repeats", avoid_repeats)
         self.learn_failures = _checks.one_of("learn_failures", learn_failures, _checks.LEARN_FAILURES)
         self._sign = 1.0 if direction == "maximize" else -1.0
-        self._run = Run(domain, avoid_repeats=repeats, learn_failures=learn_failures, rng=_checks.random_stream(seed))
-        self._warned = self._unfinished = False
+        self._run = Run(domain, self.avoid_repeats, self.learn_failures, _checks.random_stream(seed))
+        self._unfinished = False
         self._telling: tuple[Hashable, int] = None, 0
         self._asked = self._handed = 0
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self._final:
+            raise AttributeError(f"{name} is a setting of {type(self).__name__}, which cannot be changed later.")
+        super().__setattr__(name, value)
 
     @property
     def space(self) -> Any:
@@ -108,7 +109,7 @@ class Optimizer(ABC):
 
     def _hand_out(self, suggestion: Suggestion | None = None) -> Any:
         """The user's form of a suggested point, by default of the next one; it is pending from now on."""
-        suggestion = self._suggest(None, None, None) if suggestion is None else suggestion
+        suggestion = self._suggest() if suggestion is None else suggestion
         params = self.space.decode(suggestion.x)
         self.hold(("asked", self._handed), params, suggestion.origin)
         self._handed += 1
@@ -123,8 +124,8 @@ class Optimizer(ABC):
         its result can be credited there. It goes to `hold`.
 
         Args:
-            seed: of the random stream from here on; by default the present one goes on.
-            position: place in the initial design, if it is still in use; by default the number of known points.
+            seed: replaces the random stream from now on, unless the initial design is still in use; None keeps it.
+            position: place in the initial design, if it is still in use; by default the number of points so far.
             fixed: values of some of the parameters, for which the others are chosen.
 
         Raises:
@@ -138,7 +139,13 @@ class Optimizer(ABC):
         return found
 
     @interrupts_get_out()
-    def _suggest(self, seed: Any, position: int | None, pinned: Array | None) -> Suggestion:
+    def _suggest(
+        self,
+        seed: Any = None,
+        position: int | None = None,
+        pinned: Array | None = None,
+        propose: Callable[[], Suggestion] | None = None,
+    ) -> Suggestion:
         run = self._run
         run.pinned = pinned
         with run.times.ask(run.history.n):
@@ -146,15 +153,11 @@ class Optimizer(ABC):
                 return Suggestion(run.space_filling(position))
             if seed is not None:
                 run.rng = np.random.default_rng(seed)
-            try:
-                return self._propose()
-            except Exception as error:
-                raise_interrupt(error)
-                if not self._warned:
-                    reason = "No model could be fitted; a space-filling point is suggested instead."
-                    logger.warning(reason, exc_info=True)
-                    self._warned = True
-                return Suggestion(run.space_filling(position))
+            return run.attempt(propose or self._propose, lambda: Suggestion(run.space_filling(position)))
+
+    def suggest_initial(self, *, position: int | None = None) -> Suggestion:
+        """The next point of the initial design, a scrambled Sobol sequence."""
+        return Suggestion(self._run.space_filling(position))
 
     def suggest_anywhere(self, seed: Any, *, fixed: Mapping[str, Any] | None = None) -> Suggestion:
         """A random point of the initial design, where a collision with other processes is unlikely."""
@@ -244,7 +247,7 @@ class Optimizer(ABC):
         for k in range(self._asked, self._handed + 1):
             history.pending.pop(("asked", k), None)  # chosen, but never handed out
         twin = self._around(self.space, self._settings(), history, run.design_seed)
-        twin._run.rng, twin._run.times, twin._warned = run.rng, run.times, self._warned
+        twin._run.rng, twin._run.times, twin._run.warned = run.rng, run.times, run.warned
         twin._asked = twin._handed = self._asked
         self.__dict__.update(twin.__dict__)
 
@@ -281,8 +284,8 @@ class Optimizer(ABC):
     def predict(self, params: Any) -> tuple[Any, Any]:
         """Posterior mean and standard deviation of the objective, without its noise, in the user's units.
 
-        For one point, or as arrays (c,) for a sequence of ``c`` points. The model is of the values as they are, or with
-        outliers clipped; a search may see the same observations through a logarithm.
+        For one point, or as arrays (c,) for a sequence of ``c`` points. The model is fitted to the raw values, or to
+        values with outliers clipped; the search itself may use log-transformed values.
 
         Raises:
             ValueError: before the first successful observation, or for points outside the space.
@@ -294,7 +297,7 @@ class Optimizer(ABC):
 
         For noisy objectives, a better answer than `best`, which is the luckiest observation. The expectation is that of
         the model, corrected by the values observed at the point itself (`numbo.search.recommendation`). As long as
-        the data do not establish any noise, this is `best`.
+        the data show no evidence of noise, this is `best`.
         """
         return self.snapshot().best_predicted()
 
@@ -368,7 +371,7 @@ class Optimizer(ABC):
         return _checks.kept_settings(self, but=("arms", "seed"))
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything needed to go on exactly here: settings, observations, pending points, RNG. Plain data."""
+        """Everything needed to continue exactly from here: settings, observations, pending points, RNG. Plain data."""
         self._repair()
         return {
             "format": STATE_FORMAT,
@@ -381,7 +384,7 @@ class Optimizer(ABC):
 
     @classmethod
     def from_state_dict(cls, state: dict[str, Any]) -> Self:
-        """An optimizer that goes on exactly where the one that made ``state`` was.
+        """An optimizer that continues exactly from a saved state.
 
         Raises:
             ValueError: for a state of another algorithm, or of a version of numbo with another format.

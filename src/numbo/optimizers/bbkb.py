@@ -5,13 +5,17 @@
     5      the batch goes on while 1 + sum var~_fb(x_s) <= C~ (lemma 1), or by lemma 3   `BBKB._batch_is_over`
     7, 8   variances shrink, bounds are found lazily             `FeedbackModel.sync`, `numbo.kernels.lazy`
     11-16  the dictionary is drawn by qbar var~_fb               `FeedbackModel.redraw`
-    17, 18 feedback is taken in, alpha_fb is computed            `FeedbackModel.take_in`, `BBKB._width`
+    17, 18 feedback is taken in, mu~ and var~ follow             `FeedbackModel.take_in`, `BatchModel.take_in`
+           alpha_fb, theorem 2                                   `BBKB._width`
 
-`BBKB._propose` puts them together. With C~ = 1 every batch has one point, which is `numbo.BKB` (Calandriello et al.
-2019). With a perfect dictionary (``qbar=inf``) it is GP-BUCB (Desautels et al. 2014) under the batch rule of lemma 1.
+`BBKB._propose` puts them together. It is called for one point, so it takes the steps that follow the last point (7, 8,
+5, 11 to 18) before it chooses the next one (4). With C~ = 1 every batch has one point, which is `numbo.BKB`
+(Calandriello et al. 2019) up to the multiplier. With a perfect dictionary (``qbar=inf``) the model is the exact GP at
+the start of each batch; where pulls are hallucinated exactly (``resparsify`` above 0), it is GP-BUCB (Desautels et al.
+2014) under the batch rule of lemma 1.
 
-Nobody waits for a straggler: a batch ends by its rule, then whatever values have arrived are taken in, and what is
-still pending is hallucinated again.
+Stragglers never block: a batch ends by its rule, then whatever values have arrived are taken in, and what is still
+pending is hallucinated again.
 """
 
 from __future__ import annotations
@@ -19,12 +23,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbo import _checks
+from numbo._interrupts import interrupts_get_out
 from numbo.models.confidence import SCHEDULES, Confidence, Information
 from numbo.models.feedback import FeedbackModel, SparseStatus
 from numbo.models.view import ModelView
@@ -38,12 +44,12 @@ Array = NDArray[np.float64]
 
 #: Atoms of a dictionary under a learned kernel, unless it is set.
 DEFAULT_DICTIONARY = 96
-#: Maximum number of values that a batch leaves out, unless the algorithm is taken literally (``resparsify=0``).
+#: Maximum number of observations that a batch may leave out before they are taken in; no limit with ``resparsify=0``.
 LONGEST = 16
 STOPPING = ("global", "global-local")
 #: alpha = (1 + epsilon) / (1 - epsilon) for epsilon = 1/2: how far ``var~`` may be off, either way (lemma 2).
 ACCURACY = 3.0
-#: Points of a large space at which lemma 3 is evaluated, beside the batch itself.
+#: Points at which lemma 3 is evaluated, beside the batch itself, where pulls are not hallucinated one by one.
 PROBES = 256
 
 
@@ -61,9 +67,10 @@ class BBKB(Optimizer):
         n_initial: number of points of the space-filling initial design: by default 1 under a fixed kernel, otherwise
             10.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
-        avoid_repeats: whether a point that was observed or is pending is never suggested again while others are left;
-            by default in spaces, not of arms.
-        learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"``, by the data.
+        avoid_repeats: whether to avoid points that were observed or are pending while others are left; True by default
+            for spaces, False for arms.
+        learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"`` to decide from the
+            data.
         ratio_threshold: C~ >= 1, the factor by which variances may shrink inside a batch.
         stopping: ``"global"`` (lemma 1) or ``"global-local"`` (lemma 3 once lemma 1 fails: larger batches).
         beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the standard deviation.
@@ -82,14 +89,14 @@ class BBKB(Optimizer):
             is learned, and no limit under a fixed one.
         initial_dictionary: how the first dictionary is drawn from a history, ``"bless"`` or ``"rls"``.
         resparsify: the dictionary is drawn again when the history has grown by this share; in between, new points join
-            it with their probability as feedback is taken in. 0, the default under a fixed kernel, draws it at the end
-            of every batch, as the papers do; the default where the kernel is learned is 0.1.
+            it with their sampling probability as feedback is taken in. 0, the default under a fixed kernel, draws it at
+            the end of every batch, as the papers do; the default where the kernel is learned is 0.1.
         trend: whether a learned kernel has a linear and quadratic part.
         winsorize: whether outliers on the bad side are clipped under a learned kernel.
 
     Raises:
-        ValueError: for a value that is not described here.
-        TypeError: for a setting that is not described here.
+        ValueError: for an unsupported value.
+        TypeError: for an unknown setting.
     """
 
     _takes_arms = True
@@ -132,7 +139,7 @@ class BBKB(Optimizer):
         self.beta = _checks.number_or(SCHEDULES, "beta", beta)
         self.min_batch = _checks.integer("min_batch", min_batch, 1)
         self._confidence = Confidence(settings.norm_bound, settings.delta)
-        counting = Information(weight=1.0 if beta == "reference" else 3.0, by_arrival=beta == "paper")
+        counting = Information(weight=1.0 if beta == "reference" else ACCURACY, by_arrival=beta == "paper")
         self._model, self._chooser = sparse_search(self._run, settings, self._width, counting)
         self._model.by_variance = min_batch > 1
         self._batch_sizes: list[int] = []
@@ -157,14 +164,14 @@ class BBKB(Optimizer):
 
     def _propose(self) -> Suggestion:
         run, model = self._run, self._model
-        run.draw_search()
+        run.fork_search_rng()
         with run.times.phase("model"):
             model.sync(run.history, run.rng)  # lines 7 and 8, for what was pulled since the last call
-            if self._batch_is_over() and (model.resparsify == 0.0 or run.history.n > model.fed_back):  # line 5
+            if self._batch_is_over() and model.may_take_in(run.history):  # line 5
                 self._take_in_feedback()  # lines 11 to 18
-        with run.times.phase("search"):
-            return self._next_point()  # line 4
+        return self._next_point()  # line 4
 
+    @interrupts_get_out()
     def _choose_batch(self, limit: int | None) -> list[Any]:
         """Lines 4 to 9: points until the batch is over."""
         run, model = self._run, self._model
@@ -174,38 +181,46 @@ class BBKB(Optimizer):
             wanted = design if limit is None else min(design, limit)
             return batch + [self._hand_out() for _ in range(wanted - 1)]
         x = self.space.encode(batch[0])
-        while limit is None or len(batch) < limit:
-            model.enter([model.pulls.number(x)])  # lines 7 and 8
-            if self._batch_is_over():
-                if not model.by_variance:
-                    break
-                self._take_in_feedback()
-            with run.times.ask(run.history.n), run.times.phase("search"):
-                suggestion = self._next_point()
+        while (limit is None or len(batch) < limit) and run.attempt(partial(self._goes_on, x), lambda: False):
+            suggestion = self._suggest(propose=self._next_point)
             x = suggestion.x
             batch.append(self._hand_out(suggestion))
         return batch
 
+    def _goes_on(self, x: Array) -> bool:
+        """Lines 5, 7 and 8: whether the batch goes on after the point ``x (d,)``."""
+        model = self._model
+        model.enter([model.pulls.number(x)])
+        if not self._batch_is_over():
+            return True
+        if model.by_variance:  # exploration for a minimum batch is no batch of its own
+            self._take_in_feedback()
+        return model.by_variance
+
     def _next_point(self) -> Suggestion:
         """Line 4: the point with the largest upper confidence bound, or variance while a minimum batch is prepared."""
-        run, model, chooser = self._run, self._model, self._chooser
-        x = chooser.next_point(model)
-        if model.by_variance and x is not None and isinstance(chooser, ArmSearch) and self._explored(chooser.variance):
-            model.by_variance = False
-            if model.assumes:  # pending points were taken for observations; from now on values matter
-                model.redraw(run.history, run.rng)
-            chooser.start(model)
-            x = chooser.next_point(model)
+        run = self._run
+        with run.times.phase("search"):
+            if self._model.by_variance:
+                self._end_exploration()
+            x = self._chooser.next_point(self._model)
         return Suggestion(run.space_filling() if x is None else x)
 
-    def _explored(self, largest: float) -> bool:
-        """Whether no variance is above ``largest``, the one just chosen, and batches will have `min_batch` points.
+    def _end_exploration(self) -> None:
+        """Let values matter once all variances are so small that batches will have `min_batch` points.
 
         A batch ends when ``C~ - 1 <= sum var~' <= size max var~'``. Later dictionaries have ``var~' <= 3 var~``, which
         gives P points, or ``9 var~`` in the worst case, which gives P / 3.
         """
-        variance = largest / self._model.kernel.covariance.noise_variance
-        return variance <= (self.ratio_threshold - 1.0) / (ACCURACY * self.min_batch)
+        run, model, chooser = self._run, self._model, self._chooser
+        if not isinstance(chooser, ArmSearch) or chooser.next_point(model) is None:
+            return
+        largest = chooser.variance / model.kernel.covariance.noise_variance
+        if largest <= (self.ratio_threshold - 1.0) / (ACCURACY * self.min_batch):
+            model.by_variance = False
+            if model.assumes:  # pending points were treated as observations; from now on values matter
+                model.redraw(run.history, run.rng)
+            chooser.start(model)
 
     # -- line 5 ------------------------------------------------------------------------------------------------
 
@@ -213,30 +228,31 @@ class BBKB(Optimizer):
         """Whether the pulls since the last feedback might have shrunk some variance by more than C~.
 
         Late in a run, where variances are small, a batch would go on for hundreds of points. Where pending points are
-        conditioned on exactly, at a cost that grows with them, it ends with `LONGEST` values that were not taken in.
+        conditioned on exactly, at a cost that grows with them, it ends with `LONGEST` observations not yet taken in.
         """
         model = self._model
         if model.resparsify > 0.0 and self._run.history.n - model.fed_back >= LONGEST:
             return True
-        if 1.0 + model.batch.total <= self.ratio_threshold or not model.batch.batch:  # lemma 1
+        if 1.0 + model.batch.total <= self.ratio_threshold or not model.batch.pulls:  # lemma 1
             return False
         return self.stopping == "global" or 1.0 + self._largest_ratio() > self.ratio_threshold
 
     def _largest_ratio(self) -> float:
-        """An upper bound of ``max_x sum_s k~_fb(x, x_s)^2 / var~_fb(x)`` over the batch (lemma 3), exact above C~ - 1.
+        """``max_x sum_s k~_fb(x, x_s)^2 / var~_fb(x)`` over the batch (lemma 3): an upper bound, exact above C~ - 1.
 
         By Cauchy and Schwarz a pull adds at most its ``var~_fb`` to the sum at any ``x``: the sums are computed
-        only when that could exceed the threshold.
+        only when that could exceed the threshold. Where pulls are not hallucinated one by one, it is a lower bound: the
+        maximum over probes and the batch itself.
         """
         run, model, batch = self._run, self._model, self._model.batch
         if not (isinstance(self._chooser, ArmSearch) and self._chooser.one_by_one):
             probes = self.space.snap(run.starts.spread(PROBES, np.random.default_rng(run.design_seed)))
-            pulled = model.pulls.X[batch.batch]
+            pulled = model.pulls.X[batch.pulls]
             return float(batch.ratios(np.concatenate([probes, pulled]), pulled).max())
         bound = float(np.max(batch.ratio_sums)) + sum(batch.variances[batch.summed :])
         if 1.0 + bound > self.ratio_threshold:
-            batch.ratio_sums = batch.ratio_sums + self._chooser.ratios(model, batch.batch[batch.summed :])
-            batch.summed, bound = len(batch.batch), float(np.max(batch.ratio_sums))
+            batch.ratio_sums = batch.ratio_sums + self._chooser.ratios(model, batch.pulls[batch.summed :])
+            batch.summed, bound = len(batch.pulls), float(np.max(batch.ratio_sums))
         return bound
 
     # -- lines 11 to 18 ----------------------------------------------------------------------------------------

@@ -40,9 +40,10 @@ class BKB(BBKB):
         n_initial: number of points of the space-filling initial design: by default 1 under a fixed kernel, otherwise
             10.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
-        avoid_repeats: whether a point that was observed or is pending is never suggested again while others are left;
-            by default in spaces, not of arms.
-        learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"``, by the data.
+        avoid_repeats: whether to avoid points that were observed or are pending while others are left; True by default
+            for spaces, False for arms.
+        learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"`` to decide from the
+            data.
         beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the standard deviation.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         lengthscale: a number or (d,), fixes the kernel; in the units of the arms' features, or of the unit cube that a
@@ -56,14 +57,14 @@ class BKB(BBKB):
             is learned, and no limit under a fixed one.
         initial_dictionary: how the first dictionary is drawn from a history, ``"bless"`` or ``"rls"``.
         resparsify: the dictionary is drawn again when the history has grown by this share; in between, new points join
-            it with their probability as feedback is taken in. 0, the default under a fixed kernel, draws it at the end
-            of every batch, as the papers do; the default where the kernel is learned is 0.1.
+            it with their sampling probability as feedback is taken in. 0, the default under a fixed kernel, draws it at
+            the end of every batch, as the papers do; the default where the kernel is learned is 0.1.
         trend: whether a learned kernel has a linear and quadratic part.
         winsorize: whether outliers on the bad side are clipped under a learned kernel.
 
     Raises:
-        ValueError: for a value that is not described here.
-        TypeError: for a setting that is not described here.
+        ValueError: for an unsupported value.
+        TypeError: for an unknown setting.
     """
 
     @_checks.settings_by_name

@@ -25,12 +25,13 @@ class GPUCB(Optimizer):
         direction: ``"minimize"`` or ``"maximize"``.
         n_initial: number of points of the space-filling initial design before the model takes over.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
-        avoid_repeats: whether a point that was observed or is pending is never suggested again while others are left.
+        avoid_repeats: whether to avoid points that were observed or are pending while others are left; True by default.
             Right for deterministic objectives; switch it off where repeating a measurement pays.
-        learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"``, by the data.
+        learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"`` to decide from the
+            data.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
-            ``"alternate"``: turns between both.
+            ``"alternate"``: alternates between the two.
         beta: the multiplier of UCB, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015, section 4).
         trend: whether the covariance has a linear and quadratic part.
         additive: whether the covariance has an additive part, a sum of functions of one coordinate each.
@@ -38,8 +39,8 @@ class GPUCB(Optimizer):
         warp: whether the model sees the logarithm of the gap to the best value if it then predicts better.
 
     Raises:
-        ValueError: for a value that is not described here.
-        TypeError: for a setting that is not described here.
+        ValueError: for an unsupported value.
+        TypeError: for an unknown setting.
     """
 
     @_checks.settings_by_name
@@ -61,12 +62,13 @@ class GPUCB(Optimizer):
         warp: bool = False,
     ) -> None:
         super().__init__(**_checks.arguments(locals(), Optimizer))
-        self.kernel, self.acquisition, self.beta = kernel, acquisition, beta
+        self.kernel, self.acquisition = kernel, acquisition
+        self.beta = _checks.number_or(("log",), "beta", beta)
         self.trend, self.additive, self.winsorize, self.warp = trend, additive, winsorize, warp
         self._search = GPSearch(self.space.categorical, **_checks.arguments(locals(), GPSearch))
 
     def _propose(self) -> Suggestion:
-        """Line 3: the point that maximises ``mu + sqrt(beta) sigma``; line 5: Bayesian update with all observations."""
+        """The point that maximises the acquisition function, ``mu + beta sigma`` by default, on all observations."""
         return Suggestion(self._search.next_point(self._run, np.arange(self._run.history.n)))
 
     def _view(self, run: Run) -> ModelView:

@@ -6,9 +6,9 @@ Each round of `GSSBO` is a round of the algorithm, with its line numbers:
     3      the next point maximises the acquisition function on the current GP           `GSSBO._propose`
     4      it is evaluated and told
     5-10   as soon as an iteration costs more than Z initial ones, M = |D|               `DynamicBuffer`
-    12     gradients g = d log p(y | X) / dy, eq. (3), perturbed by N(0, sigma_d^2)      `numbo.selection.Pool`
+    12     gradients g = d log p(y | X) / dy, eq. (3)                                    `numbo.selection.Pool`
     13     the initial and the newest samples are forced into the subset                 `Subset._select`
-    14     the others are chosen by the criterion                                        `Subset._select`
+    12, 14 g is perturbed by N(0, sigma_d^2), and the criterion chooses the others       `numbo.selection.select_sign`
     15, 17 the GP is updated with the subset, or with all samples before the switch      `Subset.members`
 
 The default preset adds a local search in a trust region (`numbo.search.local_search`), in which three
@@ -111,7 +111,7 @@ class Subset:
         """Positions in ``pool`` of the subset: initial, newest and best samples, and the criterion's choice."""
         history = run.history
         y = history.values()
-        if len(surrogate.members) == 0:  # the first model of a long history: on an even sample of it
+        if len(surrogate.members) == 0:  # the first model of a long history is fitted to an evenly spaced sample
             surrogate.update(history.X, y, np.linspace(0, history.n - 1, size).astype(np.int64))
             surrogate.fitted_at = 0
         surrogate.release()
@@ -154,16 +154,18 @@ class GSSBO(Optimizer):
         direction: ``"minimize"`` or ``"maximize"``.
         n_initial: number of points of the space-filling initial design before the model takes over.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
-        avoid_repeats: whether a point that was observed or is pending is never suggested again while others are left.
+        avoid_repeats: whether to avoid points that were observed or are pending while others are left; True by default.
             Right for deterministic objectives; switch it off where repeating a measurement pays.
-        learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"``, by the data.
+        learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"`` to decide from the
+            data.
         preset: ``"default"``, or ``"paper"`` for the algorithm literally; sets every setting below that is None.
         criterion: how the subset is chosen, one of `numbo.selection.CRITERIA`.
         buffer_size: M, number of observations that the model is fitted to, at least ``n_initial + 2``; or
             ``"dynamic"`` for the rule of the paper.
         buffer_factor: Z, above 1: the ratio of iteration costs at which the dynamic buffer switches.
         buffer_rule: ``"work"`` (a cost model, reproducible) or ``"time"`` (the wall clock, as in the paper).
-        perturbation: sigma_d, standard deviation of the noise on the gradients.
+        perturbation: sigma_d, standard deviation of the noise on the gradients with ``"sign"``, and on the logarithm of
+            the residuals with ``"nystrom"``; other criteria ignore it.
         elites: share of the subset, below 1, that is reserved for the best observations; the criterion chooses the
             rest. The model has to be good where the optimum may be (quality and diversity, Moss et al. 2023).
         reselect: the subset is chosen from all data when the history has grown by this share, and in between from the
@@ -172,8 +174,8 @@ class GSSBO(Optimizer):
             enumerated.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
-            ``"alternate"``: the global model takes turns between both. EI exploits where the model is confident; UCB
-            lets the search escape when EI stalls.
+            ``"alternate"``: the global model alternates between the two. EI exploits where the model is confident;
+            UCB lets the search escape when EI stalls.
         beta: the multiplier of UCB, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015, section 4).
         trend: whether the covariance has a linear and quadratic part.
         additive: whether the covariance has an additive part, a sum of functions of one coordinate each.
@@ -181,8 +183,8 @@ class GSSBO(Optimizer):
         warp: whether the global model sees the logarithm of the gap to the best value if it then predicts better.
 
     Raises:
-        ValueError: for a value that is not described here.
-        TypeError: for a setting that is not described here.
+        ValueError: for an unsupported value.
+        TypeError: for an unknown setting.
     """
 
     @_checks.settings_by_name
@@ -217,7 +219,8 @@ class GSSBO(Optimizer):
         super().__init__(**_checks.arguments(given, Optimizer))
         settings = given | {name: value for name, value in PRESETS[preset].items() if given[name] is None}
         self._search = GPSearch(self.space.categorical, **_checks.arguments(settings, GPSearch))
-        self.kernel, self.acquisition, self.beta = kernel, settings["acquisition"], beta
+        self.kernel, self.acquisition = kernel, settings["acquisition"]
+        self.beta = _checks.number_or(("log",), "beta", beta)
         self.trend, self.additive = settings["trend"], settings["additive"]
         self.winsorize, self.warp = settings["winsorize"], settings["warp"]
         self.criterion = _checks.one_of("criterion", settings["criterion"], CRITERIA)
@@ -280,13 +283,13 @@ class GSSBO(Optimizer):
         with run.times.phase("model"):
             corners = local.update(run.history, run.history.values())
         if not np.array_equal(np.clip(run.pin(corners[0]), *corners), run.pin(corners[0])):
-            return None  # the slice that is searched does not meet the region
+            return None  # the slice that is searched does not intersect the region
         groups = [local.candidates(run.history, run.starts.spread(CANDIDATES, run.rng), corners, run.rng)]
         return self._search.best(run, local.surrogate, groups, *corners)
 
     def _observed(self, i: int, y: float, origin: int) -> None:
         if self._local is not None:
-            # an infinite value counts as the best or worst finite one, and none of them is an improvement
+            # an infinite value counts as the best or worst finite one, and never counts as an improvement
             self._local.region.tell(i, -np.inf if np.isinf(y) else y, origin)
 
     # -- looking inside ------------------------------------------------------------------------------------------

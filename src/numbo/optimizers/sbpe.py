@@ -1,15 +1,17 @@
 """S-BPE: sparse batched pure exploration (Vakili et al. 2022, algorithm 1).
 
     3      batch i has N_i = ceil(sqrt(N N_{i-1})) points                                 `SBPE._close_batches`
-    6, 7   its model knows the points of the batch alone, on a dictionary of them         `FeedbackModel`
+    6, 7   its model knows the points of the batch alone, on a dictionary of them that    `FeedbackModel`
+           is drawn again when variances may have halved (the paper: for every point)
     8      the next point is the most uncertain one of those still in the race            `SBPE._next_point`
     16     at its end, mean and variance by a dictionary of recursive RLS                 `SBPE._final_model`
     17     whatever cannot be the maximum within its confidence bounds drops out          `SBPE._judge`
 
 That is what happens under a fixed kernel: which points a batch has does not depend on its values, as theorem 3.5 asks,
 and what dropped out stays out. A learned kernel depends on all values, so there is no such independence to protect.
-Then the kernel is learned at the end of each batch before it judges, models know all observations, and who is in the
-race is decided again from scratch: an earlier kernel that was wrong does not have the last word.
+Then the kernel is learned at the end of each batch before points are eliminated, models know all observations, and
+which points remain in the race is decided again from scratch: an earlier kernel that was wrong does not have the last
+word.
 
 A value that arrives after its batch has ended counts towards the next one. Beyond the horizon N, batches go on with
 about N points each.
@@ -42,8 +44,8 @@ from numbo.spaces import Arms, Space
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-#: Atoms of a dictionary under a learned kernel, unless it is set. Judging needs a model that is nearly exact: what few
-#: atoms leave unexplained keeps everything in the race.
+#: Atoms of a dictionary under a learned kernel, unless it is set. Judging needs a model that is nearly exact: with too
+#: few atoms, bounds stay so wide that nothing is eliminated.
 DEFAULT_DICTIONARY = 256
 #: Within a batch the dictionary is drawn again when variances may have shrunk by this factor, as in BBKB.
 RATIO_THRESHOLD = 2.0
@@ -68,9 +70,10 @@ class SBPE(Optimizer):
         n_initial: number of points of the space-filling initial design: by default 1 under a fixed kernel, otherwise
             10.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
-        avoid_repeats: whether a point that was observed or is pending is never suggested again while others are left;
-            by default in spaces, not of arms.
-        learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"``, by the data.
+        avoid_repeats: whether to avoid points that were observed or are pending while others are left; True by default
+            for spaces, False for arms.
+        learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"`` to decide from the
+            data.
         horizon: N, the expected number of evaluations; it determines the sizes of the batches.
         beta: multiplier of the standard deviation in the bounds. ``"union"`` is ``sqrt(2 log(4 B |X| / delta))``: with
             probability ``1 - delta``, a draw from the model is within its bounds at all points and after each of the B
@@ -89,14 +92,14 @@ class SBPE(Optimizer):
             kernel is learned, and no limit under a fixed one.
         initial_dictionary: how the first dictionary is drawn from a history, ``"bless"`` or ``"rls"``.
         resparsify: the dictionary is drawn again when the history has grown by this share; in between, new points join
-            it with their probability as feedback is taken in. 0, the default under a fixed kernel, draws it at the end
-            of every batch, as the papers do; the default where the kernel is learned is 0.1.
+            it with their sampling probability as feedback is taken in. 0, the default under a fixed kernel, draws it at
+            the end of every batch, as the papers do; the default where the kernel is learned is 0.1.
         trend: whether a learned kernel has a linear and quadratic part.
         winsorize: whether outliers on the bad side are clipped under a learned kernel.
 
     Raises:
-        ValueError: for a value that is not described here.
-        TypeError: for a setting that is not described here.
+        ValueError: for an unsupported value.
+        TypeError: for an unknown setting.
     """
 
     _takes_arms = True
@@ -169,7 +172,7 @@ class SBPE(Optimizer):
         return None if self._run.race is None else self._run.race.copy()
 
     def next_batch(self, limit: int | None = None) -> list[Any]:
-        """The points that the present batch still lacks, at most ``limit``: to evaluate together, then tell."""
+        """The points still missing from the current batch, at most ``limit``: to evaluate together, then tell."""
         history = self._run.history
         missing = self._size - (history.n - self._batch_start) - len(history.pending)
         if missing <= 0:
@@ -184,11 +187,11 @@ class SBPE(Optimizer):
             self._close_batches()  # lines 3, 16 and 17
         if len(model.told(run.history)) + len(run.history.pending) == 0:
             return Suggestion(self._first_point())
-        run.draw_search()
+        run.fork_search_rng()
         with run.times.phase("model"):
             model.sync(run.history, run.rng)  # what was pulled since the last call shrinks the variances
             over = 1.0 + model.batch.total > RATIO_THRESHOLD
-            if over and (model.resparsify == 0.0 or run.history.n > model.fed_back):
+            if over and model.may_take_in(run.history):
                 model.take_in(run.history, run.rng)  # lines 6 and 7
         with run.times.phase("search"):
             return Suggestion(self._next_point())  # line 8
@@ -260,9 +263,9 @@ class SBPE(Optimizer):
             found.append(points)
             if sum(map(len, found)) >= CANDIDATES or not self._filters:
                 break
-            if len(points):  # what is left of a small region is found around what was found of it
+            if len(points):  # look for more points of a small region around those found
                 elites = points[run.rng.integers(len(points), size=len(elites))]
-        if not any(map(len, found)):  # the race is too small to be hit: what was observed of it
+        if not any(map(len, found)):  # no draw hit the race: use its observed points
             found.append(run.history.X[self._in_race(run.history.X)])
         return np.concatenate([*found, elites[:1]])[:CANDIDATES]
 
@@ -280,11 +283,11 @@ class SBPE(Optimizer):
     def _final_model(self, start: int, end: int) -> SparseGP:
         """Line 16: the model of observations ``start`` to ``end`` on a dictionary of recursive RLS.
 
-        A dictionary of lemma 3.8 fails with probability ``delta / 2B``, so those of all batches with half of ``delta``;
-        the other half is the confidence bounds'. The lemma needs less than 1/32.
+        A dictionary of lemma 3.8 fails with probability ``delta / 2B``, so all batches together use half of ``delta``;
+        the confidence bounds use the rest. The lemma needs less than 1/32.
         """
         history, pulls, kernel = self._run.history, self._model.pulls, self._model.kernel
-        values = kernel.transformed(history.values(end))[start:end]
+        values = kernel.fit_transform(history.values(end))[start:end]
         told = pulls.told(history, end)[start:]
         counts = pulls.counts(told)
         points = np.flatnonzero(counts)
@@ -297,7 +300,7 @@ class SBPE(Optimizer):
         return gp
 
     def _judge(self, start: int, end: int) -> None:
-        """Line 17: leave in the race what has an upper bound of at least the best lower bound."""
+        """Line 17: keep in the race the points whose upper bound is at least the best lower bound."""
         gp, run = self._final_model(start, end), self._run
         verdict = self._filter(gp, end - start)
         if run.grid is not None and run.race is not None:
@@ -354,5 +357,5 @@ class SBPE(Optimizer):
 
 
 def _no_width(model: FeedbackModel) -> float:
-    """Pure exploration: the mean plays no part, and any multiplier gives the same choice."""
+    """Pure exploration: the mean is not used, and any multiplier gives the same choice."""
     return 1.0

@@ -68,7 +68,10 @@ class ArmSearch(Chooser):
         )
 
     def _weigh(self) -> bool:
-        """Find the arms' probabilities of success, after every failure and now and then; returns whether it did."""
+        """Find the arms' probabilities of success; returns whether it did.
+
+        This is due after every failure, and whenever the history has grown by `WEIGHED_AGAIN`.
+        """
         told, failures = self._run.history.told, self._run.history.told - self._run.history.n
         if failures == 0 or (failures == self._weighed[0] and told < WEIGHED_AGAIN * self._weighed[1]):
             return False
@@ -80,7 +83,7 @@ class ArmSearch(Chooser):
 
     def show(self, model: FeedbackModel, certain: NDArray[np.bool_] | None = None) -> None:
         batch, rows = model.batch, self._rows(model)
-        together = [] if self.one_by_one else batch.batch
+        together = [] if self.one_by_one else batch.pulls
         stands_for = np.concatenate([batch.atoms, np.array(together, dtype=np.int64)])
         lasting = np.zeros(len(stands_for), dtype=bool)
         if not self.one_by_one:

@@ -47,7 +47,7 @@ class BoxSearch(Chooser):
     ) -> Array | None:
         """The point (d,) with the largest ``mean + beta sd``, from ``groups`` of candidates.
 
-        ``out`` says of a point that it must not be proposed; None if that holds for all.
+        ``out(x)`` is true for points that must not be proposed. Returns None if that holds for all.
         """
         run = self._run
         return maximize(

@@ -1,4 +1,4 @@
-"""Where the maximisation of an acquisition function over a large space starts from."""
+"""Starting points for maximising an acquisition function over a large space."""
 
 from __future__ import annotations
 

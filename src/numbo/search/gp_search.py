@@ -23,8 +23,8 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 ACQUISITIONS = ("ucb", "log_ei", "alternate")
-#: Suggestions in a turn. One of them is the global model's, where there is a local search too; and the acquisition
-#: functions alternate by the turn.
+#: Cycle length: with a local search, one suggestion in `TURN` is the global model's; and the acquisition functions
+#: switch every `TURN` suggestions.
 TURN = 4
 STARTS = 3
 
@@ -36,7 +36,7 @@ class GPSearch:
         categorical: (d,) which dimensions compare by equality.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
-            ``"alternate"``: log EI, with which the global model takes turns with UCB. EI exploits where the model is
+            ``"alternate"``: log EI; the global model alternates between it and UCB. EI exploits where the model is
             confident; UCB lets the search escape when EI stalls.
         beta: the multiplier of UCB, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015, section 4).
         trend, additive, winsorize: as `numbo.models.surrogate.Surrogate`.
@@ -77,8 +77,8 @@ class GPSearch:
         """The acquisition function for a surrogate.
 
         What an expected improvement has to improve on is the best posterior mean at an observed point: the best value
-        itself, less what the model takes for noise (Picheny et al. 2013 compare such rules). Pending points count as
-        observed with the value that is expected there (the kriging believer of Ginsbourger et al. 2010): where the
+        itself, less what the model attributes to noise (Picheny et al. 2013 compare such rules). Pending points count
+        as observed with the value that is expected there (the kriging believer of Ginsbourger et al. 2010): where the
         model expects more than has been seen, a batch would otherwise go there again and again.
         """
         kind = self._acquisition
@@ -96,6 +96,8 @@ class GPSearch:
     def best(self, run: Run, surrogate: Surrogate, groups: Sequence[Array], lower: Array, upper: Array) -> Array | None:
         """The best point (d,) in a box given all pending points, from groups of candidates; ``None`` if none is left.
 
+        Pending points stay hallucinated in ``surrogate`` until its next update.
+
         Args:
             run: what is known.
             surrogate: a model that is up to date.
@@ -106,7 +108,8 @@ class GPSearch:
             alone = surrogate.gp.posterior if run.history.pending else None
             surrogate.hold(run.history.pending_points())
             groups, acquisition = [run.pin(group) for group in groups], self.acquisition(run, surrogate)
-            if run.pinned is not None and acquisition.kind == LOG_EI:  # improve on what its slice offers
+            if run.pinned is not None and acquisition.kind == LOG_EI:
+                # improve on the best mean among the candidates of its slice
                 mean = predict(surrogate.gp.posterior, np.concatenate(groups))[0]
                 acquisition = acquisition._replace(parameter=float(mean.max()))
             return maximize(
@@ -127,7 +130,7 @@ class GPSearch:
         y = history.values()
         with run.times.phase("model"):
             self.surrogate.update(history.X, y, members)
-            # a slice may lie far from the optimum, where the model of the search tells little apart
+            # a slice may lie far from the optimum, where the model of the search discriminates poorly
             model = self.surrogate if run.pinned is None else self.surrogate.shown(history.X, y)
         x = self.best(run, model, self._candidates(run, members, y), np.zeros(d), np.ones(d))
         return run.space_filling() if x is None else x
@@ -149,7 +152,7 @@ class GPSearch:
         return twin
 
     def view(self, run: Run, members: Indices, buffer_size: int | None = None) -> ModelView:
-        """What is believed after ``members`` of the history of a run were taken in, in which nothing is pending."""
+        """The view of the model after updating it with ``members``; nothing may be pending in ``run``."""
         history, y = run.history, run.history.values()
         self.surrogate.update(history.X, y, members)
         shown, acquisition = self.surrogate.shown(history.X, y), self.acquisition(run, self.surrogate)
@@ -175,5 +178,5 @@ class GPSearch:
 
 
 def restore_surrogate(run: Run, surrogate: Surrogate, state: dict[str, Any]) -> None:
-    """Take the state of a surrogate in, which knew the history up to some observation."""
+    """Restore a surrogate from its state: it was conditioned on members of the first ``updated_at`` observations."""
     surrogate.restore(state, run.history.X, run.history.values(state["updated_at"]))

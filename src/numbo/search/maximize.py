@@ -3,7 +3,7 @@
 Candidates are screened in one sweep; the best few are improved by gradient ascent on the coordinates that have a
 gradient, and by flipping the others one at a time, in turns.
 
-Points that are evaluated at the same time have to be apart. How far is a matter of information: a point is *crowded*
+Points that are evaluated at the same time must be spread out. How far is a matter of information: a point is *crowded*
 where the pending points leave less than a share `CROWDED` of the variance that the model has without them. A copy of a
 pending point keeps the share noise / (variance + noise), so that copies are welcome where noise prevails; without
 noise, a point in the distance r of a single one keeps 1 - rho(r)^2, where rho is the posterior correlation.
@@ -28,7 +28,7 @@ ASCENT_TOLERANCE = 1e-5
 FLIP_ROUNDS = 4
 #: Share of its variance that pending points must leave to the next one.
 CROWDED = 0.1
-#: Number of points that are tested for it first, the best ones; if more are needed, twice as many each time.
+#: Number of points tested for it first, best first; it doubles in each round.
 BLOCK = 4
 
 
@@ -72,7 +72,7 @@ def maximize(
 
 
 def remaining_share(posterior: Posterior, alone: Posterior, X: Array) -> Array:
-    """The share (c,) of the variance at ``X (c, d)`` under ``alone`` that is left under ``posterior``, 0 of nothing."""
+    """Share (c,) of the variance at ``X (c, d)`` under ``alone`` left under ``posterior``; 0 where there was none."""
     before, after = predict(alone, X)[1], predict(posterior, X)[1]
     out: Array = after / np.maximum(before, np.finfo(float).tiny)
     return out

@@ -1,6 +1,6 @@
 """Which observed point is the best: the prediction of a model at each, corrected by the values observed there.
 
-A model takes everything that it cannot explain for noise, ``noise_seen^2``: the noise of the measurements, but also
+A model attributes everything that it cannot explain to noise, ``noise_seen^2``: that of the measurements, but also
 variation of the objective on scales too fine for the model, or missed because the model rests on a subset. Only the
 former should be averaged away. So an observation is modelled as ``mean + misfit + noise``. Given the mean ``y`` of
 ``c`` values at a point, the expected objective there is
@@ -39,7 +39,7 @@ ODDS = 20.0
 
 
 def noise_near_best(space: Any, history: History) -> float:
-    """Standard deviation of the noise around the best observation, 0 if the data do not establish any."""
+    """Standard deviation of the noise around the best observation, 0 if the data show no evidence of any."""
     surrogate = Surrogate(space.categorical, kernel="matern52", trend=True, additive=False, winsorize=False)
     local, y = LocalSearch(space, surrogate, int(np.clip(history.n // 2, *NEAR))), history.values()
     local.region.center = history.best
@@ -60,7 +60,7 @@ def expected_values(history: History, mean: Array, unexplained: Array, noise_see
         history: ``n`` observations.
         mean: (n,) by the model.
         unexplained: (n,) standard deviation that the model leaves unexplained.
-        noise_seen: standard deviation of everything that the model takes for noise.
+        noise_seen: standard deviation of everything that the model attributes to noise.
         noise: the part of it that is noise.
     """
     y = history.values()

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import copy
+import logging
 import math
 import time
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from numbo._interrupts import raise_interrupt
 from numbo.kernels.acquisition import Success
 from numbo.models import Feasibility
 from numbo.search.candidates import Candidates
@@ -21,12 +23,15 @@ from numbo.trials import History, Pending, own, point_key
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+T = TypeVar("T")
+
+logger = logging.getLogger("numbo")
 
 #: Largest finite space whose points are kept as a list.
 ENUMERABLE = 50_000
-#: Length of the space-filling sequence that random places are taken from.
+#: Length of the space-filling sequence from which random points are drawn.
 ANYWHERE = 4096
-#: Number of points of the sequence among which a free one is looked for.
+#: Number of points of the sequence searched for a free one.
 WINDOW = 64
 #: Origin of a point that no local search proposed.
 GLOBAL = -1
@@ -81,13 +86,14 @@ class Run:
         grid: (A, d) all points of a space that can be enumerated, otherwise None.
         race: (A,) which of them an algorithm still considers, None for all. Once all of these are taken, repeating them
             is better than leaving the race.
-        pinned: (d,) coordinates that the present suggestion may not choose, NaN where it is free; None for none.
+        pinned: (d,) coordinates that the present suggestion must keep fixed, NaN where it is free; None for none.
         times: how long asks take.
-        search_rng: source of the draws of one search, see `draw_search`.
+        search_rng: source of the draws of one search, see `fork_search_rng`.
+        warned: whether a failure of a model was logged.
     """
 
     def __init__(
-        self, space: Domain, *, avoid_repeats: bool, learn_failures: bool | str, rng: np.random.Generator
+        self, space: Domain, avoid_repeats: bool, learn_failures: bool | str, rng: np.random.Generator
     ) -> None:
         self.space: Any = space
         self.avoid_repeats, self.rng = avoid_repeats, rng
@@ -95,6 +101,7 @@ class Run:
         self.feasibility = Feasibility(space.categorical, learn_failures)
         self.times = AskTimes()
         self.search_rng = rng
+        self.warned = False
         self.pinned: Array | None = None
         self.grid: Array | None = space.grid() if space.cardinality <= ENUMERABLE or space.explicit else None
         self.race: Mask | None = None
@@ -108,13 +115,13 @@ class Run:
         self._design: Array | None = None
 
     def adopt(self, history: History, design_seed: int) -> None:
-        """Take over what another run knows."""
+        """Adopt another run's history and design."""
         self.history = history
         self.set_design(design_seed)
         self.see(history.X)
 
     def quiet(self) -> Run:
-        """The same run with nothing pending, to look at: random draws and updates leave this one as it is."""
+        """The same run with nothing pending, for inspection: random draws and updates leave this one as it is."""
         twin = copy.copy(self)
         twin.rng, twin.feasibility = copy.deepcopy((self.rng, self.feasibility))
         twin.history, twin.times = self.history.copy(), AskTimes()
@@ -126,8 +133,8 @@ class Run:
         """Number of points that were told or are pending."""
         return self.history.told + len(self.history.pending)
 
-    def draw_search(self) -> None:
-        """Give the next search a stream of its own: what it draws does not depend on what a model had to draw."""
+    def fork_search_rng(self) -> None:
+        """Give the next search its own random stream, so that its draws do not depend on how many the model used."""
         self.search_rng = np.random.default_rng(int(self.rng.integers(2**63)))
 
     def success(self) -> Success:
@@ -137,6 +144,18 @@ class Run:
     def hold(self, key: Hashable, params: Any, origin: int) -> None:
         """Make the user's point ``params`` pending under ``key``."""
         self.history.pending[key] = Pending.of(self.space.encode(params), params, origin)
+
+    def attempt(self, action: Callable[[], T], otherwise: Callable[[], T]) -> T:
+        """What ``action`` returns, or ``otherwise`` if the data make it fail, for which the reason is logged once."""
+        try:
+            return action()
+        except Exception as error:
+            raise_interrupt(error)
+            if not self.warned:
+                reason = "No model could be fitted; a space-filling point is suggested instead."
+                logger.warning(reason, exc_info=True)
+                self.warned = True
+            return otherwise()
 
     # -- what may be suggested ---------------------------------------------------------------------------------
 
@@ -153,7 +172,7 @@ class Run:
         return repeated and (self.race is None or bool(self._free_in(self.race).any()))
 
     def _barred(self, x: Array) -> bool:
-        """Whether ``x (d,)`` is excluded, or failed as often as it may and never succeeded."""
+        """Whether ``x (d,)`` is excluded, or failed as often as allowed and never succeeded."""
         key = point_key(x)
         return key in self.history.excluded or self._given_up(key)
 
@@ -162,7 +181,7 @@ class Run:
         return history.failed_counts[key] >= self.feasibility.patience and key not in history.counts
 
     def pin(self, points: Array) -> Array:
-        """``points (..., d)`` with the coordinates that the present suggestion may not choose."""
+        """``points (..., d)`` with the coordinates that the present suggestion must keep fixed."""
         return points if self.pinned is None else np.where(np.isnan(self.pinned), points, self.pinned)
 
     def free_rows(self) -> Indices:

@@ -1,4 +1,4 @@
-"""What BBKB, BKB and S-BPE are made of: their common settings, the model, and who chooses."""
+"""What BBKB, BKB and S-BPE are made of: their common settings, the model, and the chooser."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from numbo.spaces import Arms
 Array = NDArray[np.float64]
 
 #: Smallest noise_std of a fixed kernel. Its square meets rounding errors of the kernel's unit variance, 2e-16 times the
-#: number of observations that are summed up: from 3e-8 down models cannot be conditioned, or variances explode.
+#: number of observations that are summed up: at 3e-8 and below models cannot be conditioned, or variances explode.
 LEAST_NOISE = 1e-6
 INITIAL_DICTIONARIES = ("bless", "rls")
 
@@ -57,11 +57,13 @@ class SparseSettings:
         Raises:
             ValueError: for a setting that is not accepted.
         """
+        kernel = _checks.one_of("kernel", given["kernel"], FAMILIES)
+        trend, winsorize = (_checks.flag(name, given[name]) for name in ("trend", "winsorize"))
         lengthscale, noise_std = _check_kernel(given["lengthscale"], given["noise_std"], d)
         fixed = lengthscale is not None
         resparsify = (0.0 if fixed else 0.1) if given["resparsify"] is None else given["resparsify"]
         return cls(
-            kernel=_checks.one_of("kernel", given["kernel"], FAMILIES),
+            kernel=kernel,
             lengthscale=lengthscale,
             noise_std=noise_std,
             norm_bound=_checks.number("norm_bound", given["norm_bound"], 0.0, above=True),
@@ -70,8 +72,8 @@ class SparseSettings:
             max_dictionary=_check_limit(given["max_dictionary"], None if fixed else learned_dictionary),
             initial_dictionary=_checks.one_of("initial_dictionary", given["initial_dictionary"], INITIAL_DICTIONARIES),
             resparsify=_checks.number("resparsify", resparsify, 0.0),
-            trend=_checks.flag("trend", given["trend"]),
-            winsorize=_checks.flag("winsorize", given["winsorize"]),
+            trend=trend,
+            winsorize=winsorize,
         )
 
 
@@ -81,7 +83,7 @@ def sparse_search(
     width: Callable[[FeedbackModel], float],
     counting: Information = Information(),  # noqa: B008, it is frozen
 ) -> tuple[FeedbackModel, ArmSearch | BoxSearch]:
-    """The model of a sparse algorithm and who chooses by it, for the domain of a run.
+    """The model of a sparse algorithm and its chooser, for the domain of a run.
 
     Args:
         run: what is known.
@@ -100,9 +102,7 @@ def sparse_search(
         winsorize=settings.winsorize,
     )
     rule = DictionaryRule(settings.qbar, settings.max_dictionary, settings.initial_dictionary, settings.delta)
-    model = FeedbackModel(
-        run.space.d, kernel, rule, resparsify=settings.resparsify, width=width, counting=counting
-    )
+    model = FeedbackModel(run.space.d, kernel, rule, resparsify=settings.resparsify, width=width, counting=counting)
     one_by_one = settings.resparsify == 0.0
     chooser = BoxSearch(run) if run.grid is None else ArmSearch(run, run.grid, one_by_one=one_by_one)
     model.chooser = chooser
@@ -110,7 +110,7 @@ def sparse_search(
 
 
 def _check_limit(limit: int | str | None, default: int | None) -> int | None:
-    """The largest size of a dictionary; ``default`` of ``"auto"``."""
+    """Maximum dictionary size, None for no limit; ``"auto"`` means ``default``."""
     if limit is None or limit == "auto":
         return default if limit else None
     try:
@@ -135,6 +135,6 @@ def _check_kernel(lengthscale: Any, noise_std: Any, d: int) -> tuple[Any, float 
     if noise_std < LEAST_NOISE:
         raise ValueError(
             f"noise_std must be at least {LEAST_NOISE:g} of the kernel's unit standard deviation, got {noise_std!r}: "
-            "double precision carries no less."
+            "smaller values are lost to rounding."
         )
     return float(scales) if scales.ndim == 0 else scales, float(noise_std)

@@ -4,16 +4,16 @@ Eriksson et al. (2019), "Scalable Global Optimization via Local Bayesian Optimiz
 incumbent, whose sides follow the lengthscales, doubles after a run of successes and halves after a run of
 failures; when it has become too small, the search starts again elsewhere.
 
-Late in a search, most improvements are found close to the best point, and the rest far away from it. So regions come
-in threes: one starts where the global model points, one resumes the search around the record, at the scale at which the
-region that found it was given up, and one starts among unexplored points.
+Late in a search, most improvements are found close to the best point, and the rest far away from it. So regions of
+three kinds take turns: one starts where the global model points, one resumes the search around the record, at the scale
+at which the region that found it was given up, and one starts among unexplored points.
 
 The region is a fold over the observations in the order in which they were told, so that a resumed study, another
 process and a restored optimizer see the same one. Every observation has an origin, the box that it was asked from, and
 counts for that box only: results that arrive after a restart or a change of the box, or that the global model proposed,
-leave the counters alone. So a batch of failures halves the region once. The paper counts a batch as one success or
+do not change the counters. So a batch of failures halves the region once. The paper counts a batch as one success or
 failure; here results count one by one, so that a wide batch may halve the region in spite of an improvement. A late
-result from an earlier box of the region still moves the center. """
+result from an earlier box of the region still moves the center."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ Array = NDArray[np.float64]
 
 INITIAL_LENGTH = 0.8
 MAX_LENGTH = 1.6
-#: A region ends when its length has shrunk by this factor, from `INITIAL_LENGTH` or from where a refinement starts.
+#: A region starts at `INITIAL_LENGTH` and ends below this length. A refinement starts at up to 4 times `record_length`
+#: and ends below ``record_length * MIN_LENGTH``.
 MIN_LENGTH = 2.0**-7
 #: No refinement starts below this length.
 FINEST = 2.0**-24
 SUCCESSES = 3
-#: Regions come in threes.
+#: Regions of three kinds take turns.
 CYCLE = 3
 #: Number of observations after a start, the best of which becomes the first incumbent.
 SCOUTS = 6

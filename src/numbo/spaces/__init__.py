@@ -12,14 +12,22 @@ from numbo.spaces.space import Array, Space
 __all__ = ["Arms", "Array", "Categorical", "Dimension", "Domain", "Float", "Int", "Space", "domain_of"]
 
 
-def domain_of(space: Any, arms: Any = None) -> Domain:
-    """The domain of a ``space`` (a `Space`, a mapping of names to dimensions, or `Arms`) or of the features ``arms``.
+def domain_of(owner: str, space: Any, arms: Any = None, *, takes_arms: bool = True) -> Domain:
+    """The domain meant by a space, a mapping of names to dimensions, `Arms`, or the features of ``arms``.
+
+    Args:
+        owner: who asks, for messages.
+        space: a `Space`, a mapping or `Arms`.
+        arms: `Arms` or an array (A, d).
+        takes_arms: whether arms are accepted.
 
     Raises:
-        ValueError: unless exactly one of the two is given.
+        ValueError: unless exactly one of the two is given, or for arms that are not accepted.
     """
-    if (space is None) == (arms is None):
-        raise ValueError(f"Pass exactly one of space and arms, got {'neither' if arms is None else 'both'}.")
+    if takes_arms and (space is None) == (arms is None):
+        raise ValueError(f"{owner} takes exactly one of space and arms, got {'neither' if arms is None else 'both'}.")
+    if isinstance(space, Arms) and not takes_arms:
+        raise ValueError(f"{owner} searches a space, got {space!r}; arms need BBKB, BKB or SBPE.")
     if arms is not None:
         return arms if isinstance(arms, Arms) else Arms(arms)
     return space if isinstance(space, Space | Arms) else Space(space)

@@ -13,6 +13,9 @@ Array = NDArray[np.float64]
 class Domain(Protocol):
     """User points <-> points of the unit cube; implemented by `numbo.Space` and `numbo.Arms`.
 
+    A `Space` has more, which only the search of large spaces uses: ``relaxed``, ``discrete``, ``continuous`` and
+    ``neighbours``.
+
     Attributes:
         explicit: whether the domain is an explicit set of arms, whose points are row indices.
     """
