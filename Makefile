@@ -1,7 +1,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 # What the kernels are tested by, directly and through the models right above them.
-NUMERICS := tests/kernels $(addprefix tests/models/test_,gp.py sparse_gp.py arm_posterior.py dictionaries.py priors.py transforms.py threads.py)
+NUMERICS := tests/kernels $(addprefix tests/models/test_,gp.py sparse_gp.py arm_posterior.py priors.py transforms.py threads.py)
 READY := $(VENV)/.ready
 
 .PHONY: demo test soak lint types docs benchmark clean
