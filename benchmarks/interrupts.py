@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import warnings
 from dataclasses import asdict, dataclass
@@ -97,6 +98,9 @@ def interrupt_study(count: int, jobs: int, progress: Any = None) -> Outcome:
                 outcome.got_out += 1
             finally:
                 signal.setitimer(signal.ITIMER_REAL, 0.0)
+            for thread in threading.enumerate():  # a worker may still be finishing the trial it was in
+                if thread.name.startswith("ThreadPoolExecutor"):
+                    thread.join(PATIENCE)
             outcome.compare(sampler, study)
             if progress is not None:
                 progress.update()
