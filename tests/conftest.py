@@ -1,12 +1,26 @@
 from __future__ import annotations
 
+import functools
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
 from numbo.kernels.covariance import MATERN32, MATERN52, RBF, Covariance
+
+
+@functools.cache
+def entry(subroutine: Any) -> Callable[..., Any]:
+    """A kernel that does nothing but call a subroutine, so that it can be called from Python."""
+
+    @numba.njit(error_model="numpy")
+    def kernel(*arguments):
+        return subroutine(*arguments)
+
+    return kernel
 
 
 def make_covariance(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.conftest import make_covariance
+from tests.conftest import entry, make_covariance
 from tests.kernels.test_acquisition import conditioned
 
 from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, acquisition_gradient_into, acquisition_values
@@ -26,7 +26,7 @@ def test_ends_at_a_stationary_point_of_the_box(acquisition, trend):
     np.testing.assert_allclose(values, acquisition_values(posterior, acquisition, X), rtol=1e-9)
     for x in X:
         gradient = np.empty(3)
-        acquisition_gradient_into(posterior, acquisition, x, gradient)
+        entry(acquisition_gradient_into)(posterior, acquisition, x, gradient)
         projected = np.clip(x + gradient, 0.1, 0.8) - x
         assert np.abs(projected).max() < 1e-3
 
@@ -42,7 +42,7 @@ def test_finds_what_scipy_finds(acquisition, trend):
 
     def negative(x):
         gradient = np.empty(3)
-        value = acquisition_gradient_into(posterior, acquisition, x, gradient)
+        value = entry(acquisition_gradient_into)(posterior, acquisition, x, gradient)
         return -value, -gradient
 
     scipy_best = max(-minimize(negative, s, jac=True, method="L-BFGS-B", bounds=[(0, 1)] * 3).fun for s in starts)

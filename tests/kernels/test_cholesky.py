@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.conftest import entry
 
 from numbo.kernels.cholesky import (
     cholesky_append,
@@ -55,7 +56,7 @@ def test_what_is_not_positive_definite_is_reported(bad):
 def test_the_inverse():
     K = spd(9)
     out = np.full((9, 9), np.nan)
-    inverse_into(factor(K)[1], 9, out)
+    entry(inverse_into)(factor(K)[1], 9, out)
     np.testing.assert_allclose(np.tril(out), np.tril(np.linalg.inv(K)), rtol=1e-9, atol=1e-14)
 
 
@@ -64,7 +65,7 @@ def test_the_product_with_a_lower_triangle(n, size):
     rng = np.random.default_rng(n)
     W = np.tril(rng.normal(size=(n + 2, n + 2)))  # with room that is not used
     K, out = rng.normal(size=(n + 2, size + 3)), np.full((n + 1, size + 1), np.nan)
-    lower_product_into(W, n, K, size, out)
+    entry(lower_product_into)(W, n, K, size, out)
     np.testing.assert_allclose(out[:n, :size], W[:n, :n] @ K[:n, :size], rtol=1e-12, atol=1e-13)
     assert np.isnan(out[n]).all()
     assert np.isnan(out[:, size]).all()
@@ -102,5 +103,5 @@ def test_rank_one_update(start):
     K, x = spd(6), np.random.default_rng(1).normal(size=6)
     x[:start] = 0.0
     L = np.linalg.cholesky(K)
-    cholesky_update(L, 6, start, x.copy())
+    entry(cholesky_update)(L, 6, start, x.copy())
     np.testing.assert_allclose(L, np.linalg.cholesky(K + np.outer(x, x)), rtol=1e-10, atol=1e-12)

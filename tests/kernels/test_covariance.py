@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests import naive
-from tests.conftest import make_points
+from tests.conftest import entry, make_points
 
 from numbo.kernels import covariance as kernels
 
@@ -34,7 +34,9 @@ def test_cross_covariance_is_the_naive_one(covariance):
 def test_squared_distances_agree_with_the_row_kernel(covariance):
     X = points(covariance, 9)
     row = np.empty(9)
-    kernels.squared_distances_into(covariance, np.ascontiguousarray(X.T), 9, X[3], row)
+    entry(kernels.squared_distances_into)(
+        covariance.inverse_squared_lengthscales, covariance.categorical, np.ascontiguousarray(X.T), 9, X[3], row
+    )
     np.testing.assert_allclose(kernels.squared_distances(covariance, X, X[3]), row, rtol=1e-12)
     assert row[3] == 0.0
 
@@ -43,7 +45,7 @@ def test_prior_variance_is_the_diagonal_and_has_the_gradient_it_claims(covarianc
     for x in points(covariance, 5):
         assert kernels.prior_variance(covariance, x) == pytest.approx(naive.k(covariance, x, x), rel=1e-13)
         gradient = np.empty_like(x)
-        kernels.prior_variance_gradient_into(covariance, x, gradient)
+        entry(kernels.prior_variance_gradient_into)(covariance, x, gradient)
         expected = naive.numerical_gradient(lambda z: kernels.prior_variance(covariance, z), x)
         np.testing.assert_allclose(gradient, np.where(covariance.categorical, 0.0, expected), atol=1e-8)
 
@@ -51,7 +53,7 @@ def test_prior_variance_is_the_diagonal_and_has_the_gradient_it_claims(covarianc
 def correlations(family, r2):
     """rho and d rho / d r2 at every entry of ``r2``."""
     rho, slope = np.array(r2, dtype=float), np.empty(len(r2))
-    kernels.correlations_into(family, len(r2), rho, slope)
+    entry(kernels.correlations_into)(family, len(r2), rho, slope)
     return rho, slope
 
 
@@ -70,11 +72,11 @@ def test_the_slope_is_the_derivative_of_the_correlation(family):
 def test_decay_is_the_exponential_function():
     r = np.concatenate([np.linspace(0.0, 5.0, 4001), np.geomspace(1e-300, 708.0, 4001), [0.0, 5e-324]])
     out = np.empty(len(r))
-    kernels.decay_into(r, len(r), out)
+    entry(kernels.decay_into)(r, len(r), out)
     np.testing.assert_allclose(out, np.exp(-r), rtol=5e-16)
-    kernels.decay_into(np.array([709.0, 1e300, np.inf]), 3, out)
+    entry(kernels.decay_into)(np.array([709.0, 1e300, np.inf]), 3, out)
     assert (out[:3] == np.exp(-708.0)).all() or np.allclose(out[:3], np.exp(-708.0), rtol=1e-15, atol=0.0)
-    kernels.decay_into(np.array([np.nan]), 1, out)
+    entry(kernels.decay_into)(np.array([np.nan]), 1, out)
     assert np.isnan(out[0])
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests import naive
-from tests.conftest import make_points
+from tests.conftest import entry, make_points
 
 from numbo.kernels import likelihood
 from numbo.kernels.covariance import RBF, stationary
@@ -29,7 +29,7 @@ def data(cov, n=9):
 
 
 def test_unpack_inverts_the_logarithms(covariance):
-    found = unpack(
+    found = entry(unpack)(
         theta_of(covariance), covariance.family, covariance.categorical, covariance.center, covariance.radius
     )
     if covariance.additive_variance == 0.0:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from tests import naive
-from tests.conftest import make_covariance, make_points
+from tests.conftest import entry, make_covariance, make_points
 from tests.kernels.test_acquisition import conditioned
 
 from numbo.kernels import acquisition as kernels
@@ -19,37 +19,40 @@ NOW = 0.7
 
 
 def success_of(family, cats=0, offset=0.6, slope=0.3, threshold=0.0):
-    """A model with a last coordinate, the time, that points have not; and its points and values."""
-    posterior, X, y = conditioned(make_covariance(family, 4, False, cats))
-    elsewhere = posterior.covariance.inverse_squared_lengthscales[-1] * (NOW - posterior.XT[-1, : posterior.n]) ** 2
-    return Success(posterior, offset, slope, threshold, elsewhere), X, y
+    """A model with a last coordinate, the time, that points have not; its covariance, points and values."""
+    cov = make_covariance(family, 4, False, cats)
+    posterior, X, y = conditioned(cov)
+    w, XT, alpha = cov.inverse_squared_lengthscales, X.T.copy(), posterior.alpha[: len(X)].copy()
+    elsewhere = w[-1] * (NOW - XT[-1]) ** 2
+    model = (family, w, cov.signal_variance, cov.categorical, XT, alpha, elsewhere)
+    return Success(*model, offset, slope, threshold), cov, X, y
 
 
 @pytest.mark.parametrize(("family", "cats"), [(MATERN52, 0), (MATERN32, 1), (RBF, 2)])
 def test_probability_is_the_naive_mean_now(family, cats):
-    success, X, y = success_of(family, cats)
+    success, cov, X, y = success_of(family, cats)
     Z = make_points(6, 3, cats, seed=4)
-    mean, _ = naive.posterior(success.posterior.covariance, X, y, np.column_stack([Z, np.full(6, NOW)]))
+    mean, _ = naive.posterior(cov, X, y, np.column_stack([Z, np.full(6, NOW)]))
     expected = np.clip(0.6 + 0.3 * mean, LEAST_SUCCESS, 1.0)
     np.testing.assert_allclose(kernels.success_probabilities(success, Z), expected, rtol=1e-8)
     np.testing.assert_array_equal(kernels.success_probabilities(CERTAIN, Z), np.ones(6))
 
 
 def test_probability_stays_within_its_limits():
-    low, _, _ = success_of(RBF, offset=-50.0)
-    high, _, _ = success_of(RBF, offset=50.0)
+    low, *_ = success_of(RBF, offset=-50.0)
+    high, *_ = success_of(RBF, offset=50.0)
     x, gradient = np.full(3, 0.4), np.ones(3)
-    k, slope = np.empty(low.posterior.n), np.empty(low.posterior.n)
-    assert kernels.success_probability(low, x, k, slope, gradient) == LEAST_SUCCESS
+    k, slope = np.empty(len(low.alpha)), np.empty(len(low.alpha))
+    assert entry(kernels.success_probability)(low, x, k, slope, gradient) == LEAST_SUCCESS
     assert not gradient.any()
-    assert kernels.success_probability(high, x, k, slope, gradient) == 1.0
+    assert entry(kernels.success_probability)(high, x, k, slope, gradient) == 1.0
     assert not gradient.any()
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.9])
 @pytest.mark.parametrize("kind", [LOG_EI, UCB])
 def test_weighted_values_and_gradients(kind, threshold):
-    success, _, _ = success_of(MATERN52, 1, threshold=threshold)
+    success, *_ = success_of(MATERN52, 1, threshold=threshold)
     posterior, _, _ = conditioned(make_covariance(MATERN52, 3, True, 1))
     plain, acquisition = Acquisition(kind, 0.4), Acquisition(kind, 0.4, success, -2.0)
     Z = make_points(5, 3, 1, seed=5)
@@ -67,14 +70,15 @@ def test_weighted_values_and_gradients(kind, threshold):
 
     for z, value in zip(Z, values, strict=True):
         gradient = np.empty(3)
-        assert kernels.acquisition_gradient_into(posterior, acquisition, z, gradient) == pytest.approx(value, rel=1e-9)
+        found = entry(kernels.acquisition_gradient_into)(posterior, acquisition, z, gradient)
+        assert found == pytest.approx(value, rel=1e-9)
         slopes = np.where(posterior.covariance.categorical, 0.0, naive.numerical_gradient(f, z))
         np.testing.assert_allclose(gradient, slopes, rtol=2e-4, atol=1e-5 * max(1.0, np.abs(slopes).max()))
 
 
 def test_a_probability_that_is_the_same_everywhere_changes_no_choice():
     posterior, _, _ = conditioned(make_covariance(MATERN52, 3, True))
-    success, _, _ = success_of(MATERN52, offset=0.8, slope=0.0)
+    success, *_ = success_of(MATERN52, offset=0.8, slope=0.0)
     Z = make_points(50, 3, seed=7)
     for kind in (LOG_EI, UCB):
         plain = kernels.acquisition_values(posterior, Acquisition(kind, 0.4), Z)

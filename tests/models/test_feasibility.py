@@ -91,7 +91,7 @@ def test_labels_are_chosen_by_place_and_their_number_is_limited():
             history.add(x, -float(np.sum((x - 0.2) ** 2)), {}, -1)
         if i % 7 == 0:
             success = feasibility.update(history)
-    assert success.posterior.n <= SIZE + 64
+    assert len(success.alpha) <= SIZE + 64
     good, bad = success_probabilities(success, np.array([[0.2, 0.2], [0.95, 0.5]]))
     assert good > 0.8 > 0.3 > bad
 

@@ -64,12 +64,33 @@ def _uninterrupted(compile_: Callable[..., Any]) -> Callable[..., Any]:
 
 def jit(function: Callable[..., Any]) -> Any:
     """Compile lazily in nopython mode, serially, without the GIL, and cache the machine code on disk."""
-    dispatcher: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    return _compiled(function)
+
+
+def subroutine(function: Callable[..., Any]) -> Any:
+    """As `jit`, for a function that only kernels call; a call from Python is refused.
+
+    What Python would need to call it is then not compiled: for a NamedTuple that holds others, this is as much code as
+    the function itself.
+    """
+    dispatcher = _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"{function.__name__} is called by kernels only.")
+
+    if dispatcher is not function:  # as it is under NUMBA_DISABLE_JIT
+        dispatcher._compile_for_args = refuse
+        dispatcher.add_overload = lambda result: dispatcher.overloads.update({tuple(result.signature.args): result})
+    return dispatcher
+
+
+def _compiled(function: Callable[..., Any], **options: bool) -> Any:
+    dispatcher: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
     if hasattr(dispatcher, "enable_caching"):  # a plain function under NUMBA_DISABLE_JIT
         try:
             dispatcher.enable_caching()
             dispatcher._cache._cache_file._source_stamp = source_digest()
         except (AttributeError, OSError, RuntimeError):
-            dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+            dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(function)
         dispatcher.compile = _uninterrupted(dispatcher.compile)
     return dispatcher

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numbo.kernels._jit import jit
+from numbo.kernels._jit import jit, subroutine
 from numbo.kernels.cholesky import accumulate, lower_product_into, unwhiten_into, whiten_into
 from numbo.kernels.covariance import (
     MATERN52,
@@ -22,9 +22,9 @@ from numbo.kernels.covariance import (
     is_stationary_alone,
     prior_variance,
     prior_variance_gradient_into,
+    prior_variances,
     products_into,
     squared_distances_into,
-    stationary,
 )
 
 UCB, LOG_EI = 0, 1
@@ -53,26 +53,27 @@ class Posterior(NamedTuple):
 class Success(NamedTuple):
     """The probability that a point can be evaluated at all: ``p(x) = offset + slope mean(x)``, within [0.01, 1].
 
-    ``mean`` is that of ``posterior``, whose covariance has the stationary term only. Its points may have a coordinate
-    that ``x`` lacks, such as the time they were told: ``elsewhere (n,)`` is what it adds to their squared distances.
-    Without points, p is 1. Below ``threshold`` a point is too likely to fail, whatever its improvement.
+    ``mean(x) = sum_i alpha_i k(x, X_i)`` is that of a GP whose covariance has the stationary term only; its fields are
+    those of `Covariance` and `Posterior`. Its points may have a coordinate that ``x`` lacks, such as the time they were
+    told: ``elsewhere (n,)`` is what it adds to their squared distances. Without points, p is 1. Below ``threshold`` a
+    point is too likely to fail, whatever its improvement.
     """
 
-    posterior: Posterior
+    family: int
+    inverse_squared_lengthscales: np.ndarray
+    signal_variance: float
+    categorical: np.ndarray
+    XT: np.ndarray
+    alpha: np.ndarray
+    elsewhere: np.ndarray
     offset: float
     slope: float
     threshold: float
-    elsewhere: np.ndarray
 
 
-def _certain():
-    """`Success` with p = 1 everywhere."""
-    none, empty = np.zeros((0, 0)), np.zeros(0)
-    covariance = stationary(MATERN52, np.zeros(1), 1.0, 1.0, np.zeros(1, dtype=np.bool_))
-    return Success(Posterior(covariance, 0, none, none, empty, none, none), 1.0, 0.0, 0.0, empty)
-
-
-CERTAIN = _certain()
+CERTAIN = Success(
+    MATERN52, np.ones(0), 1.0, np.zeros(0, dtype=np.bool_), np.zeros((0, 0)), np.zeros(0), np.zeros(0), 1.0, 0.0, 0.0
+)
 LEAST_SUCCESS = 0.01
 #: Penalty in nats per unit of probability below the threshold.
 STEEP = 1e4
@@ -94,7 +95,7 @@ class Acquisition(NamedTuple):
     worst: float = 0.0
 
 
-@jit
+@subroutine
 def mills_continued_fraction(x):
     """c(x) with Phi(-x) / phi(x) = 1 / (x + c(x)), for x >= 2 (Abramowitz & Stegun 26.2.14)."""
     terms = 16 + int(480.0 / (x * x))
@@ -104,7 +105,7 @@ def mills_continued_fraction(x):
     return c
 
 
-@jit
+@subroutine
 def log_h(z):
     """log h(z), Phi(z) / h(z) and phi(z) / h(z), accurate for every z.
 
@@ -121,18 +122,18 @@ def log_h(z):
     return math.log(h), cdf / h, phi / h
 
 
-@jit
-def acquisition_terms(acquisition, mu, sd):
-    """Value of the acquisition and its derivatives with respect to ``mu`` and ``sd``."""
-    if acquisition.kind == UCB:
-        return mu + acquisition.parameter * sd, 1.0, acquisition.parameter
+@subroutine
+def acquisition_terms(kind, parameter, mu, sd):
+    """Value of the acquisition and its derivatives with respect to ``mu`` and ``sd``, where every point succeeds."""
+    if kind == UCB:
+        return mu + parameter * sd, 1.0, parameter
     # log EI = log sd + log h(z); with h' = Phi, dz/dmu = 1 / sd and dz/dsd = -z / sd:
     #   d/dmu = Phi / (h sd),  d/dsd = 1 / sd - z Phi / (h sd) = (h - z Phi) / (h sd) = phi / (h sd)
-    value, cdf_ratio, phi_ratio = log_h((mu - acquisition.parameter) / sd)
+    value, cdf_ratio, phi_ratio = log_h((mu - parameter) / sd)
     return math.log(sd) + value, cdf_ratio / sd, phi_ratio / sd
 
 
-@jit
+@subroutine
 def floored_sd(variance, prior):
     return math.sqrt(max(variance, RELATIVE_VARIANCE_FLOOR * prior))
 
@@ -168,76 +169,87 @@ def predict(posterior, Z):
     return mean, variance
 
 
-@jit
+@subroutine
 def success_probability(success, x, k, slope, gradient):
     """p at ``x (d,)``; its gradient is written to ``gradient (d,)``. ``k (n,)`` and ``slope (n,)`` are workspace."""
     # mean = s sum_i alpha_i rho(r2_i);  d mean / dx_j = s sum_i alpha_i rho'(r2_i) 2 w_j (x_j - X_ij)
-    posterior, d = success.posterior, x.shape[0]
-    cov, n = posterior.covariance, posterior.n
-    squared_distances_into(cov, posterior.XT, n, x, k)
+    n, w = success.alpha.shape[0], success.inverse_squared_lengthscales
+    squared_distances_into(w, success.categorical, success.XT, n, x, k)
     for i in range(n):
         k[i] += success.elsewhere[i]
-    correlations_into(cov.family, n, k, slope)
+    correlations_into(success.family, n, k, slope)
     mean = 0.0
-    for j in range(d):
-        gradient[j] = 0.0
     for i in range(n):
-        row, weight = posterior.X[i], cov.signal_variance * posterior.alpha[i]
+        weight = success.signal_variance * success.alpha[i]
         mean += weight * k[i]
-        for j in range(d):
-            gradient[j] += 2.0 * weight * slope[i] * (x[j] - row[j])
+        slope[i] *= 2.0 * weight
     p = success.offset + success.slope * mean
     inside = LEAST_SUCCESS < p < 1.0  # outside, p is clipped and its gradient is 0
-    for j in range(d):
-        free = inside and not cov.categorical[j]
-        gradient[j] *= success.slope * cov.inverse_squared_lengthscales[j] if free else 0.0
+    for j in range(x.shape[0]):
+        total, row = 0.0, success.XT[j]
+        if inside and not success.categorical[j]:
+            for i in range(n):
+                total += slope[i] * (x[j] - row[i])
+        gradient[j] = total * (success.slope * w[j])
     return min(max(p, LEAST_SUCCESS), 1.0)
 
 
 @jit
-def weighted(acquisition, value, p):
+def success_probabilities(success, Z):
+    """p (c,) at the rows of ``Z (c, d)``."""
+    n, out = success.alpha.shape[0], np.ones(Z.shape[0])
+    k, slope, gradient = np.empty(n), np.empty(n), np.empty(Z.shape[1])
+    for c in range(Z.shape[0] if n > 0 else 0):
+        out[c] = success_probability(success, Z[c], k, slope, gradient)
+    return out
+
+
+@subroutine
+def weighted(kind, worst, threshold, value, p):
     """The acquisition with success probability ``p``, given its ``value`` for p = 1; its derivatives in value and p."""
-    if acquisition.kind == UCB:
-        return p * value + (1.0 - p) * acquisition.worst, p, value - acquisition.worst
-    threshold = acquisition.success.threshold
+    if kind == UCB:
+        return p * value + (1.0 - p) * worst, p, value - worst
     if p < threshold:  # a steep line in p that meets value + log p at the threshold
         return value + math.log(threshold) - STEEP * (threshold - p), 1.0, STEEP
     return value + math.log(p), 1.0, 1.0 / p
 
 
 @jit
-def success_probabilities(success, Z):
-    """p (c,) at the rows of ``Z (c, d)``."""
-    n, out = success.posterior.n, np.empty(Z.shape[0])
-    k, slope, gradient = np.empty(n), np.empty(n), np.empty(Z.shape[1])
-    for c in range(Z.shape[0]):
-        out[c] = success_probability(success, Z[c], k, slope, gradient) if n > 0 else 1.0
+def unweighted_values(kind, parameter, mean, variance, prior):
+    """Acquisition (c,) where every point succeeds, from posterior means, variances and prior variances (c,)."""
+    out = np.empty(mean.shape[0])
+    for c in range(mean.shape[0]):
+        out[c] = acquisition_terms(kind, parameter, mean[c], floored_sd(variance[c], prior[c]))[0]
     return out
 
 
 @jit
-def acquisition_values(posterior, acquisition, Z):
-    """Acquisition (c,) at the rows of ``Z (c, d)``."""
+def weighted_values(kind, worst, threshold, values, p):
+    """Acquisition (c,) with success probabilities ``p (c,)``, given its ``values (c,)`` for p = 1."""
+    out = np.empty(values.shape[0])
+    for c in range(values.shape[0]):
+        out[c] = weighted(kind, worst, threshold, values[c], p[c])[0]
+    return out
+
+
+def acquisition_values(posterior: Posterior, acquisition: Acquisition, Z: np.ndarray) -> np.ndarray:
+    """Acquisition (c,) at the rows of ``Z (c, d)``. Each kernel that it calls is compiled once, for all callers."""
+    kind, parameter, success, worst = acquisition
     mean, variance = predict(posterior, Z)
-    out = np.empty(Z.shape[0])
-    for c in range(Z.shape[0]):
-        sd = floored_sd(variance[c], prior_variance(posterior.covariance, Z[c]))
-        out[c] = acquisition_terms(acquisition, mean[c], sd)[0]
-    if acquisition.success.posterior.n > 0:
-        p = success_probabilities(acquisition.success, Z)
-        for c in range(Z.shape[0]):
-            out[c] = weighted(acquisition, out[c], p[c])[0]
-    return out
+    values = unweighted_values(kind, parameter, mean, variance, prior_variances(posterior.covariance, Z))
+    if len(success.alpha) == 0:
+        return values
+    return weighted_values(kind, worst, success.threshold, values, success_probabilities(success, Z))
 
 
-@jit
+@subroutine
 def acquisition_gradient_into(posterior, acquisition, x, gradient):
     """Acquisition at ``x (d,)``; its gradient is written to ``gradient (d,)`` (zero in categorical dimensions)."""
     cov, n, d = posterior.covariance, posterior.n, x.shape[0]
     k, slope, v, q, products = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     alone = is_stationary_alone(cov)
     if alone:
-        squared_distances_into(cov, posterior.XT, n, x, k)
+        squared_distances_into(cov.inverse_squared_lengthscales, cov.categorical, posterior.XT, n, x, k)
     else:  # until `add_products_into`, v holds <u^2, v^2> and q holds sum_j kappa_j; slope is scratch
         products_into(cov, posterior.XT, n, x, k, products, v, q, slope)
     correlations_into(cov.family, n, k, slope)
@@ -254,7 +266,7 @@ def acquisition_gradient_into(posterior, acquisition, x, gradient):
         mu += k[i] * posterior.alpha[i]
         var -= v[i] * v[i]
     sd = floored_sd(var, prior)
-    value, d_mu, d_sd = acquisition_terms(acquisition, mu, sd)
+    value, d_mu, d_sd = acquisition_terms(acquisition.kind, acquisition.parameter, mu, sd)
     # mu = alpha^T k and sd^2 = k(x, x) - |W k|^2, so that by the chain rule
     #   da = d_sd / (2 sd) dk(x, x) + sum_i c_i dk_i,  c_i = d_mu alpha_i - d_sd / sd q_i
     prior_variance_gradient_into(cov, x, gradient)
@@ -288,10 +300,11 @@ def acquisition_gradient_into(posterior, acquisition, x, gradient):
             gradient[j] += cov.inverse_squared_lengthscales[j] * of_kernel[j] + scale * linear[j]
             gradient[j] += 2.0 * cov.quadratic_variance * scale * scale * (x[j] - cov.center[j]) * quadratic[j]
             gradient[j] -= 2.0 * cov.additive_variance / d * weight * effects[j]
-    m = acquisition.success.posterior.n
+    success = acquisition.success
+    m = success.alpha.shape[0]
     if m > 0:  # of_kernel is free again and takes the gradient of p
-        p = success_probability(acquisition.success, x, np.empty(m), np.empty(m), of_kernel)
-        value, d_value, d_p = weighted(acquisition, value, p)
+        p = success_probability(success, x, np.empty(m), np.empty(m), of_kernel)
+        value, d_value, d_p = weighted(acquisition.kind, acquisition.worst, success.threshold, value, p)
         for j in range(d):
             gradient[j] = d_value * gradient[j] + d_p * of_kernel[j]
     return value

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numbo.kernels._jit import jit
+from numbo.kernels._jit import jit, subroutine
 from numbo.kernels.acquisition import acquisition_gradient_into
 
 MEMORY = 6
@@ -17,7 +17,7 @@ BACKTRACKS = 12
 SUFFICIENT_INCREASE = 1e-4
 
 
-@jit
+@subroutine
 def direction_into(S, Y, rho, stored, gradient, free, out):
     """Two-loop recursion on the free coordinates; the steepest ascent direction when nothing is stored."""
     d = gradient.shape[0]

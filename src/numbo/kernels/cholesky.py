@@ -17,10 +17,10 @@ import math
 
 import numpy as np
 
-from numbo.kernels._jit import jit
+from numbo.kernels._jit import jit, subroutine
 
 
-@jit
+@subroutine
 def accumulate(target, start, stop, c, A, first, last):
     """target[start:stop] += sum of c[k] * A[k, start:stop] over first <= k < last.
 
@@ -44,7 +44,7 @@ def accumulate(target, start, stop, c, A, first, last):
         k += 1
 
 
-@jit
+@subroutine
 def lower_product_into(W, n, K, size, out):
     """out[:n, :size] = W K[:n, :size], with W lower triangular and zero above its diagonal.
 
@@ -127,7 +127,7 @@ def invert_lower_into(L, n, start, W, WT):
             WT[i, j] = 0.0
 
 
-@jit
+@subroutine
 def inverse_into(W, n, out):
     """Lower triangle of K^-1 = W^T W."""
     c = np.empty(n)
@@ -188,7 +188,7 @@ def cholesky_append(L, W, WT, n, k, diagonal):
     return True
 
 
-@jit
+@subroutine
 def cholesky_update(L, n, start, x):
     """Rows ``start..n-1`` of ``L`` become the factor of L L^T + x x^T, in place. ``x`` is destroyed. O(n^2)."""
     for k in range(start, n):

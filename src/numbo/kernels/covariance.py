@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numbo.kernels._jit import jit
+from numbo.kernels._jit import jit, subroutine
 
 MATERN52, MATERN32, RBF = 0, 1, 2
 INVERSE_LOG_2 = 1.0 / math.log(2.0)
@@ -65,7 +65,7 @@ def stationary(
     return Covariance(family, w, signal_variance, 0.0, 0.0, 0.0, noise_variance, categorical, center, 0.5)
 
 
-@jit
+@subroutine
 def decay_into(r, n, out):
     """out[:n] = exp(-r[:n]) for ``r >= 0``, to a relative error of 5e-16; constant from r = 708 on.
 
@@ -89,7 +89,7 @@ def decay_into(r, n, out):
         out[i] *= low + high * (t4 * t4)
 
 
-@jit
+@subroutine
 def correlations_into(family, n, r2, slope):
     """Replace r2[:n] by rho(r2), and write d rho / d r2, finite at r2 = 0, to slope[:n].
 
@@ -116,29 +116,28 @@ def correlations_into(family, n, r2, slope):
             r2[i], slope[i] = slope[i], -0.5 * slope[i]
 
 
-@jit
+@subroutine
 def copy_column_into(XT, i, x):
     """x[:] = XT[:, i], without the error handling that Numba compiles for a slice assignment."""
     for j in range(x.shape[0]):
         x[j] = XT[j, i]
 
 
-@jit
+@subroutine
 def is_stationary_alone(cov):
     """Whether the covariance has the stationary term only."""
     trend = cov.linear_variance > 0.0 or cov.quadratic_variance > 0.0 or cov.interaction_variance > 0.0
     return not (trend or cov.additive_variance > 0.0)
 
 
-@jit
-def squared_distances_into(cov, XT, n, x, r2):
+@subroutine
+def squared_distances_into(w, categorical, XT, n, x, r2):
     """Write r2 between ``x`` and the first ``n`` columns of ``XT`` to ``r2[:n]``."""
-    w = cov.inverse_squared_lengthscales
     for i in range(n):
         r2[i] = 0.0
     for j in range(x.shape[0]):
         row, xj, wj = XT[j], x[j], w[j]
-        if cov.categorical[j]:
+        if categorical[j]:
             for i in range(n):
                 r2[i] += wj if row[i] != xj else 0.0
         else:
@@ -147,7 +146,7 @@ def squared_distances_into(cov, XT, n, x, r2):
                 r2[i] += wj * (diff * diff)
 
 
-@jit
+@subroutine
 def products_into(cov, XT, n, x, r2, linear, quadratic, effects, squares):
     """Write r2, <u, v>, <u^2, v^2>, sum_j kappa_j and sum_j kappa_j^2 between ``x`` and ``n`` columns of ``XT``.
 
@@ -199,7 +198,7 @@ def products_into(cov, XT, n, x, r2, linear, quadratic, effects, squares):
             squares[i] += effect * effect
 
 
-@jit
+@subroutine
 def add_products_into(cov, d, n, linear, quadratic, effects, out):
     """Add the trend and the additive part to ``out[:n]``, from the output of `products_into`."""
     a1, a2, a3, b = cov.linear_variance, cov.quadratic_variance, cov.interaction_variance, cov.additive_variance / d
@@ -212,7 +211,7 @@ def covariance_into(cov, XT, n, x, out):
     """Write k(x, X_i) for the first ``n`` columns of ``XT`` to ``out[:n]``."""
     slope = np.empty(n)
     if is_stationary_alone(cov):
-        squared_distances_into(cov, XT, n, x, out)
+        squared_distances_into(cov.inverse_squared_lengthscales, cov.categorical, XT, n, x, out)
         correlations_into(cov.family, n, out, slope)
         for i in range(n):
             out[i] *= cov.signal_variance
@@ -249,7 +248,7 @@ def prior_variances(cov, X):
     return out
 
 
-@jit
+@subroutine
 def prior_variance_gradient_into(cov, x, out):
     """d k(x, x) / dx; zero in categorical dimensions."""
     linear = 0.0

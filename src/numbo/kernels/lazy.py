@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numbo.kernels._jit import jit
+from numbo.kernels._jit import jit, subroutine
 from numbo.kernels.cholesky import whiten_into
 from numbo.kernels.covariance import covariance_into, prior_variance
 
@@ -66,7 +66,7 @@ def rank_blocks(bounds):
         bounds.top[block] = best_of_block(bounds.bound, block)
 
 
-@jit
+@subroutine
 def refresh(posterior, X, H, count, beta, bounds, arm, k, v):
     """Bring the bound of one arm up to date. ``k (m,)`` and ``v (m,)`` are workspace."""
     m = posterior.n

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from numbo.kernels._jit import jit
+from numbo.kernels._jit import jit, subroutine
 from numbo.kernels.cholesky import cholesky_into, inverse_into, invert_lower_into, unwhiten_into, whiten_into
 from numbo.kernels.covariance import (
     Covariance,
@@ -39,7 +39,7 @@ def parts(theta, d):
     return extra >= TREND, extra == ADDITIVE or extra == TREND + ADDITIVE
 
 
-@jit
+@subroutine
 def unpack(theta, family, categorical, center, radius):
     """The covariance with log-parameters ``theta``; for calls from other kernels only.
 
@@ -92,7 +92,7 @@ def log_marginal_likelihood(theta, XT, y, family, categorical, center, radius, w
         if trend or additive:
             products_into(cov, XT, i + 1, x, row, linear_products[i], quadratic_products[i], effects[i], squares[i])
         else:
-            squared_distances_into(cov, XT, i, x, row)
+            squared_distances_into(cov.inverse_squared_lengthscales, categorical, XT, i, x, row)
         correlations_into(family, i, row, slope)
         for k in range(i):
             row[k] *= s

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from numbo.kernels._jit import jit
+from numbo.kernels._jit import jit, subroutine
 from numbo.kernels.cholesky import accumulate
 from numbo.kernels.covariance import copy_column_into, covariance_into, prior_variance
 
 
-@jit
+@subroutine
 def prior_residuals(cov, XT):
     """Prior variances (n,), the conditional variances before any choice, and the largest of them."""
     d, n = XT.shape
@@ -26,7 +26,7 @@ def prior_residuals(cov, XT):
     return residual, largest
 
 
-@jit
+@subroutine
 def project_out(cov, XT, columns, rank, pivot, residual):
     """One step of pivoted Cholesky: write column ``rank`` for ``pivot`` and reduce ``residual`` by what it explains."""
     d, n = XT.shape

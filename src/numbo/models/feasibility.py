@@ -133,10 +133,22 @@ class Feasibility:
         slope = self.trust * transform.scale
         succeeded = gp.values > 0.0  # above the mean label
         usual = float(np.quantile(np.minimum(offset + slope * gp.fitted_means[succeeded], 1.0), QUANTILE))
-        covariance, ago = gp.covariance, self._surrogate.updated_at / TRIALS - gp.posterior.XT[-1, : gp.n]
-        elsewhere = covariance.inverse_squared_lengthscales[-1] * ago**2
+        covariance, n = gp.covariance, gp.n
+        w, XT, alpha = covariance.inverse_squared_lengthscales, gp.posterior.XT[:, :n].copy(), gp.posterior.alpha[:n]
+        elsewhere = w[-1] * (self._surrogate.updated_at / TRIALS - XT[-1]) ** 2
         threshold = SHARE * usual if self.trust >= 0.5 else 0.0
-        return Success(gp.posterior, offset, slope, threshold, elsewhere)
+        return Success(
+            covariance.family,
+            w,
+            covariance.signal_variance,
+            covariance.categorical,
+            XT,
+            alpha.copy(),
+            elsewhere,
+            offset,
+            slope,
+            threshold,
+        )
 
     @property
     def patience(self) -> int:
