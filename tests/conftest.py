@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,6 +11,9 @@ import numpy as np
 import pytest
 
 from numbo.kernels.covariance import MATERN32, MATERN52, RBF, Covariance
+
+
+os.environ.setdefault("NUMBO_COMPILE_AHEAD", "0")  # tests keep both cores busy themselves
 
 
 @functools.cache

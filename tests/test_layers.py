@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 #: The floors of the house, from the ground up: a module may import from its own and from those below.
 FLOORS = [
     {"numbo._checks", "numbo._interrupts", "numbo.kernels"},
-    {"numbo.spaces", "numbo.trials"},
+    {"numbo.spaces", "numbo.trials", "numbo._ahead"},
     {"numbo.models"},
     {"numbo.search"},
     {"numbo.inspection"},
@@ -26,6 +26,7 @@ FLOORS = [
 FOREIGN = {
     "numbo._checks": {"numpy"},
     "numbo._interrupts": set(),
+    "numbo._ahead": set(),
     "numbo.kernels": {"numpy", "numba"},
     "numbo.spaces": {"numpy", "scipy"},
     "numbo.trials": {"numpy"},
@@ -33,7 +34,7 @@ FOREIGN = {
     "numbo.search": {"numpy", "scipy"},
     "numbo.inspection": {"numpy", "scipy"},
     "numbo.optimizers": {"numpy", "typing_extensions"},
-    "numbo.first_use": {"numba"},
+    "numbo.first_use": {"numba", "numpy"},
     "numbo.selection": set(),
     "numbo.dictionaries": set(),
     "numbo.plot": {"numpy", "plotly", "matplotlib"},

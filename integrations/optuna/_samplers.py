@@ -17,6 +17,7 @@ from numbo.optuna._fixed import fixed_params, within
 from numbo.optuna._view import StudyView
 
 from numbo import _checks
+from numbo._ahead import compile_ahead
 from numbo.optimizers import Explanation, Optimizer, Snapshot
 from numbo.spaces import Array, Float, Space
 from optuna.distributions import BaseDistribution
@@ -100,6 +101,7 @@ class NumboSampler(BaseSampler):
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         self._remember(study)
+        compile_ahead(self._optimizer)
         if self._search_space is not None:
             return {name: d for name, d in self._search_space.items() if not d.single()}
         if study._is_multi_objective():

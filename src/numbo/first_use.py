@@ -6,17 +6,25 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from numba.core import event
 
-from numbo.kernels.acquisition import predict
-from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE
+from numbo.kernels import _jit
+from numbo.kernels.acquisition import LOG_EI, Acquisition, Posterior, predict
+from numbo.kernels.ascent import ascend
+from numbo.kernels.covariance import MATERN52, stationary
+from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE, Optimizer
+from numbo.search.maximize import ASCENT_ITERATIONS, ASCENT_TOLERANCE
 from numbo.spaces import Categorical, Float, Int, Space
+
+ALGORITHMS = {"GSSBO": GSSBO, "GPUCB": GPUCB, "BKB": BKB, "BBKB": BBKB, "SBPE": SBPE}
+#: Seconds that a process in the background waits for a kernel that another one is compiling.
+PATIENCE = 120.0
 
 
 def cache_path() -> str | None:
     """The folder where compiled kernels are cached; None if no folder is writable."""
-    stats = getattr(predict, "stats", None)
-    return None if stats is None else stats.cache_path
+    return _jit.cache_path(predict)
 
 
 class _FirstCompilation(event.Listener):
@@ -46,6 +54,42 @@ def announce_compilation(log: Callable[[str], Any]) -> None:
     _listener.log = log
 
 
+def compile_part(algorithm: str, part: int, lock: str) -> None:
+    """Compile the kernels of an algorithm's default settings, in an order that depends on the ``part``.
+
+    Every part compiles all that no other process has compiled or is compiling. Nothing is done if this process would
+    write to another cache than the one whose lock is given, or if it is another version of numbo.
+    """
+    if _jit.lock_path(predict) != lock:
+        return
+    _jit.patience = PATIENCE
+    if part == 1:  # the largest kernel, which is needed last
+        n, d = 2, 1
+        X, covariance = np.zeros((n, d)), stationary(MATERN52, np.ones(d), 1.0, 1.0, np.zeros(d, dtype=np.bool_))
+        posterior = Posterior(covariance, n, X, np.zeros((d, n)), np.zeros(n), np.eye(n), np.eye(n))
+        ascend(posterior, Acquisition(LOG_EI, 0.0), X, X, X, ASCENT_ITERATIONS, ASCENT_TOLERANCE)
+        predict(posterior, X)
+    space = Space({f"x{j}": Float(0.0, 1.0) for j in range(4)} | {"units": Int(1, 100)})
+    for objective in (_smooth, _rough):
+        optimizer = ALGORITHMS[algorithm](space, seed=0)
+        _run(optimizer, 40, objective)
+        optimizer.ask(2)
+
+
+def _run(optimizer: Optimizer, n: int, objective: Callable[[int, Any], float | None]) -> None:
+    for i in range(n):
+        optimizer.tell(params := optimizer.ask(), objective(i, params))
+
+
+def _smooth(i: int, params: dict[str, float]) -> float:
+    return sum((value - 0.3) ** 2 for value in params.values())
+
+
+def _rough(i: int, params: Any) -> float | None:
+    """Anything; the last points fail."""
+    return (7 * i) % 11 if i < 35 else None
+
+
 def warmup() -> float:
     """Compile all kernels, or load them from the cache, so that no suggestion has to wait; returns the seconds taken.
 
@@ -66,8 +110,7 @@ def warmup() -> float:
         SBPE(arms=table, seed=0, horizon=30),
     ]
     for optimizer in optimizers:
-        for i in range(30):
-            optimizer.tell(optimizer.ask(), (7 * i) % 11)
+        _run(optimizer, 30, _rough)
         optimizer.ask(2)
         optimizer.explain()
     return time.perf_counter() - started

@@ -5,6 +5,9 @@ upgrade that changes it, would leave the caller's stale machine code in use. Eve
 therefore stamped with a digest of *all* kernel sources. Where no cache folder is writable (a read-only installation
 without a home directory), kernels are compiled in each process instead of failing to import.
 
+Processes that start at the same time, such as the workers of a study, compile each kernel once between them: whoever
+has the turn compiles, and the others then find it in the cache. No process waits longer than its `patience`.
+
 An exception that a signal handler raises while LLVM compiles or loads a kernel leaves LLVM in a state that crashes
 the process later. Signals that arrive meanwhile are therefore deferred until the kernel is ready.
 """
@@ -22,6 +25,12 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.compiler_lock import global_compiler_lock
+
+from numbo.kernels import _turns
+
+#: Seconds that this process waits for another one to compile a kernel, before it compiles the kernel itself.
+patience = 5.0
 
 
 @functools.cache
@@ -53,13 +62,44 @@ def signals_wait() -> Iterator[None]:
             handlers[signal.Signals(number)](number, frame)
 
 
-def _uninterrupted(compile_: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(compile_)
-    def compile_then_handle(*args: Any) -> Any:
-        with signals_wait():
-            return compile_(*args)
+def cache_path(kernel: Any) -> str | None:
+    """The folder where the machine code of a kernel is cached; None if no folder is writable."""
+    stats = getattr(kernel, "stats", None)
+    return None if stats is None else stats.cache_path
 
-    return compile_then_handle
+
+def is_cached(kernel: Any) -> bool:
+    """Whether the cache has machine code of a kernel that is up to date, for whatever types."""
+    try:
+        return bool(kernel._cache._cache_file._load_index())
+    except Exception:  # a damaged file may raise anything
+        return False
+
+
+def lock_path(kernel: Any) -> str | None:
+    """The file whose locks decide which process compiles a kernel; None where nothing is cached."""
+    folder = cache_path(kernel)
+    return None if folder is None else os.path.join(folder, "numbo.lock")
+
+
+def _in_turn(dispatcher: Any, compile_: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile when no other process compiles the same kernel, and let signals wait meanwhile."""
+
+    @functools.wraps(compile_)
+    def compile_in_turn(*args: Any) -> Any:
+        global patience
+        # Threads queue up for the compiler first: one that had the turn, but not the compiler, could block the other.
+        # Processes cannot block each other, as a kernel waits only for kernels that it calls.
+        with (
+            global_compiler_lock,
+            _turns.turn(lock_path(dispatcher), dispatcher.py_func.__qualname__, patience) as came,
+        ):
+            if not came:  # the other process is stopped or starved
+                patience = 0.0
+            with signals_wait():
+                return compile_(*args)
+
+    return compile_in_turn
 
 
 def jit(function: Callable[..., Any]) -> Any:
@@ -92,5 +132,5 @@ def _compiled(function: Callable[..., Any], **options: bool) -> Any:
             dispatcher._cache._cache_file._source_stamp = source_digest()
         except (AttributeError, OSError, RuntimeError):
             dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(function)
-        dispatcher.compile = _uninterrupted(dispatcher.compile)
+        dispatcher.compile = _in_turn(dispatcher, dispatcher.compile)
     return dispatcher

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from numbo import _checks
+from numbo import _ahead, _checks
 from numbo._interrupts import interrupts_get_out
 from numbo.inspection import Explanation, Snapshot
 from numbo.models.view import ModelView
@@ -103,8 +103,7 @@ class Optimizer(ABC):
         self._repair()
         self._unfinished = True
         points = choose()
-        self._asked = self._handed
-        self._unfinished = False
+        self._asked, self._unfinished = self._handed, False
         return points
 
     def _hand_out(self, suggestion: Suggestion | None = None) -> Any:
@@ -146,6 +145,7 @@ class Optimizer(ABC):
         pinned: Array | None = None,
         propose: Callable[[], Suggestion] | None = None,
     ) -> Suggestion:
+        _ahead.compile_ahead(type(self))
         run = self._run
         run.pinned = pinned
         with run.times.ask(run.history.n):

@@ -1,0 +1,136 @@
+"""Kernels are compiled in the background while the initial design is evaluated.
+
+On a machine whose cache has no compiled kernels, the first suggestions would wait for the compiler. The first ask
+starts processes of low priority that compile what the algorithm needs into the cache, where this process finds it.
+Processes are started afresh, never forked; they have no terminal and no output, and end with the process that started
+them, at the latest. Nothing happens where the cache is warm or cannot be written, where files cannot be locked, where
+Python cannot be started again (a frozen application, say), or if the environment has ``NUMBO_COMPILE_AHEAD=0``.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+SWITCH = "NUMBO_COMPILE_AHEAD"
+NICE = 10
+#: Number of processes; compiling is divided among them.
+PARTS = 2
+CHILD = """
+import json, sys
+sys.path[:], algorithm, part, lock = json.loads(sys.argv[1])
+from numbo import _ahead
+with _ahead.work(part, lock) as wanted:
+    if wanted:
+        from numbo.first_use import compile_part
+        compile_part(algorithm, part, lock)
+"""
+#: The algorithms that it knows.
+ALGORITHMS = {"GSSBO", "GPUCB", "BKB", "BBKB", "SBPE"}
+
+_lock = threading.Lock()
+_children: list[subprocess.Popen[bytes]] = []
+_considered: set[type] = set()
+
+
+def compile_ahead(algorithm: type) -> None:
+    """Start to compile the kernels of an optimizer in the background, once, if the cache lacks them; never raises."""
+    if _children:
+        _reap()
+    if algorithm in _considered:
+        return
+    with _lock, contextlib.suppress(Exception):
+        if algorithm not in _considered:
+            _considered.add(algorithm)
+            _start(next(c.__name__ for c in algorithm.__mro__ if c.__name__ in ALGORITHMS))
+
+
+def _start(algorithm: str) -> None:
+    from numbo.kernels import _jit, _turns
+    from numbo.kernels.acquisition import predict
+    from numbo.kernels.ascent import ascend
+    from numbo.kernels.likelihood import log_marginal_likelihood
+
+    kernels = log_marginal_likelihood, ascend, predict
+    lock = _jit.lock_path(predict)
+    if os.environ.get(SWITCH) == "0" or lock is None or not _turns.possible():
+        return
+    if all(map(_jit.is_cached, kernels)) or not _python_can_be_started():
+        return
+    if not _children:
+        atexit.register(_end, os.getpid())
+    for part in range(min(PARTS, _cores())):
+        task = json.dumps([[str(Path(p or ".").absolute()) for p in sys.path], algorithm, part, lock])
+        _children.append(
+            subprocess.Popen(
+                [sys.executable, "-I", "-B", "-c", CHILD, task],
+                stdin=subprocess.PIPE,  # nothing is written; its end tells the child that this process is gone
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=os.environ | {SWITCH: "0"},
+                start_new_session=True,  # Ctrl-C in a terminal is for this process only
+            )
+        )
+
+
+def _python_can_be_started() -> bool:
+    name = os.path.basename(sys.executable or "").lower()
+    return not getattr(sys, "frozen", False) and name.startswith(("python", "pypy"))
+
+
+def _cores() -> int:
+    affinity: Any = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def _reap() -> None:
+    """Take leave of the children that have ended."""
+    with _lock:
+        for child in [c for c in _children if c.poll() is not None]:
+            _children.remove(child)
+            _close(child)
+
+
+def _end(owner: int) -> None:
+    """End the children with the process that started them."""
+    if os.getpid() != owner:  # a fork, which has no children of its own
+        return
+    with _lock:
+        for child in _children:
+            child.kill()
+            child.wait()
+            _close(child)
+        _children.clear()
+
+
+def _close(child: subprocess.Popen[bytes]) -> None:
+    if child.stdin is not None:
+        with contextlib.suppress(OSError):
+            child.stdin.close()
+
+
+# -- in the child ------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def work(part: int, lock: str) -> Iterator[bool]:
+    """Whether to compile this part; not if another process of this machine does so already."""
+    from numbo.kernels import _turns
+
+    os.nice(NICE)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with _turns.turn(lock, f"compile ahead {part}", 0.0) as mine:
+        yield mine
+
+
+def _end_with_parent() -> None:
+    os.read(0, 1)
+    os._exit(0)

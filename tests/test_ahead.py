@@ -1,0 +1,193 @@
+"""Compilation in the background: everything that the first suggestions need, and nothing that outlives its purpose."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numba
+import pytest
+
+from numbo import GSSBO, Float, _ahead
+from numbo.kernels import _jit, _turns
+
+pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="there is nothing to compile")
+
+#: Starts the background processes, and prints their numbers.
+START = """
+import sys
+from numbo import GSSBO, Float, _ahead
+optimizer = GSSBO({"x": Float(0, 1)}, seed=0)
+optimizer.ask()
+print(*(child.pid for child in _ahead._children), flush=True)
+"""
+#: Waits until they are done, and prints what is still compiled afterwards.
+SEARCH = """
+from numba.core import event
+
+
+class Listener(event.Listener):
+    def on_start(self, event):
+        print(event.data["dispatcher"].py_func.__name__, flush=True)
+
+    def on_end(self, event):
+        pass
+
+
+for child in _ahead._children:
+    assert child.wait() == 0
+event.register("numba:compile", Listener())
+for _ in range(40):
+    optimizer.tell(point := optimizer.ask(), point["x"] ** 2)
+assert not _ahead._children
+"""
+
+
+def start(cache, code, **variables):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), _ahead.SWITCH: "1"} | variables
+    return subprocess.Popen(
+        [sys.executable, "-c", code], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+
+def children_of(process):
+    return [int(word) for word in process.stdout.readline().split()]
+
+
+def running(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_until_gone(pids):
+    while any(map(running, pids)):
+        time.sleep(0.01)
+
+
+def test_all_that_the_first_suggestions_need_is_compiled(tmp_path):
+    process = start(tmp_path, START + SEARCH)
+    pids = children_of(process)
+    assert 1 <= len(pids) <= _ahead.PARTS
+    assert process.stdout.read() == ""
+    assert process.wait() == 0
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked up in /proc")
+@pytest.mark.parametrize("end", ["return", "kill"])
+def test_children_end_with_the_process_that_started_them(end, tmp_path):
+    process = start(tmp_path, START + "sys.stdin.read()")
+    pids = children_of(process)
+    assert pids
+    if end == "kill":
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        wait_until_gone(pids)
+    else:
+        process.stdin.close()
+        assert process.wait() == 0
+        assert not any(map(running, pids))
+
+
+@pytest.fixture
+def started(monkeypatch, tmp_path):
+    """What would be started on a machine with a cold cache."""
+    monkeypatch.setattr(_ahead, "_considered", set())
+    monkeypatch.setattr(_ahead, "_children", calls := [])
+    monkeypatch.setattr(_ahead.subprocess, "Popen", lambda command, **options: command)
+    monkeypatch.setattr(_ahead.atexit, "register", lambda *arguments: None)
+    monkeypatch.setattr(_jit, "is_cached", lambda kernel: False)
+    monkeypatch.setattr(_jit, "lock_path", lambda kernel: str(tmp_path / "lock"))
+    monkeypatch.setenv(_ahead.SWITCH, "1")
+    return calls
+
+
+class Mine(GSSBO):
+    """A user's variant of an algorithm."""
+
+
+@pytest.mark.parametrize("algorithm", [GSSBO, Mine])
+def test_it_starts_once(started, algorithm):
+    _ahead.compile_ahead(algorithm)
+    first = len(started)
+    assert 1 <= first <= _ahead.PARTS
+    assert all('"GSSBO"' in command[-1] for command in started)
+    del started[:]
+    _ahead.compile_ahead(algorithm)
+    assert not started
+
+
+@pytest.mark.parametrize("case", ["switched off", "warm", "read-only", "no locks", "frozen", "embedded", "unknown"])
+def test_it_does_not_start(started, case, monkeypatch):
+    algorithm = GSSBO
+    if case == "switched off":
+        monkeypatch.setenv(_ahead.SWITCH, "0")
+    elif case == "warm":
+        monkeypatch.setattr(_jit, "is_cached", lambda kernel: True)
+    elif case == "read-only":
+        monkeypatch.setattr(_jit, "lock_path", lambda kernel: None)
+    elif case == "no locks":
+        monkeypatch.setattr(_turns, "fcntl", None)
+    elif case == "frozen":
+        monkeypatch.setattr(sys, "frozen", True, raising=False)
+    elif case == "embedded":
+        monkeypatch.setattr(sys, "executable", "/usr/bin/uwsgi")
+    else:
+        algorithm = dict
+    _ahead.compile_ahead(algorithm)
+    assert not started
+
+
+def test_an_error_is_no_concern_of_the_user(started, monkeypatch):
+    def fail(*arguments, **options):
+        raise OSError("too many processes")
+
+    monkeypatch.setattr(_ahead.subprocess, "Popen", fail)
+    GSSBO({"x": Float(0, 1)}, seed=0).ask()
+    assert not started
+
+
+def test_a_child_writes_to_no_other_cache(tmp_path):
+    code = f"from numbo.first_use import compile_part; compile_part('GSSBO', 0, {str(tmp_path / 'other')!r})"
+    process = start(tmp_path / "cache", code)
+    assert process.wait() == 0
+    assert not list((tmp_path / "cache").rglob("*.nbi"))
+
+
+HOLD = """
+import sys
+from numbo.kernels._turns import turn
+with turn(sys.argv[1], "kernel", 600.0) as mine:
+    print(mine, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_turn_is_one_process_at_a_time_and_ends_with_it(tmp_path):
+    lock = str(tmp_path / "lock")
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout.readline() == "True\n"
+    with _turns.turn(lock, "kernel", 0.05) as mine:
+        assert not mine
+    with _turns.turn(lock, "another kernel", 0.0) as mine:
+        assert mine
+    holder.kill()
+    holder.wait()
+    with _turns.turn(lock, "kernel", 600.0) as mine:
+        assert mine
+
+
+def test_without_a_file_nobody_waits(tmp_path, monkeypatch):
+    for path in (None, str(tmp_path / "missing" / "lock")):
+        with _turns.turn(path, "kernel", 600.0) as mine:
+            assert mine
+    monkeypatch.setattr(_turns, "fcntl", None)
+    with _turns.turn(str(tmp_path / "lock"), "kernel", 600.0) as mine:
+        assert mine
