@@ -27,6 +27,11 @@ def cache_path() -> str | None:
     return _jit.cache_path(predict)
 
 
+def compilation_time() -> float:
+    """Seconds that this process has spent on getting kernels ready: compiling them, or loading them from the cache."""
+    return _jit.seconds
+
+
 class _FirstCompilation(event.Listener):
     """Calls ``log`` once, when the first kernel of numbo has to be compiled."""
 
@@ -39,7 +44,7 @@ class _FirstCompilation(event.Listener):
             log, self.log = self.log, None
             place = cache_path()
             where = f" and caches them in {place}" if place else ", in every process, as no cache folder is writable"
-            log(f"numbo compiles its kernels for this machine{where}. The first suggestions take 10 to 30 seconds.")
+            log(f"numbo compiles its kernels for this machine{where}. The first suggestions wait for it.")
 
     def on_end(self, event: Any) -> None:
         """Required by the interface; nothing to do."""

@@ -19,6 +19,7 @@ import hashlib
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +32,9 @@ from numbo.kernels import _turns
 
 #: Seconds that this process waits for another one to compile a kernel, before it compiles the kernel itself.
 patience = 5.0
+#: Seconds that this process has spent on getting kernels ready: compiling them, loading them, waiting for others.
+seconds = 0.0
+_depth = 0
 
 
 @functools.cache
@@ -82,6 +86,20 @@ def lock_path(kernel: Any) -> str | None:
     return None if folder is None else os.path.join(folder, "numbo.lock")
 
 
+@contextmanager
+def _timed() -> Iterator[None]:
+    """Add the time of the block to `seconds`, unless it is part of another such block."""
+    global seconds, _depth
+    started = time.perf_counter()
+    _depth += 1
+    try:
+        yield
+    finally:
+        _depth -= 1
+        if _depth == 0:
+            seconds += time.perf_counter() - started
+
+
 def _in_turn(dispatcher: Any, compile_: Callable[..., Any]) -> Callable[..., Any]:
     """Compile when no other process compiles the same kernel, and let signals wait meanwhile."""
 
@@ -92,6 +110,7 @@ def _in_turn(dispatcher: Any, compile_: Callable[..., Any]) -> Callable[..., Any
         # Processes cannot block each other, as a kernel waits only for kernels that it calls.
         with (
             global_compiler_lock,
+            _timed(),
             _turns.turn(lock_path(dispatcher), dispatcher.py_func.__qualname__, patience) as came,
         ):
             if not came:  # the other process is stopped or starved
