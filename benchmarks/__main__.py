@@ -5,6 +5,7 @@ ask-time, batches     time per suggestion, many points at once
 bandits, bandits-report, survival   explicit arms, and the race of S-BPE
 calibration           whether predictions hold
 ray-scale, reliability, interrupts   many workers, killed workers, interrupts
+first-use             how long the first suggestions on a machine take
 digests               whether a change leaves every suggestion unchanged
 
 See ``--help`` of each.
@@ -99,6 +100,9 @@ def main() -> None:
     calibrate.add_argument("--trials", nargs="+", type=int, default=[60, 240], help="after which the model is asked")
     calibrate.add_argument("--jobs", type=int, default=2)
     commands.add_parser("interrupts", help="studies that are interrupted at random times")
+    first = commands.add_parser("first-use", help="how long the first suggestions on a machine take")
+    first.add_argument("--before", type=Path, metavar="PATH", help="another checkout of numbo to compare with")
+    first.add_argument("--repeats", type=int, default=3, help="number of runs of each kind")
     fingerprints = commands.add_parser("digests", help="fingerprints of what every algorithm suggests and predicts")
     fingerprints.add_argument("path", type=Path, help="where they are written, as JSON")
     fingerprints.add_argument("--against", type=Path, help="fingerprints of the same machine to compare with")
@@ -165,6 +169,10 @@ def main() -> None:
         path = RESULTS / f"{arguments.name}.jsonl"
         wide.run(path, searches, arguments.widths or list(wide.WIDTHS), arguments.seeds, arguments.jobs)
         wide.write_report(path)
+    elif arguments.command == "first-use":
+        from benchmarks import first_use
+
+        first_use.measure(RESULTS, arguments.before, arguments.repeats)
     elif arguments.command == "interrupts":
         from benchmarks import interrupts
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import argparse
 import time
 
-from numbo.first_use import compilation_time
 from numbo.optuna import GSSBOSampler
 from tqdm import tqdm
 
 import optuna
 from diabetes import final_error, load
+from numbo.first_use import compilation_time
 
 
 def main() -> None:

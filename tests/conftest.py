@@ -12,7 +12,6 @@ import pytest
 
 from numbo.kernels.covariance import MATERN32, MATERN52, RBF, Covariance
 
-
 os.environ.setdefault("NUMBO_COMPILE_AHEAD", "0")  # tests keep both cores busy themselves
 
 

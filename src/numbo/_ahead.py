@@ -39,13 +39,14 @@ ALGORITHMS = {"GSSBO", "GPUCB", "BKB", "BBKB", "SBPE"}
 _lock = threading.Lock()
 _children: list[subprocess.Popen[bytes]] = []
 _considered: set[type] = set()
+_owner = 0  # the process that started the children; a fork of it has them in its memory only
 
 
 def compile_ahead(algorithm: type) -> None:
     """Start to compile the kernels of an optimizer in the background, once, if the cache lacks them; never raises."""
-    if _children:
-        _reap()
     if algorithm in _considered:
+        if _children and os.getpid() == _owner:
+            _reap()
         return
     with _lock, contextlib.suppress(Exception):
         if algorithm not in _considered:
@@ -54,6 +55,7 @@ def compile_ahead(algorithm: type) -> None:
 
 
 def _start(algorithm: str) -> None:
+    global _owner
     from numbo.kernels import _jit, _turns
     from numbo.kernels.acquisition import predict
     from numbo.kernels.ascent import ascend
@@ -65,8 +67,10 @@ def _start(algorithm: str) -> None:
         return
     if all(map(_jit.is_cached, kernels)) or not _python_can_be_started():
         return
-    if not _children:
-        atexit.register(_end, os.getpid())
+    if _owner != os.getpid():
+        _owner = os.getpid()
+        _children.clear()
+        atexit.register(_end)
     for part in range(min(PARTS, _cores())):
         task = json.dumps([[str(Path(p or ".").absolute()) for p in sys.path], algorithm, part, lock])
         _children.append(
@@ -99,9 +103,9 @@ def _reap() -> None:
             _close(child)
 
 
-def _end(owner: int) -> None:
+def _end() -> None:
     """End the children with the process that started them."""
-    if os.getpid() != owner:  # a fork, which has no children of its own
+    if os.getpid() != _owner:
         return
     with _lock:
         for child in _children:
