@@ -11,26 +11,26 @@ from scipy import linalg, stats
 from numbo.kernels.covariance import MATERN32, MATERN52, Covariance
 
 
-def k(cov: Covariance, x: np.ndarray, z: np.ndarray) -> float:
+def k(cov: Covariance, x: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Of two points, or of all pairs of two arrays of points that broadcast together."""
     different = np.where(cov.categorical, (x != z).astype(float), (x - z) ** 2)
-    r2 = float(cov.inverse_squared_lengthscales @ different)
+    r2 = different @ cov.inverse_squared_lengthscales
     if cov.family == MATERN52:
         rho = (1 + np.sqrt(5 * r2) + 5 * r2 / 3) * np.exp(-np.sqrt(5 * r2))
     elif cov.family == MATERN32:
         rho = (1 + np.sqrt(3 * r2)) * np.exp(-np.sqrt(3 * r2))
     else:
         rho = np.exp(-r2 / 2)
-    u, v = (((p - cov.center) / cov.radius)[~cov.categorical] for p in (x, z))
-    trend = cov.linear_variance * (u @ v) + cov.quadratic_variance * (u**2 @ v**2)
-    trend += cov.interaction_variance * (u @ v) ** 2
+    u, v = (((p - cov.center) / cov.radius)[..., ~cov.categorical] for p in (x, z))
+    dot = (u * v).sum(axis=-1)
+    trend = cov.linear_variance * dot + cov.quadratic_variance * (u**2 * v**2).sum(axis=-1)
+    trend += cov.interaction_variance * dot**2
     effects = np.where(cov.categorical, x == z, 1 / (1 + cov.additive_weight * (x - z) ** 2))
-    return float(cov.signal_variance * rho + trend + cov.additive_variance * effects.mean())
+    return cov.signal_variance * rho + trend + cov.additive_variance * effects.mean(axis=-1)
 
 
 def gram(cov: Covariance, X: np.ndarray, Z: np.ndarray | None = None) -> np.ndarray:
-    return np.array([[k(cov, x, z) for z in (X if Z is None else Z)] for x in X]).reshape(
-        len(X), len(X if Z is None else Z)
-    )
+    return k(cov, X[:, None], (X if Z is None else Z)[None])
 
 
 def log_marginal_likelihood(cov: Covariance, X: np.ndarray, y: np.ndarray) -> float:
@@ -76,16 +76,11 @@ def greedy_nystrom(cov: Covariance, X: np.ndarray, size: int, forced: list[int],
 
 
 def kmeans_plus_plus(cov: Covariance, X: np.ndarray, size: int, forced: list[int], uniforms: np.ndarray) -> list[int]:
-    chosen = list(forced)
+    chosen, K = list(forced), gram(cov, X)
     while len(chosen) < size:
         free = [i for i in range(len(X)) if i not in chosen]
         if chosen:
-            weights = np.array(
-                [
-                    min(max(k(cov, X[i], X[i]) + k(cov, X[c], X[c]) - 2 * k(cov, X[i], X[c]), 0) for c in chosen)
-                    for i in free
-                ]
-            )
+            weights = np.array([min(max(K[i, i] + K[c, c] - 2 * K[i, c], 0) for c in chosen) for i in free])
         else:
             weights = np.ones(len(free))
         edges = np.cumsum(weights) - weights
