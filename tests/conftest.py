@@ -78,6 +78,26 @@ def covariance(request: pytest.FixtureRequest) -> Covariance:
     return make_covariance(*request.param)
 
 
+QUIET_RAY = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_AIR_NEW_OUTPUT": "0",
+    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
+    "RAY_CHDIR_TO_TRIAL_DIR": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+}
+
+
+@pytest.fixture(scope="session")
+def local_ray() -> Iterator[str]:
+    """One small Ray for all tests that need a running one, which belong to the group "ray"; yields its address."""
+    os.environ.update(QUIET_RAY)
+    import ray
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    yield ray.get_runtime_context().gcs_address
+    ray.shutdown()
+
+
 @pytest.fixture(autouse=True)
 def no_fallback(request: pytest.FixtureRequest, caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """No test passes on a fallback: a model that could not be fitted is an error, unless the test says otherwise."""

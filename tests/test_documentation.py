@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
-import subprocess
-import sys
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+import optuna
+from numbo.selection import CRITERIA
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-#: Beside another Ray, on few cores, even a short run takes minutes.
-LONG = 480
-NO_PRINT = "import optuna; optuna.logging.set_verbosity(optuna.logging.ERROR)\n"
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -32,24 +33,50 @@ def with_python(uses_ray: bool) -> list:
     return [pytest.param(page, id=page_id(page)) for page in chosen]
 
 
-def run(page: Path, folder: Path) -> None:
+def programs(page: Path) -> list[str]:
     """The README's blocks stand for themselves; those of a page of the documentation follow one another."""
     code = blocks(page, "python")
-    for program in code if page.name == "README.md" else ["\n".join(code)]:
-        command = [sys.executable, "-c", NO_PRINT + program]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=LONG, cwd=folder)
-        assert result.returncode == 0, f"{program}\n{result.stderr}"
+    return code if page.name == "README.md" else ["\n".join(code)]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch) -> Iterator[Callable[[str], None]]:
+    """Runs a program as a script in an empty folder, without Optuna's messages."""
+    monkeypatch.chdir(tmp_path)
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    criteria = CRITERIA.copy()
+    yield lambda program: exec(compile(program, "<page>", "exec"), {"__name__": "__main__"})
+    CRITERIA.clear()
+    CRITERIA.update(criteria)
 
 
 @pytest.mark.parametrize("page", with_python(uses_ray=False))
-def test_python_runs(page, tmp_path):
-    run(page, tmp_path)
+def test_python_runs(page, run):
+    for program in programs(page):
+        run(program)
 
 
 @pytest.mark.xdist_group("ray")
+@pytest.mark.usefixtures("local_ray")
 @pytest.mark.parametrize("page", with_python(uses_ray=True))
-def test_python_with_ray_runs(page, tmp_path):
-    run(page, tmp_path)
+def test_python_with_ray_runs(page, run):
+    """As it is printed, but in the processes of the trials before: otherwise each trial starts one and imports Ray."""
+    kept = "tune.TuneConfig(reuse_actors=True, "
+    for program in programs(page):
+        run(re.sub(r"tune\.TuneConfig\(", kept, program))
+
+
+@pytest.mark.parametrize("page", with_python(uses_ray=False) + with_python(uses_ray=True))
+def test_python_imports_what_it_uses(page):
+    """The tests above would not miss the import of a module that is loaded anyway."""
+    for program in programs(page):
+        tree = list(ast.walk(ast.parse(program)))
+        imported = {alias.name for node in tree if isinstance(node, ast.Import) for alias in node.names}
+        imported |= {str(node.module) for node in tree if isinstance(node, ast.ImportFrom)}
+        for node in tree:
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "numbo":
+                name = f"numbo.{node.attr}"
+                assert find_spec(name) is None or any(f"{module}.".startswith(f"{name}.") for module in imported), name
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)

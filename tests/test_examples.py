@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -10,15 +11,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-#: Beside another Ray, on few cores, even a short run takes minutes.
-LONG = 480
-one_ray_at_a_time = pytest.mark.xdist_group("ray")
 
 
-def run(name: str, *arguments: str, silent: bool = True) -> str:
+def run(name: str, *arguments: str, silent: bool = True, **environment: str) -> str:
     """What an example prints; a ``silent`` one gives no warning (Ray gives some of its own)."""
     command = [sys.executable, str(ROOT / "examples" / f"{name}.py"), *arguments]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=LONG)
+    result = subprocess.run(command, capture_output=True, text=True, env=os.environ | environment)
     assert result.returncode == 0, result.stderr
     assert not (silent and "Warning" in result.stderr)
     return result.stdout
@@ -32,10 +30,10 @@ def test_diabetes_network_search():
         assert name in printed
 
 
-@one_ray_at_a_time
+@pytest.mark.xdist_group("ray")
 @pytest.mark.parametrize("name", ["ray_nas", "ray_optuna"])
-def test_diabetes_network_search_on_ray(name):
-    printed = run(name, "--trials", "12", silent=False)
+def test_diabetes_network_search_on_ray(name, local_ray):
+    printed = run(name, "--trials", "12", silent=False, RAY_ADDRESS=local_ray)
     error = float(re.search(r"Best test error ([\d.]+)% of 12 trials", printed)[1])
     assert 15.0 < error < 30.0
     assert "hidden_units" in printed
@@ -82,7 +80,7 @@ def test_the_notebook_runs_and_shows_its_plots():
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.source = cell.source.replace("n_trials=250", "n_trials=40")
-    client.NotebookClient(notebook, timeout=LONG, kernel_name="python3").execute()
+    client.NotebookClient(notebook, timeout=None, kernel_name="python3").execute()
     assert [pictures(cell) for cell in notebook.cells] == committed
 
 
