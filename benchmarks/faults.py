@@ -7,25 +7,33 @@ SIGKILL, whatever it is doing, and another one takes its place.
 from __future__ import annotations
 
 import itertools
+import multiprocessing
 import os
 import random
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
+import traceback
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
 from numbo.optuna._view import MAX_OVERTAKEN
 from optuna.trial import FrozenTrial, TrialState
 
 import optuna
+from benchmarks import worker
 from benchmarks.worker import SPACE, objective, storage
+
+#: Workers are forked from one process that has loaded everything, and so begin to work at once.
+WORKERS = multiprocessing.get_context("forkserver")
+WORKERS.set_forkserver_preload(["benchmarks.loaded"])
 
 
 @dataclass(frozen=True)
@@ -65,16 +73,19 @@ def run(url: str, workers: int, trials: int, kills: int, *, seed: int = 0, timeo
     started = time.monotonic()
     errors: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder, "told")
+        log, all_killed = Path(folder, "told"), Path(folder, "all killed")
         log.touch()
+        numbers = itertools.count()
 
-        def start() -> subprocess.Popen[str]:
-            arguments = [url, study.study_name, str(trials), str(log), str(seed)]
-            command = [sys.executable, "-m", "benchmarks.worker", *arguments]
-            return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        def start() -> BaseProcess:
+            error = Path(folder, f"error {next(numbers)}")
+            arguments = (error, url, study.study_name, trials, log, all_killed, seed)
+            process = WORKERS.Process(target=_work, args=arguments, name=str(error))
+            process.start()
+            return process
 
         running = [start() for _ in range(workers)]
-        # numbers of told trials at which to kill, in the first half: there has to be work left for every worker
+        # numbers of told trials at which to kill, in the first half; the workers go on until all kills are done
         due = sorted(rng.randrange(1, max(2, trials // 2)) for _ in range(kills))
         killed = 0
         try:
@@ -85,24 +96,34 @@ def run(url: str, workers: int, trials: int, kills: int, *, seed: int = 0, timeo
                     due.pop(0)
                     time.sleep(rng.uniform(0.0, 0.05))
                     victim = rng.choice(running)
-                    victim.send_signal(signal.SIGKILL)
-                    victim.communicate()
-                    killed += victim.returncode == -signal.SIGKILL
+                    victim.kill()
+                    victim.join()
+                    killed += victim.exitcode == -signal.SIGKILL
                     running.remove(victim)
                     running.append(start())
-                for process in [p for p in running if p.poll() is not None]:
-                    _, error = process.communicate()
-                    if process.returncode:
-                        errors.append(error)
+                if not due:
+                    all_killed.touch()
+                for process in [p for p in running if p.exitcode is not None]:
+                    if process.exitcode:
+                        errors.append(Path(process.name).read_text())
                     running.remove(process)
                 time.sleep(0.02)
         finally:
             for process in running:
                 process.kill()
-                process.communicate()
+                process.join()
         seconds = time.monotonic() - started
         told = [line.split() for line in log.read_text().splitlines()]
     return _judge(study.get_trials(), [(int(n), float(v)) for n, v in told], killed, seconds, tuple(errors))
+
+
+def _work(error: Path, *arguments: Any) -> None:
+    """What a worker process does; what went wrong is written to ``error``."""
+    try:
+        worker.main(*arguments)
+    except Exception:
+        error.write_text(traceback.format_exc())
+        raise
 
 
 def _judge(

@@ -1,7 +1,7 @@
-"""One process of a parallel study: ``python -m benchmarks.worker STORAGE STUDY TRIALS LOG SEED``.
+"""One process of a parallel study.
 
-Asks, waits a moment, tells, and then writes what it told to ``LOG``: a trial in the log must not be lost, whatever
-happens to the process. It stops when the study has ``TRIALS`` complete trials.
+Asks, waits a moment, tells, and then writes what it told to a log: a trial in the log must not be lost, whatever
+happens to the process.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import os
 import random
-import sys
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,14 +46,20 @@ def storage(url: str) -> optuna.storages.BaseStorage:
     return optuna.storages.RDBStorage(url, engine_kwargs=patience)
 
 
-def main(url: str, name: str, trials: int, log: str, seed: int) -> None:
+def main(url: str, name: str, trials: int, log: Path, all_killed: Path, seed: int) -> None:
+    """Work until the study has ``trials`` complete trials and the file ``all_killed`` exists."""
     from numbo.optuna import GSSBOSampler
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.load_study(study_name=name, storage=storage(url), sampler=GSSBOSampler(seed=seed))
     pause = random.Random(os.getpid())
-    with open(log, "a") as told:
-        while sum(t.state == TrialState.COMPLETE for t in study.get_trials(deepcopy=False)) < trials:
+
+    def ended() -> bool:
+        complete = sum(t.state == TrialState.COMPLETE for t in study.get_trials(deepcopy=False))
+        return complete >= trials and all_killed.exists()
+
+    with log.open("a") as told:
+        while not ended():
             trial = study.ask(fixed_distributions=SPACE)
             value = objective(trial.params)
             time.sleep(pause.uniform(0.0, 0.02))
@@ -61,7 +67,3 @@ def main(url: str, name: str, trials: int, log: str, seed: int) -> None:
             told.write(f"{trial.number} {value!r}\n")
             told.flush()
             os.fsync(told.fileno())
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4], int(sys.argv[5]))

@@ -21,7 +21,7 @@ def url(request):
 
 @pytest.mark.xdist_group("processes")
 def test_killed_workers_cost_nothing_but_their_own_trials(url):
-    outcome = faults.run(url, workers=3, trials=45, kills=3, seed=1, timeout=300)
+    outcome = faults.run(url, workers=3, trials=45, kills=3, seed=1)
     assert outcome.errors == ()
     assert outcome.killed == 3
     assert outcome.complete >= 45
