@@ -9,10 +9,36 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from numbo.kernels.covariance import MATERN32, MATERN52, RBF, Covariance
 
 os.environ.setdefault("NUMBO_COMPILE_AHEAD", "0")  # tests keep both cores busy themselves
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
+
+#: For tests of models that take long where kernels are interpreted; what they call of kernels, kernel tests call too.
+compiled_only = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="takes too long interpreted")
+#: What takes longest. Begun first, it leaves no core idle at the end; the group "ray" stays on one of them.
+LONG = (
+    "::test_a_type_checker_knows",
+    "::test_compilation_is_announced",
+    "::test_a_read_only_installation",
+    "::test_killed_workers",
+    "::test_processes_threads_hash_seeds",
+    "/test_examples.py",
+    "/test_fuzz",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Those that belong to a group come first, then the long ones, then the others as they are."""
+
+    def place(item: pytest.Item) -> int:
+        grouped = item.get_closest_marker("xdist_group") is not None
+        return 0 if grouped else 1 if any(part in item.nodeid for part in LONG) else 2
+
+    items.sort(key=place)
 
 
 @functools.cache

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import naive
-from tests.conftest import make_covariance, make_points
+from tests.conftest import compiled_only, make_covariance, make_points
 
 from numbo.kernels.covariance import MATERN52, RBF
 from numbo.models import ArmPosterior, SparseGP
@@ -27,6 +27,7 @@ def full(gp, arms, beta, excluded=()):
     return int(np.argmax(bound))
 
 
+@compiled_only
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6), beta=st.sampled_from([0.0, 0.5, 3.0]), core=st.floats(0.0, 1.0))
 def test_the_lazy_choice_is_the_choice_of_a_full_evaluation(seed, beta, core):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests import naive
-from tests.conftest import make_points
+from tests.conftest import compiled_only, make_points
 
 from numbo.models import ExactGP
 from numbo.models import gp as gp_module
@@ -116,6 +116,7 @@ def test_the_fit_tells_relevant_from_irrelevant_dimensions():
     assert lengthscales[0] < 0.5 * lengthscales[1:].min()
 
 
+@compiled_only
 def test_the_trend_extrapolates_a_bowl():
     X = 0.25 + 0.5 * make_points(60, 4)
     y = -((X - 0.4) ** 2).sum(axis=1)
@@ -131,6 +132,7 @@ def test_the_trend_extrapolates_a_bowl():
     assert errors[1] < 0.5 * errors[0]
 
 
+@compiled_only
 def test_the_additive_part_knows_effects_where_it_has_seen_no_point():
     X = make_points(90, 6, n_categorical=2)
     effects = np.array([[0.0, 2.0, -1.0], [1.0, -2.0, 0.5]])

@@ -615,20 +615,27 @@ class TestLookingInside:
     def test_from_another_thread_while_trials_run(self, sampler):
         study = optuna.create_study(sampler=sampler(seed=0, n_startup_trials=5))
         study.optimize(self.objective, n_trials=10)
-        done, found, errors = threading.Event(), [], []
+        done, looked, found, errors = threading.Event(), threading.Event(), [], []
 
         def look():
             try:
                 while not done.is_set():
                     found.append(study.sampler.predict({"x": 0.3, "act": 3, "k": 1}, study))
                     assert study.sampler.explain(study).n_told >= 10
+                    looked.set()
             except Exception as error:
                 errors.append(error)
+                looked.set()
+
+        def objective(trial):
+            if trial.number >= 40:
+                looked.wait()  # however slow the other thread is
+            return self.objective(trial)
 
         looker = threading.Thread(target=look)
         looker.start()
         try:
-            study.optimize(self.objective, n_trials=60, n_jobs=2)
+            study.optimize(objective, n_trials=60, n_jobs=2)
         finally:
             done.set()
             looker.join()

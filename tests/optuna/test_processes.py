@@ -52,7 +52,7 @@ def test_two_processes_share_a_study(kind, tmp_path):
     ]
     told = []
     for worker in workers:
-        out, error = worker.communicate(timeout=240)
+        out, error = worker.communicate()
         assert worker.returncode == 0, error
         assert "could be fitted" not in error
         told.append(int(out))

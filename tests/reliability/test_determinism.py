@@ -6,8 +6,6 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 SCRIPT = """
 import hashlib, sys
 import optuna
@@ -48,13 +46,12 @@ for cls in (GSSBOSampler, BBKBSampler):
 
 def digests(cut, **environment):
     command = [sys.executable, "-W", "ignore", "-c", SCRIPT, str(cut)]
-    result = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, timeout=300)
+    result = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     assert "could be fitted" not in result.stderr
     return result.stdout
 
 
-@pytest.mark.xdist_group("processes")
 def test_processes_threads_hash_seeds_and_restored_states_agree():
     one = digests(11, PYTHONHASHSEED="1", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
     assert len(one.splitlines()) == 7

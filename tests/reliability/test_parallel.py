@@ -19,7 +19,6 @@ def url(request):
         yield url
 
 
-@pytest.mark.xdist_group("processes")
 def test_killed_workers_cost_nothing_but_their_own_trials(url):
     outcome = faults.run(url, workers=3, trials=45, kills=3, seed=1)
     assert outcome.errors == ()
