@@ -7,10 +7,7 @@ import functools
 import gc
 import json
 import math
-import os
 import pickle
-import subprocess
-import sys
 import threading
 import warnings
 
@@ -420,29 +417,6 @@ def test_one_sampler_for_several_studies(make):
         for study in studies:
             study.optimize(objective, n_trials=1)
     assert [v.optimizer.n_told for v in sampler._views.values()] == [11, 11, 11]
-
-
-SCRIPT = """
-import optuna, sys
-optuna.logging.set_verbosity(optuna.logging.ERROR)
-from numbo.optuna import GSSBOSampler
-study = optuna.create_study(sampler=GSSBOSampler(seed=5, n_startup_trials=4, warn_independent_sampling=False))
-def f(t):
-    x = t.suggest_float("x", -1, 1); y = t.suggest_int("y", 1, 50, log=True); z = t.suggest_categorical("z", ["p", "q"])
-    return x * x + y + (z == "p")
-study.optimize(f, n_trials=30)
-print([t.params for t in study.trials])
-"""
-
-
-def test_the_same_suggestions_in_any_process_whatever_hash_seed_and_threads():
-    outputs = set()
-    for hash_seed, threads in (("0", "1"), ("1", "2"), ("random", "4")):
-        environment = os.environ | {"PYTHONHASHSEED": hash_seed, "OMP_NUM_THREADS": threads, "NUMBA_NUM_THREADS": "2"}
-        result = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True)
-        assert result.returncode == 0, result.stderr
-        outputs.add(result.stdout)
-    assert len(outputs) == 1
 
 
 BAD = [

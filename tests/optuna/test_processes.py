@@ -1,11 +1,14 @@
-"""Several processes on one study, over real storages."""
+"""Processes on one study, each with a sampler of the same seed: they learn from each other and choose nothing alike.
+
+`tests/reliability/test_parallel.py` has more processes, over all storages, and kills some of them.
+"""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-import pytest
+from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
 
 import optuna
@@ -14,12 +17,8 @@ WORKER = """
 import sys, optuna
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 from numbo.optuna import GSSBOSampler
-kind, path, worker = sys.argv[1:]
-if kind == "journal":
-    from optuna.storages.journal import JournalFileBackend
-    storage = optuna.storages.JournalStorage(JournalFileBackend(path))
-else:
-    storage = optuna.storages.RDBStorage(f"sqlite:///{path}", engine_kwargs={"connect_args": {"timeout": 60}})
+from optuna.storages.journal import JournalFileBackend
+storage = optuna.storages.JournalStorage(JournalFileBackend(sys.argv[1]))
 study = optuna.load_study(study_name="s", storage=storage,
                           sampler=GSSBOSampler(seed=0, n_startup_trials=6, warn_independent_sampling=False))
 def f(t):
@@ -31,24 +30,15 @@ print(view.optimizer.n_told)
 """
 
 
-@pytest.mark.parametrize("kind", ["journal", "sqlite"])
-def test_two_processes_share_a_study(kind, tmp_path):
+def test_two_processes_share_a_study(tmp_path):
     path = tmp_path / "study"
-    if kind == "journal":
-        from optuna.storages.journal import JournalFileBackend
-
-        storage = optuna.storages.JournalStorage(JournalFileBackend(str(path)))
-    else:
-        storage = optuna.storages.RDBStorage(f"sqlite:///{path}")
+    storage = optuna.storages.JournalStorage(JournalFileBackend(str(path)))
     study = optuna.create_study(study_name="s", storage=storage)
     workers = [
         subprocess.Popen(
-            [sys.executable, "-c", WORKER, kind, str(path), str(w)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+            [sys.executable, "-c", WORKER, str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
-        for w in range(2)
+        for _ in range(2)
     ]
     told = []
     for worker in workers:
