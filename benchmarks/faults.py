@@ -195,7 +195,7 @@ def postgres(programs: Path) -> Iterator[str]:
 
         call("initdb", "-D", data, "-U", "numbo", "--auth=trust", "--no-sync")
         options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=on -c max_connections=100"
-        call("pg_ctl", "-D", data, "-w", "-l", f"{folder}/log", "-o", options, "start")
+        call("pg_ctl", "-D", data, "-w", "-t", "3600", "-l", f"{folder}/log", "-o", options, "start")
         try:
             yield f"postgresql+psycopg://numbo@/postgres?host={folder}"
         finally:

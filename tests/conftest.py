@@ -110,6 +110,7 @@ QUIET_RAY = {
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
     "RAY_CHDIR_TO_TRIAL_DIR": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_worker_register_timeout_seconds": "3600",  # however slow the machine
 }
 
 

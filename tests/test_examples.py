@@ -80,7 +80,8 @@ def test_the_notebook_runs_and_shows_its_plots():
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.source = cell.source.replace("n_trials=250", "n_trials=40")
-    client.NotebookClient(notebook, timeout=None, kernel_name="python3").execute()
+    patient = {"timeout": None, "startup_timeout": 3600, "iopub_timeout": 3600}
+    client.NotebookClient(notebook, kernel_name="python3", **patient).execute()
     assert [pictures(cell) for cell in notebook.cells] == committed
 
 
