@@ -8,6 +8,7 @@ lists that contain a domain are suggested as a whole.
 from __future__ import annotations
 
 import copy
+import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -37,7 +38,9 @@ class Parameter:
         return int(exact) if isinstance(self.step, int) else float(exact)
 
     def to_searched(self, value: Any) -> Any:
-        """The searched value for the config's ``value``."""
+        """The searched value for the config's ``value``, which may have been through Tune's JSON."""
+        if isinstance(self.dimension, Categorical) and not self.dimension.contains(value):
+            return next((choice for choice in self.dimension.choices if _plain(choice) == value), value)
         if self.step is None or not isinstance(value, Real):
             return value
         return round(float(value) / self.step) if math.isfinite(value) else value
@@ -82,6 +85,15 @@ class TuneSpace:
 
 
 _ABSENT = object()
+
+
+def _plain(value: Any) -> Any:
+    """``value`` as it comes out of JSON, where tuples become lists and keys strings."""
+    if isinstance(value, list | tuple):
+        return [_plain(child) for child in value]
+    if isinstance(value, Mapping):
+        return {key if isinstance(key, str) else json.dumps(key): _plain(child) for key, child in value.items()}
+    return value
 
 
 def holds_domains(node: Any) -> bool:

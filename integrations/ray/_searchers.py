@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import logging
 import math
-import os
-import pickle
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, overload
 
 from numbo.ray._arguments import agreed, check_points, check_rewards, no_goal, no_space
 from numbo.ray._domains import TuneSpace, holds_domains
-from numbo.ray._snapshot import TrialSnapshot, read_trials, state_files
+from numbo.ray._snapshot import Setup
+from numbo.ray._stored import StoredSearch
 
 from numbo import _checks
 from numbo.optimizers import GLOBAL, Explanation, Optimizer, Snapshot
 from numbo.spaces import Array, Float, Space
 from ray.tune.search import Searcher
 
-logger = logging.getLogger("numbo")
-#: Version of the files that `NumboSearch.save` writes.
-FILE_FORMAT = 2
 
-
-class NumboSearch(Searcher):
+class NumboSearch(StoredSearch):
     """Base class of the searchers: one optimizer, driven by trial ids and configs.
 
     `suggest` runs on Tune's control loop: it takes milliseconds, and running trials are pending points that reduce the
@@ -49,8 +43,6 @@ class NumboSearch(Searcher):
         ValueError: for invalid settings, spaces or points.
     """
 
-    _optimizer: type[Optimizer]
-
     def __init__(
         self,
         space: Mapping[str, Any] | None = None,
@@ -69,19 +61,18 @@ class NumboSearch(Searcher):
                 raise ValueError(f"{name} must be one string, got {value!r}: {type(self).__name__} has one objective.")
         if mode not in (None, "min", "max"):
             raise ValueError(f"mode must be 'min' or 'max', got {mode!r}.")
-        super().__init__(metric=metric, mode=mode)
-        self._metric, self._mode = metric, mode
+        super().__init__(metric, mode)
         self._points = check_points(points_to_evaluate)
-        self._rewards = check_rewards(evaluated_rewards, len(self._points))
+        self._evaluated: list[tuple[dict[str, Any], float]] = []
+        rewards = check_rewards(evaluated_rewards, len(self._points))
+        if rewards is not None:
+            self._points, self._evaluated = [], list(zip(self._points, rewards, strict=True))
         settings = {name: v for name, v in settings.items() if v is not None or name not in self._from_budget(1)}
         own = {"seed": _checks.seed(seed), "n_initial": n_initial, "learn_failures": learn_failures}
         self._settings = own | settings
         self._num_samples: int | None = None
+        self._limited = False
         self._tune_space: TuneSpace | None = None
-        self._opt: Optimizer | None = None
-        self._live: dict[str, dict[str, Any]] = {}
-        self._done: set[str] = set()
-        self._warned: set[str] = set()
         stand_in = {f"x{j}": Float(0.0, 1.0) for j in range(_checks.dimensions(settings.get("lengthscale")))}
         if space is None:
             self._optimizer(Space(stand_in), **self._settings)  # report invalid settings here, not in mid-run
@@ -109,9 +100,22 @@ class NumboSearch(Searcher):
             return False  # another space is already searched, and may have been learned from
         self._metric, self._mode, self._tune_space = metric, mode, self._tune_space or found
         num_samples = spec.get("num_samples")
-        if isinstance(num_samples, int) and num_samples > 0:
+        if isinstance(num_samples, int) and 0 < num_samples < sys.maxsize:  # Tune's number for no end
             self._num_samples = num_samples
+        if not self._limited:
+            self._max_concurrent = None  # this run has no limit, unlike the one before
+        self._limited = False
         self._start()
+        return True
+
+    def set_max_concurrency(self, max_concurrent: int) -> bool:
+        """Called by Tune before a run with ``max_concurrent_trials``: the searcher itself then keeps to it.
+
+        Tune's `ConcurrencyLimiter` would keep to it without knowing which trials a restored run continues: it hides
+        the results of those that it does not know, and waits for those that no longer exist. With this, its
+        ``batch=True`` has no effect.
+        """
+        self._max_concurrent, self._limited = max_concurrent, True
         return True
 
     def _start(self) -> None:
@@ -121,18 +125,18 @@ class NumboSearch(Searcher):
         direction = "minimize" if self._mode == "min" else "maximize"
         budget = {} if self._num_samples is None else self._from_budget(self._num_samples)
         self._opt = self._optimizer(self._tune_space.space, direction=direction, **(budget | self._settings))
-        if self._rewards is not None:
-            for point, reward in zip(self._points, self._rewards, strict=True):
-                self.add_evaluated_point(point, reward)
-            self._points, self._rewards = [], None
+        for point, reward in self._evaluated:
+            self.add_evaluated_point(point, reward)
 
     def _from_budget(self, num_samples: int) -> dict[str, Any]:
         """Settings that follow from the number of trials."""
         return {}
 
     def _ready(self) -> tuple[TuneSpace, Optimizer]:
+        self._check()
         if self._tune_space is None:
-            raise RuntimeError(no_space(type(self).__name__))
+            hint = "In a restored run, Tune could not read its own records of the run: its log says why."
+            raise RuntimeError(f"{no_space(type(self).__name__)} {hint}")
         missing = [name for name in ("metric", "mode") if getattr(self, f"_{name}") is None]
         if missing:
             raise RuntimeError(no_goal(type(self).__name__, missing))
@@ -144,6 +148,8 @@ class NumboSearch(Searcher):
 
     def suggest(self, trial_id: str) -> dict[str, Any] | None:
         space, opt = self._ready()
+        if self._full():
+            return None
         if self._points:
             config = self._suggest_given(trial_id, self._points[0])
             del self._points[0]
@@ -176,17 +182,18 @@ class NumboSearch(Searcher):
     def on_trial_complete(self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False) -> None:
         if trial_id in self._done or self._opt is None:
             return
-        params = self._live.get(trial_id)
-        renamed = params is None
+        params, key = self._live.get(trial_id), trial_id
         if params is None:
-            params = self._of_another_name(result)
+            params, key = self._of_another_name(result), None
             if params is None:
                 return
-        if not error and result is None:  # stopped before it reported anything
+        if not error and not result:  # stopped before it reported anything
             self._opt.release(trial_id)
         else:
-            value = None if result is None or error else self._value(result)
-            self._refuse(lambda opt: opt.tell(params, value, key=None if renamed else trial_id))
+            value = None if not result or error else self._value(result)
+            self._refuse(lambda opt: opt.tell(params, value, key=key))
+            if value is None:
+                self._failed.add(trial_id)
         self._done.add(trial_id)
         self._live.pop(trial_id, None)
 
@@ -214,13 +221,29 @@ class NumboSearch(Searcher):
         config = result.get("config")
         if config is None:
             config = {k.removeprefix("config/"): v for k, v in result.items() if str(k).startswith("config/")}
-        return self._complete(config)
+        return self._params_of(config)
 
-    def _complete(self, config: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The parameters in ``config``, or None if some are missing."""
+    def _params_of(self, config: Mapping[str, Any]) -> dict[str, Any] | None:
         assert self._tune_space is not None
         params = self._tune_space.to_params(config)
         return params if params.keys() == self._tune_space.parameters.keys() else None
+
+    def _set_up(self, setup: Setup) -> None:
+        if self._num_samples is not None and self._opt is not None and self._opt.n_told == len(self._evaluated):
+            self._opt = None  # made for this restored run, whose number of trials Tune gives as 1
+        param_space = {} if self._tune_space is not None else setup.param_space
+        self.set_search_properties(setup.metric, setup.mode, param_space, num_samples=setup.num_samples)
+
+    def _hold(self, trial_id: str, params: dict[str, Any]) -> None:
+        self._live[trial_id] = params
+        self._refuse(lambda opt: opt.hold(trial_id, params))
+
+    def _strike(self, params: Mapping[str, Any]) -> None:
+        assert self._tune_space is not None
+        for i, point in enumerate(self._points):
+            if self._tune_space.to_params(point).items() <= params.items():
+                del self._points[i]
+                return
 
     def add_evaluated_point(
         self,
@@ -240,11 +263,6 @@ class NumboSearch(Searcher):
             value = intermediate_values[-1]
         params = space.to_params(parameters)
         opt.tell(params, None if error else value)
-
-    def _warn(self, kind: str, message: str) -> None:
-        if kind not in self._warned:
-            self._warned.add(kind)
-            logger.warning(message)
 
     # -- looking inside ----------------------------------------------------------------------------------------
 
@@ -287,85 +305,6 @@ class NumboSearch(Searcher):
         """For `numbo.plot`: a snapshot of the optimizer, and how a value of a parameter is shown."""
         space, opt = self._ready()
         return opt.snapshot(), lambda name, searched: space.parameters[name].to_value(searched)
-
-    # -- state -------------------------------------------------------------------------------------------------
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = self.__dict__.copy()
-        state["_opt"] = None if self._opt is None else self._opt.state_dict()
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        if state["_opt"] is not None:
-            self._opt = self._optimizer.from_state_dict(state["_opt"])
-
-    def save(self, checkpoint_path: str) -> None:
-        """Write everything needed to continue; the file is either complete or absent."""
-        temporary = f"{checkpoint_path}.{os.getpid()}.tmp"
-        with open(temporary, "wb") as file:
-            pickle.dump({"format": FILE_FORMAT}, file)
-            pickle.dump(self.__getstate__(), file, protocol=pickle.HIGHEST_PROTOCOL)
-        os.replace(temporary, checkpoint_path)
-
-    def restore(self, checkpoint_path: str) -> None:
-        """Continue exactly where the searcher that wrote the file was. The file is a pickle: read only your own.
-
-        Raises:
-            ValueError: if the file was written by a version of numbo with another format.
-        """
-        with open(checkpoint_path, "rb") as file:
-            try:
-                header = pickle.load(file)
-            except (ImportError, AttributeError):  # written before formats were numbered, by classes that have moved
-                header = None
-            _checks.state_format(type(self).__name__, header, FILE_FORMAT)
-            self.__setstate__(pickle.load(file))
-
-    def save_to_dir(self, checkpoint_dir: str, session_str: str = "default") -> None:
-        """Write Tune's snapshot, and keep the previous one: Tune copies both to the storage, and may die meanwhile."""
-        path = Path(checkpoint_dir) / self.CKPT_FILE_TMPL.format(session_str)
-        if path.exists():
-            os.replace(path, f"{path}.previous")
-        self.save(str(path))
-
-    def restore_from_dir(self, checkpoint_dir: str) -> None:
-        """Continue from Tune's snapshot: the newest readable state, and whatever the trials say beyond it.
-
-        Raises:
-            RuntimeError: if no state can be read and the searcher was made without space, metric and mode.
-        """
-        folder = Path(checkpoint_dir)
-        for path in state_files(folder, self.CKPT_FILE_TMPL):
-            try:
-                self.restore(str(path))
-            except Exception as error:  # torn by the death of the driver: unpickling may raise anything
-                self._warn(f"torn {path.name}", f"{path} cannot be read ({error!r}); an older state is tried.")
-            else:
-                break
-        self._start()
-        if self._opt is None:
-            raise RuntimeError(
-                f"No state of {type(self).__name__} in {folder} can be read. Restore with a searcher that was created "
-                "with space=, metric= and mode=: it learns from the snapshot of the trials."
-            )
-        for trial in read_trials(folder):
-            self._take_over(trial)
-
-    def _take_over(self, trial: TrialSnapshot) -> None:
-        """Learn about a trial from Tune's records, where they go beyond the searcher's state."""
-        if trial.trial_id in self._done or self._tune_space is None:
-            return
-        if trial.status in ("TERMINATED", "ERROR"):
-            result = None if trial.result is None else trial.result | {"config": trial.config}
-            if trial.trial_id not in self._live:
-                result = result or {"config": trial.config}
-            self.on_trial_complete(trial.trial_id, result, error=trial.status == "ERROR")
-        elif trial.trial_id not in self._live:
-            params = self._complete(trial.config)
-            if params is not None:
-                self._live[trial.trial_id] = params
-                self._refuse(lambda opt: opt.hold(trial.trial_id, params))
 
     @property
     def optimizer(self) -> Optimizer | None:

@@ -1,4 +1,4 @@
-"""The trials in Tune's own snapshot of an experiment, read as data.
+"""The files of an experiment, read as data: searcher states, what the run was started with, and the trials.
 
 Tune copies its files to the storage one by one and in place: if the driver dies meanwhile, some of them are torn, and
 the searcher's state may be older or newer than that of the trials.
@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ray import cloudpickle
+
 logger = logging.getLogger("numbo")
+#: Comes before the name of a searcher's state file that is one snapshot older. Tune restores files named \*.pkl only.
+PREVIOUS = "previous-"
 
 
 @dataclass(frozen=True)
@@ -26,8 +30,19 @@ class TrialSnapshot:
     result: dict[str, Any] | None
 
 
-def read_trials(folder: Path) -> Iterator[TrialSnapshot]:
+@dataclass(frozen=True)
+class Setup:
+    """What a run was started with, as far as Tune's files tell."""
+
+    metric: str | None = None
+    mode: str | None = None
+    num_samples: int | None = None
+    param_space: dict[str, Any] = field(default_factory=dict)
+
+
+def read_trials(folder: Path) -> list[TrialSnapshot]:
     """The trials of the newest readable experiment snapshot in ``folder``; none if no snapshot can be read."""
+    trials = []
     for path in sorted(folder.glob("experiment_state-*.json"), reverse=True):
         try:
             rows = json.loads(path.read_text())["trial_data"]
@@ -36,14 +51,54 @@ def read_trials(folder: Path) -> Iterator[TrialSnapshot]:
         for row in rows:
             try:
                 trial, metadata = (json.loads(part) for part in row)
-                result = metadata.get("last_result") or None
-                yield TrialSnapshot(trial["trial_id"], trial["status"], dict(trial["config"]), result)
+                config, result = dict(_objects(trial["config"])), _objects(metadata.get("last_result")) or None
+                trials.append(TrialSnapshot(trial["trial_id"], trial["status"], config, result))
             except (ValueError, KeyError, TypeError, AttributeError):
                 continue
-        return
+        break
+    return trials
+
+
+def _objects(node: Any) -> Any:
+    """``node`` from Tune's JSON, with the objects that Tune has pickled into it, such as NumPy's numbers."""
+    if isinstance(node, list):
+        return [_objects(child) for child in node]
+    if not isinstance(node, dict):
+        return node
+    if node.get("_type") != "CLOUDPICKLE_FALLBACK":
+        return {key: _objects(child) for key, child in node.items()}
+    try:
+        return cloudpickle.loads(bytes.fromhex(node["value"]))
+    except Exception:  # unpickling may raise anything; what is left is no value of any parameter
+        return node
+
+
+def read_setup(folder: Path) -> Setup:
+    """Metric and mode from the tuner's file, the space and the number of trials from the newest of the generator's."""
+    tune_config = _first([folder / "tuner.pkl"]).get("_tune_config")
+    states = sorted(folder.glob("search_gen_state-*.json"), reverse=True)
+    spec = getattr(_first(states).get("experiment"), "spec", {})
+    metric, mode = (getattr(tune_config, name, None) for name in ("metric", "mode"))
+    return Setup(metric, mode, spec.get("num_samples"), spec.get("config") or {})
+
+
+def _first(paths: Iterable[Path]) -> dict[str, Any]:
+    """The contents of the first of Tune's pickles that can be read; an empty dict if none can."""
+    for path in paths:
+        try:
+            found = cloudpickle.loads(path.read_bytes())
+        except FileNotFoundError:
+            continue
+        except Exception as error:  # unpickling may raise anything
+            logger.warning(f"{path} cannot be read: {error!r}.")
+        else:
+            return found if isinstance(found, dict) else {}
+    return {}
 
 
 def state_files(folder: Path, template: str) -> list[Path]:
-    """Files with a searcher's state, the newest first, followed by their predecessors."""
-    newest = sorted(folder.glob(template.format("*")), reverse=True)
-    return newest + sorted(folder.glob(template.format("*") + ".previous"), reverse=True)
+    """Files with a searcher's state, the newest first, each session's followed by its predecessor."""
+    pattern = template.format("*")
+    sessions = {p.name.removeprefix(PREVIOUS) for p in (*folder.glob(pattern), *folder.glob(PREVIOUS + pattern))}
+    paths = [folder / (prefix + name) for name in sorted(sessions, reverse=True) for prefix in ("", PREVIOUS)]
+    return [path for path in paths if path.exists()]

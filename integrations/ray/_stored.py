@@ -1,0 +1,189 @@
+"""The part of a searcher that Tune saves and restores, whatever became of its files."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import shutil
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from numbo.ray._snapshot import PREVIOUS, Setup, TrialSnapshot, read_setup, read_trials, state_files
+
+from numbo import _checks
+from numbo.optimizers import Optimizer
+from ray.tune.search import Searcher
+from ray.tune.search.repeater import TRIAL_INDEX
+
+logger = logging.getLogger("numbo")
+#: Version of the files that `StoredSearch.save` writes.
+FILE_FORMAT = 2
+ENDED = ("TERMINATED", "ERROR")
+
+
+class StoredSearch(Searcher):
+    """A searcher that is saved with Tune's snapshots, and continues from Tune's own records where its state is lost."""
+
+    _optimizer: type[Optimizer]
+
+    def __init__(self, metric: str | None, mode: str | None) -> None:
+        super().__init__(metric=metric, mode=mode)
+        self._metric, self._mode = metric, mode
+        self._opt: Optimizer | None = None
+        self._live: dict[str, dict[str, Any]] = {}
+        self._done: set[str] = set()
+        self._failed: set[str] = set()
+        self._warned: set[str] = set()
+        self._max_concurrent: int | None = None
+        self._resumed = self._waited = False
+        self._failure: str | None = None
+
+    # -- what a searcher supplies ----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _set_up(self, setup: Setup) -> None:
+        """Start as at the beginning of a run; `ValueError` if metric, mode or space are missing."""
+
+    @abstractmethod
+    def _params_of(self, config: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The parameters in a trial's config, or None if some are missing."""
+
+    @abstractmethod
+    def _hold(self, trial_id: str, params: dict[str, Any]) -> None:
+        """Make a running trial pending."""
+
+    @abstractmethod
+    def _strike(self, params: Mapping[str, Any]) -> None:
+        """Take a trial's parameters off the points to evaluate."""
+
+    # -- state -----------------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        state["_opt"] = None if self._opt is None else self._opt.state_dict()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        opt = state["_opt"]
+        opt = None if opt is None else self._optimizer.from_state_dict(opt)
+        self.__dict__.update(state | {"_opt": opt})
+
+    def save(self, checkpoint_path: str) -> None:
+        """Write everything needed to continue; the file is either complete or absent."""
+        self._check()
+        temporary = f"{checkpoint_path}.{os.getpid()}.tmp"
+        with open(temporary, "wb") as file:
+            pickle.dump({"format": FILE_FORMAT}, file)
+            pickle.dump(self.__getstate__(), file, protocol=pickle.HIGHEST_PROTOCOL)
+        os.replace(temporary, checkpoint_path)
+
+    def restore(self, checkpoint_path: str) -> None:
+        """Continue exactly where the searcher that wrote the file was. The file is a pickle: read only your own.
+
+        Raises:
+            ValueError: if the file was written by a version of numbo with another format.
+        """
+        with open(checkpoint_path, "rb") as file:
+            try:
+                header = pickle.load(file)
+            except (ImportError, AttributeError):  # written before formats were numbered, by classes that have moved
+                header = None
+            _checks.state_format(type(self).__name__, header, FILE_FORMAT)
+            self.__setstate__(pickle.load(file))
+
+    # -- Tune's snapshots ------------------------------------------------------------------------------------------
+
+    def save_to_dir(self, checkpoint_dir: str, session_str: str = "default") -> None:
+        """Write Tune's snapshot, and keep the previous one: Tune copies both to the storage, and may die meanwhile."""
+        folder = Path(checkpoint_dir)
+        if self._resumed:  # the trials are now as Tune has resumed them: some have new names, others were dropped
+            self._resumed = False
+            self._catch_up(read_trials(folder))
+        path = folder / self.CKPT_FILE_TMPL.format(session_str)
+        aside = folder.with_name(f"{folder.name}-{path.name}")  # Tune cannot copy a folder whose files vanish meanwhile
+        if path.exists():
+            shutil.copyfile(path, aside)
+            os.replace(aside, path.with_name(PREVIOUS + path.name))
+        self.save(str(aside))
+        os.replace(aside, path)
+
+    def restore_from_dir(self, checkpoint_dir: str) -> None:
+        """Continue from Tune's snapshot: the newest readable state, and whatever Tune's records say beyond it.
+
+        If no state can be read, all trials are learned from Tune's records. Tune would ignore an error raised here and
+        start another run in place of this one: it is kept, and raised by the next `suggest` or `save`.
+        """
+        try:
+            self._continue(Path(checkpoint_dir))
+        except Exception as error:  # whatever it is, only later calls can report it
+            self._failure = f"{type(self).__name__} cannot continue the run in {checkpoint_dir}: {error}"
+
+    def _check(self) -> None:
+        """Raise what went wrong while Tune restored the searcher."""
+        if self._failure is not None:
+            raise RuntimeError(self._failure)
+
+    def _continue(self, folder: Path) -> None:
+        limit = self._max_concurrent  # that of the run that Tune starts now
+        trials = read_trials(folder)
+        for path in state_files(folder, self.CKPT_FILE_TMPL):
+            try:
+                self.restore(str(path))
+            except Exception as error:  # torn by the death of the driver: unpickling may raise anything
+                self._warn(f"torn {path.name}", f"{path} cannot be read ({error!r}).")
+            else:
+                break
+        else:
+            self._set_up(read_setup(folder))
+            self._warn("no state", f"{folder} holds no readable state of the searcher: the trials are learned instead.")
+        self._max_concurrent, self._resumed, self._waited, self._failure = limit, True, False, None
+        self._catch_up(trials)
+
+    def _catch_up(self, trials: list[TrialSnapshot]) -> None:
+        """Learn what Tune's records say beyond the searcher's state, and forget trials that Tune does not know."""
+        for trial in trials:
+            if trial.trial_id in self._failed and trial.status not in ENDED:  # Tune has resumed it
+                self._failed.discard(trial.trial_id)
+                self._done.discard(trial.trial_id)
+            if trial.trial_id not in self._done:
+                self._take_over(trial)
+        if trials:
+            self._forget(self._live.keys() - {trial.trial_id for trial in trials})
+
+    def _forget(self, trial_ids: Iterable[str]) -> None:
+        """Trials that will not end."""
+        for trial_id in list(trial_ids):
+            del self._live[trial_id]
+            if self._opt is not None:
+                self._opt.release(trial_id)
+
+    def _full(self) -> bool:
+        """Whether as many trials run as may."""
+        if self._max_concurrent is None or len(self._live) < self._max_concurrent:
+            return False
+        if self._resumed and self._waited:  # asked again before a snapshot: Tune waits, as it resumed none of them
+            self._forget(self._live)
+            return False
+        self._waited = self._resumed
+        return True
+
+    def _take_over(self, trial: TrialSnapshot) -> None:
+        ended, known = trial.status in ENDED, trial.trial_id in self._live
+        if TRIAL_INDEX in trial.config and (known or trial.config[TRIAL_INDEX]):
+            return  # one of a Repeater's, which reports the mean of a group under the name of its first trial
+        params = self._params_of(trial.config)
+        if params is None or (known and not ended):
+            return
+        if not known:
+            self._strike(params)
+            self._hold(trial.trial_id, params)
+        if ended:
+            self.on_trial_complete(trial.trial_id, trial.result, error=trial.status == "ERROR")
+
+    def _warn(self, kind: str, message: str) -> None:
+        if kind not in self._warned:
+            self._warned.add(kind)
+            logger.warning(message)
