@@ -92,7 +92,10 @@ def main() -> None:
     scale.add_argument("--searchers", nargs="+", metavar="SEARCHER", help="all by default")
     scale.add_argument("--trials", type=int, default=10_000, help="trials of 64 simulated workers; 0 for none")
     scale.add_argument("--real", type=int, default=1000, help="quick trials on a local Ray; 0 for none")
-    commands.add_parser("reliability", help="killed workers, long runs, many trials at once; resumes where it stopped")
+    reliable = commands.add_parser(
+        "reliability", help="killed workers and drivers, long runs, many trials at once; resumes where it stopped"
+    )
+    reliable.add_argument("--restores", action="store_true", help="only the restored Ray runs with damaged files")
     calibrate = commands.add_parser("calibration", help="whether predictions are right; resumes where it stopped")
     calibrate.add_argument("--algorithms", nargs="+", metavar="ALGORITHM", help="all by default")
     calibrate.add_argument("--functions", nargs="+", metavar="FUNCTION", help="all by default")
@@ -136,9 +139,11 @@ def main() -> None:
         _check(parser, "searcher", names, ray_scale.SEARCHERS)
         ray_scale.measure(RESULTS, names, arguments.trials, arguments.real)
     elif arguments.command == "reliability":
-        from benchmarks.reliability import measure as measure_reliability
+        from benchmarks import reliability
 
-        measure_reliability(RESULTS)
+        if not arguments.restores:
+            reliability.measure(RESULTS)
+        reliability.measure_restores(RESULTS)
     elif arguments.command == "calibration":
         from benchmarks import calibration
 

@@ -18,7 +18,7 @@ import matplotlib
 from tqdm import tqdm
 
 import optuna
-from benchmarks import faults, soak
+from benchmarks import faults, restores, soak
 from benchmarks.storage import load
 
 matplotlib.use("Agg")
@@ -36,6 +36,16 @@ RUNS = [
 ]
 SOAK = {"GSSBO": 20_000, "BBKB": 20_000, "Random": 20_000}
 FEED = (10_000, 50_000)
+RESTORES = f"""\
+A driver of Ray Tune dies in mid-run, with {restores.ENDED["late"]} ended trials, one of which failed, and two running \
+ones; a file in its folder is damaged. Then
+`Tuner.restore(path, trainable)` goes on to {restores.TRIALS} trials, on a Ray that knows nothing of the run. A trial \
+that had ended is learned if the searcher
+knows it once at the end, repeated if it runs again though it had not failed, and lost if the results lack it. What Tune
+itself reads it needs: without a readable `tuner.pkl`, `experiment_state` and `search_gen_state`, no searcher is
+restored. It then starts another run in place of the old one, which this searcher refuses unless it has its own space,
+metric and mode. To go on from a folder whose newest `experiment_state` is torn, delete that file if there is an older
+one."""
 
 
 @contextmanager
@@ -80,6 +90,20 @@ def measure(results: Path) -> None:
     write_report(results)
 
 
+def measure_restores(results: Path) -> None:
+    """Run the restores that are missing in ``reliability.jsonl``, and write the report."""
+    path = results / "reliability.jsonl"
+    done = {(r["file"], r["fault"]) for r in load(path) if "file" in r}
+    with path.open("a") as file:
+
+        def note(row: dict[str, Any]) -> None:
+            file.write(json.dumps(row) + "\n")
+            file.flush()
+
+        restores.measure(done, note)
+    write_report(results)
+
+
 def _alone(task: Callable[..., Any], *arguments: Any) -> Any:
     """The result of ``task`` in a separate process, whose memory it does not share."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
@@ -120,6 +144,9 @@ def write_report(results: Path) -> None:
             cells += [r["stale"], r["retried"], len(r["errors"]), f"{r['complete'] / r['seconds']:.1f}"]
             cells += [f"{r['best']:.3g}", f"{r['sequential']:.3g}"]
             lines.append("| " + " | ".join(map(str, cells)) + " |")
+    restored = [r for r in rows if "file" in r]
+    if restored:
+        lines += ["", "## Killed Ray drivers, damaged files", "", *RESTORES.splitlines(), "", *restores.table(restored)]
     lines += ["", "## Many trials at once", ""]
     feeds = [r for r in rows if "trials at once" in r]
     if feeds:

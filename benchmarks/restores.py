@@ -11,12 +11,14 @@ import os
 import pickle
 import shutil
 import signal
+import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ import numpy as np
 from numbo.ray import GSSBOSearch
 from numbo.ray._snapshot import TrialSnapshot, read_trials
 from ray.tune.logger import JsonLoggerCallback
+from tqdm import tqdm
 
 from ray import tune
 
@@ -70,9 +73,9 @@ def _of_another_version(path: Path) -> None:
 
 
 #: What is done to a file.
-FAULTS: dict[str, Callable[[Path], None]] = {
+FAULTS: dict[str, Callable[[Path], object]] = {
     "missing": Path.unlink,
-    "empty": lambda path: path.write_bytes(b"") and None,
+    "empty": lambda path: path.write_bytes(b""),
     "torn": _torn,
     "other version": _of_another_version,
 }
@@ -108,7 +111,7 @@ def make_trainable(folder: Path) -> Callable[[dict[str, Any]], None]:
     return trainable
 
 
-class Recorder(tune.Callback):
+class Recorder(tune.Callback):  # type: ignore[misc]
     """Copies the files of an experiment, as Tune uploads them, once as many trials as wanted have ended."""
 
     def __init__(self, run: Path, folder: Path) -> None:
@@ -140,23 +143,23 @@ def _saved_at_each_step() -> Iterator[None]:
             os.environ["TUNE_GLOBAL_CHECKPOINT_S"] = before
 
 
-def record(folder: Path, **arguments: Any) -> None:
+def record(folder: Path, own: bool = False) -> None:
     """Run all trials; ``folder/early`` and ``folder/late`` are then the experiment in mid-run, with two running trials.
 
     Args:
         folder: an existing, empty folder.
-        arguments: of the searcher. Space, metric and mode are the tuner's.
+        own: whether the searcher is made with space, metric and mode, and the tuner without.
     """
-    run = folder / "run"
+    run, given = folder / "run", (SPACE, "loss", "min") if own else (None, None, None)
     tuner = tune.Tuner(
         make_trainable(folder),
-        param_space=SPACE,
+        param_space=None if own else SPACE,
         tune_config=tune.TuneConfig(
-            metric="loss",
-            mode="min",
+            metric=None if own else "loss",
+            mode=None if own else "min",
             num_samples=TRIALS,
             max_concurrent_trials=2,
-            search_alg=GSSBOSearch(**({"seed": 0, "n_initial": 4} | arguments)),
+            search_alg=GSSBOSearch(*given, seed=0, n_initial=4),
             reuse_actors=True,
         ),
         run_config=tune.RunConfig(
@@ -269,9 +272,69 @@ def ended_in(folder: Path) -> list[TrialSnapshot]:
 
 
 def run(file: str, fault: str, recorded: Path, folder: Path) -> Outcome:
-    """One fault in a copy of the late snapshot."""
+    """One fault in a copy of the late snapshot, in ``folder``; none if both are empty."""
     damaged = folder / "run"
-    shutil.copytree(recorded, damaged)
+    shutil.copytree(recorded / "late", damaged)
     if fault:
         damage(damaged, file, fault)
-    return restore(damaged, ended_in(recorded))
+    return restore(damaged, ended_in(recorded / "late"))
+
+
+def mix(records: str, others: str, recorded: Path, folder: Path) -> Outcome:
+    """Tune's records of the trials from one snapshot, and the searcher's and generator's states from the other."""
+    damaged = folder / "run"
+    shutil.copytree(recorded / records, damaged)
+    for path in (recorded / others).glob("search*"):
+        shutil.copy(path, damaged)
+    return restore(damaged, ended_in(recorded / records))
+
+
+#: What is measured: the file, the fault, whether the searcher was made with its own space, and how to run it.
+CASES: list[tuple[str, str, bool, Callable[[Path, Path], Outcome]]] = [
+    ("none", "", False, partial(run, "", "")),
+    *((file, fault, False, partial(run, file, fault)) for file in FILES for fault in FAULTS),
+    ("searcher's state and search_gen_state", "older than the trials", False, partial(mix, "late", "early")),
+    ("searcher's state and search_gen_state", "newer than the trials", False, partial(mix, "early", "late")),
+    *(
+        (f"{file}, where the searcher has its own space", "torn", True, partial(run, file, "torn"))
+        for file in ("searcher's states and all of the trials' files", "experiment_state")
+    ),
+]
+
+
+def measure(done: Container[tuple[str, str]], note: Callable[[dict[str, Any]], None]) -> None:
+    """Run all cases that are not ``done``, on a local Ray, and ``note`` a row for each."""
+    due = [case for case in CASES if case[:2] not in done]
+    if not due:
+        return
+    os.environ.update(SETTINGS)
+    import ray
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            for own in {case[2] for case in due}:
+                Path(folder, f"recorded-{own}").mkdir()
+                record(Path(folder, f"recorded-{own}"), own)
+            for i, (file, fault, own, case) in enumerate(tqdm(due, desc="restores", unit="run")):
+                Path(folder, f"{i}").mkdir()
+                outcome = case(Path(folder, f"recorded-{own}"), Path(folder, f"{i}"))
+                outcome = replace(outcome, ended=outcome.ended.replace(f"{folder}/{i}/", ""))
+                note({"file": file, "fault": fault} | asdict(outcome))
+    finally:
+        ray.shutdown()
+
+
+def table(rows: list[dict[str, Any]]) -> list[str]:
+    """The measured cases as lines of Markdown."""
+    lines = ["| file | fault | the restored run | learned | repeated | lost | s |", "|---" * 7 + "|"]
+    for r in rows:
+        if r["ended"]:
+            what = "ends: " + r["ended"].replace("|", "/")
+        else:
+            what = (
+                "goes on to its end" if r["trials"] >= TRIALS else f"ends without an error after {r['trials']} trials"
+            )
+        cells = [r["file"], r["fault"], what, f"{r['learned']} of {r['finished']}", r["repeated"], r["lost"]]
+        lines.append("| " + " | ".join(map(str, [*cells, f"{r['seconds']:.1f}"])) + " |")
+    return lines

@@ -182,9 +182,10 @@ class NumboSearch(StoredSearch):
     def on_trial_complete(self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False) -> None:
         if trial_id in self._done or self._opt is None:
             return
-        params, key = self._live.get(trial_id), trial_id
+        params = self._live.get(trial_id)
+        key = None if params is None else trial_id
         if params is None:
-            params, key = self._of_another_name(result), None
+            params = self._of_another_name(result)
             if params is None:
                 return
         if not error and not result:  # stopped before it reported anything

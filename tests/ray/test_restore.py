@@ -260,7 +260,7 @@ def test_the_limit_is_that_of_the_run():
 @pytest.mark.allows_fallback
 @pytest.mark.parametrize(("file", "fault"), [("", ""), (ALL, "empty")])
 def test_a_restored_run_learns_all_and_repeats_nothing(file, fault, recorded, tmp_path):
-    outcome = restores.run(file, fault, recorded / "late", tmp_path)
+    outcome = restores.run(file, fault, recorded, tmp_path)
     assert outcome.ended == ""
     assert (outcome.finished, outcome.learned, outcome.repeated, outcome.lost) == (5, 5, 0, 0)
     assert outcome.trials == restores.TRIALS
@@ -268,18 +268,14 @@ def test_a_restored_run_learns_all_and_repeats_nothing(file, fault, recorded, tm
 
 @pytest.mark.allows_fallback
 def test_a_limiter_older_than_the_trials_is_not_waited_for(recorded, tmp_path):
-    folder = tmp_path / "run"
-    shutil.copytree(recorded / "late", folder)
-    for path in (recorded / "early").glob("search*"):
-        shutil.copy(path, folder / path.name)
-    outcome = restores.restore(folder, restores.ended_in(recorded / "late"))
+    outcome = restores.mix("late", "early", recorded, tmp_path)
     assert (outcome.ended, outcome.learned, outcome.repeated, outcome.lost) == ("", 5, 0, 0)
 
 
 @pytest.mark.parametrize("fault", ["empty", "torn", "other version"])
 @pytest.mark.parametrize("file", ["experiment_state", "search_gen_state", "tuner.pkl"])
 def test_what_tune_cannot_restore_ends_with_a_message(file, fault, recorded, tmp_path):
-    outcome = restores.run(file, fault, recorded / "late", tmp_path)
+    outcome = restores.run(file, fault, recorded, tmp_path)
     assert outcome.trials == 0
     if file != "tuner.pkl":
         assert "In a restored run, Tune could not read its own records" in outcome.ended
@@ -290,6 +286,6 @@ def test_what_tune_cannot_restore_ends_with_a_message(file, fault, recorded, tmp
 def test_an_error_in_a_restore_ends_the_run_with_its_message(recorded, tmp_path, monkeypatch):
     """The limiter is full of the trials that ran, so that nothing is suggested: the error is still raised at once."""
     monkeypatch.setattr(GSSBOSearch, "_set_up", lambda self, setup: 1 / 0)
-    outcome = restores.run(READ[-1], "torn", recorded / "late", tmp_path)
+    outcome = restores.run(READ[-1], "torn", recorded, tmp_path)
     assert outcome.ended.startswith("RuntimeError: GSSBOSearch cannot continue the run in ")
     assert outcome.ended.endswith(": division by zero")
