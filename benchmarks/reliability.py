@@ -37,15 +37,17 @@ RUNS = [
 SOAK = {"GSSBO": 20_000, "BBKB": 20_000, "Random": 20_000}
 FEED = (10_000, 50_000)
 RESTORES = f"""\
-A driver of Ray Tune dies in mid-run, with {restores.ENDED["late"]} ended trials, one of which failed, and two running \
-ones; a file in its folder is damaged. Then
-`Tuner.restore(path, trainable)` goes on to {restores.TRIALS} trials, on a Ray that knows nothing of the run. A trial \
-that had ended is learned if the searcher
-knows it once at the end, repeated if it runs again though it had not failed, and lost if the results lack it. What Tune
-itself reads it needs: without a readable `tuner.pkl`, `experiment_state` and `search_gen_state`, no searcher is
-restored. It then starts another run in place of the old one, which this searcher refuses unless it has its own space,
-metric and mode. To go on from a folder whose newest `experiment_state` is torn, delete that file if there is an older
-one."""
+A driver of Ray Tune dies in mid-run, with {restores.ENDED["late"]} ended trials, one of which failed, and two running;
+a file in its folder is damaged. `Tuner.restore(path, trainable)` then goes on to {restores.TRIALS} trials, on a Ray
+that knows nothing of the run. A trial that had ended is learned if the searcher knows it once at the end, repeated if
+it runs again though it had not failed, and lost if the results lack it. Times were taken on two busy cores; most of
+them is the start of Ray's workers.
+
+Tune itself needs a readable `tuner.pkl` and the newest `experiment_state` and `search_gen_state`. Without them no
+searcher can be restored, and the run ends with an error, which leaves the folder as it was. If a searcher has its own
+space, metric and mode, Tune begins a new run of one trial instead (last line), unless `fail_fast` is set. Where the
+newest `experiment_state` is torn and there is an older one, delete the newest and restore again. A `search_gen_state`
+newer than the trials counts trials that Tune no longer has, so that fewer follow."""
 
 
 @contextmanager

@@ -111,6 +111,7 @@ QUIET_RAY = {
     "RAY_CHDIR_TO_TRIAL_DIR": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_worker_register_timeout_seconds": "3600",  # however slow the machine
+    "RAY_raylet_start_wait_time_s": "3600",
 }
 
 

@@ -44,6 +44,10 @@ class StoredSearch(Searcher):
     # -- what a searcher supplies ----------------------------------------------------------------------------------
 
     @abstractmethod
+    def _ready(self) -> Any:
+        """Raise `RuntimeError` if metric, mode or space are missing."""
+
+    @abstractmethod
     def _set_up(self, setup: Setup) -> None:
         """Start as at the beginning of a run; `ValueError` if metric, mode or space are missing."""
 
@@ -97,7 +101,12 @@ class StoredSearch(Searcher):
     # -- Tune's snapshots ------------------------------------------------------------------------------------------
 
     def save_to_dir(self, checkpoint_dir: str, session_str: str = "default") -> None:
-        """Write Tune's snapshot, and keep the previous one: Tune copies both to the storage, and may die meanwhile."""
+        """Write Tune's snapshot, and keep the previous one: Tune copies both to the storage, and may die meanwhile.
+
+        Raises:
+            RuntimeError: if the searcher could not be set up or restored for the run.
+        """
+        self._ready()  # raises at once what would otherwise be said by the next suggestion, or never
         folder = Path(checkpoint_dir)
         if self._resumed:  # the trials are now as Tune has resumed them: some have new names, others were dropped
             self._resumed = False
@@ -114,7 +123,7 @@ class StoredSearch(Searcher):
         """Continue from Tune's snapshot: the newest readable state, and whatever Tune's records say beyond it.
 
         If no state can be read, all trials are learned from Tune's records. Tune would ignore an error raised here and
-        start another run in place of this one: it is kept, and raised by the next `suggest` or `save`.
+        start another run in place of this one: it is kept, and raised by the next `suggest` or `save_to_dir`.
         """
         try:
             self._continue(Path(checkpoint_dir))

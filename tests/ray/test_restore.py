@@ -272,14 +272,32 @@ def test_a_limiter_older_than_the_trials_is_not_waited_for(recorded, tmp_path):
     assert (outcome.ended, outcome.learned, outcome.repeated, outcome.lost) == ("", 5, 0, 0)
 
 
-@pytest.mark.parametrize("fault", ["empty", "torn", "other version"])
+@pytest.mark.parametrize("fault", restores.FAULTS)
 @pytest.mark.parametrize("file", ["experiment_state", "search_gen_state", "tuner.pkl"])
 def test_what_tune_cannot_restore_ends_with_a_message(file, fault, recorded, tmp_path):
+    """The folder stays as it is, but for the file that is damaged."""
     outcome = restores.run(file, fault, recorded, tmp_path)
     assert outcome.trials == 0
+    assert outcome.ended
     if file != "tuner.pkl":
         assert "In a restored run, Tune could not read its own records" in outcome.ended
-    assert outcome.ended
+    damaged = {path.name for path in (recorded / "late").glob(restores.FILES[file])}
+    for path in (recorded / "late").iterdir():
+        if path.is_file() and path.name not in damaged:
+            assert (tmp_path / "run" / path.name).read_bytes() == path.read_bytes()
+    expected = 0 if (file, fault) == ("experiment_state", "missing") else 1
+    assert len(list((tmp_path / "run").glob("experiment_state-*"))) == expected
+
+
+@pytest.mark.parametrize(
+    ("ended", "words"), [("", "goes on to its end"), ("TimeoutError: too long", "ends with TimeoutError: too long")]
+)
+def test_the_table_says_how_runs_ended(ended, words):
+    outcome = {"finished": 5, "learned": 5, "repeated": 0, "lost": 0, "trials": 9, "seconds": 1.0}
+    rows = [{"file": "f", "fault": fault, "ended": ended} | outcome for fault in ("torn", "empty")]
+    header, _, line = restores.table(rows)
+    assert header.count("|") == line.count("|") == 8
+    assert line.startswith(f"| f | torn, empty | {words} |")
 
 
 @pytest.mark.allows_fallback
