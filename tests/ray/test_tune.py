@@ -138,7 +138,13 @@ import ray
 from ray import tune
 from numbo.ray import BBKBSearch
 folder = Path(sys.argv[1])
-ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+for _ in range(5):  # Ray gives up after 30 seconds, which a busy machine may exceed
+    try:
+        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        break
+    except Exception as error:
+        print(error)
+        ray.shutdown()
 
 def trainable(config):
     own, log = tune.get_context().get_trial_id(), folder / "log"
