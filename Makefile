@@ -1,12 +1,13 @@
 PYTHON := python3
 VENV := .venv
+LOWEST := .venv-lowest
 BIN := $(VENV)/bin
 UV_INSTALL = $(@D)/bin/uv pip install --quiet --system-certs --python $(@D)/bin/python
 # What the kernels are tested by, directly and through the models right above them.
 NUMERICS := tests/kernels $(addprefix tests/models/test_,gp.py sparse_gp.py arm_posterior.py priors.py transforms.py threads.py)
 READY := $(VENV)/.ready
 
-.PHONY: demo test interpreted bounds-checked soak lint types docs benchmark clean
+.PHONY: demo test interpreted bounds-checked test-lowest soak lint types docs benchmark clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/nas_diabetes.py
@@ -25,6 +26,10 @@ interpreted: $(READY)
 bounds-checked: $(READY)
 	NUMBA_BOUNDSCHECK=1 NUMBA_OPT=0 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds-checked $(BIN)/python -m pytest \
 		-W 'ignore:.*Cannot cache' --ignore=tests/kernels/test_jit.py $(NUMERICS)
+
+# The suite with the lowest versions that pyproject.toml promises, or the lowest that have a wheel for this Python.
+test-lowest: $(LOWEST)/.ready
+	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/numba $(LOWEST)/bin/python -m pytest -n auto --dist loadgroup
 
 # Long: thousands of trials over real storages with killed workers, 20,000 in one process, 50,000 at once.
 soak: $(READY)
@@ -59,11 +64,16 @@ $(READY): pyproject.toml $(BIN)/uv
 	$(UV_INSTALL) --editable ".[dev]"
 	touch $(VENV)/.demo $@
 
+$(LOWEST)/.ready: pyproject.toml $(LOWEST)/bin/uv
+	$(UV_INSTALL) --resolution lowest-direct --only-binary :all: \
+		--editable ".[optuna,ray,plot,examples,benchmarks,test]"
+	touch $@
+
 # uv installs in seconds what takes pip minutes.
 %/bin/uv:
 	$(PYTHON) -m venv $*
 	$*/bin/python -m pip install --quiet uv
 
 clean:
-	rm -rf $(VENV) build dist
+	rm -rf $(VENV) $(LOWEST) build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

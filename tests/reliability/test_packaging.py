@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+import numbo
 
 ROOT = Path(__file__).parents[2]
 SESSION = """
@@ -50,6 +53,17 @@ def test_the_wheel_holds_the_package_and_nothing_else(built):
     for part in ("optuna", "ray"):
         modules |= {f"numbo/{part}/{p.name}" for p in (ROOT / "integrations" / part).glob("*.py")}
     assert names == modules | {"numbo/py.typed"}
+
+
+def test_the_guide_names_the_versions_that_are_required(built):
+    (wheel,) = (built / "dist").glob("*.whl")
+    (name,) = (n for n in zipfile.ZipFile(wheel).namelist() if n.endswith(".dist-info/METADATA"))
+    metadata = zipfile.ZipFile(wheel).read(name).decode().lower()
+    guide = (ROOT / "docs" / "guides" / "troubleshooting.md").read_text().lower().split("## versions")[1]
+    required = set(re.findall(r"^requires-(?:dist: )?(\w+)(?:\[tune\])?(?:: )?>=(\d+\.\d+)", metadata, re.MULTILINE))
+    named = set(re.findall(r"(python|numpy|numba|scipy|optuna|ray) (\d+\.\d+)", guide))
+    assert len(named) == 6
+    assert named <= required
 
 
 GOOD = """
