@@ -7,7 +7,7 @@ UV_INSTALL = $(@D)/bin/uv pip install --quiet --system-certs --python $(@D)/bin/
 NUMERICS := tests/kernels $(addprefix tests/models/test_,gp.py sparse_gp.py arm_posterior.py priors.py transforms.py threads.py)
 READY := $(VENV)/.ready
 
-.PHONY: demo test interpreted bounds-checked test-lowest soak lint types docs benchmark clean
+.PHONY: demo test interpreted bounds-checked test-lowest soak lint types docs benchmark dist clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/nas_diabetes.py
@@ -55,6 +55,15 @@ benchmark: $(READY)
 	$(BIN)/python -m benchmarks ask-time
 	$(BIN)/python -m benchmarks run --samplers GSSBO TPE CMA-ES Random
 	$(BIN)/python -m benchmarks report
+
+# The sdist and the wheel that is built from it, in dist/, checked; the wheel is installed and imported on its own.
+dist: $(READY)
+	rm -rf dist build/wheel
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+	$(PYTHON) -m venv build/wheel
+	build/wheel/bin/python -m pip install --quiet dist/*.whl
+	cd build/wheel && bin/python -c "import numbo; print('numbo', numbo.__version__)"
 
 $(VENV)/.demo: pyproject.toml $(BIN)/uv
 	$(UV_INSTALL) --editable ".[demo]"

@@ -55,6 +55,13 @@ def test_the_wheel_holds_the_package_and_nothing_else(built):
     assert names == modules | {"numbo/py.typed"}
 
 
+def test_the_version_is_the_same_everywhere(built):
+    (wheel,) = (built / "dist").glob("*.whl")
+    assert wheel.name.startswith(f"numbo-{numbo.__version__}-")
+    assert f"\nversion: {numbo.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"\n## {numbo.__version__} " in (ROOT / "CHANGELOG.md").read_text()
+
+
 def test_the_guide_names_the_versions_that_are_required(built):
     (wheel,) = (built / "dist").glob("*.whl")
     (name,) = (n for n in zipfile.ZipFile(wheel).namelist() if n.endswith(".dist-info/METADATA"))
