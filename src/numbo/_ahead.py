@@ -34,7 +34,8 @@ with _ahead.work(part, lock) as wanted:
         compile_part(algorithm, part, lock)
 """
 #: The algorithms that it knows.
-ALGORITHMS = {"GSSBO", "GPUCB", "BKB", "BBKB", "SBPE"}
+SPARSE = {"BKB", "BBKB", "SBPE"}
+ALGORITHMS = {"GSSBO", "GPUCB"} | SPARSE
 
 _lock = threading.Lock()
 _children: list[subprocess.Popen[bytes]] = []
@@ -60,8 +61,9 @@ def _start(algorithm: str) -> None:
     from numbo.kernels.acquisition import predict
     from numbo.kernels.ascent import ascend
     from numbo.kernels.likelihood import log_marginal_likelihood
+    from numbo.kernels.sparse import dtc_weights
 
-    kernels = log_marginal_likelihood, ascend, predict
+    kernels = [log_marginal_likelihood, ascend, predict] + ([dtc_weights] if algorithm in SPARSE else [])
     lock = _jit.lock_path(predict)
     if os.environ.get(SWITCH) == "0" or lock is None or not _turns.possible():
         return

@@ -143,7 +143,7 @@ def subroutine(function: Callable[..., Any]) -> Any:
     return dispatcher
 
 
-def _compiled(function: Callable[..., Any], **options: bool) -> Any:
+def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     dispatcher: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
     if hasattr(dispatcher, "enable_caching"):  # a plain function under NUMBA_DISABLE_JIT
         try:
