@@ -25,7 +25,7 @@ interpreted: $(READY)
 
 bounds-checked: $(READY)
 	NUMBA_BOUNDSCHECK=1 NUMBA_OPT=0 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds-checked $(BIN)/python -m pytest \
-		-W 'ignore:.*Cannot cache' --ignore=tests/kernels/test_jit.py $(NUMERICS)
+		-W ignore::numba.NumbaWarning --ignore=tests/kernels/test_jit.py $(NUMERICS)
 
 # The suite with the lowest versions that pyproject.toml promises, or the lowest that have a wheel for this Python.
 test-lowest: $(LOWEST)/.ready
