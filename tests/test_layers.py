@@ -34,7 +34,7 @@ FOREIGN = {
     "numbo.search": {"numpy", "scipy"},
     "numbo.inspection": {"numpy", "scipy"},
     "numbo.optimizers": {"numpy", "typing_extensions"},
-    "numbo.first_use": {"numba", "numpy"},
+    "numbo.first_use": {"numpy"},
     "numbo.selection": set(),
     "numbo.dictionaries": set(),
     "numbo.plot": {"numpy", "plotly", "matplotlib"},

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba.core import event
 
 from numbo.kernels import _jit
 from numbo.kernels.acquisition import LOG_EI, Acquisition, Posterior, predict
@@ -32,38 +31,22 @@ def compilation_time() -> float:
     return _jit.seconds
 
 
-class _FirstCompilation(event.Listener):
-    """Calls ``log`` once, when the first kernel of numbo has to be compiled."""
-
-    def __init__(self) -> None:
-        self.log: Callable[[str], Any] | None = None
-
-    def on_start(self, event: Any) -> None:
-        module = getattr(event.data["dispatcher"].py_func, "__module__", None) or ""  # None for a jitclass, for example
-        if self.log is not None and module.startswith("numbo."):
-            log, self.log = self.log, None
-            place = cache_path()
-            where = f" and caches them in {place}" if place else ", in every process, as no cache folder is writable"
-            log(f"numbo compiles its kernels for this machine{where}. The first suggestions wait for it.")
-
-    def on_end(self, event: Any) -> None:
-        """Required by the interface; nothing to do."""
-
-
-_listener = _FirstCompilation()
-event.register("numba:compile", _listener)  # type: ignore[no-untyped-call]
-
-
 def announce_compilation(log: Callable[[str], Any]) -> None:
     """If kernels have to be compiled, announce it through ``log`` instead of pausing silently."""
-    _listener.log = log
+
+    def say() -> None:
+        place = cache_path()
+        where = f" and caches them in {place}" if place else ", in every process, as no cache folder is writable"
+        log(f"numbo compiles its kernels for this machine{where}. The first suggestions wait for it.")
+
+    _jit.announce = say
 
 
 def compile_part(algorithm: str, part: int, lock: str) -> None:
     """Compile the kernels of an algorithm's default settings, in an order that depends on the ``part``.
 
     Every part compiles all that no other process has compiled or is compiling. Nothing is done if this process would
-    write to another cache than the one whose lock is given, or if it is another version of numbo.
+    write to another cache than the one whose lock is given.
     """
     if _jit.lock_path(predict) != lock:
         return

@@ -35,6 +35,8 @@ patience = 5.0
 #: Seconds that this process has spent on getting kernels ready: compiling them, loading them, waiting for others.
 seconds = 0.0
 _depth = 0
+#: Called once, before the first kernel that is not in the cache is compiled or waited for.
+announce: Callable[[], None] | None = None
 
 
 @functools.cache
@@ -105,7 +107,10 @@ def _in_turn(dispatcher: Any, compile_: Callable[..., Any]) -> Callable[..., Any
 
     @functools.wraps(compile_)
     def compile_in_turn(*args: Any) -> Any:
-        global patience
+        global patience, announce
+        if announce is not None and not is_cached(dispatcher):
+            say, announce = announce, None
+            say()
         # Threads queue up for the compiler first: one that had the turn, but not the compiler, could block the other.
         # Processes cannot block each other, as a kernel waits only for kernels that it calls.
         with (
