@@ -16,33 +16,13 @@ from numbo.kernels import _jit, _turns
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="there is nothing to compile")
 
-#: Starts the background processes, and prints their numbers.
+#: Starts the processes in the background, and prints their numbers.
 START = """
 import sys
 from numbo import GSSBO, Float, _ahead
 optimizer = GSSBO({"x": Float(0, 1)}, seed=0)
 optimizer.ask()
 print(*(child.pid for child in _ahead._children), flush=True)
-"""
-#: Waits until they are done, and prints what is still compiled afterwards.
-SEARCH = """
-from numba.core import event
-
-
-class Listener(event.Listener):
-    def on_start(self, event):
-        print(event.data["dispatcher"].py_func.__name__, flush=True)
-
-    def on_end(self, event):
-        pass
-
-
-for child in _ahead._children:
-    assert child.wait() == 0
-event.register("numba:compile", Listener())
-for _ in range(40):
-    optimizer.tell(point := optimizer.ask(), point["x"] ** 2)
-assert not _ahead._children
 """
 
 
@@ -68,14 +48,6 @@ def running(pid):
 def wait_until_gone(pids):
     while any(map(running, pids)):
         time.sleep(0.01)
-
-
-def test_all_that_the_first_suggestions_need_is_compiled(tmp_path):
-    process = start(tmp_path, START + SEARCH)
-    pids = children_of(process)
-    assert 1 <= len(pids) <= _ahead.PARTS
-    assert process.stdout.read() == ""
-    assert process.wait() == 0
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked up in /proc")

@@ -6,6 +6,30 @@ import os
 import subprocess
 import sys
 
+#: What the processes in the background compile, a study on its own does not have to.
+AHEAD = """
+from numba.core import event
+from numbo import GSSBO, Float, _ahead
+
+
+class Listener(event.Listener):
+    def on_start(self, event):
+        print(event.data["dispatcher"].py_func.__name__)
+
+    def on_end(self, event):
+        pass
+
+
+optimizer = GSSBO({"x": Float(0, 1)}, seed=0)
+optimizer.ask()
+assert 1 <= len(_ahead._children) <= _ahead.PARTS
+for child in _ahead._children:
+    assert child.wait() == 0
+event.register("numba:compile", Listener())
+for _ in range(40):
+    optimizer.tell(point := optimizer.ask(), point["x"] ** 2)
+assert not _ahead._children
+"""
 FIRST = """
 import sys, optuna
 from numbo.optuna import GSSBOSampler
@@ -54,14 +78,17 @@ print(compiled)
 """
 
 
-def run(cache, code, *command):
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "NUMBA_DISABLE_JIT": "0"}
+def run(cache, code, *command, ahead="0"):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "NUMBA_DISABLE_JIT": "0", "NUMBO_COMPILE_AHEAD": ahead}
     result = subprocess.run([sys.executable, *command, code], env=environment, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     return result
 
 
 def test_compilation_is_announced_once_and_a_warm_machine_compiles_nothing(tmp_path):
+    assert run(tmp_path, AHEAD, "-c", ahead="1").stdout == ""
+    for path in tmp_path.rglob("ascent.ascend*"):
+        path.unlink()
     cold = run(tmp_path, FIRST, "-c").stderr
     assert cold.count("numbo compiles its kernels for this machine and caches them in") == 1
     assert str(tmp_path) in cold
