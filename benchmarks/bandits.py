@@ -8,12 +8,11 @@ from __future__ import annotations
 import functools
 import json
 import math
-import multiprocessing
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from benchmarks import processes
 from benchmarks.arms import PROBLEMS, BanditProblem
 from benchmarks.storage import load
 
@@ -245,8 +245,7 @@ def run(path: Path, jobs: list[tuple[Any, ...]], workers: int) -> None:
             return
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
             os.environ.setdefault(name, "1")  # one core per run; the workers load NumPy themselves
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(workers, mp_context=context, max_tasks_per_child=1) as pool:
-            futures = [pool.submit(run_one, *job) for job in todo]
+        with processes.one_each(workers) as submit:
+            futures = [submit(run_one, *job) for job in todo]
             for future in tqdm(as_completed(futures), total=len(todo), desc=path.stem, unit="run"):
                 write(future.result())

@@ -13,7 +13,7 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import json
 import time
 import warnings
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ import numpy as np
 from tqdm import tqdm
 
 import optuna
+from benchmarks import processes
 from benchmarks.problems import make
 from benchmarks.samplers import SAMPLERS
 from benchmarks.storage import load
@@ -83,8 +84,8 @@ def run(path: Path, problems: list[str], samplers: list[str], seeds: int, trials
     todo = [(p, s, seed, trials) for seed in range(seeds) for s in samplers for p in problems]
     todo = [job for job in todo if job not in done]
     path.parent.mkdir(parents=True, exist_ok=True)
-    with ProcessPoolExecutor(jobs, max_tasks_per_child=1) as pool, path.open("a") as file:
-        futures = {pool.submit(run_one, *job): job for job in todo}
+    with processes.one_each(jobs) as submit, path.open("a") as file:
+        futures = {submit(run_one, *job): job for job in todo}
         for future in tqdm(as_completed(futures), total=len(todo), desc=path.stem, unit="run"):
             error = future.exception()
             if error is not None:
