@@ -6,6 +6,7 @@ out of `study.optimize`, and the sampler must then know exactly what a fresh sam
 
 from __future__ import annotations
 
+import concurrent.futures
 import json
 import random
 import signal
@@ -31,6 +32,7 @@ COUNTS = {"main thread": 400, "two threads": 50, "processes": 50}
 #: Seconds after which a run ends by itself, which means that it has swallowed its interrupt.
 PATIENCE = 60.0
 LONGEST = 0.06
+FUTURES = str(Path(concurrent.futures.__file__).parent)
 
 
 @dataclass
@@ -76,12 +78,17 @@ def interrupted(error: BaseException) -> bool:
 
 
 def strike(number: int, frame: FrameType | None) -> None:
-    """An interrupt; it waits while Python starts a thread, which could otherwise run without anyone knowing of it."""
+    """An interrupt. It waits while Python starts a thread, which could otherwise run without anyone knowing of it, and
+    while `concurrent.futures` works on its locks, of which an interrupt leaves some locked for ever."""
+    codes = []
     while frame is not None:
-        if frame.f_code is threading.Thread.start.__code__:
-            signal.setitimer(signal.ITIMER_REAL, 1e-3)
-            return
+        codes.append(frame.f_code)
         frame = frame.f_back
+    waiting = threading.Event.wait.__code__ in codes
+    futures = any(code.co_filename.startswith(FUTURES) for code in codes)
+    if threading.Thread.start.__code__ in codes or (futures and not waiting):
+        signal.setitimer(signal.ITIMER_REAL, 1e-3)
+        return
     raise KeyboardInterrupt
 
 
