@@ -1,12 +1,78 @@
-"""The first use on a machine: nobody waits without being told why."""
+"""The first use on a machine: nobody waits without being told why, and all that is needed is compiled beforehand."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
+import numba
+import pytest
+
+from numbo import first_use, warmup
+
+pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="there is nothing to compile")
+
+#: Kernels for certain types, which this process has compiled or loaded from the cache.
+READY = """
+import sys
+from numba.core.dispatcher import Dispatcher
+
+
+def ready():
+    modules = [m for name, m in list(sys.modules.items()) if name.startswith("numbo.kernels.")]
+    kernels = {k for m in modules for k in vars(m).values() if isinstance(k, Dispatcher)}
+    return {(k.py_func.__name__, types) for k in kernels for types in k.overloads}
+
+
+"""
 #: What the processes in the background compile, a study on its own does not have to.
+PARTS = """
+import numbo
+from numbo import Float
+from numbo.first_use import _jit, compile_part, predict
+
+for part in (1, 0):
+    compile_part(sys.argv[1], part, _jit.lock_path(predict))
+before = ready()
+assert before
+optimizer = getattr(numbo, sys.argv[1])({"x": Float(0, 1)}, seed=0)
+for _ in range(40):
+    optimizer.tell(point := optimizer.ask(), point["x"] ** 2)
+print(ready() - before)
+"""
+AFTERWARDS = """
+import numpy as np
+from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int, warmup
+
+warmup()
+before = ready()
+assert before
+rng = np.random.default_rng(0)
+smooth = {f"x{j}": Float(0, 1) for j in range(4)}
+mixed = {"a": Float(0, 1), "b": Int(1, 5), "c": Categorical("abc"), "d": Float(1e-5, 1, log=True)}
+settings = [(GSSBO, {}), (GSSBO, {"preset": "paper"}), (GPUCB, {}), (BKB, {}), (BBKB, {}), (SBPE, {"horizon": 60})]
+settings += [(GSSBO, {"criterion": c}) for c in ("sign", "nystrom", "random", "first")]
+settings += [(BBKB, {"stopping": "global-local"}), (GSSBO, {"kernel": "rbf"}), (BBKB, {"initial_dictionary": "rls"})]
+for optimizer, options in settings:
+    for space in (smooth, mixed):
+        opt = optimizer(space, seed=0, **options)
+        for x in rng.random((140, 4)):
+            opt.tell(opt.space.decode(x), rng.normal())
+        for _ in range(10):
+            opt.tell(opt.ask(), rng.normal())
+        opt.ask(3)
+        opt.predict(opt.ask())
+for arms in ({}, {"kernel": "rbf", "lengthscale": 0.3, "noise_std": 0.1}):
+    for optimizer in (BBKB, BKB, SBPE):
+        opt = optimizer(arms=rng.random((200, 3)), seed=0, **arms)
+        for _ in range(60):
+            opt.tell(opt.ask(), rng.normal())
+print(ready() - before)
+"""
+#: Starts what compiles in the background, waits for it, and says what is compiled after that.
 AHEAD = """
 from numba.core import event
 from numbo import GSSBO, Float, _ahead
@@ -36,71 +102,6 @@ from numbo.optuna import GSSBOSampler
 study = optuna.create_study(sampler=GSSBOSampler(seed=0))
 study.optimize(lambda t: t.suggest_float("x", 0, 1), n_trials=12)
 """
-AFTERWARDS = """
-import numpy as np
-from numba.core import event
-from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int, warmup
-
-warmup()
-compiled = []
-
-
-class Listener(event.Listener):
-    def on_start(self, event):
-        compiled.append(event.data["dispatcher"].py_func.__name__)
-
-    def on_end(self, event):
-        pass
-
-
-event.register("numba:compile", Listener())
-rng = np.random.default_rng(0)
-smooth = {f"x{j}": Float(0, 1) for j in range(4)}
-mixed = {"a": Float(0, 1), "b": Int(1, 5), "c": Categorical("abc"), "d": Float(1e-5, 1, log=True)}
-settings = [(GSSBO, {}), (GSSBO, {"preset": "paper"}), (GPUCB, {}), (BKB, {}), (BBKB, {}), (SBPE, {"horizon": 60})]
-settings += [(GSSBO, {"criterion": c}) for c in ("sign", "nystrom", "random", "first")]
-settings += [(BBKB, {"stopping": "global-local"}), (GSSBO, {"kernel": "rbf"}), (BBKB, {"initial_dictionary": "rls"})]
-for optimizer, options in settings:
-    for space in (smooth, mixed):
-        opt = optimizer(space, seed=0, **options)
-        for x in rng.random((140, 4)):
-            opt.tell(opt.space.decode(x), rng.normal())
-        for _ in range(10):
-            opt.tell(opt.ask(), rng.normal())
-        opt.ask(3)
-        opt.predict(opt.ask())
-for arms in ({}, {"kernel": "rbf", "lengthscale": 0.3, "noise_std": 0.1}):
-    for optimizer in (BBKB, BKB, SBPE):
-        opt = optimizer(arms=rng.random((200, 3)), seed=0, **arms)
-        for _ in range(60):
-            opt.tell(opt.ask(), rng.normal())
-print(compiled)
-"""
-
-
-def run(cache, code, *command, ahead="0"):
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "NUMBA_DISABLE_JIT": "0", "NUMBO_COMPILE_AHEAD": ahead}
-    result = subprocess.run([sys.executable, *command, code], env=environment, capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr
-    return result
-
-
-def test_compilation_is_announced_once_and_a_warm_machine_compiles_nothing(tmp_path):
-    assert run(tmp_path, AHEAD, "-c", ahead="1").stdout == ""
-    for path in tmp_path.rglob("ascent.ascend*"):
-        path.unlink()
-    cold = run(tmp_path, FIRST, "-c").stderr
-    assert cold.count("numbo compiles its kernels for this machine and caches them in") == 1
-    assert str(tmp_path) in cold
-    info = run(tmp_path, "info", "-m", "numbo").stdout
-    assert str(tmp_path) in info
-    assert "kernels are ready after" in info
-    for name in ("numbo ", "numba ", "optuna ", "cores"):
-        assert name in info
-    assert "numbo compiles" not in run(tmp_path, FIRST, "-c").stderr
-    assert run(tmp_path, AFTERWARDS, "-c").stdout.strip() == "[]"
-
-
 JITCLASS = """
 import numba, numbo.optuna
 
@@ -115,7 +116,59 @@ print(Point(2.0).x)
 """
 
 
-def test_other_code_that_is_compiled_is_left_alone(tmp_path):
-    done = run(tmp_path, JITCLASS, "-c")
+def run(code, *arguments, cache=None, ahead="0"):
+    environment = os.environ | {"NUMBO_COMPILE_AHEAD": ahead} | ({"NUMBA_CACHE_DIR": str(cache)} if cache else {})
+    result = subprocess.run([sys.executable, "-c", code, *arguments], env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return result
+
+
+@pytest.fixture(scope="module")
+def warm():
+    """The folder with all kernels that a warm machine has."""
+    warmup()
+    return Path(first_use.cache_path())
+
+
+@pytest.mark.parametrize("algorithm", ["GSSBO", "BBKB", "SBPE"])
+def test_the_background_compiles_all_that_a_study_needs(warm, algorithm):
+    assert run(READY + PARTS, algorithm).stdout.strip() == "set()"
+
+
+def test_a_warm_machine_compiles_nothing(warm):
+    assert run(READY + AFTERWARDS).stdout.strip() == "set()"
+
+
+def test_what_is_not_in_the_cache_is_compiled_in_the_background_or_announced(warm, tmp_path):
+    folder = Path(run("from numbo.first_use import cache_path; print(cache_path())", cache=tmp_path).stdout.strip())
+    assert folder.is_relative_to(tmp_path)
+    shutil.copytree(warm, folder, dirs_exist_ok=True)
+
+    def forget(kernel):
+        files = list(folder.glob(f"{kernel}-*"))
+        assert files
+        for path in files:
+            path.unlink()
+
+    forget("acquisition.predict")
+    assert run(AHEAD, cache=tmp_path, ahead="1").stdout == ""
+    assert list(folder.glob("acquisition.predict-*.nbc"))
+    forget("acquisition.unweighted_values")
+    said = run(FIRST, cache=tmp_path).stderr
+    assert said.count(f"numbo compiles its kernels for this machine and caches them in {folder}") == 1
+    assert "numbo compiles" not in run(FIRST, cache=tmp_path).stderr
+
+
+def test_what_the_command_line_says(warm):
+    command = [sys.executable, "-m", "numbo", "info"]
+    info = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert str(warm) in info
+    assert "kernels are ready after" in info
+    for name in ("numbo ", "numba ", "optuna ", "cores"):
+        assert name in info
+
+
+def test_other_code_that_is_compiled_is_left_alone():
+    done = run(JITCLASS)
     assert done.stdout.strip() == "2.0"
     assert "numbo compiles" not in done.stderr
