@@ -7,22 +7,24 @@ UV_INSTALL = $(@D)/bin/uv pip install --quiet --system-certs --python $(@D)/bin/
 NUMERICS := tests/kernels $(addprefix tests/models/test_,gp.py sparse_gp.py arm_posterior.py priors.py transforms.py threads.py)
 READY := $(VENV)/.ready
 
-.PHONY: demo test interpreted bounds-checked test-lowest soak lint types docs benchmark dist clean
+.PHONY: demo test interpreted compiled bounds-checked test-lowest soak lint types docs benchmark dist clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/nas_diabetes.py
 
-# First the kernels, on two cores: interpreted under coverage, and compiled afresh with bounds checks (unoptimised, which
-# takes less time). Then the suite, compiled, on all cores.
+# The kernels interpreted, under coverage, while they are compiled for the suite, which then runs on all cores.
 test: $(READY)
-	$(MAKE) --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) interpreted bounds-checked
+	$(MAKE) --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) interpreted compiled
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 interpreted: $(READY)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest $(NUMERICS)
 	$(BIN)/python -m coverage report --include='src/numbo/kernels/*' --fail-under=100
-	$(BIN)/python -c 'import numbo; numbo.warmup()'  # for the suite, whose processes would compile the same at once
 
+compiled: $(READY)
+	$(BIN)/python -c 'import numbo; numbo.warmup()'
+
+# Compiled with bounds checks, unoptimised, which takes less time.
 bounds-checked: $(READY)
 	NUMBA_BOUNDSCHECK=1 NUMBA_OPT=0 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds-checked $(BIN)/python -m pytest \
 		-W ignore::numba.NumbaWarning --ignore=tests/kernels/test_jit.py $(NUMERICS)

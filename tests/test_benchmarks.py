@@ -107,18 +107,17 @@ def test_a_run_is_recorded_once_and_resumed(tmp_path):
 import pathlib
 from benchmarks import runner
 if __name__ == "__main__":
-    runner.run(pathlib.Path({str(tmp_path / "r.jsonl")!r}), ["eggholder-2"], ["Random", "GSSBO"], 2, 100, 2)
+    runner.run(pathlib.Path({str(tmp_path / "r.jsonl")!r}), ["eggholder-2"], ["Random", "GSSBO"], 1, 100, 2)
 """
     script = tmp_path / "script.py"
     script.write_text(code)
     for _ in range(2):
         subprocess.run([command[0], str(script)], cwd=ROOT, env=_environment(), check=True, capture_output=True)
         rows = storage.load(tmp_path / "r.jsonl")
-        assert {(r["sampler"], r["seed"]) for r in rows} == {(s, i) for s in ("Random", "GSSBO") for i in range(2)}
-        assert len(rows) == 4
+        assert sorted((r["sampler"], r["seed"]) for r in rows) == [("GSSBO", 0), ("Random", 0)]
     with (tmp_path / "r.jsonl").open("a") as file:
         file.write('{"problem": "egg')
-    assert len(storage.load(tmp_path / "r.jsonl")) == 4
+    assert len(storage.load(tmp_path / "r.jsonl")) == 2
     report.write_report(tmp_path, "r")
     text = (tmp_path / "r.md").read_text()
     assert "eggholder-2 | 100" in text

@@ -61,6 +61,7 @@ def test_the_lazy_choice_is_the_choice_of_a_full_evaluation(seed, beta, core):
         points = np.concatenate([points, [a for a in dict.fromkeys(batch) if a not in points]]).astype(np.int64)
 
 
+@compiled_only
 def test_few_arms_are_computed():
     arms = make_points(20_000, 2)
     points = np.arange(0, 20_000, 500)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 from tests import naive
@@ -12,6 +14,7 @@ from numbo.models.dictionaries import bless, leverage_estimates, posterior_varia
 N = 600
 
 
+@functools.cache
 def problem(seed, lam=0.05):
     """Clusters of very different sizes: uniform sampling misses the small ones."""
     rng = np.random.default_rng(seed)

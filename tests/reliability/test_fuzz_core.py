@@ -136,5 +136,5 @@ class AskTell(RuleBasedStateMachine):
 
 TestAskTell = AskTell.TestCase
 TestAskTell.settings = settings(
-    max_examples=60, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=30, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
 )
