@@ -23,7 +23,7 @@ def run(name: str, *arguments: str, silent: bool = True, **environment: str) -> 
 
 
 def test_diabetes_network_search():
-    printed = run("nas_diabetes", "--trials", "30")
+    printed = run("nas_diabetes", "--trials", "20")
     error = float(re.search(r"Best test error ([\d.]+)%", printed)[1])
     assert 15.0 < error < 24.0
     for name in ("batch_size", "learning_rate", "learning_rate_decay", "hidden_units", "Training took"):
@@ -33,8 +33,8 @@ def test_diabetes_network_search():
 @pytest.mark.xdist_group("ray")
 @pytest.mark.parametrize("name", ["ray_nas", "ray_optuna"])
 def test_diabetes_network_search_on_ray(name, local_ray):
-    printed = run(name, "--trials", "12", silent=False, RAY_ADDRESS=local_ray)
-    error = float(re.search(r"Best test error ([\d.]+)% of 12 trials", printed)[1])
+    printed = run(name, "--trials", "8", silent=False, RAY_ADDRESS=local_ray)
+    error = float(re.search(r"Best test error ([\d.]+)% of 8 trials", printed)[1])
     assert 15.0 < error < 30.0
     assert "hidden_units" in printed
 

@@ -130,7 +130,7 @@ def warm():
     return Path(first_use.cache_path())
 
 
-@pytest.mark.parametrize("algorithm", ["GSSBO", "BBKB", "SBPE"])
+@pytest.mark.parametrize("algorithm", ["GSSBO", "BBKB"])
 def test_the_background_compiles_all_that_a_study_needs(warm, algorithm):
     assert run(READY + PARTS, algorithm).stdout.strip() == "set()"
 

@@ -14,8 +14,7 @@ import warnings
 import numbo.optuna
 import numpy as np
 import pytest
-from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler, _records
-from numbo.optuna._view import MAX_OVERTAKEN, MAX_PENDING
+from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler, _records, _view
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import RandomSampler
 from optuna.trial import TrialState
@@ -380,13 +379,15 @@ def test_long_parameters_are_published_in_short_pieces():
     assert _records.read(torn, space_digest) is None
 
 
-def test_stale_running_trials_are_not_hallucinated_for_ever(make):
+def test_stale_running_trials_are_not_hallucinated_for_ever(make, monkeypatch):
+    monkeypatch.setattr(_view, "MAX_PENDING", 20)
+    monkeypatch.setattr(_view, "MAX_OVERTAKEN", 100)
     study = optuna.create_study(sampler=make(search_space=SPACE))
-    for _ in range(MAX_PENDING + 40):
+    for _ in range(30):
         study.ask(SPACE)
-    assert len(optimizer_of(study).pending) == MAX_PENDING
+    assert len(optimizer_of(study).pending) == 20
     done = optuna.create_trial(params={"x": 0.0, "k": 1, "act": None}, distributions=SPACE, value=1.0)
-    study.add_trials([done] * (MAX_OVERTAKEN + 2 * MAX_PENDING))
+    study.add_trials([done] * 140)
     study.ask(SPACE)
     assert optimizer_of(study).pending == []
 

@@ -15,7 +15,6 @@ from optuna.testing.pytest_samplers import (
 
 FACTORIES: dict[str, Callable[[], BaseSampler]] = {
     "GSSBO": lambda: GSSBOSampler(n_startup_trials=0, seed=0, warn_independent_sampling=False),
-    "GSSBO-paper": lambda: GSSBOSampler(n_startup_trials=0, seed=0, preset="paper", warn_independent_sampling=False),
     "GSSBO-defaults": lambda: GSSBOSampler(warn_independent_sampling=False),
     "BKB": lambda: BKBSampler(n_startup_trials=0, seed=0, warn_independent_sampling=False),
     "BBKB": lambda: BBKBSampler(n_startup_trials=0, seed=0, warn_independent_sampling=False),

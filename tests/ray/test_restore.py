@@ -258,9 +258,8 @@ def test_the_limit_is_that_of_the_run():
 
 
 @pytest.mark.allows_fallback
-@pytest.mark.parametrize(("file", "fault"), [("", ""), (ALL, "empty")])
-def test_a_restored_run_learns_all_and_repeats_nothing(file, fault, recorded, tmp_path):
-    outcome = restores.run(file, fault, recorded, tmp_path)
+def test_a_restored_run_learns_all_and_repeats_nothing(recorded, tmp_path):
+    outcome = restores.run(ALL, "empty", recorded, tmp_path)
     assert outcome.ended == ""
     assert (outcome.finished, outcome.learned, outcome.repeated, outcome.lost) == (5, 5, 0, 0)
     assert outcome.trials == restores.TRIALS
