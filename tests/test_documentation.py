@@ -60,8 +60,8 @@ def test_python_runs(page, run):
 @pytest.mark.usefixtures("local_ray")
 @pytest.mark.parametrize("page", with_python(uses_ray=True))
 def test_python_with_ray_runs(page, run):
-    """As it is printed, but in the processes of the trials before: otherwise each trial starts one and imports Ray."""
-    kept = "tune.TuneConfig(reuse_actors=True, "
+    """As it is printed, but all trials in one process: otherwise each starts one of its own and imports Ray."""
+    kept = "tune.TuneConfig(reuse_actors=True, max_concurrent_trials=1, "
     for program in programs(page):
         run(re.sub(r"tune\.TuneConfig\(", kept, program))
 

@@ -40,7 +40,7 @@ def test_diabetes_network_search_on_ray(name, local_ray):
 
 
 def test_quickstart():
-    printed = run("quickstart", "--trials", "25")
+    printed = run("quickstart", "--trials", "20")
     assert float(re.search(r"Best accuracy ([\d.]+)%", printed)[1]) > 96.0
     shares = re.findall(r"(kernel|C|gamma) (\d+)%", re.search(r"relevance   (.*)", printed)[1])
     assert {name for name, _ in shares} == {"kernel", "C", "gamma"}

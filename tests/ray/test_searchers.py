@@ -16,7 +16,7 @@ from ray.tune.search import Searcher
 
 from ray import tune
 
-SEARCHERS = {"GSSBO": GSSBOSearch, "BKB": BKBSearch, "BBKB": BBKBSearch, "SBPE": SBPESearch}
+SEARCHERS = {"GSSBO": GSSBOSearch, "BBKB": BBKBSearch, "SBPE": SBPESearch}  # one of each kind
 SPACE = {
     "lr": tune.loguniform(1e-5, 1e-1),
     "net": {"width": tune.randint(1, 65), "act": tune.choice(["relu", "tanh", None]), "kind": "mlp"},

@@ -47,11 +47,11 @@ def test_memory_does_not_grow_by_more_than_the_history():
 
     tracemalloc.start()
     try:
-        play(150)
+        play(135)
         before = tracemalloc.get_traced_memory()[0]
-        play(80)
+        play(35)
         grown = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
     # per trial: Optuna's own record, a point and its key; no factor, no candidates
-    assert grown < 80 * 12_000
+    assert grown < 35 * 12_000
