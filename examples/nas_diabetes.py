@@ -3,7 +3,7 @@
 Batch size, learning rate, its decay and the width of the hidden layer are searched; the objective is the
 classification error on the test set, averaged over five trainings. Takes well under a minute:
 
-    python examples/nas_diabetes.py [--trials 200] [--seed 0]
+    python examples/nas_diabetes.py [--trials 120] [--seed 0]
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numbo.first_use import compilation_time
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Tune a network on the Pima diabetes data with numbo and Optuna.")
-    parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--trials", type=int, default=120)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     data = load()
