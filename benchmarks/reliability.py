@@ -5,11 +5,9 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
-import multiprocessing
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ import matplotlib
 from tqdm import tqdm
 
 import optuna
-from benchmarks import faults, restores, soak
+from benchmarks import faults, processes, restores, soak
 from benchmarks.storage import load
 
 matplotlib.use("Agg")
@@ -84,11 +82,11 @@ def measure(results: Path) -> None:
                 note(row | dataclasses.asdict(outcome))
         for count in FEED:
             if count not in fed:
-                note(_alone(soak.feed, count))
+                note(processes.alone(soak.feed, count))
     known = {row["sampler"] for row in _soaked(results)}
     for sampler, trials in SOAK.items():
         if sampler not in known:
-            _alone(soak.endure, sampler, trials, results)
+            processes.alone(soak.endure, sampler, trials, results)
     write_report(results)
 
 
@@ -104,12 +102,6 @@ def measure_restores(results: Path) -> None:
 
         restores.measure(done, note)
     write_report(results)
-
-
-def _alone(task: Callable[..., Any], *arguments: Any) -> Any:
-    """The result of ``task`` in a separate process, whose memory it does not share."""
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        return pool.submit(task, *arguments).result()
 
 
 def _soaked(results: Path) -> list[dict[str, Any]]:

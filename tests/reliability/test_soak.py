@@ -7,7 +7,7 @@ import json
 import tracemalloc
 
 import pytest
-from benchmarks import faults, reliability, soak
+from benchmarks import faults, processes, reliability, soak
 from benchmarks.samplers import SAMPLERS
 
 import optuna
@@ -20,7 +20,7 @@ def quiet():
 
 def test_the_report_holds_what_was_measured(tmp_path, monkeypatch):
     monkeypatch.setattr(soak, "WINDOW", 20)
-    monkeypatch.setattr(reliability, "_alone", lambda task, *arguments: task(*arguments))  # with the smaller window
+    monkeypatch.setattr(processes, "alone", lambda task, *arguments: task(*arguments))  # with the smaller window
     monkeypatch.setattr(reliability, "SOAK", {"GSSBO": 40})
     monkeypatch.setattr(reliability, "FEED", (400,))
     monkeypatch.setattr(reliability, "RUNS", [("journal", 1, 12, 0)])
