@@ -22,7 +22,7 @@ compiled_only = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="takes
 #: What takes longest. Begun first, it leaves no core idle at the end; the group "ray" stays on one of them.
 LONG = (
     "::test_a_type_checker_knows",
-    "::test_compilation_is_announced",
+    "::test_what_is_not_in_the_cache",
     "::test_a_read_only_installation",
     "::test_killed_workers",
     "::test_processes_threads_hash_seeds",

@@ -33,7 +33,9 @@ def ready():
 PARTS = """
 import numbo
 from numbo import Float
-from numbo.first_use import _jit, compile_part, predict
+from numbo.first_use import compile_part
+from numbo.kernels import _jit
+from numbo.kernels.acquisition import predict
 
 for part in (1, 0):
     compile_part(sys.argv[1], part, _jit.lock_path(predict))
@@ -98,7 +100,7 @@ for _ in range(40):
 assert not _ahead._children
 """
 FIRST = """
-import sys, optuna
+import optuna
 from numbo.optuna import GSSBOSampler
 study = optuna.create_study(sampler=GSSBOSampler(seed=0))
 study.optimize(lambda t: t.suggest_float("x", 0, 1), n_trials=12)

@@ -34,8 +34,8 @@ def fit(trainable, searcher, path, n, **config):
     return tuner.fit()
 
 
-def different(results):
-    return {(r.config["x"], r.config["net"]["width"]) for r in results}
+def different(configs):
+    return {(config["x"], config["net"]["width"]) for config in configs}
 
 
 def test_a_run_with_concurrent_trials(tmp_path):
@@ -59,7 +59,7 @@ def test_a_run_with_concurrent_trials(tmp_path):
     assert len(results) == len(spent) == 24
     assert 24 * np.median(spent) < 0.5 * (time.perf_counter() - started)
     assert results.num_errors == 0
-    assert len(different(results)) == 24
+    assert len(different(r.config for r in results)) == 24
 
 
 def test_what_tune_computes_itself_is_left_to_it(tmp_path):
@@ -107,7 +107,7 @@ def test_trials_that_asha_stops_are_learned(tmp_path):
     scheduler = tune.schedulers.ASHAScheduler(max_t=9, grace_period=1, reduction_factor=3)
     results = fit(curve, searcher, tmp_path, 20, max_concurrent_trials=2, scheduler=scheduler)
     lengths = {r.metrics["training_iteration"] for r in results}
-    assert len(results) == len(different(results)) == 20
+    assert len(results) == len(different(r.config for r in results)) == 20
     assert len(lengths) > 1
     assert results.get_best_result().metrics["loss"] < 1.0
 
@@ -126,7 +126,7 @@ def test_dying_actors_errors_and_nan_do_not_end_the_run(tmp_path):
     results = fit(dangerous, searcher, tmp_path, 8, max_concurrent_trials=2)
     configs = [trial.config for trial in read_trials(tmp_path / "run")]
     widths = [config["net"]["width"] for config in configs]
-    assert len(results) == len({(config["x"], width) for config, width in zip(configs, widths, strict=True)}) == 8
+    assert len(results) == len(different(configs)) == 8
     assert results.num_errors == sum(width > 6 for width in widths) >= 2
     assert np.isnan(searcher.optimizer.observations[1]).sum() == sum(width > 5 for width in widths) < 8
 
