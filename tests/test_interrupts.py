@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import time
 from types import FrameType
@@ -25,11 +26,16 @@ def interrupt(number: int, frame: FrameType | None) -> None:
 
 @pytest.fixture
 def alarm():
-    """Interrupts the main thread after some seconds, as Ctrl-C does."""
-    before = signal.signal(signal.SIGALRM, interrupt)
+    """Interrupts the main thread after some seconds, as Ctrl-C does.
+
+    Without the garbage collector's callbacks, which are the test tools': Python swallows what is raised in them.
+    """
+    before, callbacks = signal.signal(signal.SIGALRM, interrupt), gc.callbacks[:]
+    gc.callbacks.clear()
     yield lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
     signal.setitimer(signal.ITIMER_REAL, 0.0)
     signal.signal(signal.SIGALRM, before)
+    gc.callbacks[:] = callbacks
 
 
 @pytest.mark.parametrize("cls", [GSSBO, BBKB])
