@@ -70,6 +70,8 @@ class OutputTransform:
 
     def forward(self, y: Array) -> Array:
         """Standardised values (n,); the warp is linear for values better than the best."""
+        if not self.warped and self.scale > LARGE:  # a difference might overflow
+            return np.maximum(y, self.floor) / self.scale - self.location / self.scale
         if not self.warped:
             return (np.maximum(y, self.floor) - self.location) / self.scale
         gap = (self.best - y) / self.knee
@@ -79,10 +81,14 @@ class OutputTransform:
         """Mean and standard deviation in the units of ``y``.
 
         Under a warp the distribution is not normal: these are the median, and half the distance between the quantiles
-        one standard deviation to either side, none of them beyond the worst value.
+        one standard deviation to either side, none of them beyond the worst value. They are finite: what would be
+        larger than the largest double is that one.
         """
         if not self.warped:
-            return mean * self.scale + self.location, std * self.scale
+            largest = np.finfo(float).max
+            with np.errstate(over="ignore"):
+                middle = np.clip(mean * self.scale + self.location, -largest, largest)
+                return middle, np.minimum(std * self.scale, largest)
         low, middle, high = (self._undo(mean + step * std) for step in (-1.0, 0.0, 1.0))
         return middle, 0.5 * (high - low)
 
