@@ -60,6 +60,7 @@ def test_children_end_with_the_process_that_started_them(end, tmp_path):
         process.send_signal(signal.SIGKILL)
         process.wait()
         wait_until_gone(pids)
+        assert not list(tmp_path.rglob("ascent.ascend-*.nbc"))  # at once, not when all is compiled
     else:
         process.stdin.close()
         assert process.wait() == 0

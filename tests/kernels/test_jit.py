@@ -45,6 +45,22 @@ def test_an_edit_to_a_callee_in_another_file_is_seen(tmp_path):
     assert run(tmp_path).stdout.strip() == "11.0"
 
 
+KILLED = """
+import os
+from numba.core.caching import IndexDataCacheFile
+IndexDataCacheFile._save_data = lambda *arguments: os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_process_killed_while_it_writes_leaves_no_stale_code(tmp_path):
+    """Numba has written the index then, but not the code that belongs to it."""
+    package(tmp_path, "1.0")
+    assert run(tmp_path).stdout.strip() == "2.0"
+    package(tmp_path, "10.0")
+    assert run(tmp_path, KILLED + PROBE).returncode == -9
+    assert run(tmp_path).stdout.strip() == "11.0"
+
+
 def test_the_cache_is_used(tmp_path):
     package(tmp_path, "1.0")
     run(tmp_path)
@@ -78,17 +94,23 @@ def test_signals_wait_until_a_kernel_is_compiled():
     def interrupt(number, frame):
         raise KeyboardInterrupt
 
-    before, done = signal.signal(signal.SIGALRM, interrupt), []
+    done = []
+    others = [signal.SIGUSR1, signal.SIGRTMIN + 5]  # a signal without a name, too
+    handlers = {signal.SIGALRM: interrupt} | {s: lambda number, frame: done.append(number) for s in others}
+    before = {s: signal.signal(s, handler) for s, handler in handlers.items()}
 
     def wait():
         with signals_wait():
-            signal.raise_signal(signal.SIGALRM)
+            for s in handlers:
+                signal.raise_signal(s)
             done.append("compiled")
 
     try:
         with pytest.raises(KeyboardInterrupt):
             wait()
-        assert done == ["compiled"]
+        assert done[0] == "compiled"
+        assert sorted(done[1:]) == sorted(others)
         assert signal.getsignal(signal.SIGALRM) is interrupt
     finally:
-        signal.signal(signal.SIGALRM, before)
+        for s, handler in before.items():
+            signal.signal(s, handler)

@@ -1,9 +1,11 @@
 """The one decorator that compiles numbo's kernels, and the cache policy that goes with it.
 
 Numba's on-disk cache checks only the file that holds a kernel. An edit to a callee in another file, or an
-upgrade that changes it, would leave the caller's stale machine code in use. Every kernel of this package is
-therefore stamped with a digest of *all* kernel sources. Where no cache folder is writable (a read-only installation
-without a home directory), kernels are compiled in each process instead of failing to import.
+upgrade that changes it, would leave the caller's stale machine code in use. A digest of *all* kernel sources is
+therefore part of the name of every cache file. As a mere stamp inside of them it would not do: Numba writes the new
+stamp before the new code, and a process that is killed in between would leave the old code under it. Where no cache
+folder is writable (a read-only installation without a home directory), kernels are compiled in each process instead of
+failing to import.
 
 Processes that start at the same time, such as the workers of a study, compile each kernel once between them: whoever
 has the turn compiles, and the others then find it in the cache. No process waits longer than its `patience`.
@@ -21,11 +23,12 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.caching import IndexDataCacheFile
 from numba.core.compiler_lock import global_compiler_lock
 
 from numbo.kernels import _turns
@@ -41,8 +44,8 @@ announce: Callable[[], None] | None = None
 
 @functools.cache
 def source_digest() -> str:
-    """Digest of all kernel sources and of the settings that change the compiled code."""
-    digest = hashlib.sha256()
+    """Digest of all kernel sources, the version of Numba, and the settings that change the compiled code."""
+    digest = hashlib.sha256(numba.__version__.encode())
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
     digest.update(os.environ.get("NUMBA_BOUNDSCHECK", "").encode())
@@ -51,11 +54,14 @@ def source_digest() -> str:
 
 @contextmanager
 def signals_wait() -> Iterator[None]:
-    """Defer signals that have a Python handler to the end of the block. Only the main thread handles signals."""
+    """Defer signals that have a Python handler to the end of the block. Only the main thread handles signals.
+
+    All of them are handled then, even if a handler raises.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    handlers = {s: handler for s in signal.valid_signals() if callable(handler := signal.getsignal(s))}
+    handlers = {int(s): handler for s in signal.valid_signals() if callable(handler := signal.getsignal(s))}
     arrived: list[tuple[int, Any]] = []
     try:
         for s in handlers:
@@ -64,8 +70,9 @@ def signals_wait() -> Iterator[None]:
     finally:
         for s, handler in handlers.items():
             signal.signal(s, handler)
-        for number, frame in arrived:
-            handlers[signal.Signals(number)](number, frame)
+        with ExitStack() as stack:
+            for number, frame in reversed(arrived):
+                stack.callback(handlers[number], number, frame)
 
 
 def cache_path(kernel: Any) -> str | None:
@@ -153,7 +160,9 @@ def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     if hasattr(dispatcher, "enable_caching"):  # a plain function under NUMBA_DISABLE_JIT
         try:
             dispatcher.enable_caching()
-            dispatcher._cache._cache_file._source_stamp = source_digest()
+            cache, digest = dispatcher._cache, source_digest()
+            name = f"{cache._impl.filename_base}-{digest[:16]}"
+            cache._cache_file = IndexDataCacheFile(cache._cache_path, name, digest)
         except (AttributeError, OSError, RuntimeError):
             dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(function)
         dispatcher.compile = _in_turn(dispatcher, dispatcher.compile)
