@@ -51,12 +51,13 @@ def wait_until_gone(pids):
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked up in /proc")
-@pytest.mark.parametrize("end", ["return", "kill"])
+@pytest.mark.parametrize("end", ["return", "kill", "kill, but not a fork of it"])
 def test_children_end_with_the_process_that_started_them(end, tmp_path):
-    process = start(tmp_path, START + "sys.stdin.read()")
+    fork = "import os; os.fork(); " if "fork" in end else ""
+    process = start(tmp_path, START + fork + "sys.stdin.read()")
     pids = children_of(process)
     assert pids
-    if end == "kill":
+    if end.startswith("kill"):
         process.send_signal(signal.SIGKILL)
         process.wait()
         wait_until_gone(pids)
@@ -65,6 +66,7 @@ def test_children_end_with_the_process_that_started_them(end, tmp_path):
         process.stdin.close()
         assert process.wait() == 0
         assert not any(map(running, pids))
+    process.stdin.close()  # which ends the fork
 
 
 @pytest.fixture
@@ -72,7 +74,8 @@ def started(monkeypatch, tmp_path):
     """What would be started on a machine with a cold cache."""
     monkeypatch.setattr(_ahead, "_considered", set())
     monkeypatch.setattr(_ahead, "_children", calls := [])
-    monkeypatch.setattr(_ahead.subprocess, "Popen", lambda command, **options: command)
+    monkeypatch.setattr(_ahead, "_cores", lambda: 2)
+    monkeypatch.setattr(_ahead.subprocess, "Popen", lambda command, **options: (command, options))
     monkeypatch.setattr(_ahead.atexit, "register", lambda *arguments: None)
     monkeypatch.setattr(_jit, "is_cached", lambda kernel: False)
     monkeypatch.setattr(_jit, "lock_path", lambda kernel: str(tmp_path / "lock"))
@@ -87,18 +90,25 @@ class Mine(GSSBO):
 @pytest.mark.parametrize("algorithm", [GSSBO, Mine])
 def test_it_starts_once(started, algorithm):
     _ahead.compile_ahead(algorithm)
-    first = len(started)
-    assert 1 <= first <= _ahead.PARTS
-    assert all('"GSSBO"' in command[-1] for command in started)
+    assert len(started) == _ahead.PARTS
+    for command, options in started:
+        assert '"GSSBO"' in command[-1]
+        assert options["start_new_session"]
+        assert options["env"][_ahead.SWITCH] == "0"
     del started[:]
     _ahead.compile_ahead(algorithm)
     assert not started
 
 
-@pytest.mark.parametrize("case", ["switched off", "warm", "read-only", "no locks", "frozen", "embedded", "unknown"])
+CASES = ["switched off", "warm", "read-only", "no locks", "one core", "frozen", "embedded", "unknown"]
+
+
+@pytest.mark.parametrize("case", CASES)
 def test_it_does_not_start(started, case, monkeypatch):
     algorithm = GSSBO
-    if case == "switched off":
+    if case == "one core":
+        monkeypatch.setattr(_ahead, "_cores", lambda: 1)
+    elif case == "switched off":
         monkeypatch.setenv(_ahead.SWITCH, "0")
     elif case == "warm":
         monkeypatch.setattr(_jit, "is_cached", lambda kernel: True)
@@ -130,6 +140,25 @@ def test_a_child_writes_to_no_other_cache(tmp_path):
     process = start(tmp_path / "cache", code)
     assert process.wait() == 0
     assert not list((tmp_path / "cache").rglob("*.nbi"))
+
+
+WORK = """
+import os, sys
+from numbo import _ahead
+with _ahead.work(os.getppid(), "GSSBO", 0, sys.argv[1]) as mine:
+    print(mine, os.nice(0), flush=True)
+"""
+
+
+def test_a_part_is_compiled_at_low_priority_by_one_process(tmp_path):
+    lock, before = str(tmp_path / "lock"), os.nice(0)
+
+    def said():
+        return subprocess.run([sys.executable, "-c", WORK, lock], capture_output=True, text=True).stdout.split()
+
+    for others, mine in (("GSSBO 0", False), ("GSSBO 1", True), ("BKB 0", True)):
+        with _turns.turn(lock, f"compile ahead {others}", 0.0):
+            assert said() == [str(mine), str(min(19, before + _ahead.NICE))]
 
 
 HOLD = """

@@ -4,7 +4,8 @@ On a machine whose cache has no compiled kernels, the first suggestions would wa
 starts processes of low priority that compile what the algorithm needs into the cache, where this process finds it.
 Processes are started afresh, never forked; they have no terminal and no output, and end with the process that started
 them, at the latest. Nothing happens where the cache is warm or cannot be written, where files cannot be locked, where
-Python cannot be started again (a frozen application, say), or if the environment has ``NUMBO_COMPILE_AHEAD=0``.
+there is but one processor, where Python cannot be started again (a frozen application, say), or if the environment has
+``NUMBO_COMPILE_AHEAD=0``.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,11 +26,13 @@ SWITCH = "NUMBO_COMPILE_AHEAD"
 NICE = 10
 #: Number of processes; compiling is divided among them.
 PARTS = 2
+#: Seconds between two looks whether the process that started them is still there.
+POLL = 0.1
 CHILD = """
 import json, sys
-sys.path[:], algorithm, part, lock = json.loads(sys.argv[1])
+sys.path[:], parent, algorithm, part, lock = json.loads(sys.argv[1])
 from numbo import _ahead
-with _ahead.work(part, lock) as wanted:
+with _ahead.work(parent, algorithm, part, lock) as wanted:
     if wanted:
         from numbo.first_use import compile_part
         compile_part(algorithm, part, lock)
@@ -58,14 +62,16 @@ def compile_ahead(algorithm: type) -> None:
 def _start(algorithm: str) -> None:
     global _owner
     from numbo.kernels import _jit, _turns
-    from numbo.kernels.acquisition import predict
+    from numbo.kernels.acquisition import acquisition_values, predict
     from numbo.kernels.ascent import ascend
+    from numbo.kernels.cholesky import cholesky_append
     from numbo.kernels.likelihood import log_marginal_likelihood
     from numbo.kernels.sparse import dtc_weights
 
-    kernels = [log_marginal_likelihood, ascend, predict] + ([dtc_weights] if algorithm in SPARSE else [])
+    kernels = [log_marginal_likelihood, ascend, acquisition_values, predict, cholesky_append]
+    kernels += [dtc_weights] if algorithm in SPARSE else []
     lock = _jit.lock_path(predict)
-    if os.environ.get(SWITCH) == "0" or lock is None or not _turns.possible():
+    if os.environ.get(SWITCH) == "0" or lock is None or not _turns.possible() or _cores() == 1:
         return
     if all(map(_jit.is_cached, kernels)) or not _python_can_be_started():
         return
@@ -73,12 +79,12 @@ def _start(algorithm: str) -> None:
         _owner = os.getpid()
         _children.clear()
         atexit.register(_end)
-    for part in range(min(PARTS, _cores())):
-        task = json.dumps([[str(Path(p or ".").absolute()) for p in sys.path], algorithm, part, lock])
+    for part in range(PARTS):
+        task = json.dumps([[str(Path(p or ".").absolute()) for p in sys.path], _owner, algorithm, part, lock])
         _children.append(
             subprocess.Popen(
                 [sys.executable, "-I", "-B", "-c", CHILD, task],
-                stdin=subprocess.PIPE,  # nothing is written; its end tells the child that this process is gone
+                stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env=os.environ | {SWITCH: "0"},
@@ -102,7 +108,6 @@ def _reap() -> None:
     with _lock:
         for child in [c for c in _children if c.poll() is not None]:
             _children.remove(child)
-            _close(child)
 
 
 def _end() -> None:
@@ -113,30 +118,24 @@ def _end() -> None:
         for child in _children:
             child.kill()
             child.wait()
-            _close(child)
         _children.clear()
-
-
-def _close(child: subprocess.Popen[bytes]) -> None:
-    if child.stdin is not None:
-        with contextlib.suppress(OSError):
-            child.stdin.close()
 
 
 # -- in the child ------------------------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
-def work(part: int, lock: str) -> Iterator[bool]:
+def work(parent: int, algorithm: str, part: int, lock: str) -> Iterator[bool]:
     """Whether to compile this part; not if another process of this machine does so already."""
     from numbo.kernels import _turns
 
     os.nice(NICE)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    with _turns.turn(lock, f"compile ahead {part}", 0.0) as mine:
+    threading.Thread(target=_end_with, args=[parent], daemon=True).start()
+    with _turns.turn(lock, f"compile ahead {algorithm} {part}", 0.0) as mine:
         yield mine
 
 
-def _end_with_parent() -> None:
-    os.read(0, 1)
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(POLL)
     os._exit(0)

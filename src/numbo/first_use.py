@@ -88,6 +88,9 @@ def warmup() -> float:
     """Compile all kernels, or load them from the cache, so that no suggestion has to wait; returns the seconds taken.
 
     Worth a line in an image build: it takes half a minute once, and a second or two when kernels are cached.
+
+    Raises:
+        RuntimeError: if a kernel cannot be compiled or run on this machine; the log says why.
     """
     started = time.perf_counter()
     space = Space({"x": Float(0.0, 1.0), "units": Int(1, 100), "act": Categorical(["relu", "tanh"])})
@@ -107,4 +110,6 @@ def warmup() -> float:
         _run(optimizer, range(30), _rough)
         optimizer.ask(2)
         optimizer.explain()
+        if optimizer._run.warned:
+            raise RuntimeError(f"{type(optimizer).__name__} could not fit its model on this machine; the log says why.")
     return time.perf_counter() - started

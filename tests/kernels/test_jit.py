@@ -6,12 +6,13 @@ import os
 import shutil
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import numba
 import pytest
 
-from numbo.kernels import _jit
+from numbo.kernels import _jit, _turns
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="there is no machine code to cache")
 
@@ -61,11 +62,111 @@ def test_a_process_killed_while_it_writes_leaves_no_stale_code(tmp_path):
     assert run(tmp_path).stdout.strip() == "11.0"
 
 
+HITS = PROBE + "; print(sum(outer.stats.cache_hits.values()))"
+
+
 def test_the_cache_is_used(tmp_path):
     package(tmp_path, "1.0")
     run(tmp_path)
-    hits = run(tmp_path, PROBE + "; print(sum(outer.stats.cache_hits.values()))")
-    assert hits.stdout.split() == ["2.0", "1"]
+    assert run(tmp_path, HITS).stdout.split() == ["2.0", "1"]
+
+
+def test_a_damaged_file_is_written_anew(tmp_path):
+    package(tmp_path, "1.0")
+    run(tmp_path)
+    for kind, share in product(["nbi", "nbc"], [0.0, 0.5]):
+        for path in (tmp_path / "pkg" / "__pycache__").glob(f"*.{kind}"):
+            content = path.read_bytes()
+            path.write_bytes(content[: int(len(content) * share)])
+        damaged = run(tmp_path, HITS)
+        assert damaged.stdout.split() == ["2.0", "0"]
+        assert not damaged.stderr
+        assert run(tmp_path, HITS).stdout.split() == ["2.0", "1"]
+
+
+FULL = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))\n"
+
+
+def test_on_a_full_disk_kernels_run_and_one_warning_says_that_they_are_not_cached(tmp_path):
+    pytest.importorskip("resource")
+    package(tmp_path, "1.0")
+    result = run(tmp_path, FULL + PROBE, PYTHONDONTWRITEBYTECODE="1")
+    assert result.stdout.strip() == "2.0"
+    assert result.stderr.count("cannot be cached") == 1
+    assert str(tmp_path / "pkg" / "__pycache__") in result.stderr
+
+
+IS_CACHED = "from pkg._jit import is_cached; from pkg.caller import outer; print(is_cached(outer))"
+
+
+def test_code_is_cached_if_it_is_there_and_for_this_processor(tmp_path):
+    package(tmp_path, "1.0")
+    assert run(tmp_path, IS_CACHED).stdout.strip() == "False"
+    run(tmp_path)
+    assert run(tmp_path, IS_CACHED).stdout.strip() == "True"
+    assert run(tmp_path, IS_CACHED, NUMBA_CPU_NAME="generic").stdout.strip() == "False"
+    for path in (tmp_path / "pkg" / "__pycache__").glob("caller.outer*.nbc"):
+        path.write_bytes(b"")
+    assert run(tmp_path, IS_CACHED).stdout.strip() == "False"
+
+
+TURNS = """
+from numba.core.compiler_lock import global_compiler_lock
+from numbo.kernels import _turns
+from pkg import _jit
+
+turn, _jit.patience, asked = _turns.turn, 0.1, set()
+
+
+def noted(path, name, patience):
+    assert global_compiler_lock.is_locked()
+    asked.add((name, patience))
+    return turn(path, name, patience)
+
+
+_turns.turn = noted
+from pkg.caller import outer
+outer(1.0)
+print(sorted(asked), _jit.patience, _jit.seconds >= float(%r))
+"""
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_a_kernel_is_compiled_in_turn_and_its_callees_are_not_waited_for_if_it_did_not_come(held, tmp_path):
+    package(tmp_path, "1.0")
+    (tmp_path / "pkg" / "__pycache__").mkdir(exist_ok=True)
+    lock = str(tmp_path / "pkg" / "__pycache__" / "numbo.lock")
+    with _turns.turn(lock if held else None, "outer", 0.0):
+        result = run(tmp_path, TURNS % (0.1 * held))
+    asked = [("inner", 0.0 if held else 0.1), ("outer", 0.1)]
+    assert result.stdout.strip() == f"{asked} 0.1 True", result.stderr
+
+
+INTERRUPTED = """
+import signal
+from numba.core import event
+from pkg.caller import outer
+
+
+class Interrupt(event.Listener):
+    def on_start(self, event):
+        signal.raise_signal(signal.SIGINT)
+
+    def on_end(self, event):
+        print("compiled")
+
+
+event.register("numba:compile", Interrupt())
+try:
+    outer(1.0)
+except KeyboardInterrupt:
+    print(len(outer.overloads))
+"""
+
+
+def test_an_interrupt_waits_until_a_kernel_is_compiled(tmp_path):
+    package(tmp_path, "1.0")
+    assert run(tmp_path, INTERRUPTED).stdout.split() == ["compiled", "compiled", "1"]
 
 
 def test_without_any_writable_place_kernels_still_import_and_run(tmp_path):

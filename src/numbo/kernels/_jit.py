@@ -5,10 +5,11 @@ upgrade that changes it, would leave the caller's stale machine code in use. A d
 therefore part of the name of every cache file. As a mere stamp inside of them it would not do: Numba writes the new
 stamp before the new code, and a process that is killed in between would leave the old code under it. Where no cache
 folder is writable (a read-only installation without a home directory), kernels are compiled in each process instead of
-failing to import.
+failing to import. A file that cannot be read is written anew; one that cannot be written is done without.
 
 Processes that start at the same time, such as the workers of a study, compile each kernel once between them: whoever
-has the turn compiles, and the others then find it in the cache. No process waits longer than its `patience`.
+has the turn compiles, and the others then find it in the cache. No process waits for a kernel longer than its
+`patience`: whoever has the turn may be stopped or starved.
 
 An exception that a signal handler raises while LLVM compiles or loads a kernel leaves LLVM in a state that crashes
 the process later. Signals that arrive meanwhile are therefore deferred until the kernel is ready.
@@ -18,26 +19,29 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import logging
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core.caching import IndexDataCacheFile
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.compiler_lock import global_compiler_lock
 
 from numbo.kernels import _turns
 
+logger = logging.getLogger("numbo")
 #: Seconds that this process waits for another one to compile a kernel, before it compiles the kernel itself.
-patience = 5.0
+patience = 15.0
 #: Seconds that this process has spent on getting kernels ready: compiling them, loading them, waiting for others.
 seconds = 0.0
 _depth = 0
+_unwritable = False
 #: Called once, before the first kernel that is not in the cache is compiled or waited for.
 announce: Callable[[], None] | None = None
 
@@ -75,6 +79,43 @@ def signals_wait() -> Iterator[None]:
                 stack.callback(handlers[number], number, frame)
 
 
+class KernelCache(FunctionCache):
+    """Numba's cache of one kernel in files that `source_digest` names, of which no fault reaches the user's study."""
+
+    def __init__(self, py_func: Callable[..., Any]) -> None:
+        super().__init__(py_func)
+        name = f"{self._impl.filename_base}-{source_digest()[:16]}"
+        self._cache_file = IndexDataCacheFile(self._cache_path, name, source_digest())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception as error:  # a damaged file may raise anything
+            if not isinstance(error, OSError):
+                with suppress(OSError):
+                    self.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        global _unwritable
+        try:
+            super().save_overload(sig, data)
+        except Exception as error:
+            if not _unwritable:
+                _unwritable = True
+                what = "Compiled kernels cannot be cached, and are compiled again by other processes"
+                logger.warning(f"{what}: {self.cache_path} cannot be written ({error}).")
+
+    def holds_code(self, codegen: Any) -> bool:
+        """Whether there is machine code for this processor, for whatever types."""
+        try:
+            index, magic = self._cache_file._load_index(), codegen.magic_tuple()
+            files = [self._cache_file._data_path(name) for (_, own, _), name in index.items() if own == magic]
+            return any(os.path.getsize(path) for path in files if os.path.exists(path))
+        except Exception:
+            return False
+
+
 def cache_path(kernel: Any) -> str | None:
     """The folder where the machine code of a kernel is cached; None if no folder is writable."""
     stats = getattr(kernel, "stats", None)
@@ -82,11 +123,9 @@ def cache_path(kernel: Any) -> str | None:
 
 
 def is_cached(kernel: Any) -> bool:
-    """Whether the cache has machine code of a kernel that is up to date, for whatever types."""
-    try:
-        return bool(kernel._cache._cache_file._load_index())
-    except Exception:  # a damaged file may raise anything
-        return False
+    """Whether the cache has machine code of a kernel, up to date and for this processor, for whatever types."""
+    cache = getattr(kernel, "_cache", None)
+    return isinstance(cache, KernelCache) and cache.holds_code(kernel.targetctx.codegen())
 
 
 def lock_path(kernel: Any) -> str | None:
@@ -125,10 +164,14 @@ def _in_turn(dispatcher: Any, compile_: Callable[..., Any]) -> Callable[..., Any
             _timed(),
             _turns.turn(lock_path(dispatcher), dispatcher.py_func.__qualname__, patience) as came,
         ):
-            if not came:  # the other process is stopped or starved
+            usual = patience
+            if not came:  # the other process probably has the turn of one of this kernel's callees, too
                 patience = 0.0
-            with signals_wait():
-                return compile_(*args)
+            try:
+                with signals_wait():
+                    return compile_(*args)
+            finally:
+                patience = usual
 
     return compile_in_turn
 
@@ -158,12 +201,7 @@ def subroutine(function: Callable[..., Any]) -> Any:
 def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     dispatcher: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
     if hasattr(dispatcher, "enable_caching"):  # a plain function under NUMBA_DISABLE_JIT
-        try:
-            dispatcher.enable_caching()
-            cache, digest = dispatcher._cache, source_digest()
-            name = f"{cache._impl.filename_base}-{digest[:16]}"
-            cache._cache_file = IndexDataCacheFile(cache._cache_path, name, digest)
-        except (AttributeError, OSError, RuntimeError):
-            dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(function)
+        with suppress(AttributeError, OSError, RuntimeError):  # which mean that no folder is writable
+            dispatcher._cache = KernelCache(function)
         dispatcher.compile = _in_turn(dispatcher, dispatcher.compile)
     return dispatcher
