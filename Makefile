@@ -7,6 +7,8 @@ UV_INSTALL = $(@D)/bin/uv pip install --quiet --system-certs --python $(@D)/bin/
 KERNELS := tests/kernels $(addprefix tests/models/test_,sparse_gp.py arm_posterior.py)
 NUMERICS := $(KERNELS) $(addprefix tests/models/test_,gp.py priors.py transforms.py threads.py)
 READY := $(VENV)/.ready
+# Tests start hundreds of processes: byte code is written by the first that imports a module.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test interpreted compiled bounds-checked test-lowest soak lint types docs benchmark dist clean
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import argparse
 import time
+from statistics import median
 
 from numbo.optuna import GSSBOSampler
 from tqdm import tqdm
 
 import optuna
 from diabetes import final_error, load
-from numbo.first_use import compilation_time
+from numbo.first_use import announce_compilation, compilation_time
 
 
 def main() -> None:
@@ -25,7 +26,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     data = load()
-    training = 0.0
+    training, waits, since = 0.0, [], time.perf_counter()
 
     def objective(trial: optuna.Trial) -> float:
         nonlocal training
@@ -34,30 +35,29 @@ def main() -> None:
         decay = trial.suggest_float("learning_rate_decay", 1e-6, 1.0, log=True)
         hidden = trial.suggest_int("hidden_units", 1, 8)
         before = time.perf_counter()
+        waits.append(before - since)
         error = final_error(data, batch, rate, decay, hidden)
         training += time.perf_counter() - before
         return error
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(sampler=GSSBOSampler(seed=arguments.seed))
-    started = time.perf_counter()
     with tqdm(total=arguments.trials, desc="tuning", unit="trial") as bar:
 
         def report(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
+            nonlocal since
             bar.update()
             bar.set_postfix_str(f"best error {study.best_value:.2%}")
+            since = time.perf_counter()
 
+        announce_compilation(bar.write)
         study.optimize(objective, n_trials=arguments.trials, callbacks=[report])
-    total = time.perf_counter() - started
 
     print(f"\nBest test error {study.best_value:.2%} in trial {study.best_trial.number} of {len(study.trials)}:")
     for name, value in study.best_params.items():
         print(f"  {name:20s} {value:.4g}")
-    compiling = compilation_time()
-    suggesting = total - training - compiling
-    each = 1e3 * suggesting / len(study.trials)
-    print(f"Training took {training:.1f} s, suggesting {suggesting:.1f} s, which is {each:.0f} ms a trial.")
-    print(f"Getting compiled kernels took {compiling:.1f} s; once a machine has them, they load in about a second.")
+    print(f"Training took {training:.1f} s. A suggestion took {1e3 * median(waits):.1f} ms, in the median.")
+    print(f"Getting compiled kernels took {compilation_time():.1f} s; a machine that has them loads them in a second.")
 
 
 if __name__ == "__main__":
