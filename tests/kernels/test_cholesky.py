@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from tests.conftest import entry
@@ -89,8 +91,9 @@ def test_append_is_the_factor_of_the_larger_matrix(n):
     check(L, W, WT, K)
 
 
-def test_append_refuses_a_repeat_and_changes_nothing():
-    K = np.ones((2, 2))
+@pytest.mark.parametrize("diagonal", [1.0, 0.5, math.inf, math.nan])
+def test_append_refuses_a_repeat_and_what_is_no_number_and_changes_nothing(diagonal):
+    K = np.array([[1.0, 1.0], [1.0, diagonal]])
     L, W, WT = factor(K[:1, :1], capacity=2)
     before = [a.copy() for a in (L, W, WT)]
     assert not cholesky_append(L, W, WT, 1, K[1, :1].copy(), K[1, 1])

@@ -15,6 +15,7 @@ from numbo import BBKB, BKB, SBPE, Arms, Float, Int, Space
 from numbo.kernels.covariance import RBF, prior_variances, stationary
 from numbo.models import confidence
 from numbo.models.confidence import Confidence, information_of_arrivals
+from numbo.optimizers.bbkb import LONGEST
 
 NOISE = 0.05
 LAM = NOISE**2
@@ -140,6 +141,24 @@ def test_local_stopping_makes_larger_batches():
             opt.tell(batch, pull(batch))
         sizes[stopping] = np.mean(opt.status.batch_sizes)
     assert sizes["global-local"] > 1.2 * sizes["global"]
+
+
+def test_a_batch_over_a_box_ends_by_its_own_points_too_and_by_its_length():
+    opt = BBKB({"x": Float(0, 1), "y": Float(0, 1)}, seed=0)
+    waiting, by_own = [], 0
+    for i in range(150):
+        point = opt.ask()
+        opt.tell(point, (point["x"] - 0.3) ** 2 + (point["y"] - 0.6) ** 2)
+        model = opt._model
+        if i < 20 or not model.batch.pulls:  # the initial design has no model
+            continue
+        waiting.append(opt.n_told - model.fed_back)
+        pulled = model.pulls.X[model.batch.pulls]
+        own, largest = model.batch.ratios(pulled, pulled).max(), opt._largest_ratio()
+        assert own <= largest * (1.0 + 1e-6)
+        by_own += own > largest * (1.0 - 1e-6)
+    assert max(waiting) == LONGEST
+    assert by_own > len(waiting) // 2  # most batches are closest around their own points
 
 
 def test_with_a_threshold_of_one_bbkb_is_bkb():

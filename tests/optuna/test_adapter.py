@@ -382,13 +382,30 @@ def test_stale_running_trials_are_not_hallucinated_for_ever(make, monkeypatch):
     monkeypatch.setattr(_view, "MAX_PENDING", 20)
     monkeypatch.setattr(_view, "MAX_OVERTAKEN", 100)
     study = optuna.create_study(sampler=make(search_space=SPACE))
-    for _ in range(30):
-        study.ask(SPACE)
-    assert len(optimizer_of(study).pending) == 20
+    asked = [study.ask(SPACE).params["x"] for _ in range(30)]
+    assert [params["x"] for params in optimizer_of(study).pending] == asked[9:29]  # the newest but the one asked last
     done = optuna.create_trial(params={"x": 0.0, "k": 1, "act": None}, distributions=SPACE, value=1.0)
     study.add_trials([done] * 140)
     study.ask(SPACE)
     assert optimizer_of(study).pending == []
+
+
+def test_a_view_that_an_interrupt_left_half_done_is_not_used_again(make, monkeypatch):
+    study = optuna.create_study(sampler=make(search_space=SPACE))
+    study.optimize(objective, n_trials=8)
+    hold, broken = _view.StudyView.hold_running, optimizer_of(study)
+
+    def interrupted(self, *arguments):
+        hold(self, *arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_view.StudyView, "hold_running", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        study.ask(SPACE)
+    monkeypatch.undo()
+    study.ask(SPACE)
+    assert optimizer_of(study) is not broken
+    assert optimizer_of(study).n_told == broken.n_told == 8
 
 
 def test_multi_objective_studies_are_refused(make):

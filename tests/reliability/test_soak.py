@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import json
 import tracemalloc
 
@@ -48,8 +49,10 @@ def test_memory_does_not_grow_by_more_than_the_history():
     tracemalloc.start()
     try:
         play(135)
+        gc.collect()
         before = tracemalloc.get_traced_memory()[0]
         play(35)
+        gc.collect()
         grown = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
