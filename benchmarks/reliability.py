@@ -38,14 +38,14 @@ RESTORES = f"""\
 A driver of Ray Tune dies in mid-run, with {restores.ENDED["late"]} ended trials, one of which failed, and two running;
 a file in its folder is damaged. `Tuner.restore(path, trainable)` then goes on to {restores.TRIALS} trials, on a Ray
 that knows nothing of the run. A trial that had ended is learned if the searcher knows it once at the end, repeated if
-it runs again though it had not failed, and lost if the results lack it. Times were taken on two busy cores; most of
-them is the start of Ray's workers.
+it runs again though it had not failed, and lost if the results lack it. Times were taken on two cores; most of them
+is the start of Ray's workers.
 
 Tune itself needs a readable `tuner.pkl` and the newest `experiment_state` and `search_gen_state`. Without them no
 searcher can be restored, and the run ends with an error, which leaves the folder as it was. If a searcher has its own
 space, metric and mode, Tune begins a new run of one trial instead (last line), unless `fail_fast` is set. Where the
-newest `experiment_state` is torn and there is an older one, delete the newest and restore again. A `search_gen_state`
-newer than the trials counts trials that Tune no longer has, so that fewer follow."""
+newest `experiment_state` is torn and there is an older one, delete the newest and restore again. `search_gen_state`
+holds the number of trials that Tune has made: if it is newer than the trials, fewer follow; if it is older, more."""
 
 
 @contextmanager

@@ -28,11 +28,13 @@ from numbo.ray._snapshot import TrialSnapshot, read_trials
 from ray.tune.logger import JsonLoggerCallback
 from tqdm import tqdm
 
+from benchmarks.processes import LOCAL_RAY
 from ray import tune
 
 SPACE = {"a": tune.randint(0, 6), "b": tune.choice([(0, 1), (2, 3), (4, 5)]), "fixed": 5}
 #: Number of trials of a run; how many have ended when its early and its late snapshot are taken, with two running.
 TRIALS, ENDED = 9, {"early": 3, "late": 5}
+STATES = "searcher's state and search_gen_state"
 #: Files by name, as patterns in the experiment's folder.
 FILES = {
     "searcher's state": "searcher-state-*.pkl",
@@ -43,14 +45,8 @@ FILES = {
     "tuner.pkl": "tuner.pkl",
     "trials' result.json": "*/result.json",
     "trials' params.json": "*/params.json",
+    STATES: "search*",
     "searcher's states and all of the trials' files": "*searcher-state-*.pkl */*.json",
-}
-SETTINGS = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_AIR_NEW_OUTPUT": "0",
-    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
-    "RAY_CHDIR_TO_TRIAL_DIR": "0",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
 
 
@@ -280,21 +276,25 @@ def run(file: str, fault: str, recorded: Path, folder: Path) -> Outcome:
     return restore(damaged, ended_in(recorded / "late"))
 
 
-def mix(records: str, others: str, recorded: Path, folder: Path) -> Outcome:
-    """Tune's records of the trials from one snapshot, and the searcher's and generator's states from the other."""
+def mix(records: str, others: str, file: str, recorded: Path, folder: Path) -> Outcome:
+    """All files from one snapshot but those of a kind, which are from the other."""
     damaged = folder / "run"
     shutil.copytree(recorded / records, damaged)
-    for path in (recorded / others).glob("search*"):
-        shutil.copy(path, damaged)
+    for pattern in FILES[file].split():
+        for path in (recorded / others).glob(pattern):
+            shutil.copy(path, damaged)
     return restore(damaged, ended_in(recorded / records))
 
 
 #: What is measured: the file, the fault, whether the searcher was made with its own space, and how to run it.
 CASES: list[tuple[str, str, bool, Callable[[Path, Path], Outcome]]] = [
     ("", "", False, partial(run, "", "")),
-    *((file, fault, False, partial(run, file, fault)) for file in FILES for fault in FAULTS),
-    ("searcher's state and search_gen_state", "older than the trials", False, partial(mix, "late", "early")),
-    ("searcher's state and search_gen_state", "newer than the trials", False, partial(mix, "early", "late")),
+    *((file, fault, False, partial(run, file, fault)) for file in FILES if file != STATES for fault in FAULTS),
+    *(
+        (file, f"{age} than the trials", False, partial(mix, records, others, file))
+        for file in (STATES, "searcher's state", "search_gen_state")
+        for age, records, others in (("older", "late", "early"), ("newer", "early", "late"))
+    ),
     *(
         (f"{file}, where the searcher has its own space", "torn", True, partial(run, file, "torn"))
         for file in ("searcher's states and all of the trials' files", "experiment_state")
@@ -307,7 +307,7 @@ def measure(done: Container[tuple[str, str]], note: Callable[[dict[str, Any]], N
     due = [case for case in CASES if case[:2] not in done]
     if not due:
         return
-    os.environ.update(SETTINGS)
+    os.environ.update(LOCAL_RAY)
     import ray
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
@@ -329,11 +329,12 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
     """The measured cases as lines of Markdown; faults of a file with the same outcome share a line."""
     lines = ["| file | fault | the restored run | learned | repeated | lost | s, at most |", "|---" * 7 + "|"]
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
-    for r in rows:
+    place = {case[:2]: i for i, case in enumerate(CASES)}
+    for r in sorted(rows, key=lambda r: place[r["file"], r["fault"]]):
         if r["ended"]:
             key = r["file"], f"ends with {r['ended']}", "-", "-", "-"
         else:
-            what = "goes on to its end" if r["trials"] >= TRIALS else f"ends early, with {r['trials']} in all"
+            what = "goes on to its end" if r["trials"] == TRIALS else f"ends with {r['trials']} trials in all"
             key = r["file"], what, f"{r['learned']} of {r['finished']}", r["repeated"], r["lost"]
         groups[key].append(r)
     for (file, *cells), group in groups.items():

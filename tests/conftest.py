@@ -9,6 +9,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from benchmarks.processes import LOCAL_RAY
 from hypothesis import HealthCheck, settings
 
 from numbo.kernels.covariance import MATERN32, MATERN52, RBF, Covariance
@@ -104,21 +105,10 @@ def covariance(request: pytest.FixtureRequest) -> Covariance:
     return make_covariance(*request.param)
 
 
-QUIET_RAY = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_AIR_NEW_OUTPUT": "0",
-    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
-    "RAY_CHDIR_TO_TRIAL_DIR": "0",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    "RAY_worker_register_timeout_seconds": "3600",  # however slow the machine
-    "RAY_raylet_start_wait_time_s": "3600",
-}
-
-
 @pytest.fixture(scope="session")
 def local_ray() -> Iterator[str]:
     """One small Ray for all tests that need a running one, which belong to the group "ray"; yields its address."""
-    os.environ.update(QUIET_RAY)
+    os.environ.update(LOCAL_RAY)
     import ray
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")

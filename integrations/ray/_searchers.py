@@ -135,7 +135,8 @@ class NumboSearch(StoredSearch):
     def _ready(self) -> tuple[TuneSpace, Optimizer]:
         self._check()
         if self._tune_space is None:
-            hint = "In a restored run, Tune could not read its own records of the run: its log says why."
+            files = "experiment_state-*.json or search_gen_state-*.json"
+            hint = f"In a restored run, Tune could not read {files}: its log says why."
             raise RuntimeError(f"{no_space(type(self).__name__)} {hint}")
         missing = [name for name in ("metric", "mode") if getattr(self, f"_{name}") is None]
         if missing:

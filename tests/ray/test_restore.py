@@ -112,6 +112,15 @@ def test_files_of_different_snapshots(states, recorded, tmp_path):
     assert isinstance(searcher.suggest("new"), dict)
 
 
+def test_records_without_trials_are_passed_over(recorded, tmp_path):
+    shutil.copytree(recorded / "late", tmp_path / "run")
+    trials = read_trials(tmp_path / "run")
+    assert trials
+    for text in ('{"trial_data": null}', '{"trial_data": 7}', "null", "[]"):
+        (tmp_path / "run" / "experiment_state-9999.json").write_text(text)
+        assert read_trials(tmp_path / "run") == trials
+
+
 def test_the_files_say_what_the_run_was_started_with(recorded):
     setup = read_setup(recorded / "early")
     assert (setup.metric, setup.mode, setup.num_samples) == ("loss", "min", restores.TRIALS)
@@ -279,7 +288,7 @@ def test_what_tune_cannot_restore_ends_with_a_message(file, fault, recorded, tmp
     assert outcome.trials == 0
     assert outcome.ended
     if file != "tuner.pkl":
-        assert "In a restored run, Tune could not read its own records" in outcome.ended
+        assert "In a restored run, Tune could not read experiment_state" in outcome.ended
     damaged = {path.name for path in (recorded / "late").glob(restores.FILES[file])}
     for path in (recorded / "late").iterdir():
         if path.is_file() and path.name not in damaged:
