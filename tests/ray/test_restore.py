@@ -276,7 +276,7 @@ def test_a_restored_run_learns_all_and_repeats_nothing(recorded, tmp_path):
 
 @pytest.mark.allows_fallback
 def test_a_limiter_older_than_the_trials_is_not_waited_for(recorded, tmp_path):
-    outcome = restores.mix("late", "early", recorded, tmp_path)
+    outcome = restores.mix("late", "early", restores.STATES, recorded, tmp_path)
     assert (outcome.ended, outcome.learned, outcome.repeated, outcome.lost) == ("", 5, 0, 0)
 
 
@@ -302,10 +302,10 @@ def test_what_tune_cannot_restore_ends_with_a_message(file, fault, recorded, tmp
 )
 def test_the_table_says_how_runs_ended(ended, words):
     outcome = {"finished": 5, "learned": 5, "repeated": 0, "lost": 0, "trials": 9, "seconds": 1.0}
-    rows = [{"file": "f", "fault": fault, "ended": ended} | outcome for fault in ("torn", "empty")]
+    rows = [{"file": "tuner.pkl", "fault": fault, "ended": ended} | outcome for fault in ("torn", "empty")]
     header, _, line = restores.table(rows)
     assert header.count("|") == line.count("|") == 8
-    assert line.startswith(f"| f | torn, empty | {words} |")
+    assert line.startswith(f"| tuner.pkl | empty, torn | {words} |")
 
 
 @pytest.mark.allows_fallback
