@@ -142,6 +142,12 @@ def test_a_warm_machine_compiles_nothing(warm):
     assert run(READY + AFTERWARDS).stdout.strip() == "set()"
 
 
+@pytest.mark.parametrize("algorithm", ["GSSBO", "BBKB"])
+def test_on_a_warm_machine_nothing_starts_in_the_background(warm, algorithm):
+    code = f"from numbo import {algorithm}, Float, _ahead; {algorithm}({{'x': Float(0, 1)}}, seed=0).ask()"
+    assert run(f"{code}; print(_ahead._children)", ahead="1").stdout.strip() == "[]"
+
+
 def test_what_is_not_in_the_cache_is_compiled_in_the_background_or_announced(warm, tmp_path):
     folder = Path(run("from numbo.first_use import cache_path; print(cache_path())", cache=tmp_path).stdout.strip())
     assert folder.is_relative_to(tmp_path)

@@ -62,13 +62,13 @@ def compile_ahead(algorithm: type) -> None:
 def _start(algorithm: str) -> None:
     global _owner
     from numbo.kernels import _jit, _turns
-    from numbo.kernels.acquisition import acquisition_values, predict
+    from numbo.kernels.acquisition import predict, unweighted_values
     from numbo.kernels.ascent import ascend
-    from numbo.kernels.cholesky import cholesky_append
     from numbo.kernels.likelihood import log_marginal_likelihood
     from numbo.kernels.sparse import dtc_weights
 
-    kernels = [log_marginal_likelihood, ascend, acquisition_values, predict, cholesky_append]
+    # what every study compiles by itself, if it is interrupted before the background is ready
+    kernels = [log_marginal_likelihood, ascend, predict, unweighted_values]
     kernels += [dtc_weights] if algorithm in SPARSE else []
     lock = _jit.lock_path(predict)
     if os.environ.get(SWITCH) == "0" or lock is None or not _turns.possible() or _cores() == 1:
