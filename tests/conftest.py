@@ -13,6 +13,7 @@ from benchmarks.processes import LOCAL_RAY
 from hypothesis import HealthCheck, settings
 
 from numbo.kernels.covariance import MATERN32, MATERN52, RBF, Covariance
+from numbo.spaces import INACTIVE
 
 os.environ.setdefault("NUMBO_COMPILE_AHEAD", "0")  # tests keep both cores busy themselves
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -54,11 +55,18 @@ def entry(subroutine: Any) -> Callable[..., Any]:
 
 
 def make_covariance(
-    family: int, d: int, trend: bool, n_categorical: int = 0, noise: float = 1e-2, additive: bool = False
+    family: int,
+    d: int,
+    trend: bool,
+    n_categorical: int = 0,
+    noise: float = 1e-2,
+    additive: bool = False,
+    branching: bool = False,
 ) -> Covariance:
     rng = np.random.default_rng(d)
-    categorical = np.zeros(d, dtype=bool)
+    categorical, optional = np.zeros(d, dtype=bool), np.zeros(d, dtype=bool)
     categorical[:n_categorical] = True
+    optional[::2] = branching
     return Covariance(
         family,
         rng.uniform(0.3, 4.0, d),
@@ -72,6 +80,7 @@ def make_covariance(
         0.4,
         0.6 if additive else 0.0,
         30.0,
+        optional,
     )
 
 
@@ -82,20 +91,31 @@ def make_points(n: int, d: int, n_categorical: int = 0, seed: int = 0) -> np.nda
     return X
 
 
+def points_of(cov: Covariance, n: int, seed: int = 0) -> np.ndarray:
+    """Points of the dimensions of a covariance; about every third optional coordinate is inactive."""
+    X = make_points(n, len(cov.categorical), int(cov.categorical.sum()), seed)
+    return np.where(cov.optional & (np.random.default_rng(seed).random(X.shape) < 1 / 3), INACTIVE, X)
+
+
 COVARIANCES = [
     pytest.param(
-        (family, d, trend, cats, 1e-2, additive),
-        id=f"{name}-d{d}{'-trend' if trend else ''}{'-additive' if additive else ''}{f'-{cats}cat' if cats else ''}",
+        (family, d, trend, cats, 1e-2, additive, branching),
+        id=f"{name}-d{d}{'-trend' if trend else ''}{'-additive' if additive else ''}{f'-{cats}cat' if cats else ''}"
+        f"{'-branching' if branching else ''}",
     )
     for family, name in ((MATERN52, "matern52"), (MATERN32, "matern32"), (RBF, "rbf"))
-    for d, trend, additive, cats in (
-        (1, False, False, 0),
-        (3, True, False, 0),
-        (4, False, False, 2),
-        (4, True, False, 1),
-        (3, False, True, 0),
-        (5, True, True, 1),
-        (2, False, True, 2),
+    for d, trend, additive, cats, branching in (
+        (1, False, False, 0, False),
+        (3, True, False, 0, False),
+        (4, False, False, 2, False),
+        (4, True, False, 1, False),
+        (3, False, True, 0, False),
+        (5, True, True, 1, False),
+        (2, False, True, 2, False),
+        (4, False, False, 1, True),
+        (6, True, True, 1, True),
+        (5, True, False, 0, True),
+        (3, False, True, 1, True),
     )
 ]
 

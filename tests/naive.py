@@ -9,11 +9,15 @@ import numpy as np
 from scipy import linalg, stats
 
 from numbo.kernels.covariance import MATERN32, MATERN52, Covariance
+from numbo.kernels.optional import APART_SQUARED
 
 
 def k(cov: Covariance, x: np.ndarray, z: np.ndarray) -> np.ndarray:
     """Of two points, or of all pairs of two arrays of points that broadcast together."""
-    different = np.where(cov.categorical, (x != z).astype(float), (x - z) ** 2)
+    active, both = (x >= 0).astype(int) + (z >= 0), (x >= 0) & (z >= 0)
+    a, b = np.where(x < 0, 0.5, x), np.where(z < 0, 0.5, z)
+    apart = np.where(active == 1, APART_SQUARED, 0.0)
+    different = np.where(cov.categorical, (x != z).astype(float), (a - b) ** 2 + apart)
     r2 = different @ cov.inverse_squared_lengthscales
     if cov.family == MATERN52:
         rho = (1 + np.sqrt(5 * r2) + 5 * r2 / 3) * np.exp(-np.sqrt(5 * r2))
@@ -21,11 +25,11 @@ def k(cov: Covariance, x: np.ndarray, z: np.ndarray) -> np.ndarray:
         rho = (1 + np.sqrt(3 * r2)) * np.exp(-np.sqrt(3 * r2))
     else:
         rho = np.exp(-r2 / 2)
-    u, v = (((p - cov.center) / cov.radius)[..., ~cov.categorical] for p in (x, z))
+    u, v = (np.where(p < 0, 0.0, (p - cov.center) / cov.radius)[..., ~cov.categorical] for p in (x, z))
     dot = (u * v).sum(axis=-1)
     trend = cov.linear_variance * dot + cov.quadratic_variance * (u**2 * v**2).sum(axis=-1)
     trend += cov.interaction_variance * dot**2
-    effects = np.where(cov.categorical, x == z, 1 / (1 + cov.additive_weight * (x - z) ** 2))
+    effects = both * np.where(cov.categorical, x == z, 1 / (1 + cov.additive_weight * (x - z) ** 2))
     return cov.signal_variance * rho + trend + cov.additive_variance * effects.mean(axis=-1)
 
 

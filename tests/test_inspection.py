@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int, Space
+from numbo.inspection import relevance
 
 SPACE = Space({"x": Float(-2.0, 2.0), "k": Int(1, 9), "act": Categorical(["relu", "tanh"])})
 ALGORITHMS = {
@@ -326,3 +327,30 @@ def test_a_snapshot_is_drawn_like_its_optimizer():
 
     opt = run(ALGORITHMS["GSSBO"], 15)
     np.testing.assert_array_equal(Subject(opt.snapshot()).history()[1], Subject(opt).history()[1])
+
+
+def test_conditions_are_listed_in_words_and_parameters_count_where_they_are_active():
+    space = {
+        "kind": Categorical(list("abcdefgh")),
+        "rate": Float(0.0, 1.0),
+        "slope": Float(0.0, 1.0, when={"kind": "a"}),
+    }
+    opt, rng = GSSBO(space, seed=0), np.random.default_rng(0)
+    for x in opt.space.snap(rng.random((120, 3))):
+        p = opt.space.decode(x)
+        opt.tell(p, p["rate"] + p.get("slope", 0.5))
+    explained = opt.explain()
+    assert explained.conditions == {"slope": "kind is a"}
+    assert "conditions  slope where kind is a" in str(explained)
+    assert explained.relevance["slope"] == pytest.approx(explained.relevance["rate"], rel=0.5)
+    with pytest.raises(ValueError, match="must not name 'slope', which is active only where kind is a"):
+        opt.predict({"kind": "b", "rate": 0.1, "slope": 0.3})
+    assert np.isfinite(opt.predict({"kind": "b", "rate": 0.1})).all()
+
+
+def test_relevance_in_rare_branches_is_that_of_the_effect_where_it_is_active():
+    dimensions = {"kind": Categorical(range(40))} | {f"x{k}": Float(0, 1, when={"kind": k}) for k in range(40)}
+    shares = relevance(lambda X: X[:, 1:].max(axis=1), Space(dimensions))
+    leaves = np.array([shares[f"x{k}"] for k in range(40)])
+    assert leaves.mean() == pytest.approx(1 / 41, rel=0.1)  # all leaves vary alike, and kind by drawing a leaf again
+    assert leaves.max() < 1.6 * leaves.min()

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 #: The floors of the house, from the ground up: a module may import from its own and from those below.
 FLOORS = [
-    {"numbo._checks", "numbo._interrupts", "numbo.kernels"},
+    {"numbo._checks", "numbo._interrupts", "numbo._rows", "numbo.kernels"},
     {"numbo.spaces", "numbo.trials", "numbo._ahead"},
     {"numbo.models"},
     {"numbo.search"},
@@ -26,6 +26,7 @@ FLOORS = [
 FOREIGN = {
     "numbo._checks": {"numpy"},
     "numbo._interrupts": set(),
+    "numbo._rows": {"numpy"},
     "numbo._ahead": set(),
     "numbo.kernels": {"numpy", "numba"},
     "numbo.spaces": {"numpy", "scipy"},

@@ -221,3 +221,56 @@ def test_a_sampler_inside_of_another_is_found(study):
         study.sampler = base
     assert isinstance(axes, np.ndarray)
     plt.close(axes[0].figure)
+
+
+@pytest.fixture(scope="module")
+def branching():
+    """A space of two branches, of which one has a branch that no observation has."""
+    space = {
+        "kind": Categorical(["a", "b"]),
+        "rate": Float(0.0, 1.0),
+        "slope": Float(0.0, 1.0, when={"kind": "a"}),
+        "width": Int(1, 9, when={"kind": "b"}),
+        "never": Float(0.0, 1.0, when={"width": 9, "kind": "a"}),
+    }
+    opt, rng = GSSBO(space, seed=0), np.random.default_rng(0)
+    for x in opt.space.snap(rng.random((40, 5))):
+        p = opt.space.decode(x)
+        opt.tell(p, p["rate"] + (3.0 * (p["slope"] - 0.3) ** 2 if p["kind"] == "a" else 1.0 + 0.1 * p["width"]))
+    return opt
+
+
+def test_a_conditional_parameter_is_drawn_within_its_branch(branching):
+    subject = numbo.plot._data.Subject(branching)
+    shown = {one.axis.name: one for one in subject.slices(None)}
+    assert list(shown) == ["kind", "rate", "slope", "width"]
+    X, _ = branching.observations
+    assert len(shown["width"].x) == np.sum(X[:, 3] >= 0.0) < 40
+    for k, mean in zip(shown["width"].axis.values, shown["width"].mean, strict=True):
+        best = branching.snapshot().best_predicted(["width"])[0]
+        assert branching.predict(best | {"width": k})[0] == pytest.approx(mean)
+    assert shown["slope"].mean[30] < shown["slope"].mean[-1]
+    # the other branch is entered with the values that are known to be good there
+    a, b = shown["kind"].mean
+    assert a == pytest.approx(branching.best_predicted()[1], abs=0.2)
+    assert b > 0.9
+
+
+def test_a_contour_of_a_parameter_and_its_parent_has_no_value_where_it_is_inactive(branching):
+    plane = numbo.plot._data.Subject(branching).contour(["kind", "slope"])
+    np.testing.assert_array_equal(np.isnan(plane.mean), np.tile([False, True], (len(plane.second.values), 1)))
+    assert numbo.plot.plot_contour(branching).data
+    with pytest.raises(
+        ValueError, match="some observation has, got \\['slope', 'width'\\]; slope is used where kind is a"
+    ):
+        numbo.plot.plot_contour(branching, ["slope", "width"])
+    with pytest.raises(ValueError, match="never is used where width is 9 and kind is a"):
+        numbo.plot.plot_posterior(branching, ["never"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_plot_of_a_space_that_branches(name, branching):
+    if name != "plot_ask_times":
+        assert getattr(numbo.plot, name)(branching).data
+        getattr(numbo.plot.matplotlib, name)(branching)
+        plt.close("all")

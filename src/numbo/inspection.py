@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
@@ -14,6 +16,7 @@ from numbo.models.view import ModelView
 from numbo.search.recommendation import expected_values, noise_near_best
 from numbo.search.run import AskTimes, Run
 from numbo.search.trust_region import Region
+from numbo.spaces import INACTIVE, Condition, Domain, Space
 from numbo.trials import own, point_key
 
 Array = NDArray[np.float64]
@@ -21,29 +24,56 @@ Indices = NDArray[np.int64]
 
 #: Points at which relevance is estimated, a power of two; the mean is computed at this number for each parameter.
 SAMPLES = 256
+#: Points that are drawn to find as many at which a conditional parameter is active.
+DRAWN = 2**14
 
 
-def relevance(mean: Callable[[Array], Array], names: Sequence[str]) -> dict[str, float]:
-    """Shares of the parameters in the variation of ``mean`` over points (c, d) of the unit cube.
+def relevance(mean: Callable[[Array], Array], space: Domain) -> dict[str, float]:
+    """Shares of the parameters in the variation of ``mean`` over the points (c, d) of a space.
 
     They sum to 1, or are all 0 where nothing varies.
 
     They are the total Sobol' indices (Saltelli et al. 2010), by Monte Carlo: how much of the variance over the space is
-    left when all other parameters are known. Lengthscales alone would not say how far values change, only how fast.
+    left when all other parameters are known. Lengthscales alone would not say how far values change, only how fast. A
+    conditional parameter counts by its effect where it is active.
     """
+    names = space.names
+    if isinstance(space, Space) and space.conditional.any():
+        total = _effects(mean, space)
+    else:
+        total = _total_indices(lambda X: mean(space.snap(X)), space.d)
+    shares = total / max(float(total.sum()), np.finfo(float).tiny)
+    return {names[j]: float(shares[j]) for j in np.argsort(-shares, kind="stable")}
+
+
+def _total_indices(mean: Callable[[Array], Array], d: int) -> Array:
+    """Total Sobol' indices (d,) of a function of the unit cube."""
     from scipy.stats import sobol_indices, uniform
 
-    if len(names) == 1:
-        return {names[0]: 1.0}
+    if d == 1:
+        return np.ones(1)
     found = sobol_indices(
         func=lambda x: mean(np.ascontiguousarray(x.T)),
         n=SAMPLES,
-        dists=[uniform()] * len(names),
+        dists=[uniform()] * d,
         rng=np.random.default_rng(0),
     )
-    total = np.nan_to_num(np.maximum(np.atleast_1d(found.total_order), 0.0))
-    shares = total / max(float(total.sum()), np.finfo(float).tiny)
-    return {names[j]: float(shares[j]) for j in np.argsort(-shares, kind="stable")}
+    out: Array = np.nan_to_num(np.maximum(np.atleast_1d(found.total_order), 0.0))
+    return out
+
+
+def _effects(mean: Callable[[Array], Array], space: Space) -> Array:
+    """Half the mean squared effect (d,) of drawing one parameter again, where it is active (Jansen 1999)."""
+    rng = np.random.default_rng(0)
+    drawn = rng.random((DRAWN, space.d))
+    points, out = space.snap(drawn), np.zeros(space.d)
+    for j in range(space.d):
+        rows = np.flatnonzero(points[:, j] != INACTIVE)[:SAMPLES]
+        if len(rows):
+            other = drawn[rows]
+            other[:, j] = rng.random(len(rows))
+            out[j] = 0.5 * np.mean((mean(space.snap(other)) - mean(points[rows])) ** 2)
+    return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +86,7 @@ class Explanation:
         members: (m,) observations that the model rests on, counted in the order in which they were told: the subset
             of GSSBO, the atoms of the dictionary of BKB, BBKB and S-BPE, all observations of GP-UCB.
         relevance: share of each parameter in the variation of the posterior mean over the space, the largest first.
+        conditions: in words, of the parameters that have one: under which values of others they are used.
         lengthscales: of each parameter: distance in the unit cube over which values stay correlated, apart from the
             trend and the additive part.
         noise_std: standard deviation of the noise that the model sees, in the units of the objective.
@@ -77,6 +108,7 @@ class Explanation:
     relevance: dict[str, float]
     lengthscales: dict[str, float]
     noise_std: float
+    conditions: dict[str, str] = field(default_factory=dict)
     buffer_size: int | None = None
     beta: float | None = None
     effective_dimension: float | None = None
@@ -92,6 +124,8 @@ class Explanation:
             f"noise       {self.noise_std:.3g}",
             "relevance   " + ", ".join(f"{name} {share:.0%}" for name, share in self.relevance.items()),
         ]
+        if self.conditions:
+            lines.append("conditions  " + "; ".join(f"{name} where {words}" for name, words in self.conditions.items()))
         if self.buffer_size is not None:
             lines.append(f"buffer      {self.buffer_size} observations")
         if self.effective_dimension is not None:
@@ -147,18 +181,39 @@ class Snapshot:
         return self._sign * mean, std
 
     @interrupts_get_out()
-    def best_predicted(self) -> tuple[Any, float] | None:
-        """The observed point with the best expected value (`numbo.optimizers.Optimizer.best_predicted`)."""
-        history, view = self._history, self._view
-        if view is None:
+    def best_predicted(self, having: Collection[str] = ()) -> tuple[Any, float] | None:
+        """The observed point with the best expected value (`numbo.optimizers.Optimizer.best_predicted`).
+
+        Only points ``having`` these conditional dimensions are considered; None if there is none.
+        """
+        history = self._history
+        columns = [self.parameter_names.index(name) for name in having]
+        rows = np.flatnonzero((history.X[:, columns] != INACTIVE).all(axis=1))
+        if self._view is None or not len(rows):
             return None
-        mean, unexplained = view.at_observations(history.X)
-        noise = view.noise_std if view.noise_is_given else noise_near_best(self.space, history)
-        values = expected_values(history, mean, unexplained, view.noise_std, noise)
-        i = int(np.argmax(values))
+        values = self._expected[rows]
+        i = int(rows[np.argmax(values)])
         same = point_key(history.X[i]) == point_key(history.X[history.best])
         params = own(history.best_params) if same else self.space.decode(history.X[i])
-        return params, self._sign * float(values[i])
+        return params, self._sign * float(self._expected[i])
+
+    @cached_property
+    def _expected(self) -> Array:
+        """The expected value (n,) of each successful observation."""
+        history, view = self._history, self._model("best_predicted")
+        mean, unexplained = view.at_observations(history.X)
+        noise = view.noise_std if view.noise_is_given else noise_near_best(self.space, history)
+        return expected_values(history, mean, unexplained, view.noise_std, noise)
+
+    @interrupts_get_out()
+    def woken(self, X: Array) -> Array:
+        """Points ``X (c, d)`` where conditions hold: what they make active has the values of the best observation."""
+        best = np.argsort(-self._expected, kind="stable")
+        observed = self._history.X[best]
+        first = np.argmax(observed != INACTIVE, axis=0)
+        values: Array = observed[first, np.arange(self.space.d)]
+        out: Array = self.space.snap(X, np.where(values == INACTIVE, 0.5, values)[None])
+        return out
 
     @interrupts_get_out()
     def acquisition_values(self, params: Sequence[Any]) -> Array:
@@ -175,9 +230,10 @@ class Snapshot:
             n_told=history.told,
             n_pending=len(history.pending),
             members=history.order_of(view.members),
-            relevance=relevance(lambda X: view.predict(self.space.snap(X))[0], names),
+            relevance=relevance(lambda X: view.predict(X)[0], self.space),
             lengthscales=dict(zip(names, view.lengthscales.tolist(), strict=True)),
             noise_std=view.noise_std,
+            conditions={name: str(condition) for name, condition in self.conditions.items()},
             buffer_size=view.buffer_size,
             beta=view.beta,
             effective_dimension=view.effective_dimension,
@@ -194,8 +250,16 @@ class Snapshot:
         return self.space.names
 
     @property
+    def conditions(self) -> Mapping[str, Condition]:
+        """Conditions of the dimensions that have one."""
+        return self.space.conditions if isinstance(self.space, Space) else {}
+
+    @property
     def observations(self) -> tuple[Array, Array]:
-        """All points told (n, d) in the unit cube, in their order, and their values (n,), NaN for a failure."""
+        """All points told (n, d) in the unit cube, in their order, and their values (n,), NaN for a failure.
+
+        Inactive coordinates are `numbo.spaces.INACTIVE`, which is outside the cube.
+        """
         X, y = self._history.in_order()
         return X, self._sign * y
 
@@ -216,3 +280,82 @@ class Snapshot:
 
     def _encoded(self, params: Sequence[Any]) -> Array:
         return np.array([self.space.encode(p) for p in params]).reshape(-1, self.space.d)
+
+
+class Inspectable(ABC):
+    """The part of `numbo.optimizers.Optimizer` that answers questions."""
+
+    _run: Run
+    _sign: float
+
+    @abstractmethod
+    def _repair(self) -> None: ...
+
+    @abstractmethod
+    def _view(self, run: Run) -> ModelView:
+        """The model brought up to date with ``run``, a copy in which nothing is pending; this one stays as it is."""
+
+    @abstractmethod
+    def _region(self) -> Region | None: ...
+
+    @overload
+    def predict(self, params: Mapping[str, Any] | int) -> tuple[float, float]: ...
+    @overload
+    def predict(self, params: Sequence[Any]) -> tuple[Array, Array]: ...
+    def predict(self, params: Any) -> tuple[Any, Any]:
+        """Posterior mean and standard deviation of the objective, without its noise, in the user's units.
+
+        For one point, or as arrays (c,) for a sequence of ``c`` points. The model is fitted to the raw values, or to
+        values with outliers clipped; the search itself may use log-transformed values.
+
+        Raises:
+            ValueError: before the first successful observation, or for points outside the space.
+        """
+        return self.snapshot().predict(params)
+
+    def best_predicted(self) -> tuple[Any, float] | None:
+        """The observed point with the best expected value, and that value; ``None`` before the first success.
+
+        For noisy objectives, a better answer than `best`, which is the luckiest observation. The expectation is that of
+        the model, corrected by the values observed at the point itself (`numbo.search.recommendation`). As long as
+        the data show no evidence of noise, this is `best`.
+        """
+        return self.snapshot().best_predicted()
+
+    def acquisition_values(self, params: Sequence[Any]) -> Array:
+        """What the next ask maximises (c,), at a sequence of ``c`` points, with nothing pending; of the global model.
+
+        Larger is better. For UCB it is the mean of the standardised values plus beta standard deviations, otherwise the
+        logarithm of the expected improvement.
+
+        Raises:
+            ValueError: before the first successful observation, or for points outside the space.
+        """
+        return self.snapshot().acquisition_values(params)
+
+    def explain(self) -> Explanation:
+        """What the model is made of, and where the time goes; `ValueError` before the first successful observation."""
+        return self.snapshot().explain()
+
+    @interrupts_get_out()
+    def snapshot(self) -> Snapshot:
+        """A read-only copy for inspection, safe to use from another thread; its model knows all observations.
+
+        It answers what the optimizer itself answers, and costs one update of the model however much it is asked.
+        """
+        self._repair()
+        run = self._run.quiet()
+        view, region = (None, None) if run.history.best < 0 else (self._view(run), self._region())
+        run.history.pending.update(self._run.history.pending)
+        return Snapshot(type(self).__name__, run, self._sign, view, region, self._run.times)
+
+    @property
+    def parameter_names(self) -> list[str]:
+        """Names of the dimensions, in the order of the coordinates of the unit cube."""
+        return list(self._run.space.names)
+
+    @property
+    def observations(self) -> tuple[Array, Array]:
+        """All points told (n, d) in the unit cube, in their order, and their values (n,), NaN for a failure."""
+        X, y = self._run.history.in_order()
+        return X, self._sign * y

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from tests import naive
-from tests.conftest import entry, make_points
+from tests.conftest import entry, points_of
 
 from numbo.kernels import acquisition as kernels
 from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, Posterior
@@ -14,7 +14,7 @@ from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, Posterior
 def conditioned(cov, n=8, capacity=10):
     """A posterior in arrays with room to spare, which must not be read."""
     d = len(cov.categorical)
-    X = make_points(n, d, int(cov.categorical.sum()))
+    X = points_of(cov, n)
     y = np.random.default_rng(2).normal(size=n)
     K = naive.gram(cov, X) + cov.noise_variance * np.eye(n)
     W = np.linalg.inv(np.linalg.cholesky(K))
@@ -49,7 +49,7 @@ def test_log_h_increases_and_is_smooth_where_the_two_formulas_meet():
 
 def test_predict_is_the_naive_posterior(covariance):
     posterior, X, y = conditioned(covariance)
-    Z = make_points(5, X.shape[1], int(covariance.categorical.sum()), seed=9)
+    Z = points_of(covariance, 5, 9)
     mean, variance = kernels.predict(posterior, Z)
     expected_mean, expected_variance = naive.posterior(covariance, X, y, Z)
     np.testing.assert_allclose(mean, expected_mean, rtol=1e-8, atol=1e-10)
@@ -59,7 +59,7 @@ def test_predict_is_the_naive_posterior(covariance):
 @pytest.mark.parametrize("acquisition", [Acquisition(UCB, 1.7), Acquisition(LOG_EI, 0.4), Acquisition(LOG_EI, 9.0)])
 def test_values_and_gradients(covariance, acquisition):
     posterior, X, y = conditioned(covariance)
-    Z = make_points(4, X.shape[1], int(covariance.categorical.sum()), seed=5)
+    Z = points_of(covariance, 4, 5)
     values = kernels.acquisition_values(posterior, acquisition, Z)
     mean, variance = naive.posterior(covariance, X, y, Z)
     for z, value, mu, sd in zip(Z, values, mean, np.sqrt(variance), strict=True):

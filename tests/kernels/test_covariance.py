@@ -3,13 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests import naive
-from tests.conftest import entry, make_points
+from tests.conftest import entry, points_of
 
 from numbo.kernels import covariance as kernels
 
 
 def points(cov, n, seed=0):
-    return make_points(n, len(cov.categorical), int(cov.categorical.sum()), seed)
+    return points_of(cov, n, seed)
 
 
 def gram(cov, X, noise=0.0):
@@ -35,7 +35,13 @@ def test_squared_distances_agree_with_the_row_kernel(covariance):
     X = points(covariance, 9)
     row = np.empty(9)
     entry(kernels.squared_distances_into)(
-        covariance.inverse_squared_lengthscales, covariance.categorical, np.ascontiguousarray(X.T), 9, X[3], row
+        covariance.inverse_squared_lengthscales,
+        covariance.categorical,
+        covariance.optional,
+        np.ascontiguousarray(X.T),
+        9,
+        X[3],
+        row,
     )
     np.testing.assert_allclose(kernels.squared_distances(covariance, X, X[3]), row, rtol=1e-12)
     assert row[3] == 0.0

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests import naive
-from tests.conftest import entry, make_points
+from tests.conftest import entry, points_of
 
 from numbo.kernels import likelihood
 from numbo.kernels.covariance import RBF, stationary
@@ -12,7 +12,9 @@ from numbo.kernels.likelihood import WORKSPACE, unpack
 
 def log_marginal_likelihood(theta, XT, y, cov):
     dirty = np.full((WORKSPACE, len(y), len(y)), np.nan)
-    return likelihood.log_marginal_likelihood(theta, XT, y, cov.family, cov.categorical, cov.center, cov.radius, dirty)
+    return likelihood.log_marginal_likelihood(
+        theta, XT, y, cov.family, cov.categorical, cov.center, cov.radius, cov.optional, dirty
+    )
 
 
 def theta_of(cov):
@@ -24,13 +26,18 @@ def theta_of(cov):
 
 
 def data(cov, n=9):
-    X = make_points(n, len(cov.categorical), int(cov.categorical.sum()))
+    X = points_of(cov, n)
     return X, np.ascontiguousarray(X.T), np.random.default_rng(1).normal(size=n)
 
 
 def test_unpack_inverts_the_logarithms(covariance):
     found = entry(unpack)(
-        theta_of(covariance), covariance.family, covariance.categorical, covariance.center, covariance.radius
+        theta_of(covariance),
+        covariance.family,
+        covariance.categorical,
+        covariance.center,
+        covariance.radius,
+        covariance.optional,
     )
     if covariance.additive_variance == 0.0:
         found = found._replace(additive_weight=covariance.additive_weight)

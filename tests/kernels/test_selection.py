@@ -3,14 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests import naive
-from tests.conftest import make_covariance, make_points
+from tests.conftest import make_covariance, make_points, points_of
 
 from numbo.kernels.covariance import RBF
 from numbo.kernels.selection import independent_columns, kmeans_plus_plus, pivoted_cholesky
 
 
 def points(cov, n=14):
-    return make_points(n, len(cov.categorical), int(cov.categorical.sum()))
+    return points_of(cov, n)
 
 
 @pytest.mark.parametrize("forced", [[], [3], [5, 0, 2]])

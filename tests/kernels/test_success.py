@@ -24,7 +24,7 @@ def success_of(family, cats=0, offset=0.6, slope=0.3, threshold=0.0):
     posterior, X, y = conditioned(cov)
     w, XT, alpha = cov.inverse_squared_lengthscales, X.T.copy(), posterior.alpha[: len(X)].copy()
     elsewhere = w[-1] * (NOW - XT[-1]) ** 2
-    model = (family, w, cov.signal_variance, cov.categorical, XT, alpha, elsewhere)
+    model = (family, w, cov.signal_variance, cov.categorical, cov.optional, XT, alpha, elsewhere)
     return Success(*model, offset, slope, threshold), cov, X, y
 
 

@@ -190,3 +190,12 @@ def test_the_box_follows_the_lengthscales_and_leaves_categories_whole():
     lower, upper = region.box(center, np.ones(3), np.zeros(3, dtype=bool))
     assert (lower == 0).all()
     assert (upper == 1).all()
+
+
+def test_a_run_of_failures_is_as_long_as_what_is_active_at_the_center():
+    region = scouted(40)
+    for _ in range(5):
+        region.tell(30, 0.0, region.origin, active=6)
+    assert region.length == INITIAL_LENGTH
+    region.tell(30, 0.0, region.origin, active=6)
+    assert region.length == INITIAL_LENGTH / 2

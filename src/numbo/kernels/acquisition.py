@@ -18,7 +18,7 @@ from numbo.kernels.covariance import (
     Covariance,
     add_products_into,
     correlations_into,
-    covariance_into,
+    covariances_into,
     is_stationary_alone,
     prior_variance,
     prior_variance_gradient_into,
@@ -26,6 +26,7 @@ from numbo.kernels.covariance import (
     products_into,
     squared_distances_into,
 )
+from numbo.kernels.optional import active_columns
 
 UCB, LOG_EI = 0, 1
 SQRT_2PI = math.sqrt(2.0 * math.pi)
@@ -63,6 +64,7 @@ class Success(NamedTuple):
     inverse_squared_lengthscales: np.ndarray
     signal_variance: float
     categorical: np.ndarray
+    optional: np.ndarray
     XT: np.ndarray
     alpha: np.ndarray
     elsewhere: np.ndarray
@@ -71,9 +73,8 @@ class Success(NamedTuple):
     threshold: float
 
 
-CERTAIN = Success(
-    MATERN52, np.ones(0), 1.0, np.zeros(0, dtype=np.bool_), np.zeros((0, 0)), np.zeros(0), np.zeros(0), 1.0, 0.0, 0.0
-)
+NONE = np.zeros(0, dtype=np.bool_)
+CERTAIN = Success(MATERN52, np.ones(0), 1.0, NONE, NONE, np.zeros((0, 0)), np.zeros(0), np.zeros(0), 1.0, 0.0, 0.0)
 LEAST_SUCCESS = 0.01
 #: Penalty in nats per unit of probability below the threshold.
 STEEP = 1e4
@@ -157,8 +158,9 @@ def predict(posterior, Z):
             for j in range(d):
                 ZT[j, c] = Z[start + c, j]
         mu, var = mean[start : start + size], variance[start : start + size]
+        starts, columns = active_columns(ZT, posterior.covariance.optional)
         for i in range(n):
-            covariance_into(posterior.covariance, ZT, size, posterior.X[i], K[i])
+            covariances_into(posterior.covariance, ZT, size, posterior.X[i], starts, columns, K[i])
         accumulate(mu, zero, size, posterior.alpha, K, zero, n)  # mean = K^T alpha
         lower_product_into(posterior.W, n, K, size, V)  # variance = k(x, x) - |W k|^2
         for i in range(n):
@@ -174,7 +176,7 @@ def success_probability(success, x, k, slope, gradient):
     """p at ``x (d,)``; its gradient is written to ``gradient (d,)``. ``k (n,)`` and ``slope (n,)`` are workspace."""
     # mean = s sum_i alpha_i rho(r2_i);  d mean / dx_j = s sum_i alpha_i rho'(r2_i) 2 w_j (x_j - X_ij)
     n, w = success.alpha.shape[0], success.inverse_squared_lengthscales
-    squared_distances_into(w, success.categorical, success.XT, n, x, k)
+    squared_distances_into(w, success.categorical, success.optional, success.XT, n, x, k)
     for i in range(n):
         k[i] += success.elsewhere[i]
     correlations_into(success.family, n, k, slope)
@@ -189,7 +191,7 @@ def success_probability(success, x, k, slope, gradient):
         total, row = 0.0, success.XT[j]
         if inside and not success.categorical[j]:
             for i in range(n):
-                total += slope[i] * (x[j] - row[i])
+                total += slope[i] * (x[j] - (row[i] if row[i] >= 0.0 else 0.5))
         gradient[j] = total * (success.slope * w[j])
     return min(max(p, LEAST_SUCCESS), 1.0)
 
@@ -249,9 +251,10 @@ def acquisition_gradient_into(posterior, acquisition, x, gradient):
     k, slope, v, q, products = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     alone = is_stationary_alone(cov)
     if alone:
-        squared_distances_into(cov.inverse_squared_lengthscales, cov.categorical, posterior.XT, n, x, k)
+        squared_distances_into(cov.inverse_squared_lengthscales, cov.categorical, cov.optional, posterior.XT, n, x, k)
     else:  # until `add_products_into`, v holds <u^2, v^2> and q holds sum_j kappa_j; slope is scratch
-        products_into(cov, posterior.XT, n, x, k, products, v, q, slope)
+        none = np.empty(0, dtype=np.int64)
+        products_into(cov, posterior.XT, n, x, k, products, v, q, slope, none, none)
     correlations_into(cov.family, n, k, slope)
     for i in range(n):
         k[i] *= cov.signal_variance
@@ -281,7 +284,7 @@ def acquisition_gradient_into(posterior, acquisition, x, gradient):
     #   main effects          -2 (b / d) weight (x_j - X_ij) kappa_j^2
     for i in range(n):
         row = posterior.X[i]
-        c = d_mu * posterior.alpha[i] - d_sd / sd * q[i]
+        q[i] = c = d_mu * posterior.alpha[i] - d_sd / sd * q[i]
         radial = c * slope[i]
         for j in range(d):
             of_kernel[j] += radial * (x[j] - row[j])
@@ -294,7 +297,20 @@ def acquisition_gradient_into(posterior, acquisition, x, gradient):
                 kappa = 1.0 / (1.0 + weight * (diff * diff))
                 effects[j] += c * diff * (kappa * kappa)
     for j in range(d):
-        if cov.categorical[j]:
+        if cov.optional[j] and x[j] >= 0.0:  # once more: inactive rows enter the stationary part only
+            of_kernel[j] = linear[j] = quadratic[j] = effects[j] = 0.0
+            for i in range(n):
+                value_ij = posterior.X[i, j]
+                active = value_ij >= 0.0
+                diff = x[j] - (value_ij if active else 0.5)
+                of_kernel[j] += q[i] * slope[i] * diff
+                if active and not alone:
+                    t = value_ij - cov.center[j]
+                    linear[j] += q[i] * (cov.linear_variance + 2.0 * cov.interaction_variance * products[i]) * t
+                    quadratic[j] += q[i] * (t * t)
+                    kappa = 1.0 / (1.0 + weight * (diff * diff))
+                    effects[j] += q[i] * diff * (kappa * kappa)
+        if cov.categorical[j] or (cov.optional[j] and x[j] < 0.0):
             gradient[j] = 0.0
         else:
             gradient[j] += cov.inverse_squared_lengthscales[j] * of_kernel[j] + scale * linear[j]

@@ -6,6 +6,10 @@
     u       = (x - center) / radius        over numerical dimensions; v likewise from z; u^2 and v^2 elementwise
     kappa_j = 1 / (1 + c (x_j - z_j)^2)    in numerical dimensions, [x_j = z_j] in categorical ones
 
+An optional dimension may be inactive, with a negative coordinate. It then lies beside the middle of its range, at the
+distance APART: two points of which one is active there have (x_j - 1/2)^2 + APART^2 (1 if it is categorical) in place
+of (x_j - z_j)^2, two inactive ones have 0. Trend and additive part contain only what is active at both points.
+
 Glossary: ``XT (d, n)`` points by column; ``x (d,)`` one point; ``w (d,)`` inverse squared lengthscales;
 ``s`` signal variance; ``a1``, ``a2``, ``a3`` trend variances; ``b`` additive variance; ``c`` inverse squared
 lengthscale of the additive part; ``rho`` the correlation as a function of ``r2``.
@@ -27,6 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from numbo.kernels._jit import jit, subroutine
+from numbo.kernels.optional import add_inactive_gaps_into, optional_gap, optional_gaps_into, optional_products_into
 
 MATERN52, MATERN32, RBF = 0, 1, 2
 INVERSE_LOG_2 = 1.0 / math.log(2.0)
@@ -48,8 +53,9 @@ class Covariance(NamedTuple):
     categorical: np.ndarray
     center: np.ndarray
     radius: float
-    additive_variance: float = 0.0
-    additive_weight: float = 1.0
+    additive_variance: float
+    additive_weight: float
+    optional: np.ndarray
 
 
 def stationary(
@@ -58,11 +64,15 @@ def stationary(
     signal_variance: float,
     noise_variance: float,
     categorical: np.ndarray,
+    optional: np.ndarray | None = None,
 ) -> Covariance:
     """A `Covariance` with the stationary term only."""
     w = inverse_squared_lengthscales
     center = np.full(len(w), 0.5)
-    return Covariance(family, w, signal_variance, 0.0, 0.0, 0.0, noise_variance, categorical, center, 0.5)
+    optional = np.zeros(len(w), dtype=np.bool_) if optional is None else optional
+    return Covariance(
+        family, w, signal_variance, 0.0, 0.0, 0.0, noise_variance, categorical, center, 0.5, 0.0, 1.0, optional
+    )
 
 
 @subroutine
@@ -131,13 +141,18 @@ def is_stationary_alone(cov):
 
 
 @subroutine
-def squared_distances_into(w, categorical, XT, n, x, r2):
+def squared_distances_into(w, categorical, optional, XT, n, x, r2):
     """Write r2 between ``x`` and the first ``n`` columns of ``XT`` to ``r2[:n]``."""
+    gaps = np.empty(n if optional.any() else 0)
     for i in range(n):
         r2[i] = 0.0
     for j in range(x.shape[0]):
         row, xj, wj = XT[j], x[j], w[j]
-        if categorical[j]:
+        if optional[j]:
+            optional_gaps_into(categorical[j], row, n, xj, gaps)
+            for i in range(n):
+                r2[i] += wj * gaps[i]
+        elif categorical[j]:
             for i in range(n):
                 r2[i] += wj if row[i] != xj else 0.0
         else:
@@ -147,8 +162,10 @@ def squared_distances_into(w, categorical, XT, n, x, r2):
 
 
 @subroutine
-def products_into(cov, XT, n, x, r2, linear, quadratic, effects, squares):
+def products_into(cov, XT, n, x, r2, linear, quadratic, effects, squares, starts, columns):
     """Write r2, <u, v>, <u^2, v^2>, sum_j kappa_j and sum_j kappa_j^2 between ``x`` and ``n`` columns of ``XT``.
+
+    ``starts (d + 1,)`` and ``columns`` are from `active_columns`, which pays for many ``x``, or empty.
 
     Numerical dimensions are taken two at a time, which halves loads and stores and needs one division for two kappa,
     as 1/s + 1/t = (s + t) / (s t).
@@ -157,8 +174,14 @@ def products_into(cov, XT, n, x, r2, linear, quadratic, effects, squares):
     for i in range(n):
         r2[i] = linear[i] = quadratic[i] = effects[i] = squares[i] = 0.0
     held = -1
+    gaps = np.empty(n if cov.optional.any() else 0)
     for j in range(x.shape[0]):
-        if cov.categorical[j]:
+        if cov.optional[j] and x[j] < 0.0 and starts.shape[0] > 0:
+            active = columns[starts[j] : starts[j + 1]]
+            add_inactive_gaps_into(cov.categorical[j], XT[j], n, active, w[j], r2)
+        elif cov.optional[j]:
+            optional_products_into(cov, j, XT[j], n, x[j], gaps, r2, linear, quadratic, effects, squares)
+        elif cov.categorical[j]:
             row, xj, wj = XT[j], x[j], w[j]
             for i in range(n):
                 same = 1.0 if row[i] == xj else 0.0
@@ -206,18 +229,18 @@ def add_products_into(cov, d, n, linear, quadratic, effects, out):
         out[i] += (a1 + a3 * linear[i]) * linear[i] + a2 * quadratic[i] + b * effects[i]
 
 
-@jit
-def covariance_into(cov, XT, n, x, out):
-    """Write k(x, X_i) for the first ``n`` columns of ``XT`` to ``out[:n]``."""
+@subroutine
+def covariances_into(cov, XT, n, x, starts, columns, out):
+    """Write k(x, X_i) for the first ``n`` columns of ``XT`` to ``out[:n]``; for the others see `products_into`."""
     slope = np.empty(n)
     if is_stationary_alone(cov):
-        squared_distances_into(cov.inverse_squared_lengthscales, cov.categorical, XT, n, x, out)
+        squared_distances_into(cov.inverse_squared_lengthscales, cov.categorical, cov.optional, XT, n, x, out)
         correlations_into(cov.family, n, out, slope)
         for i in range(n):
             out[i] *= cov.signal_variance
     else:
         linear, quadratic, effects = np.empty(n), np.empty(n), np.empty(n)
-        products_into(cov, XT, n, x, out, linear, quadratic, effects, slope)
+        products_into(cov, XT, n, x, out, linear, quadratic, effects, slope, starts, columns)
         correlations_into(cov.family, n, out, slope)
         for i in range(n):
             out[i] *= cov.signal_variance
@@ -225,13 +248,22 @@ def covariance_into(cov, XT, n, x, out):
 
 
 @jit
+def covariance_into(cov, XT, n, x, out):
+    """Write k(x, X_i) for the first ``n`` columns of ``XT`` to ``out[:n]``."""
+    none = np.empty(0, dtype=np.int64)
+    covariances_into(cov, XT, n, x, none, none, out)
+
+
+@jit
 def prior_variance(cov, x):
-    """k(x, x); it depends on x if there is a trend."""
+    """k(x, x); it depends on x if there is a trend, or an additive part that something inactive does not enter."""
     value = cov.signal_variance + cov.additive_variance
     if not is_stationary_alone(cov):
         linear = 0.0
         for j in range(x.shape[0]):
-            if not cov.categorical[j]:
+            if cov.optional[j] and x[j] < 0.0:
+                value -= cov.additive_variance / x.shape[0]
+            elif not cov.categorical[j]:
                 u2 = ((x[j] - cov.center[j]) / cov.radius) ** 2
                 linear += u2
                 value += cov.quadratic_variance * (u2 * u2)
@@ -253,12 +285,12 @@ def prior_variance_gradient_into(cov, x, out):
     """d k(x, x) / dx; zero in categorical dimensions."""
     linear = 0.0
     for j in range(x.shape[0]):
-        if not cov.categorical[j]:
+        if not (cov.categorical[j] or (cov.optional[j] and x[j] < 0.0)):
             linear += ((x[j] - cov.center[j]) / cov.radius) ** 2
     common = 2.0 * cov.linear_variance + 4.0 * cov.interaction_variance * linear
     for j in range(x.shape[0]):
         out[j] = 0.0
-        if not cov.categorical[j]:
+        if not (cov.categorical[j] or (cov.optional[j] and x[j] < 0.0)):
             u = (x[j] - cov.center[j]) / cov.radius
             out[j] = (common * u + 4.0 * cov.quadratic_variance * (u * u * u)) / cov.radius
 
@@ -295,7 +327,9 @@ def squared_distances(cov, X, x):
     for i in range(X.shape[0]):
         total = 0.0
         for j in range(x.shape[0]):
-            if cov.categorical[j]:
+            if cov.optional[j]:
+                total += w[j] * optional_gap(cov.categorical[j], X[i, j], x[j])
+            elif cov.categorical[j]:
                 total += w[j] if X[i, j] != x[j] else 0.0
             else:
                 total += w[j] * (X[i, j] - x[j]) ** 2

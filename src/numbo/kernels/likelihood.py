@@ -26,6 +26,7 @@ from numbo.kernels.covariance import (
     products_into,
     squared_distances_into,
 )
+from numbo.kernels.optional import APART_SQUARED, active_columns, optional_gaps_into
 
 WORKSPACE = 9
 TREND, ADDITIVE = 3, 2
@@ -40,7 +41,7 @@ def parts(theta, d):
 
 
 @subroutine
-def unpack(theta, family, categorical, center, radius):
+def unpack(theta, family, categorical, center, radius, optional):
     """The covariance with log-parameters ``theta``; for calls from other kernels only.
 
     A kernel must not return a NamedTuple to Python: its constructor is Python code, in which a signal may be handled,
@@ -48,7 +49,19 @@ def unpack(theta, family, categorical, center, radius):
     """
     weights, s, linear, quadratic, interaction, noise, variance, weight = parameters(theta, categorical, radius)
     return Covariance(
-        family, weights, s, linear, quadratic, interaction, noise, categorical, center, radius, variance, weight
+        family,
+        weights,
+        s,
+        linear,
+        quadratic,
+        interaction,
+        noise,
+        categorical,
+        center,
+        radius,
+        variance,
+        weight,
+        optional,
     )
 
 
@@ -72,27 +85,29 @@ def parameters(theta, categorical, radius):
 
 
 @jit
-def log_marginal_likelihood(theta, XT, y, family, categorical, center, radius, workspace):
+def log_marginal_likelihood(theta, XT, y, family, categorical, center, radius, optional, workspace):
     """Value and gradient (len(theta),) of log p(y | X, theta); (-inf, 0) if K is not positive definite.
 
     ``workspace (WORKSPACE, n, n)`` is overwritten; allocating it at every call would cost as much as the arithmetic.
     """
     d, n = XT.shape
-    cov = unpack(theta, family, categorical, center, radius)
+    cov = unpack(theta, family, categorical, center, radius, optional)
     gradient = np.zeros(theta.shape[0])
     trend, additive = parts(theta, d)
     s, noise = cov.signal_variance, cov.noise_variance
     a1, a2, a3, b = cov.linear_variance, cov.quadratic_variance, cov.interaction_variance, cov.additive_variance / d
     K, slopes, L, W, WT = workspace[0], workspace[1], workspace[2], workspace[3], workspace[4]
     linear_products, quadratic_products, effects, squares = workspace[5], workspace[6], workspace[7], workspace[8]
+    starts, columns = active_columns(XT, optional)
     x = np.empty(d)
     for i in range(n):
         copy_column_into(XT, i, x)
         row, slope = K[i], slopes[i]
         if trend or additive:
-            products_into(cov, XT, i + 1, x, row, linear_products[i], quadratic_products[i], effects[i], squares[i])
+            u, u2, kappa, kappa2 = linear_products[i], quadratic_products[i], effects[i], squares[i]
+            products_into(cov, XT, i + 1, x, row, u, u2, kappa, kappa2, starts, columns)
         else:
-            squared_distances_into(cov.inverse_squared_lengthscales, categorical, XT, i, x, row)
+            squared_distances_into(cov.inverse_squared_lengthscales, categorical, optional, XT, i, x, row)
         correlations_into(family, i, row, slope)
         for k in range(i):
             row[k] *= s
@@ -117,7 +132,7 @@ def log_marginal_likelihood(theta, XT, y, family, categorical, center, radius, w
     inverse_into(W, n, inverse)
     lengthscale_sums = np.zeros((d, n))
     linear = quadratic = interaction = effect = weight = noise_sum = 0.0
-    coefficient = np.empty(n)
+    coefficient, gaps = np.empty(n), np.empty(n)
     for i in range(n):
         G, slope = inverse[i], slopes[i]
         for k in range(i + 1):
@@ -128,7 +143,18 @@ def log_marginal_likelihood(theta, XT, y, family, categorical, center, radius, w
             coefficient[k] = G[k] * slope[k]
         for j in range(d):
             column, xj, sums = XT[j], XT[j, i], lengthscale_sums[j]
-            if categorical[j]:
+            if optional[j] and xj < 0.0:
+                for at in range(starts[j], starts[j + 1]):
+                    k = columns[at]
+                    if k >= i:
+                        break
+                    gap = 1.0 if categorical[j] else (column[k] - 0.5) ** 2 + APART_SQUARED
+                    sums[k] += coefficient[k] * gap
+            elif optional[j]:
+                optional_gaps_into(categorical[j], column, i, xj, gaps)
+                for k in range(i):
+                    sums[k] += coefficient[k] * gaps[k]
+            elif categorical[j]:
                 for k in range(i):
                     sums[k] += coefficient[k] if column[k] != xj else 0.0
             else:

@@ -58,6 +58,7 @@ class Feasibility:
 
     Args:
         categorical: (d,) which dimensions are compared by equality.
+        optional: (d,) which dimensions may be inactive.
         learn: ``"auto"`` to let the data decide, True if failures depend on the parameters, False to learn nothing from
             them.
 
@@ -65,12 +66,20 @@ class Feasibility:
         trust: w, the weight of the model in which failures depend on the parameters.
     """
 
-    def __init__(self, categorical: NDArray[np.bool_], learn: bool | str) -> None:
+    def __init__(
+        self, categorical: NDArray[np.bool_], learn: bool | str, optional: NDArray[np.bool_] | None = None
+    ) -> None:
         self.learn = learn
         self.trust = 0.0
         self._rate = 1.0
         self._surrogate = Surrogate(
-            np.append(categorical, False), kernel="matern52", trend=False, additive=False, winsorize=False, prior=LABELS
+            np.append(categorical, False),
+            None if optional is None else np.append(optional, False),
+            kernel="matern52",
+            trend=False,
+            additive=False,
+            winsorize=False,
+            prior=LABELS,
         )
 
     def update(self, history: History) -> Success:
@@ -142,6 +151,7 @@ class Feasibility:
             w,
             covariance.signal_variance,
             covariance.categorical,
+            covariance.optional,
             XT,
             alpha.copy(),
             elsewhere,

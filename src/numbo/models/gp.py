@@ -59,6 +59,7 @@ class ExactGP:
 
     Args:
         categorical: (d,) which dimensions are compared by equality.
+        optional: (d,) which dimensions may be inactive, with the coordinate `numbo.spaces.INACTIVE`; None for none.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         trend, additive: whether the covariance has the linear and quadratic trend, and the additive part, of
             `numbo.kernels.covariance`.
@@ -68,6 +69,7 @@ class ExactGP:
     def __init__(
         self,
         categorical: NDArray[np.bool_],
+        optional: NDArray[np.bool_] | None = None,
         *,
         kernel: str = "matern52",
         trend: bool = True,
@@ -78,6 +80,7 @@ class ExactGP:
             raise ValueError(f"kernel must be one of {sorted(FAMILIES)}, got {kernel!r}.")
         self.kernel = kernel
         self.categorical = np.ascontiguousarray(categorical, dtype=np.bool_)
+        self.optional = np.zeros_like(self.categorical) if optional is None else np.ascontiguousarray(optional)
         self.trend = trend and not self.categorical.all()
         self.additive = additive
         self.prior = prior
@@ -104,6 +107,7 @@ class ExactGP:
             self.radius,
             additive,
             weight,
+            self.optional,
         )
 
     @property
@@ -128,7 +132,15 @@ class ExactGP:
         if workspace is None:
             workspace = np.empty((WORKSPACE, len(y), len(y)))
         value, gradient = log_marginal_likelihood(
-            theta, XT, y, FAMILIES[self.kernel], self.categorical, self.center, self.radius, workspace
+            theta,
+            XT,
+            y,
+            FAMILIES[self.kernel],
+            self.categorical,
+            self.center,
+            self.radius,
+            self.optional,
+            workspace,
         )
         prior, prior_gradient = log_prior(theta, len(self.categorical), self.prior)
         return value + prior, gradient + prior_gradient

@@ -29,6 +29,7 @@ class LearnedKernel:
 
     Args:
         categorical: (d,) which dimensions are compared by equality.
+        optional: (d,) which dimensions may be inactive; None for none.
         kernel: family of the covariance function.
         lengthscale, noise_std: parameters of a fixed kernel with unit variance, in units of the unit cube and of the
             values; both None to learn them.
@@ -44,15 +45,18 @@ class LearnedKernel:
         *,
         trend: bool,
         winsorize: bool,
+        optional: NDArray[np.bool_] | None = None,
     ) -> None:
-        self._gp = ExactGP(categorical, kernel=kernel, trend=trend)
+        self._gp = ExactGP(categorical, optional, kernel=kernel, trend=trend)
         self.winsorize = winsorize
         self.transform = OutputTransform(0.0, 1.0)
         self.fitted_at = 0
         self._fixed: Covariance | None = None
         if lengthscale is not None and noise_std is not None:
             inverse = np.ascontiguousarray(np.broadcast_to(lengthscale, categorical.shape) ** -2.0)
-            self._fixed = stationary(FAMILIES[kernel], inverse, 1.0, float(noise_std) ** 2, self._gp.categorical)
+            self._fixed = stationary(
+                FAMILIES[kernel], inverse, 1.0, float(noise_std) ** 2, self._gp.categorical, self._gp.optional
+            )
 
     @property
     def fixed(self) -> bool:

@@ -28,7 +28,7 @@ class Surrogate:
     """A GP, the output transform of its members, and the hyperparameter schedule.
 
     Args:
-        categorical, kernel, trend, additive: as for `numbo.models.ExactGP`.
+        categorical, optional, kernel, trend, additive: as for `numbo.models.ExactGP`.
         winsorize, warp: whether outliers may be clipped, and values warped by a logarithm, where that predicts better
             (`numbo.models.OutputTransform`).
         growth: hyperparameters are refitted when the number of observations has grown by this share.
@@ -39,6 +39,7 @@ class Surrogate:
     def __init__(
         self,
         categorical: NDArray[np.bool_],
+        optional: NDArray[np.bool_] | None = None,
         *,
         kernel: str,
         trend: bool,
@@ -49,7 +50,7 @@ class Surrogate:
         longest: int | None = None,
         prior: Prior = VALUES,
     ) -> None:
-        self.gp = ExactGP(categorical, kernel=kernel, trend=trend, additive=additive, prior=prior)
+        self.gp = ExactGP(categorical, optional, kernel=kernel, trend=trend, additive=additive, prior=prior)
         self.winsorize, self.warp, self.growth, self.longest = winsorize, warp, growth, longest
         self.kind, self._fits = "winsorize" if winsorize else "plain", 0
         self.transform = OutputTransform(0.0, 1.0)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from numbo import _ahead, _checks
 from numbo._interrupts import interrupts_get_out
-from numbo.inspection import Explanation, Snapshot
-from numbo.models.view import ModelView
+from numbo.inspection import Inspectable
+from numbo.search.completion import completions
 from numbo.search.run import GLOBAL, Run, Suggestion
 from numbo.search.trust_region import Region
-from numbo.spaces import Arms, Space, domain_of
+from numbo.spaces import Arms, Dimension, Space, domain_of
 from numbo.trials import History, own
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 STATE_FORMAT = 2
 
 
-class Optimizer(ABC):
+class Optimizer(Inspectable):
     """Ask/tell optimisation of a black box over a `Space`, or over explicit `Arms`.
 
     Args:
@@ -155,6 +155,35 @@ class Optimizer(ABC):
                 run.rng = np.random.default_rng(seed)
             return run.attempt(propose or self._propose, lambda: Suggestion(run.space_filling(position)))
 
+    def suggest_value(self, name: str, params: Mapping[str, Any], among: Dimension, seed: Any) -> Any:
+        """A value of the dimension ``name`` for a point that is fixed otherwise, whatever the conditions say.
+
+        For adapters, where a point needs a dimension that a suggestion did not foresee, or in another range.
+
+        Args:
+            name: a dimension of the space.
+            params: values of the others that the point has.
+            among: the dimension that the value is taken from, of the same kind.
+            seed: of the values that are compared, if they are too many to be listed.
+
+        Returns:
+            the value with the largest acquisition under the model with nothing pending, among those that make no point
+            that is taken, if there are any; None as long as there is no model.
+
+        Raises:
+            ValueError: if ``params`` names an unknown dimension, or a value outside its dimension.
+        """
+        self._repair()
+        run = self._run
+        if run.history.n < self.n_initial:
+            return None
+        values, X = completions(run.space, self.space.partial(params), name, among, np.random.default_rng(seed))
+        scores = run.attempt(lambda: self._scores(run.quiet(), X), lambda: None)
+        if scores is None:
+            return None
+        free = np.array([not self.taken(x) for x in X])
+        return values[int(np.argmax(np.where(free | ~free.any(), scores, -np.inf)))]
+
     def suggest_initial(self, *, position: int | None = None) -> Suggestion:
         """The next point of the initial design, a scrambled Sobol sequence."""
         return Suggestion(self._run.space_filling(position))
@@ -275,85 +304,21 @@ class Optimizer(ABC):
         self._repair()
         return self._run.history.best_of(self._sign)
 
-    # -- looking inside: nothing here changes what is suggested next ------------------------------------------------
-
-    @overload
-    def predict(self, params: Mapping[str, Any] | int) -> tuple[float, float]: ...
-    @overload
-    def predict(self, params: Sequence[Any]) -> tuple[Array, Array]: ...
-    def predict(self, params: Any) -> tuple[Any, Any]:
-        """Posterior mean and standard deviation of the objective, without its noise, in the user's units.
-
-        For one point, or as arrays (c,) for a sequence of ``c`` points. The model is fitted to the raw values, or to
-        values with outliers clipped; the search itself may use log-transformed values.
-
-        Raises:
-            ValueError: before the first successful observation, or for points outside the space.
-        """
-        return self.snapshot().predict(params)
-
-    def best_predicted(self) -> tuple[Any, float] | None:
-        """The observed point with the best expected value, and that value; ``None`` before the first success.
-
-        For noisy objectives, a better answer than `best`, which is the luckiest observation. The expectation is that of
-        the model, corrected by the values observed at the point itself (`numbo.search.recommendation`). As long as
-        the data show no evidence of noise, this is `best`.
-        """
-        return self.snapshot().best_predicted()
-
-    def acquisition_values(self, params: Sequence[Any]) -> Array:
-        """What the next ask maximises (c,), at a sequence of ``c`` points, with nothing pending; of the global model.
-
-        Larger is better. For UCB it is the mean of the standardised values plus beta standard deviations, otherwise the
-        logarithm of the expected improvement.
-
-        Raises:
-            ValueError: before the first successful observation, or for points outside the space.
-        """
-        return self.snapshot().acquisition_values(params)
-
-    def explain(self) -> Explanation:
-        """What the model is made of, and where the time goes; `ValueError` before the first successful observation."""
-        return self.snapshot().explain()
-
-    @interrupts_get_out()
-    def snapshot(self) -> Snapshot:
-        """A read-only copy for inspection, safe to use from another thread; its model knows all observations.
-
-        It answers what the optimizer itself answers, and costs one update of the model however much it is asked.
-        """
-        self._repair()
-        run = self._run.quiet()
-        view, region = (None, None) if run.history.best < 0 else (self._view(run), self._region())
-        run.history.pending.update(self._run.history.pending)
-        return Snapshot(type(self).__name__, run, self._sign, view, region, self._run.times)
-
-    @property
-    def parameter_names(self) -> list[str]:
-        """Names of the dimensions, in the order of the coordinates of the unit cube."""
-        return list(self.space.names)
-
-    @property
-    def observations(self) -> tuple[Array, Array]:
-        """All points told (n, d) in the unit cube, in their order, and their values (n,), NaN for a failure."""
-        X, y = self._run.history.in_order()
-        return X, self._sign * y
-
-    # -- what an algorithm supplies ------------------------------------------------------------------------------
+    # -- what an algorithm supplies, with `_view` --------------------------------------------------------------------
 
     @abstractmethod
     def _propose(self) -> Suggestion:
         """The next point by the algorithm; there is at least one success."""
 
-    @abstractmethod
-    def _view(self, run: Run) -> ModelView:
-        """The model brought up to date with ``run``, a copy in which nothing is pending; this one stays as it is."""
+    def _scores(self, run: Run, X: Array) -> Array:
+        """The acquisition function (c,) of the next suggestion at ``X (c, d)``; ``run`` as for `_view`."""
+        return self._view(run).acquire(X)
 
     def _region(self) -> Region | None:
         """The trust region, where there is one."""
         return None
 
-    def _observed(self, i: int, y: float, origin: int) -> None:  # noqa: B027, an algorithm may ignore it
+    def _observed(self, i: int, y: float, origin: int) -> None:
         """Called after observation ``i``, which is no failure, was stored."""
 
     @abstractmethod

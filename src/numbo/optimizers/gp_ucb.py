@@ -12,7 +12,7 @@ from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
 from numbo.search.gp_search import GPSearch
 from numbo.search.run import Run, Suggestion
-from numbo.spaces import Space
+from numbo.spaces import Array, Space
 
 
 class GPUCB(Optimizer):
@@ -65,11 +65,14 @@ class GPUCB(Optimizer):
         self.kernel, self.acquisition = kernel, acquisition
         self.beta = _checks.number_or(("log",), "beta", beta)
         self.trend, self.additive, self.winsorize, self.warp = trend, additive, winsorize, warp
-        self._search = GPSearch(self.space.categorical, **_checks.arguments(locals(), GPSearch))
+        self._search = GPSearch(self.space.categorical, self.space.conditional, **_checks.arguments(locals(), GPSearch))
 
     def _propose(self) -> Suggestion:
         """The point that maximises the acquisition function, ``mu + beta sigma`` by default, on all observations."""
         return Suggestion(self._search.next_point(self._run, np.arange(self._run.history.n)))
+
+    def _scores(self, run: Run, X: Array) -> Array:
+        return self._search.copy().scores(run, np.arange(run.history.n), X)
 
     def _view(self, run: Run) -> ModelView:
         return self._search.copy().view(run, np.arange(run.history.n))

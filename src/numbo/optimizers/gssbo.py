@@ -36,7 +36,7 @@ from numbo.search.gp_search import TURN, GPSearch, restore_surrogate
 from numbo.search.local_search import CANDIDATES, LocalSearch
 from numbo.search.run import Run, Suggestion
 from numbo.search.trust_region import Region, TrustRegion
-from numbo.spaces import Space
+from numbo.spaces import INACTIVE, Space
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -218,7 +218,7 @@ class GSSBO(Optimizer):
         given = _checks.arguments(locals())
         super().__init__(**_checks.arguments(given, Optimizer))
         settings = given | {name: value for name, value in PRESETS[preset].items() if given[name] is None}
-        self._search = GPSearch(self.space.categorical, **_checks.arguments(settings, GPSearch))
+        self._search = GPSearch(self.space.categorical, self.space.conditional, **_checks.arguments(settings, GPSearch))
         self.kernel, self.acquisition = kernel, settings["acquisition"]
         self.beta = _checks.number_or(("log",), "beta", beta)
         self.trend, self.additive = settings["trend"], settings["additive"]
@@ -290,7 +290,13 @@ class GSSBO(Optimizer):
     def _observed(self, i: int, y: float, origin: int) -> None:
         if self._local is not None:
             # an infinite value counts as the best or worst finite one, and never counts as an improvement
-            self._local.region.tell(i, -np.inf if np.isinf(y) else y, origin)
+            region = self._local.region
+            center = self._run.history.X[region.center] if region.center >= 0 else np.zeros(region.d)
+            region.tell(i, -np.inf if np.isinf(y) else y, origin, int(np.sum(center != INACTIVE)))
+
+    def _scores(self, run: Run, X: Array) -> Array:
+        search, subset = self._search.copy(), copy.deepcopy(self._subset)
+        return search.scores(run, subset.members(run, search.surrogate), X)
 
     # -- looking inside ------------------------------------------------------------------------------------------
 

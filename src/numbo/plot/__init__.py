@@ -88,7 +88,7 @@ def plot_contour(source: Any, params: Sequence[str] | None = None) -> go.Figure:
         params: names of two parameters; by default the two most relevant ones.
     """
     subject = Subject(source)
-    plane = subject.contour(subject.most_relevant(2) if params is None else params)
+    plane = subject.contour(subject.most_relevant_pair() if params is None else params)
     figure = make_subplots(rows=1, cols=2, subplot_titles=["mean", "standard deviation"], horizontal_spacing=0.17)
     for k, (z, colours) in enumerate(((plane.mean, "Viridis"), (plane.std, "Cividis"))):
         bar = {"x": 0.42 if k == 0 else 1.0, "thickness": 12}

@@ -6,13 +6,15 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from numbo.optimizers import Explanation, Optimizer, Snapshot
-from numbo.spaces import Categorical, Float, Int, Space
+from numbo.spaces import INACTIVE, Categorical, Float, Int, Space
+from numbo.spaces.dimensions import middles
 
 Array = NDArray[np.float64]
 
@@ -128,12 +130,13 @@ class Subject:
         return known if params is None else list(params)
 
     def slices(self, params: Sequence[str] | None) -> list[Slice]:
-        """The posterior along each of ``params``."""
-        base, X, y, in_model = self._data()
+        """The posterior along each of ``params``, by default of those that some observation has."""
         out = []
         for name in self.names(params):
-            coordinates = self._coordinates(name, RESOLUTION)
-            points = [base | {name: self.space[name].from_unit(u)} for u in coordinates]
+            if params is None and self.optimizer.best_predicted([name]) is None:
+                continue
+            base, X, y, in_model = self._data([name])
+            points = self._moved(base, {name: self._coordinates(name, RESOLUTION)})
             mean, std = self.optimizer.predict(points)
             acquisition = self.optimizer.acquisition_values(points)
             axis = self._axis(name, [p[name] for p in points])
@@ -146,14 +149,33 @@ class Subject:
         names = self.names(params)
         if len(names) != 2 or names[0] == names[1] or any(self.space[name].size < 2 for name in names):
             raise ValueError(f"params must name two different parameters with several values each, got {names}.")
-        base, X, _, in_model = self._data()
-        values = [[self.space[n].from_unit(u) for u in self._coordinates(n, SIDE)] for n in names]
-        points = [base | {names[0]: a, names[1]: b} for b in values[1] for a in values[0]]
-        mean, std = self.optimizer.predict(points)
-        shape = len(values[1]), len(values[0])
-        first, second = (self._axis(n, v) for n, v in zip(names, values, strict=True))
+        base, X, _, in_model = self._data(names)
+        sides = [self._coordinates(n, SIDE) for n in names]
+        grid = np.meshgrid(*sides)
+        points = self._moved(base, dict(zip(names, map(np.ravel, grid), strict=True)))
+        there = np.array([set(names) <= p.keys() for p in points])  # one of them may switch the other off
+        mean, std = np.full((2, len(points)), np.nan)
+        mean[there], std[there] = self.optimizer.predict([p for p, t in zip(points, there, strict=True) if t])
+        first, second = (
+            self._axis(n, [self.space[n].from_unit(float(u)) for u in side])
+            for n, side in zip(names, sides, strict=True)
+        )
         columns = [self._column(n, X) for n in names]
+        shape = grid[0].shape
         return Contour(first, second, mean.reshape(shape), std.reshape(shape), columns[0], columns[1], in_model)
+
+    def _moved(self, base: dict[str, Any], coordinates: dict[str, Array]) -> list[dict[str, Any]]:
+        """The points that have these coordinates, and are ``base`` otherwise."""
+        names = list(self.space)
+        X = np.tile(self.space.encode(base), (len(next(iter(coordinates.values()))), 1))
+        for name, values in coordinates.items():
+            X[:, names.index(name)] = values
+        if not self.space.conditional.any():
+            return [
+                base | {name: self.space[name].from_unit(float(values[i])) for name, values in coordinates.items()}
+                for i in range(len(X))
+            ]
+        return [self.space.decode(x) for x in self.optimizer.woken(X)]
 
     def history(self) -> tuple[NDArray[np.int64], Array, NDArray[np.bool_]]:
         """The successful observations (n,): their indices, their values, and whether they are in the model."""
@@ -168,24 +190,34 @@ class Subject:
             raise ValueError("No batch has ended; only BBKB, BKB and S-BPE work in batches.")
         return sizes
 
-    def most_relevant(self, count: int) -> list[str]:
-        """Names of the ``count`` most relevant parameters that can vary, most relevant first."""
-        return [name for name in self.explanation.relevance if self.space[name].size > 1][:count]
+    def most_relevant_pair(self) -> list[str]:
+        """Names of the most relevant parameter that can vary, and of the next one that some observation has with it."""
+        names = [name for name in self.explanation.relevance if self.space[name].size > 1]
+        pairs = ([a, b] for a, b in combinations(names, 2) if self.optimizer.best_predicted([a, b]) is not None)
+        return next(pairs, names[:2])
 
-    def _data(self) -> tuple[dict[str, Any], Array, Array, NDArray[np.bool_]]:
-        """The point that slices go through, and the successful observations: points, values, whether in the model."""
+    def _data(self, having: Sequence[str]) -> tuple[dict[str, Any], Array, Array, NDArray[np.bool_]]:
+        """The point that slices along some parameters go through, and the successful observations that have them.
+
+        Returns:
+            the point; and of the observations, the points, the values, and which are in the model.
+        """
         rows, y, in_model = self.history()
-        best = self.optimizer.best_predicted()
-        assert best is not None
-        return best[0], self.optimizer.observations[0][rows], y, in_model
+        best = self.optimizer.best_predicted(having)
+        if best is None:
+            conditions = {n: c.translated(self._shown) for n, c in self.optimizer.conditions.items() if n in having}
+            where = "".join(f"; {name} is used where {condition}" for name, condition in conditions.items())
+            raise ValueError(f"params must name parameters that some observation has, got {list(having)}{where}.")
+        X = self.optimizer.observations[0][rows]
+        there = (X[:, [list(self.space).index(name) for name in having]] != INACTIVE).all(axis=1)
+        return best[0], X[there], y[there], in_model[there]
 
     def _coordinates(self, name: str, count: int) -> Array:
         """Coordinates at which a parameter is evaluated: all its values, or ``count`` points if there are more."""
         dimension = self.space[name]
         if dimension.size > count and not isinstance(dimension, Categorical):
             return np.linspace(0.0, 1.0, count)
-        values = Space({name: dimension}).grid()[:, 0]
-        return values
+        return middles(dimension, np.arange(int(dimension.size)))
 
     def _axis(self, name: str, values: list[Any]) -> Axis:
         dimension = self.space[name]

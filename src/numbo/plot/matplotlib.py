@@ -56,7 +56,7 @@ def plot_acquisition(source: Any, params: Sequence[str] | None = None) -> NDArra
 def plot_contour(source: Any, params: Sequence[str] | None = None) -> NDArray[np.object_]:
     """As `numbo.plot.plot_contour`."""
     subject = Subject(source)
-    plane = subject.contour(subject.most_relevant(2) if params is None else params)
+    plane = subject.contour(subject.most_relevant_pair() if params is None else params)
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
     for ax, z, colours, title in zip(
         axes, (plane.mean, plane.std), ("viridis", "cividis"), ("mean", "standard deviation"), strict=True

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from numbo.kernels.acquisition import UCB, Acquisition, Posterior
 from numbo.models.feedback import Chooser, FeedbackModel
-from numbo.search.candidates import ELITES
+from numbo.search.candidates import elite_rows
 from numbo.search.maximize import maximize
 from numbo.search.run import Run
 
@@ -50,21 +50,23 @@ class BoxSearch(Chooser):
         ``out(x)`` is true for points that must not be proposed. Returns None if that holds for all.
         """
         run = self._run
+        dormant = run.dormant(run.search_rng)
         return maximize(
             posterior,
             Acquisition(UCB, beta, run.success(), model.worst(run.history, posterior)),
             run.space,
-            [run.pin(group) for group in groups],
+            [run.pin_points(group, dormant) for group in groups],
             run.pin(np.zeros(run.space.d)),
             run.pin(np.ones(run.space.d)),
             out,
             starts=STARTS,
+            dormant=dormant,
         )
 
     def elites(self) -> Array:
         """The best observed points (e, d)."""
         history = self._run.history
-        return history.X[np.argsort(-history.values(), kind="stable")[:ELITES]]
+        return history.X[elite_rows(history.X, history.values())]
 
     def state_dict(self) -> dict[str, Any]:
         return {}

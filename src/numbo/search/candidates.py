@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from numbo.spaces import Domain
+from numbo._rows import distinct_rows
+from numbo.spaces import INACTIVE, Domain
 
 Array = NDArray[np.float64]
 
@@ -13,6 +14,18 @@ CANDIDATES = 512
 ELITES = 4
 #: Perturbations of each elite.
 PERTURBATIONS = 16
+#: Maximum number of other branches whose best point is an elite as well.
+BRANCHES = 8
+
+
+def elite_rows(X: Array, y: Array) -> NDArray[np.int64]:
+    """Rows of the best of the points ``X (n, d)`` by their values ``y (n,)``, and of the best in other branches."""
+    order = np.argsort(-y, kind="stable")
+    asleep = X == INACTIVE
+    if not asleep.any():
+        return order[:ELITES]
+    first, _ = distinct_rows(asleep[order])
+    return order[np.union1d(np.arange(min(ELITES, len(order))), np.sort(first)[:BRANCHES])]
 
 
 class Candidates:
@@ -39,10 +52,12 @@ class Candidates:
         self, elites: Array, lengthscales: Array, rng: np.random.Generator, count: int = CANDIDATES
     ) -> list[Array]:
         """Snapped points around the ``elites (e, d)``, and ``count`` space-filling ones: groups for `maximize`."""
-        scales = np.minimum(lengthscales, 1.0)
+        scales, asleep = np.minimum(lengthscales, 1.0), elites == INACTIVE
         steps = rng.normal(size=(PERTURBATIONS, *elites.shape)) * (0.1 * scales)
         near = np.clip(elites + steps, 0.0, 1.0)
-        drawn, flip = rng.random(near.shape), rng.random(near.shape) < 1.0 / self.space.d
+        active = np.sum(~asleep, axis=1, keepdims=True)
+        drawn, flip = rng.random(near.shape), rng.random(near.shape) < 1.0 / active
         near = np.where(self.space.categorical, np.where(flip, drawn, elites), near)
-        near = np.concatenate([elites, near.reshape(-1, self.space.d)])
+        near = np.where(asleep, drawn, near)  # should it become active
+        near = np.concatenate([np.where(asleep, drawn[0], elites), near.reshape(-1, self.space.d)])
         return [self.space.snap(near), self.space.snap(self.spread(count, rng))]

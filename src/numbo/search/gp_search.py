@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbo import _checks
-from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, predict
+from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, acquisition_values, predict
 from numbo.models.gp import FAMILIES
 from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
-from numbo.search.candidates import CANDIDATES, ELITES
+from numbo.search.candidates import CANDIDATES, elite_rows
 from numbo.search.maximize import maximize
 from numbo.search.run import Run
 
@@ -34,6 +34,7 @@ class GPSearch:
 
     Args:
         categorical: (d,) which dimensions compare by equality.
+        optional: (d,) which dimensions may be inactive.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
             ``"alternate"``: log EI; the global model alternates between it and UCB. EI exploits where the model is
@@ -49,6 +50,7 @@ class GPSearch:
     def __init__(
         self,
         categorical: NDArray[np.bool_],
+        optional: NDArray[np.bool_],
         *,
         kernel: str,
         acquisition: str,
@@ -58,7 +60,7 @@ class GPSearch:
         winsorize: bool,
         warp: bool,
     ) -> None:
-        self._categorical = categorical
+        self._kinds = categorical, optional
         self._settings: dict[str, Any] = {
             "kernel": _checks.one_of("kernel", kernel, FAMILIES),
             "trend": _checks.flag("trend", trend),
@@ -71,7 +73,8 @@ class GPSearch:
 
     def new_surrogate(self, **options: Any) -> Surrogate:
         """Another model with the same settings."""
-        return Surrogate(self._categorical, **self._settings, **options)
+        categorical, optional = self._kinds
+        return Surrogate(categorical, optional, **self._settings, **options)
 
     def acquisition(self, run: Run, surrogate: Surrogate) -> Acquisition:
         """The acquisition function for a surrogate.
@@ -105,9 +108,9 @@ class GPSearch:
             lower, upper: corners (d,) of the box.
         """
         with run.times.phase("search"):
-            alone = surrogate.gp.posterior if run.history.pending else None
+            alone, dormant = surrogate.gp.posterior if run.history.pending else None, run.dormant(run.rng)
             surrogate.hold(run.history.pending_points())
-            groups, acquisition = [run.pin(group) for group in groups], self.acquisition(run, surrogate)
+            groups, acquisition = [run.pin_points(group, dormant) for group in groups], self.acquisition(run, surrogate)
             if run.pinned is not None and acquisition.kind == LOG_EI:
                 # improve on the best mean among the candidates of its slice
                 mean = predict(surrogate.gp.posterior, np.concatenate(groups))[0]
@@ -122,6 +125,7 @@ class GPSearch:
                 run.taken,
                 starts=STARTS,
                 alone=alone,
+                dormant=dormant,
             )
 
     def next_point(self, run: Run, members: Indices) -> Array:
@@ -142,8 +146,14 @@ class GPSearch:
             if len(rows) > 2 * CANDIDATES:
                 rows = run.rng.choice(rows, 2 * CANDIDATES, replace=False)
             return [run.grid[rows] if len(rows) else run.pin(run.grid[:1])]
-        elites = run.history.X[members[np.argsort(-y[members], kind="stable")[:ELITES]]]
+        elites = run.history.X[members[elite_rows(run.history.X[members], y[members])]]
         return run.starts.groups(elites, self.surrogate.gp.hyperparameters.lengthscales, run.rng)
+
+    def scores(self, run: Run, members: Indices, X: Array) -> Array:
+        """The acquisition function (c,) at ``X (c, d)`` by a model on ``members`` of the history."""
+        self.surrogate.update(run.history.X, run.history.values(), members)
+        values: Array = acquisition_values(self.surrogate.gp.posterior, self.acquisition(run, self.surrogate), X)
+        return values
 
     def copy(self) -> GPSearch:
         """The same search with a model of its own."""

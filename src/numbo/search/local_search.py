@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from numbo.kernels.covariance import squared_distances
 from numbo.models.surrogate import Surrogate
 from numbo.search.trust_region import TrustRegion
-from numbo.spaces import Space
+from numbo.spaces import INACTIVE, Space
 from numbo.trials.history import History
 
 Array = NDArray[np.float64]
@@ -51,11 +51,13 @@ class LocalSearch:
         frame = self._frame(history.X[members]) if self.surrogate.refit_due(history.n) else None
         self.surrogate.update(history.X, y, members, frame)
         lengthscales = self.surrogate.gp.hyperparameters.lengthscales
-        return self.region.box(center, lengthscales, ~self.space.categorical)
+        return self.region.box(center, lengthscales, ~self.space.categorical & (center != INACTIVE))
 
     def _frame(self, X: Array) -> tuple[Array, float]:
         """Center (d,) and half the longest side of the box around the points ``X (n, d)``."""
-        low, high = X.min(axis=0), X.max(axis=0)
+        active = X != INACTIVE
+        low, high = X.min(axis=0, where=active, initial=1.0), X.max(axis=0, where=active, initial=0.0)
+        low, high = np.minimum(low, high), np.maximum(low, high)  # what is nowhere active has its whole range
         longest = float(np.max((high - low)[~self.space.categorical], initial=0.0))
         return (low + high) / 2.0, longest / 2.0 if longest > 0.0 else 0.5
 
@@ -64,12 +66,13 @@ class LocalSearch:
     ) -> Array:
         """Points (c, d) that differ from the incumbent in some coordinates, taken from ``spread (c, d)`` in the box."""
         lower, upper = corners
-        count, d = spread.shape
-        changed = rng.random((count, d)) < min(1.0, PERTURBED / d)
-        changed[np.arange(count), rng.integers(d, size=count)] = True
-        center = history.X[self.region.center]
-        points = np.where(changed, lower + (upper - lower) * spread, center)
-        return self.space.snap(np.concatenate([center[None], points]))
+        center, anywhere = history.X[self.region.center], lower + (upper - lower) * spread
+        asleep, count = center == INACTIVE, len(spread)
+        awake = np.flatnonzero(~asleep)
+        changed = rng.random(spread.shape) < min(1.0, PERTURBED / len(awake))
+        changed[np.arange(count), awake[rng.integers(len(awake), size=count)]] = True
+        points = np.where(changed | asleep, anywhere, center)
+        return self.space.snap(np.concatenate([np.where(asleep, anywhere[:1], center), points]))
 
     def state_dict(self) -> dict[str, Any]:
         return {"region": self.region.state_dict(), "surrogate": self.surrogate.state_dict()}

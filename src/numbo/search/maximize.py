@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from numbo.kernels.acquisition import Acquisition, Posterior, acquisition_values, predict
 from numbo.kernels.ascent import ascend
-from numbo.spaces import Space
+from numbo.spaces import INACTIVE, Space
 
 Array = NDArray[np.float64]
 
@@ -43,6 +44,7 @@ def maximize(
     *,
     starts: int,
     alone: Posterior | None = None,
+    dormant: Array | None = None,
 ) -> Array | None:
     """The best point found within ``[lower, upper]`` that is neither ``taken`` nor crowded; ``None`` if all are.
 
@@ -52,6 +54,7 @@ def maximize(
         taken: which points must not be proposed.
         starts: how many of the candidates of each group are improved.
         alone: the posterior without the pending points, ``None`` if there are none.
+        dormant: (m, d) values for coordinates that become active; None where all are always active.
     """
     candidates = np.concatenate(groups)
     values = acquisition_values(posterior, acquisition, candidates)
@@ -62,10 +65,11 @@ def maximize(
         first += len(group)
     best = np.array(chosen, dtype=np.int64)
     X, found = candidates[best], values[best]
+    improve = _Improvement(posterior, acquisition, space, lower, upper, dormant)
     if space.relaxed.any():
-        X, found = _ascend(posterior, acquisition, space, X, found, lower, upper)
+        X, found = improve.ascend(X, found)
     if space.discrete.any():
-        X, found = _flip(posterior, acquisition, space, X, found, lower, upper)
+        X, found = improve.flip(X, found)
     points, values = np.concatenate([X, candidates]), np.concatenate([found, values])
     free = (points[i] for i in _uncrowded(posterior, alone, points, values) if not taken(points[i]))
     return next(free, None)
@@ -91,39 +95,49 @@ def _uncrowded(posterior: Posterior, alone: Posterior | None, points: Array, val
         size *= 2
 
 
-def _ascend(
-    posterior: Posterior, acquisition: Acquisition, space: Space, X: Array, found: Array, lower: Array, upper: Array
-) -> tuple[Array, Array]:
-    """Climb from ``X (s, d)`` of values ``found (s,)`` in the relaxed coordinates, snap, and keep what improved."""
-    low, high = np.where(space.relaxed, lower, X), np.where(space.relaxed, upper, X)
-    climbed, values = ascend(posterior, acquisition, X, low, high, ASCENT_ITERATIONS, ASCENT_TOLERANCE)
-    if space.discrete.any():
-        climbed = space.snap(climbed)
-        values = acquisition_values(posterior, acquisition, climbed)
-    better = values > found
-    return np.where(better[:, None], climbed, X), np.where(better, values, found)
+class _Improvement(NamedTuple):
+    """Moves points of the space within a box to larger values of an acquisition function."""
 
+    posterior: Posterior
+    acquisition: Acquisition
+    space: Space
+    lower: Array
+    upper: Array
+    dormant: Array | None
 
-def _flip(
-    posterior: Posterior, acquisition: Acquisition, space: Space, X: Array, found: Array, lower: Array, upper: Array
-) -> tuple[Array, Array]:
-    """Move each of ``X (s, d)`` to its best neighbour in the discrete coordinates, then climb, until neither helps."""
-    X, found = X.copy(), found.copy()
-    moving = np.arange(len(X))
-    for _ in range(FLIP_ROUNDS):
-        near, owner = space.neighbours(X[moving])
-        inside = np.all((near >= lower) & (near <= upper), axis=1)
-        near, owner = near[inside], moving[owner[inside]]
-        values = acquisition_values(posterior, acquisition, near)
-        moved = []
-        for r in moving:
-            mine = np.flatnonzero(owner == r)
-            if len(mine) and values[best := mine[np.argmax(values[mine])]] > found[r]:
-                X[r], found[r] = near[best], values[best]
-                moved.append(r)
-        if not moved:
-            break
-        moving = np.array(moved)
-        if space.continuous.any():
-            X[moving], found[moving] = _ascend(posterior, acquisition, space, X[moving], found[moving], lower, upper)
-    return X, found
+    def values(self, X: Array) -> Array:
+        return acquisition_values(self.posterior, self.acquisition, X)
+
+    def ascend(self, X: Array, found: Array) -> tuple[Array, Array]:
+        """Climb from ``X (s, d)`` of values ``found (s,)`` in the relaxed coordinates, snap, and keep what improved."""
+        space = self.space
+        moving = space.relaxed & (X != INACTIVE)
+        low, high = (np.where(moving, side, X) for side in space.limits(X, self.lower, self.upper))
+        climbed, values = ascend(self.posterior, self.acquisition, X, low, high, ASCENT_ITERATIONS, ASCENT_TOLERANCE)
+        if space.discrete.any() or self.dormant is not None:
+            climbed = space.snap(climbed, self.dormant)
+            values = self.values(climbed)
+        better = values > found
+        return np.where(better[:, None], climbed, X), np.where(better, values, found)
+
+    def flip(self, X: Array, found: Array) -> tuple[Array, Array]:
+        """Move ``X (s, d)`` to their best neighbours in the discrete coordinates, then climb, until neither helps."""
+        X, found = X.copy(), found.copy()
+        moving = np.arange(len(X))
+        for _ in range(FLIP_ROUNDS):
+            near, owner = self.space.neighbours(X[moving], self.dormant)
+            inside = np.all((near >= self.lower) & (near <= self.upper) | (near == INACTIVE), axis=1)
+            near, owner = near[inside], moving[owner[inside]]
+            values = self.values(near)
+            moved = []
+            for r in moving:
+                mine = np.flatnonzero(owner == r)
+                if len(mine) and values[best := mine[np.argmax(values[mine])]] > found[r]:
+                    X[r], found[r] = near[best], values[best]
+                    moved.append(r)
+            if not moved:
+                break
+            moving = np.array(moved)
+            if self.space.continuous.any():
+                X[moving], found[moving] = self.ascend(X[moving], found[moving])
+        return X, found

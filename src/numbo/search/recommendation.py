@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from numbo._rows import distinct_rows
 from numbo.models.surrogate import Surrogate
 from numbo.search.local_search import LocalSearch
 from numbo.trials.history import History
@@ -40,7 +41,9 @@ ODDS = 20.0
 
 def noise_near_best(space: Any, history: History) -> float:
     """Standard deviation of the noise around the best observation, 0 if the data show no evidence of any."""
-    surrogate = Surrogate(space.categorical, kernel="matern52", trend=True, additive=False, winsorize=False)
+    surrogate = Surrogate(
+        space.categorical, space.conditional, kernel="matern52", trend=True, additive=False, winsorize=False
+    )
     local, y = LocalSearch(space, surrogate, int(np.clip(history.n // 2, *NEAR))), history.values()
     local.region.center = history.best
     local.update(history, y)
@@ -66,8 +69,8 @@ def expected_values(history: History, mean: Array, unexplained: Array, noise_see
     y = history.values()
     if not noise_seen > 0.0:
         return y
-    _, point, counts = np.unique(np.rint(history.X * 1e12), axis=0, return_inverse=True, return_counts=True)
-    point = point.reshape(-1)
+    _, point = distinct_rows(np.rint(history.X * 1e12))
+    counts = np.bincount(point)
     averages, counts = (np.bincount(point, y) / counts)[point], counts[point]
     noise_share = min(noise / noise_seen, 1.0) ** 2
     latent = (unexplained / noise_seen) ** 2 + 1.0 - noise_share

@@ -17,7 +17,7 @@ from numbo._interrupts import raise_interrupt
 from numbo.kernels.acquisition import Success
 from numbo.models import Feasibility
 from numbo.search.candidates import Candidates
-from numbo.spaces import Domain
+from numbo.spaces import INACTIVE, Domain
 from numbo.trials import History, Pending, own, point_key
 
 Array = NDArray[np.float64]
@@ -35,6 +35,8 @@ ANYWHERE = 4096
 WINDOW = 64
 #: Origin of a point that no local search proposed.
 GLOBAL = -1
+#: Number of values that a coordinate may take when it becomes active.
+DORMANT = 3
 
 
 class Suggestion(NamedTuple):
@@ -98,7 +100,7 @@ class Run:
         self.space: Any = space
         self.avoid_repeats, self.rng = avoid_repeats, rng
         self.history = History(space.d)
-        self.feasibility = Feasibility(space.categorical, learn_failures)
+        self.feasibility = Feasibility(space.categorical, learn_failures, space.conditional)
         self.times = AskTimes()
         self.search_rng = rng
         self.warned = False
@@ -184,6 +186,27 @@ class Run:
         """``points (..., d)`` with the coordinates that the present suggestion must keep fixed."""
         return points if self.pinned is None else np.where(np.isnan(self.pinned), points, self.pinned)
 
+    def pin_points(self, points: Array, dormant: Array | None) -> Array:
+        """Points ``(c, d)`` of the space with fixed coordinates, unless these are inactive then (`Space.wake`)."""
+        if self.pinned is None or dormant is None:
+            return self.pin(points)
+        return self.space.wake(self.pin(points), dormant)[0]
+
+    def dormant(self, rng: np.random.Generator) -> Array | None:
+        """Values (m, d) for coordinates that become active: those of the best points where they were, and random ones.
+
+        None where every coordinate is always active.
+        """
+        if not self.space.conditional.any():
+            return None
+        history = self.history
+        X = history.X[np.argsort(-history.values(), kind="stable")]
+        out: Array = self.space.rounded(rng.random((DORMANT, self.space.d)))
+        for j in np.flatnonzero(self.space.conditional):
+            best = np.flatnonzero(X[:, j] != INACTIVE)[: DORMANT - 1]
+            out[: len(best), j] = X[best, j]
+        return out
+
     def free_rows(self) -> Indices:
         """Rows of the grid that may be suggested."""
         return np.flatnonzero(self._free(self.avoid_repeats))
@@ -229,7 +252,7 @@ class Run:
 
             size = 2 ** math.ceil(math.log2(start + 2 * WINDOW))
             self._design = qmc.Sobol(self.space.d, scramble=True, rng=self.design_seed).random(size)
-        points = self.pin(self.space.snap(self._design[start : start + WINDOW]))
+        points = self.space.snap(self.pin(self._design[start : start + WINDOW]))
         free = next((x for x in points if not self.taken(x)), None)
         if free is None and self.grid is not None and len(rows := self.free_rows()):
             return self.grid[rows[start % len(rows)]]

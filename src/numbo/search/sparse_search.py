@@ -100,6 +100,7 @@ def sparse_search(
         settings.noise_std,
         trend=settings.trend,
         winsorize=settings.winsorize,
+        optional=run.space.conditional,
     )
     rule = DictionaryRule(settings.qbar, settings.max_dictionary, settings.initial_dictionary, settings.delta)
     model = FeedbackModel(run.space.d, kernel, rule, resparsify=settings.resparsify, width=width, counting=counting)

@@ -62,7 +62,7 @@ class TrustRegion:
     """State of the fold.
 
     Attributes:
-        d: dimensions of the space; a run of ``max(4, d)`` failures halves the region.
+        d: dimensions of the space.
         number: how many regions were given up before this one.
         length: side of the box before it is scaled by the lengthscales, in units of the unit cube.
         successes, failures: lengths of the present runs.
@@ -103,8 +103,11 @@ class TrustRegion:
         """Whether the region starts from points that fill the space, rather than from those of the global model."""
         return self.number % CYCLE == 2
 
-    def tell(self, i: int, y: float, origin: int) -> None:
+    def tell(self, i: int, y: float, origin: int, active: int | None = None) -> None:
         """Fold in observation ``i`` with value ``y`` (larger is better, NaN a failure).
+
+        A run of failures halves the region if it is as long as the number of dimensions that are ``active`` at the
+        center, by default all, and at least 4.
 
         A point that the region did not propose moves its center only if it is better than everything seen so far: the
         global model may well return to an optimum that an earlier region has left behind.
@@ -124,7 +127,7 @@ class TrustRegion:
             self.successes, self.failures = 0, self.failures + 1
         if self.successes == SUCCESSES:
             self.length, self.successes = min(2.0 * self.length, MAX_LENGTH), 0
-        elif self.failures == max(4, self.d):
+        elif self.failures >= max(4, self.d if active is None else active):
             self.length, self.failures = 0.5 * self.length, 0
         if self.length < self.shortest:
             self._restart()

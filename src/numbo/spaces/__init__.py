@@ -5,11 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from numbo.spaces.arms import Arms
+from numbo.spaces.conditions import INACTIVE, Condition
 from numbo.spaces.dimensions import Categorical, Dimension, Float, Int
 from numbo.spaces.domain import Domain
-from numbo.spaces.space import Array, Space
+from numbo.spaces.inference import Record, Usage
+from numbo.spaces.space import Array, Space, misfit
 
-__all__ = ["Arms", "Array", "Categorical", "Dimension", "Domain", "Float", "Int", "Space", "domain_of"]
+__all__ = [
+    "INACTIVE",
+    "Arms",
+    "Array",
+    "Categorical",
+    "Condition",
+    "Dimension",
+    "Domain",
+    "Float",
+    "Int",
+    "Record",
+    "Space",
+    "Usage",
+    "domain_of",
+    "misfit",
+]
 
 
 def domain_of(owner: str, space: Any, arms: Any = None, *, takes_arms: bool = True) -> Domain:

@@ -49,6 +49,7 @@ class Arms:
             self._index[self._grid[i].tobytes()] = i
         self.d = points.shape[1]
         self.categorical: NDArray[np.bool_] = np.zeros(self.d, dtype=bool)
+        self.conditional: NDArray[np.bool_] = np.zeros(self.d, dtype=bool)
         self._tree: Any = None
 
     @property

@@ -3,13 +3,15 @@
 A continuous dimension is mapped affinely, on a linear or logarithmic scale. A dimension with ``k`` values is mapped to
 the midpoints of ``k`` cells, so that a uniform draw from the cube is a uniform draw of values. Categories use the same
 cells, but only their equality has a meaning.
+
+With ``when``, a dimension is active only under some values of others (`numbo.spaces.conditions`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -35,6 +37,7 @@ class Float:
     high: float
     log: bool = False
     step: float | None = None
+    when: Any = field(default=None, kw_only=True, hash=False, repr=False)
 
     def __post_init__(self) -> None:
         _check_bounds("Float", self.low, self.high, self.log)
@@ -89,6 +92,7 @@ class Int:
     high: int
     log: bool = False
     step: int = 1
+    when: Any = field(default=None, kw_only=True, hash=False, repr=False)
 
     def __post_init__(self) -> None:
         _check_bounds("Int", self.low, self.high, self.log)
@@ -140,9 +144,11 @@ class Categorical:
     """An unordered parameter: one of ``choices`` (any objects; looked up by identity or equality)."""
 
     choices: tuple[Any, ...]
+    when: Any = field(default=None, kw_only=True, hash=False, repr=False)
 
-    def __init__(self, choices: Sequence[Any]) -> None:
+    def __init__(self, choices: Sequence[Any], *, when: Any = None) -> None:
         object.__setattr__(self, "choices", tuple(choices))
+        object.__setattr__(self, "when", when)
         if not self.choices:
             raise ValueError("Categorical needs at least one choice, got none.")
         for i, choice in enumerate(self.choices):

@@ -31,6 +31,10 @@ class Domain(Protocol):
         """(d,) which coordinates are compared by equality."""
 
     @property
+    def conditional(self) -> NDArray[np.bool_]:
+        """(d,) which coordinates may be `numbo.spaces.conditions.INACTIVE`."""
+
+    @property
     def cardinality(self) -> float:
         """Number of points, possibly ``inf``."""
 

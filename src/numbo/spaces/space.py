@@ -1,33 +1,73 @@
-"""A named product of dimensions: user values <-> the unit cube, enumeration, neighbours."""
+"""A named set of dimensions, some of them conditional: user values <-> the unit cube, enumeration, neighbours.
+
+A point is a row of coordinates in [0, 1], with `INACTIVE` in place of those that are not active: points that differ
+only where nothing is active are one point.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Collection, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from numbo.spaces.conditions import INACTIVE, Activity, Condition
 from numbo.spaces.dimensions import Categorical, Dimension, Float, Int, cells, middles
+from numbo.spaces.ranges import Limits, RangeRule
 
 Array: TypeAlias = NDArray[np.float64]
+NO_RANGES: Mapping[str, RangeRule] = MappingProxyType({})
+
+
+def misfit(name: str, given: bool, condition: Condition | str | None) -> str:
+    """Error message for a dimension that is ``given`` although it is inactive, or is not although it is active."""
+    if given:
+        return f"params must not name {name!r}, which is active only where {condition}."
+    return f"params must name {name!r}" + (f", which is active where {condition}." if condition else ".")
 
 
 class Space(Mapping[str, Dimension]):
-    """A named product of dimensions, ``Space({"lr": Float(1e-6, 1.0, log=True), "act": Categorical([...])})``.
+    """A named set of dimensions, ``Space({"lr": Float(1e-6, 1.0, log=True), "act": Categorical([...])})``.
+
+    A dimension with ``when`` is active only under some values of others, its parents, which must be active as well:
+
+        Space({
+            "optimizer": Categorical(["adam", "sgd"]),
+            "momentum": Float(0, 1, when={"optimizer": "sgd"}),
+            "layers": Int(1, 6),
+            "width_5": Int(8, 256, log=True, when={"layers": (">=", 5)}),
+        })
+
+    A list of values means any of them, several names mean all of them, and a list of mappings means any of those.
+
+    Args:
+        dimensions: by name, in the order of the coordinates.
+        optional: names of dimensions without a condition that a point may nevertheless lack.
+        ranges: of dimensions whose range depends on the value of a finite one, within their own.
 
     Raises:
-        ValueError: if there is no dimension, or one is not a `Float`, `Int` or `Categorical`.
+        ValueError: if there is no dimension, one is not a `Float`, `Int` or `Categorical`, or a condition is invalid.
     """
 
     #: Ordinal dimensions with at most this many values are searched value by value, larger ones also by gradient.
     SMALL = 16
     #: Ordinal dimensions with more values than this, which doubles cannot all represent, are snapped only by `decode`.
     COUNTABLE = 2**53
+    #: Points and combinations of values of a conditional space are counted up to this number.
+    COUNTED = 10**5
     #: A space is not a set of arms (`numbo.spaces.domain.Domain`).
     explicit: ClassVar[bool] = False
 
-    def __init__(self, dimensions: Mapping[str, Dimension]) -> None:
+    def __init__(
+        self,
+        dimensions: Mapping[str, Dimension],
+        *,
+        optional: Collection[str] = (),
+        ranges: Mapping[str, RangeRule] = NO_RANGES,
+    ) -> None:
         if not isinstance(dimensions, Mapping):
             raise ValueError(f'A space must be a mapping such as {{"x": Float(0, 1)}}, got {dimensions!r}.')
         if not dimensions:
@@ -46,6 +86,21 @@ class Space(Mapping[str, Dimension]):
         #: (d,) which dimensions have at most `COUNTABLE` values, and which do not.
         self.discrete: NDArray[np.bool_] = self.sizes <= self.COUNTABLE
         self.continuous: NDArray[np.bool_] = ~self.discrete
+        #: Conditions of the dimensions that have one, by name.
+        self.conditions: dict[str, Condition] = {
+            name: Condition.of(name, p.when, self._dimensions)
+            for name, p in self._dimensions.items()
+            if p.when is not None
+        }
+        #: (d,) which dimensions a point may have or lack, and which may be inactive.
+        self.optional: NDArray[np.bool_] = np.array([name in optional and name not in self.conditions for name in self])
+        self.conditional: NDArray[np.bool_] = self.optional | np.array([name in self.conditions for name in self])
+        self._activity = Activity(self._dimensions, self.conditions, ranges) if self.conditions or ranges else None
+        at = {name: j for j, name in enumerate(self)}
+        self._limits = [
+            Limits(at[name], at[rule.parent], self[name], self[rule.parent], rule) for name, rule in ranges.items()
+        ]
+        self._rows: dict[bytes, int] | None = None
         self._parts = parts
         self._discrete = np.flatnonzero(self.discrete).tolist()
 
@@ -73,22 +128,67 @@ class Space(Mapping[str, Dimension]):
 
     @property
     def cardinality(self) -> float:
-        """Number of points, ``inf`` if a dimension is continuous."""
-        return float(np.prod(self.sizes))
+        """Number of points, ``inf`` if an active dimension is continuous, or one is optional."""
+        if self.optional.any() or (self.continuous & ~self.conditional).any():
+            return math.inf
+        if self._activity is None:
+            return float(np.prod(self.sizes))
+        parents = set().union(*(c.parents for c in self.conditions.values()))
+        listed = {j for j, name in enumerate(self) if name in parents} | {limits.q for limits in self._limits}
+        _, counts = self._enumerated(listed)
+        return float(counts.sum())
 
     def encode(self, params: Mapping[str, Any]) -> Array:
-        """The unit-cube point (d,) of user values.
+        """The point (d,) of user values, of all active dimensions; optional ones may be there or not.
 
         Raises:
-            ValueError: if a name is missing or unknown, or a value is outside its dimension.
+            ValueError: if a name is missing, unknown or that of an inactive dimension, or a value is outside its
+                dimension.
         """
-        if params.keys() != self._dimensions.keys():
+        if not self.conditional.any() and params.keys() != self._dimensions.keys():
             missing, unknown = sorted(self.keys() - params.keys()), sorted(params.keys() - self.keys())
             raise ValueError(f"params must name exactly the space's dimensions: missing {missing}, unknown {unknown}.")
-        return self.partial(params, snapped=False)
+        x = self.partial(params, snapped=False)
+        if self.conditional.any():
+            if names := self.misfits(x):
+                raise ValueError(misfit(names[0], names[0] in params, self.conditions.get(names[0])))
+            x = np.where(np.isnan(x), INACTIVE, x)
+        for limits in self._limits:
+            low, high = limits.of(x[None])
+            if x[limits.j] < low[0] or x[limits.j] > high[0]:
+                name, parent = self.names[limits.j], self.names[limits.q]
+                raise ValueError(
+                    f"params[{name!r}] = {params[name]!r} is out of range where {parent}={params[parent]!r}."
+                )
+        return x
+
+    def misfits(self, x: Array) -> list[str]:
+        """Names of the dimensions that ``x (d,)`` has although they are inactive, or lacks although they are active.
+
+        Parents come first. Coordinates that are NaN or `INACTIVE` are lacking.
+        """
+        x = np.where(np.isnan(x), INACTIVE, x)
+        wrong = (self.active(x[None])[0] | ~self.conditional) != (x != INACTIVE)
+        order = range(self.d) if self._activity is None else self._activity.order
+        return [self.names[j] for j in order if wrong[j]]
+
+    def completed(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """``params`` without those that are inactive, and with the middles of conditional ones that are missing.
+
+        Raises:
+            ValueError: if a name is unknown, or a value is outside its dimension.
+        """
+        x = self.partial(params, snapped=False)
+        middle = np.where(self.optional, INACTIVE, 0.5)
+        whole = self.snap(np.where(np.isnan(x), INACTIVE, x)[None], middle[None])[0]
+        return {
+            name: params.get(name, value)
+            for name, value in self.decode(whole).items()
+            if name in params or name in self.conditions
+        }
 
     def partial(self, params: Mapping[str, Any], *, snapped: bool = True) -> Array:
-        """The coordinates (d,) of some of the parameters, snapped as by `snap`, and NaN for the others.
+        """The coordinates (d,) of some of the parameters, each snapped as by `snap`, and NaN for the others.
 
         Raises:
             ValueError: if a name is unknown, or a value is outside its dimension.
@@ -105,22 +205,51 @@ class Space(Mapping[str, Dimension]):
             x[j] = dimension.to_unit(value)
         if not snapped:
             return x
-        whole = self.snap(np.where(np.isnan(x), 0.5, x)[None])[0]
+        whole = self.rounded(np.where(np.isnan(x), 0.5, x)[None])[0]
         return np.where(np.isnan(x), x, whole)
 
     def decode(self, x: Array) -> dict[str, Any]:
-        """User values of the unit-cube point ``x (d,)``."""
-        return {name: p.from_unit(float(u)) for (name, p), u in zip(self._dimensions.items(), x, strict=True)}
+        """User values of the active dimensions at the point ``x (d,)``."""
+        return {
+            name: p.from_unit(float(u))
+            for (name, p), u in zip(self._dimensions.items(), x, strict=True)
+            if u != INACTIVE
+        }
 
     def cells(self, X: Array) -> NDArray[np.int64]:
-        """Numbers (n, d), from 0, of the discrete values at the points ``X (n, d)``; 0 in continuous dimensions."""
+        """Numbers (n, d), from 0, of the discrete values at ``X (n, d)``; 0 in continuous and inactive dimensions."""
         out = np.zeros(X.shape, dtype=np.int64)
         for j in self._discrete:
             out[:, j] = cells(self._parts[j], X[:, j])
         return out
 
-    def snap(self, X: Array) -> Array:
-        """A copy of ``X (n, d)`` with each discrete coordinate moved to the midpoint of its cell."""
+    def active(self, X: Array) -> NDArray[np.bool_]:
+        """Which coordinates (n, d) of ``X (n, d)`` are active; those without a condition are if they are there."""
+        return X != INACTIVE if self._activity is None else self._activity.of(X)
+
+    def snap(self, X: Array, dormant: Array | None = None) -> Array:
+        """A copy of ``X (n, d)`` with each discrete coordinate at the midpoint of its cell, and the inactive ones out.
+
+        What is `INACTIVE` in ``X`` and becomes active has its value from the first row of ``dormant (m, d)``.
+        """
+        snapped = self.rounded(X)
+        if dormant is not None:
+            snapped = np.where(X == INACTIVE, dormant[0], snapped)
+        return self._without_inactive(snapped)
+
+    def limits(self, X: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
+        """The corners (n, d) of the box ``[lower, upper]`` within the ranges of the dimensions at ``X (n, d)``."""
+        low, high = np.broadcast_to(lower, X.shape), np.broadcast_to(upper, X.shape)
+        if self._limits:
+            low, high = low.copy(), high.copy()
+        for limits in self._limits:
+            first, last = limits.of(X)
+            low[:, limits.j] = np.maximum(low[:, limits.j], first)
+            high[:, limits.j] = np.minimum(high[:, limits.j], last)
+        return low, high
+
+    def rounded(self, X: Array) -> Array:
+        """A copy of ``X (n, d)`` with each discrete coordinate at the midpoint of its cell, whatever is active."""
         X = np.clip(X, 0.0, 1.0)
         if self._discrete:
             numbers = self.cells(X)
@@ -129,25 +258,59 @@ class Space(Mapping[str, Dimension]):
         return X
 
     def grid(self) -> Array:
-        """All points of a finite space, (cardinality, d), in lexicographic order."""
+        """All points of a finite space, (cardinality, d); in lexicographic order unless it is conditional."""
+        if self._activity is not None:
+            return self._enumerated(set(range(self.d)))[0]
         rows = np.arange(int(self.cardinality))
         numbers = rows[:, None] // self._strides() % self.sizes.astype(np.int64)
         return np.stack([middles(part, numbers[:, j]) for j, part in enumerate(self._parts)], axis=1)
 
     def grid_index(self, X: Array) -> NDArray[np.int64]:
         """Row numbers in `grid` of the points ``X (n, d)`` of a finite space."""
-        return self.cells(X) @ self._strides()
+        if self._activity is None:
+            return self.cells(X) @ self._strides()
+        if self._rows is None:
+            self._rows = {key.tobytes(): i for i, key in enumerate(self._identities(self.grid()))}
+        return np.array([self._rows[key.tobytes()] for key in self._identities(X)], dtype=np.int64)
+
+    def _identities(self, X: Array) -> NDArray[np.int64]:
+        """Numbers (n, d) of the values of a finite space, -1 where inactive."""
+        return np.where(X == INACTIVE, -1, self.cells(X))
 
     def _strides(self) -> NDArray[np.int64]:
         """Distance in rows of `grid` between neighbouring values of each dimension."""
         sizes = self.sizes.astype(np.int64)
         return np.append(np.cumprod(sizes[:0:-1])[::-1], 1).astype(np.int64)
 
-    def neighbours(self, X: Array) -> tuple[Array, NDArray[np.int64]]:
+    def _enumerated(self, listed: set[int]) -> tuple[Array, Array]:
+        """All combinations (n, d) of the ``listed`` coordinates, and the number of points (n,) that each stands for.
+
+        Where there would be more than `COUNTED`, the numbers are too small.
+        """
+        assert self._activity is not None
+        X, counts = np.full((1, self.d), INACTIVE), np.ones(1)
+        for j in self._activity.order:
+            active = self._activity.at(j, X, X != INACTIVE)
+            starts, sizes = np.zeros(len(X), dtype=np.int64), np.where(active, self.sizes[j], 1.0)
+            for limits in self._limits:
+                if limits.j == j and self.discrete[j]:
+                    starts, within = limits.count(X)
+                    sizes = np.where(active, within, 1.0)
+            if j not in listed or sizes.sum() > self.COUNTED:
+                counts = counts * sizes
+                continue
+            owner = np.repeat(np.arange(len(X)), sizes.astype(np.int64))
+            numbers = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes - starts, sizes.astype(np.int64))
+            X, counts = X[owner], counts[owner]
+            X[:, j] = np.where(active[owner], middles(self._parts[j], numbers.astype(np.int64)), INACTIVE)
+        return X, counts
+
+    def neighbours(self, X: Array, dormant: Array | None = None) -> tuple[Array, NDArray[np.int64]]:
         """Points (k, d) that differ from a row of ``X (n, d)`` in one discrete coordinate, and the row numbers (k,).
 
         Categorical and small ordinal dimensions take all other values; larger ones move by one step and by a tenth of
-        their range, up and down.
+        their range, up and down. Where this makes other coordinates active, there is one point for each row of
+        ``dormant (m, d)``, which has their values.
         """
         here = self.cells(X)
         points, owners = [X[:0]], [np.empty(0, dtype=np.int64)]
@@ -160,9 +323,37 @@ class Space(Mapping[str, Dimension]):
             else:
                 values = np.broadcast_to(np.arange(size), (len(X), size))
                 keep = values != here[:, j, None]
+            if self._activity is not None:
+                keep = keep & (X[:, j] != INACTIVE)[:, None]
             owner = np.nonzero(keep)[0]
             block = X[owner]
             block[:, j] = middles(self._parts[j], values[keep])
             points.append(block)
             owners.append(owner)
-        return np.concatenate(points), np.concatenate(owners)
+        found, owner = np.concatenate(points), np.concatenate(owners)
+        if self._activity is None or dormant is None:
+            return self._without_inactive(found), owner
+        found, rows = self.wake(found, dormant)
+        return found, owner[rows]
+
+    def wake(self, X: Array, dormant: Array) -> tuple[Array, NDArray[np.int64]]:
+        """``X (n, d)`` where conditions hold: the inactive out, and values for what they make active.
+
+        These are taken from each row of ``dormant (m, d)`` in turn, so that a point may become ``m``.
+
+        Returns:
+            the points (k, d), and the rows (k,) of ``X`` that they come from.
+        """
+        asleep = X == INACTIVE
+        found = [self._without_inactive(np.where(asleep, values, X)) for values in dormant]
+        wakes = np.flatnonzero((asleep & (found[0] != INACTIVE)).any(axis=1))
+        rows = [np.arange(len(X))] + [wakes] * (len(found) - 1)
+        return np.concatenate([f[r] for f, r in zip(found, rows, strict=True)]), np.concatenate(rows)
+
+    def _without_inactive(self, X: Array) -> Array:
+        if self._activity is None:
+            return X
+        X = np.where(self._activity.of(X), X, INACTIVE)
+        for limits in self._limits:
+            X = limits.wrap(X)
+        return X

@@ -1,0 +1,97 @@
+"""What optional dimensions add to covariances, where points may be inactive (see `numbo.kernels.covariance`)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from numbo.kernels._jit import subroutine
+
+#: Squared distance of an inactive coordinate from the middle of its range.
+APART_SQUARED = 0.25
+
+
+@subroutine
+def optional_gap(categorical, a, b):
+    """Squared distance between the coordinates ``a`` and ``b`` of an optional dimension, before it is weighted."""
+    if categorical:
+        return 0.0 if a == b else 1.0
+    diff = (a if a >= 0.0 else 0.5) - (b if b >= 0.0 else 0.5)
+    return diff * diff + (0.0 if (a >= 0.0) == (b >= 0.0) else APART_SQUARED)
+
+
+@subroutine
+def optional_gaps_into(categorical, row, n, b, gaps):
+    """Write `optional_gap` between ``row[:n]`` and ``b`` to ``gaps[:n]``, in loops without branches."""
+    if categorical:
+        for i in range(n):
+            gaps[i] = 0.0 if row[i] == b else 1.0
+    elif b < 0.0:
+        for i in range(n):
+            diff = row[i] - 0.5
+            gaps[i] = diff * diff + APART_SQUARED if row[i] >= 0.0 else 0.0
+    else:
+        apart = (0.5 - b) * (0.5 - b) + APART_SQUARED
+        for i in range(n):
+            diff = row[i] - b
+            gaps[i] = diff * diff if row[i] >= 0.0 else apart
+
+
+@subroutine
+def active_columns(XT, optional):
+    """The columns of ``XT (d, n)`` that have each optional dimension j, ``columns[starts[j] : starts[j + 1]]``."""
+    d, n = XT.shape
+    starts = np.zeros(d + 1, dtype=np.int64)
+    for j in range(d):
+        starts[j + 1] = starts[j]
+        if optional[j]:
+            for i in range(n):
+                starts[j + 1] += XT[j, i] >= 0.0
+    columns = np.empty(starts[d], dtype=np.int64)
+    for j in range(d):
+        if optional[j]:
+            at = starts[j]
+            for i in range(n):
+                if XT[j, i] >= 0.0:
+                    columns[at] = i
+                    at += 1
+    return starts, columns
+
+
+@subroutine
+def add_inactive_gaps_into(categorical, row, n, columns, factor, out):
+    """Add `optional_gap` between some ``columns`` of ``row[:n]`` and an inactive coordinate, times ``factor``."""
+    for at in range(columns.shape[0]):
+        i = columns[at]
+        if i >= n:
+            break
+        diff = row[i] - 0.5
+        out[i] += factor * (1.0 if categorical else diff * diff + APART_SQUARED)
+
+
+@subroutine
+def optional_products_into(cov, j, row, n, xj, gaps, r2, linear, quadratic, effects, squares):
+    """Add what the optional dimension ``j`` contributes to the output of `products_into`; ``row (n,)`` is XT[j].
+
+    ``gaps (n,)`` is overwritten.
+    """
+    wj, c, categorical = cov.inverse_squared_lengthscales[j], cov.additive_weight, cov.categorical[j]
+    optional_gaps_into(categorical, row, n, xj, gaps)
+    for i in range(n):
+        r2[i] += wj * gaps[i]
+    if xj < 0.0:
+        return
+    if categorical:
+        for i in range(n):
+            same = 1.0 if row[i] == xj else 0.0
+            effects[i] += same
+            squares[i] += same
+        return
+    center = cov.center[j]
+    uj = (xj - center) / cov.radius / cov.radius
+    for i in range(n):
+        active = 1.0 if row[i] >= 0.0 else 0.0
+        p, effect = active * uj * (row[i] - center), active / (1.0 + c * (row[i] - xj) ** 2)
+        linear[i] += p
+        quadratic[i] += p * p
+        effects[i] += effect
+        squares[i] += effect * effect

@@ -1,0 +1,43 @@
+"""Values of one dimension to choose from, for a point that is fixed otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.spaces import INACTIVE, Categorical, Dimension, Space
+from numbo.spaces.dimensions import middles
+
+Array = NDArray[np.float64]
+
+#: Maximum number of values.
+VALUES = 64
+
+
+def completions(
+    space: Space, x: Array, name: str, among: Dimension, rng: np.random.Generator
+) -> tuple[list[Any], Array]:
+    """Values of the dimension ``name``, and the points (c, d) with them that are ``x (d,)`` otherwise.
+
+    Args:
+        space: what is searched.
+        x: coordinates (d,), NaN where they are not known; these are left out if they may be inactive, and otherwise in
+            the middle.
+        name: a dimension of the space.
+        among: the dimension that the values are taken from: all of its values, or some of each part of its range.
+        rng: source of the latter.
+    """
+    cells = (np.arange(VALUES) + rng.random(VALUES)) / VALUES
+    if among.size <= VALUES:
+        cells = middles(among, np.arange(int(among.size)))
+    values = list(dict.fromkeys(among.from_unit(float(u)) for u in cells))
+    X = np.tile(np.where(np.isnan(x), np.where(space.conditional, INACTIVE, 0.5), x), (len(values), 1))
+    dimension = space[name]
+    X[:, space.names.index(name)] = [dimension.to_unit(_within(dimension, value)) for value in values]
+    return values, X
+
+
+def _within(dimension: Dimension, value: Any) -> Any:
+    return value if isinstance(dimension, Categorical) else min(max(value, dimension.low), dimension.high)

@@ -1,0 +1,241 @@
+"""Conditions: the values of other dimensions, its parents, under which a dimension is active.
+
+A condition is any of several alternatives, each of which asks something of one or more parents. What is asked of a
+parent is met only where the parent is active itself, so that conditions nest.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.spaces.dimensions import Categorical, Dimension, cells
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+#: Coordinate of an inactive dimension, outside the unit cube.
+INACTIVE = -1.0
+#: Values of a parent are looked up in a table if there are at most this many.
+LISTED = 1024
+COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+ACCEPTED = (
+    'a mapping such as {"optimizer": "sgd"}, {"optimizer": ["sgd", "rmsprop"]} or {"layers": (">=", 3)}, or a list of '
+    "such mappings, of which one has to hold"
+)
+
+
+class OneOf(NamedTuple):
+    """What may be asked of a parent: one of these values."""
+
+    values: tuple[Any, ...]
+
+
+class Compared(NamedTuple):
+    """What may be asked of a parent with an order: a comparison with a number."""
+
+    sign: str
+    bound: float
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Alternatives, each of which asks something of one or more parents, by name: ``when=`` in its normal form."""
+
+    alternatives: tuple[tuple[tuple[str, OneOf | Compared], ...], ...]
+
+    @classmethod
+    def of(cls, name: str, when: Any, space: Mapping[str, Dimension]) -> Condition:
+        """The condition of the dimension ``name`` of a space.
+
+        Raises:
+            ValueError: if ``when`` is not accepted, or asks for what no parent can have.
+        """
+        if isinstance(when, Condition):
+            return when
+        alternatives = [when] if isinstance(when, Mapping) else when
+        fine = isinstance(alternatives, Sequence) and not isinstance(alternatives, str) and len(alternatives) > 0
+        if not fine or not all(isinstance(a, Mapping) and a for a in alternatives):
+            raise ValueError(f"when of {name!r} must be {ACCEPTED}; got {when!r}.")
+        return cls(tuple(tuple((p, _asked(name, p, v, space)) for p, v in a.items()) for a in alternatives))
+
+    @property
+    def parents(self) -> set[str]:
+        """Names of the dimensions that are asked."""
+        return {parent for alternative in self.alternatives for parent, _ in alternative}
+
+    def translated(self, translate: Callable[[str, Any], Any]) -> Condition:
+        """The same condition with ``translate(parent, value)`` in place of each value."""
+
+        def one(parent: str, asked: OneOf | Compared) -> OneOf | Compared:
+            if isinstance(asked, Compared):
+                return asked
+            return OneOf(tuple(translate(parent, value) for value in asked.values))
+
+        return Condition(tuple(tuple((p, one(p, a)) for p, a in group) for group in self.alternatives))
+
+    def __str__(self) -> str:
+        return ", or ".join(" and ".join(_words(p, a) for p, a in group) for group in self.alternatives)
+
+
+def _asked(name: str, parent: str, value: Any, space: Mapping[str, Dimension]) -> OneOf | Compared:
+    """What is asked of ``parent``, from what a user writes."""
+    if parent not in space or parent == name:
+        raise ValueError(f"when of {name!r} must name other dimensions of the space, got {parent!r}.")
+    dimension = space[parent]
+    if dimension.size == math.inf and not _is_comparison(value):
+        raise ValueError(
+            f'when of {name!r} must compare {parent!r}, which is continuous, with a number, as in (">=", 0.5); '
+            f"got {value!r}."
+        )
+    if dimension.contains(value):
+        return OneOf((value,))
+    pair = _is_comparison(value)
+    if pair and not isinstance(dimension, Categorical):
+        try:
+            bound = float(value[1])
+        except (TypeError, ValueError):
+            bound = math.nan
+        ends = [COMPARISONS[value[0]](end, bound) for end in (dimension.low, dimension.high)]
+        if math.isfinite(bound) and any(ends):
+            return Compared(value[0], bound)
+    several = isinstance(value, Iterable) and not isinstance(value, str | Mapping)
+    values = tuple(value) if several and not pair else ()
+    if not values or not all(dimension.contains(v) for v in values):
+        raise ValueError(f"when of {name!r} must ask for values that {parent!r}, {dimension}, can have; got {value!r}.")
+    return OneOf(values)
+
+
+def _is_comparison(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str) and value[0] in COMPARISONS
+
+
+def _words(parent: str, asked: OneOf | Compared) -> str:
+    if isinstance(asked, Compared):
+        return f"{parent} {asked.sign} {asked.bound:g}"
+    *first, last = map(str, asked.values)
+    return f"{parent} is {', '.join(first)} or {last}" if first else f"{parent} is {last}"
+
+
+#: Alternatives, each a list of coordinates and the tests of their values.
+Tests: TypeAlias = list[list[tuple[int, Callable[[Array], Mask]]]]
+
+
+class Activity:
+    """Which coordinates are active, at many points at once.
+
+    Args:
+        dimensions: the dimensions of a space.
+        conditions: those of the dimensions that are not always active.
+        ranges: of dimensions whose range depends on another; only the parents matter here, which come first.
+
+    Raises:
+        ValueError: if a dimension depends on itself.
+    """
+
+    def __init__(
+        self, dimensions: Mapping[str, Dimension], conditions: Mapping[str, Condition], ranges: Mapping[str, Any]
+    ) -> None:
+        names = list(dimensions)
+        parents = {name: set(condition.parents) for name, condition in conditions.items()}
+        for name, rule in ranges.items():
+            parents.setdefault(name, set()).add(rule.parent)
+        self.order = [names.index(name) for name in _sorted(names, parents)]
+        self._tests: list[Tests] = [
+            [[(names.index(p), _test(dimensions[p], asked)) for p, asked in group] for group in c.alternatives]
+            if (c := conditions.get(name))
+            else []
+            for name in names
+        ]
+        #: Coordinates with the same condition, and the number of the first of them; parents come first.
+        shared: dict[Any, list[int]] = {}
+        for j in self.order:
+            if names[j] in conditions:
+                shared.setdefault(_numeric(conditions[names[j]], dimensions), []).append(j)
+        self._shared = [(np.array(js), js[0]) for js in shared.values()]
+
+    def of(self, X: Array) -> Mask:
+        """Which coordinates (n, d) of ``X (n, d)`` are active; those without a condition are if they are there."""
+        out: Mask = X != INACTIVE
+        for columns, first in self._shared:
+            out[:, columns] = self.at(first, X, out)[:, None]
+        return out
+
+    def at(self, j: int, X: Array, active: Mask) -> Mask:
+        """Where (n,) coordinate ``j`` is active, given which of its parents are, ``active (n, d)``."""
+        found = np.full(len(X), not self._tests[j])
+        for group in self._tests[j]:
+            (parent, test), *others = group
+            holds = active[:, parent] & test(X[:, parent])
+            for parent, test in others:
+                holds &= active[:, parent] & test(X[:, parent])
+            found |= holds
+        return found
+
+
+def _sorted(names: list[str], parents: Mapping[str, set[str]]) -> list[str]:
+    """Names in an order in which parents come first."""
+    done: list[str] = []
+    while len(done) < len(names):
+        ready = [n for n in names if n not in done and parents.get(n, set()) <= set(done)]
+        if not ready:
+            circle = sorted(set(names) - set(done))
+            raise ValueError(f"when must not lead back to the same dimension, as it does for {circle}.")
+        done += ready
+    return done
+
+
+def _numeric(condition: Condition, dimensions: Mapping[str, Dimension]) -> Any:
+    """The condition with coordinates in place of values, which need not be hashable."""
+
+    def coordinate(parent: str, value: Any) -> float:
+        return dimensions[parent].to_unit(value)
+
+    return condition.translated(coordinate)
+
+
+def _test(dimension: Dimension, asked: OneOf | Compared) -> Callable[[Array], Mask]:
+    """The test of a parent's coordinates (n,)."""
+    if isinstance(asked, Compared):
+        return _comparison(dimension, asked.sign, asked.bound)
+    wanted = np.array([dimension.to_unit(value) for value in asked.values])
+    if dimension.size == math.inf:
+        return partial(np.isin, test_elements=wanted)
+    if dimension.size > LISTED:
+        return partial(_in_cells, dimension, cells(dimension, wanted))
+    listed = np.zeros(int(dimension.size), dtype=bool)
+    listed[cells(dimension, wanted).astype(np.int64)] = True
+    return partial(_listed, dimension, listed)
+
+
+def _in_cells(dimension: Dimension, numbers: Array, u: Array) -> Mask:
+    return np.isin(cells(dimension, u), numbers)
+
+
+def _listed(dimension: Dimension, listed: Mask, u: Array) -> Mask:
+    found: Mask = listed[cells(dimension, u).astype(np.int64)]
+    return found
+
+
+def _comparison(dimension: Any, sign: str, bound: float) -> Callable[[Array], Mask]:
+    compare = COMPARISONS[sign]
+    if dimension.size == math.inf:
+        if not dimension.low <= bound <= dimension.high:
+            return partial(np.full_like, fill_value=compare(dimension.low, bound), dtype=bool)
+        return partial(_compared, compare, dimension.to_unit(bound), None)
+    number = (bound - dimension.low) / (dimension.step or 1.0)
+    if abs(number - round(number)) < 1e-8:  # on the grid but for rounding
+        number = float(round(number))
+    return partial(_compared, compare, number, dimension)
+
+
+def _compared(compare: Callable[[Any, Any], Any], limit: float, dimension: Dimension | None, u: Array) -> Mask:
+    found: Mask = compare(u if dimension is None else cells(dimension, u), limit)
+    return found

@@ -1,0 +1,232 @@
+"""Under which values of other parameters a parameter is used, inferred from the trials of a study.
+
+A define-by-run objective is a program, and a trial shows one path through it. A parameter that is missing in some
+trials may depend on one *parent*, used in all trials that use it and in others: on a set of its values, or on its being
+beyond a threshold, if that tells the trials with the parameter from those without. Of several such parents, the one is
+taken that explains the most parameters, and then the one that is used least often, which is nearest. Where no single
+parent explains all trials, a decision tree over several is tried; where even that fails, nothing is known about when
+the parameter is used.
+
+What is inferred is a function of the set of trials, whatever their order, and never contradicts one of them. A new
+trial updates what is kept of each pair of parameters; only trees look at trials again, when there are a fifth more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo._rows import distinct_rows
+from numbo.spaces.conditions import Compared, Condition, OneOf
+from numbo.spaces.dimensions import Categorical, Dimension, Int
+from numbo.spaces.trees import Group, between, grown, holds
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+#: Integers and categories are told apart one by one from ``-LISTED`` up to below it.
+LISTED = 64
+#: Maximum number of trials, those with the lowest numbers, that a decision tree is grown from.
+GROWN_FROM = 2000
+#: Up to this number of trials, a tree is grown after each.
+GROWN_AT_ONCE = 50
+
+
+def _stage(n: int) -> int:
+    """How many of ``n`` trials a tree is grown from: it is grown again when there are a fifth more."""
+    if n <= GROWN_AT_ONCE:
+        return n
+    steps = math.floor(math.log(n / GROWN_AT_ONCE) / math.log(1.2))
+    return min(int(GROWN_AT_ONCE * 1.2**steps), GROWN_FROM)
+
+
+class Record(NamedTuple):
+    """What a trial used: its number, its values by name (the indices of categories), and whether it ended normally."""
+
+    number: int
+    values: Mapping[str, float]
+    complete: bool
+
+
+class Usage:
+    """Which trials used which parameters, with which values.
+
+    Only a complete trial shows that a parameter is not used: others may have ended before.
+
+    For all pairs p, q it holds the smallest and largest value of q, and the set of its values, in trials that use p and
+    q (`_with`), and in complete ones that use q but not p (`_without`). The first row, of a parameter that no trial
+    uses, has what a new parameter starts with.
+    """
+
+    def __init__(self) -> None:
+        self._column: dict[str, int] = {"": 0}
+        self._with, self._without = _Values(1), _Values(1)
+        self._rows = np.full((64, 1), np.nan)
+        self._numbers: list[int] = []
+        self._complete: list[bool] = []
+        self._found: dict[str, Condition] | None = None
+        self._trees: dict[str, tuple[Any, tuple[Group, ...] | None]] = {}
+
+    def add(self, trials: Sequence[Record]) -> None:
+        """Take note of finished trials."""
+        if not trials:
+            return
+        first, n = len(self._numbers), len(self._numbers) + len(trials)
+        for name in sorted({name for trial in trials for name in trial.values} - self._column.keys()):
+            self._column[name] = len(self._column)
+        self._grow(n, len(self._column))
+        for row, (number, values, complete) in zip(self._rows[first:], trials, strict=False):
+            for name, value in values.items():
+                row[self._column[name]] = value
+            self._numbers.append(number)
+            self._complete.append(complete)
+        rows, complete_ones = self._rows[first:n], np.array(self._complete[first:])
+        uses = ~np.isnan(rows)
+        firsts, pattern = distinct_rows(uses)
+        for k, used in enumerate(uses[firsts]):
+            here, missing, mine = np.flatnonzero(used), np.flatnonzero(~used), pattern == k
+            self._with.add(here, here, rows[mine][:, used])
+            self._without.add(missing, here, rows[mine & complete_ones][:, used])
+        self._found = None
+
+    def _grow(self, n: int, d: int) -> None:
+        rows, columns = self._rows.shape
+        if n > rows or d > columns:
+            more = np.full((2 * n if n > rows else rows, d), np.nan)
+            more[:rows, :columns] = self._rows
+            self._rows = more
+        self._with.grow(d, copied=False)
+        self._without.grow(d, copied=True)
+
+    def conditions(self, dimensions: Mapping[str, Dimension]) -> dict[str, Condition]:
+        """The conditions of those ``dimensions`` that are known to have one."""
+        if self._found is None:
+            names = sorted(dimensions.keys() & self._column.keys())
+            self._found = _acyclic(self._conditions(names, [dimensions[name] for name in names]))
+        return self._found
+
+    @property
+    def optional(self) -> set[str]:
+        """The parameters that some complete trial did not use."""
+        return {name for name, j in self._column.items() if j > 0 and self._without.count[j].any()}
+
+    def _conditions(self, names: list[str], kinds: list[Dimension]) -> dict[str, Condition]:
+        at = np.array([self._column[name] for name in names], dtype=np.int64)
+        inside, outside = self._with.of(at), self._without.of(at)
+        unused = (outside.count > 0).any(axis=1)
+        if not unused.any():
+            return {}
+        # a parent is used wherever the parameter is, and in other complete trials
+        uses = np.diagonal(inside.count)
+        parent = (inside.count == uses[:, None]) & (outside.count > 0)
+        above, below = outside.high < inside.low, outside.low > inside.high
+        category = np.array([isinstance(kind, Categorical) for kind in kinds])
+        integer = np.array([isinstance(kind, Int) for kind in kinds])
+        apart = (inside.bits & outside.bits) == 0
+        listed = apart.all(axis=0) & inside.listed & outside.listed & (category | integer)
+        explains = parent & (listed | ((above | below) & ~category))
+        # programs branch on categories, loop over integers, and seldom ask for more of a real parameter
+        kind = np.where(category, 0.0, np.where(integer, 1.0, 2.0))
+        rank = (kind * len(names) - explains.sum(axis=0)) * 1e12 + uses
+        best = np.argmin(np.where(explains, rank, np.inf), axis=1)
+        out = {}
+        for p in np.flatnonzero(unused).tolist():
+            q = int(best[p])
+            if not explains[p, q]:
+                if (condition := self._tree(p, names, kinds, at)) is not None:
+                    out[names[p]] = condition
+                continue
+            test: OneOf | Compared
+            if not category[q] and above[p, q]:
+                test = Compared(">=", between(integer[q], outside.high[p, q], inside.low[p, q]))
+            elif not category[q] and below[p, q]:
+                test = Compared("<=", between(integer[q], outside.low[p, q], inside.high[p, q]))
+            else:
+                test = OneOf(inside.values(p, q))
+            out[names[p]] = Condition((((names[q], test),),))
+        return out
+
+    def _tree(self, p: int, names: list[str], kinds: list[Dimension], at: NDArray[np.int64]) -> Condition | None:
+        """The condition of the parameter ``names[p]`` by a decision tree; None if there is none."""
+        n = len(self._numbers)
+        values, complete = self._rows[:n][:, at], np.array(self._complete)
+        used = ~np.isnan(values[:, p])
+        known = np.flatnonzero(used | complete)
+        first = known[np.argsort(np.array(self._numbers)[known], kind="stable")[: _stage(len(known))]]
+        others = np.delete(np.arange(len(names)), p)
+        key = tuple(names), first.tobytes()
+        before, found = self._trees.get(names[p], (None, None))
+        if key != before:
+            found = grown(
+                [names[q] for q in others], [kinds[q] for q in others], values[np.ix_(first, others)], used[first]
+            )
+            self._trees[names[p]] = key, found
+        if found is None or (holds(found, names, values[known]) != used[known]).any():
+            return None
+        return Condition(found)
+
+
+class _Values:
+    """For pairs of parameters (d, d): smallest and largest value of the second, which values it had, and how often."""
+
+    def __init__(self, d: int) -> None:
+        self.low, self.high = np.full((d, d), np.inf), np.full((d, d), -np.inf)
+        #: (2, d, d) sets of values from 0 on, and of those below.
+        self.bits, self.listed = np.zeros((2, d, d), dtype=np.uint64), np.ones((d, d), dtype=bool)
+        self.count = np.zeros((d, d), dtype=np.int64)
+
+    def add(self, rows: NDArray[np.int64], columns: NDArray[np.int64], values: Array) -> None:
+        """Take note of the ``values (n, len(columns))`` of some parameters, for their pairs with others."""
+        if not len(values):
+            return
+        at = np.ix_(rows, columns)
+        listed = (values == np.floor(values)) & (values >= -LISTED) & (values < LISTED)
+        places = np.where(listed, values, 0).astype(np.int64)
+        bits = np.left_shift(np.uint64(1), np.where(places < 0, places + LISTED, places).astype(np.uint64))
+        self.low[at] = np.minimum(self.low[at], values.min(axis=0))
+        self.high[at] = np.maximum(self.high[at], values.max(axis=0))
+        for half, mine in enumerate((places >= 0, places < 0)):
+            self.bits[half][at] |= np.bitwise_or.reduce(np.where(mine, bits, 0).astype(np.uint64), axis=0)
+        self.listed[at] &= listed.all(axis=0)
+        self.count[at] += len(values)
+
+    def grow(self, d: int, *, copied: bool) -> None:
+        """Make room for ``d`` parameters; new rows are ``copied`` from the first one, or empty."""
+        old = len(self.count)
+        if d == old:
+            return
+        new = _Values(d)
+        for name, array in vars(new).items():
+            before = getattr(self, name)
+            array[..., :old, :old] = before
+            if copied:
+                array[..., old:, :old] = before[..., :1, :]
+        vars(self).update(vars(new))
+
+    def of(self, at: NDArray[np.int64]) -> Any:
+        """The part for the parameters ``at``."""
+        part = _Values(0)
+        vars(part).update({name: array[(..., *np.ix_(at, at))] for name, array in vars(self).items()})
+        return part
+
+    def values(self, p: int, q: int) -> tuple[int, ...]:
+        """The values of the second of a pair, in order."""
+        above, below = (int(half[p, q]) for half in self.bits)
+        return tuple(k for k in range(-LISTED, LISTED) if (above >> k if k >= 0 else below >> k + LISTED) & 1)
+
+
+def _acyclic(conditions: dict[str, Condition]) -> dict[str, Condition]:
+    """The conditions without those that lead back to themselves."""
+    done: set[str] = set()
+    while True:
+        left = [name for name in sorted(conditions) if name not in done]
+        ready = [n for n in left if not (conditions[n].parents & conditions.keys()) - done]
+        if not left:
+            return conditions
+        done.update(ready)
+        if not ready:
+            del conditions[left[-1]]

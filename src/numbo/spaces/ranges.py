@@ -1,0 +1,146 @@
+"""Ranges that depend on the value of another dimension: where a coordinate may be, row by row, and their inference."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Hashable, Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.spaces.conditions import INACTIVE
+from numbo.spaces.dimensions import Dimension, cells, middles
+
+Array = NDArray[np.float64]
+
+
+class RangeRule(NamedTuple):
+    """The range of a dimension for each value of its ``parent``; where none is given, it is the whole one."""
+
+    parent: str
+    bounds: Mapping[Any, tuple[float, float]]
+
+
+def interpolated(bounds: Mapping[int, tuple[float, float]]) -> dict[int, tuple[float, float]]:
+    """The ``bounds`` for integers, and between two of these the range that covers both of theirs."""
+    known = sorted(bounds)
+    out: dict[int, tuple[float, float]] = {}
+    for a, b in pairwise(known):
+        (low, high), (other_low, other_high) = bounds[a], bounds[b]
+        out |= dict.fromkeys(range(a, b), (min(low, other_low), max(high, other_high)))
+    return out | dict(bounds)
+
+
+class Limits:
+    """A `RangeRule` in unit-cube coordinates.
+
+    Args:
+        j, q: numbers of the dimension and of its parent.
+        dimension, parent: these dimensions; the parent is finite.
+        rule: in user values.
+
+    Attributes:
+        low, high: (size of the parent,) the first and the last coordinate that the dimension may have.
+    """
+
+    def __init__(self, j: int, q: int, dimension: Dimension, parent: Dimension, rule: RangeRule) -> None:
+        self.j, self.q = j, q
+        self._dimension, self._parent = dimension, parent
+        whole = dimension.from_unit(0.0), dimension.from_unit(1.0)
+        values = [parent.from_unit(float(u)) for u in middles(parent, np.arange(int(parent.size)))]
+        found = np.array([[dimension.to_unit(v) for v in rule.bounds.get(value, whole)] for value in values])
+        self.low, self.high = found[:, 0], found[:, 1]
+
+    def of(self, X: Array) -> tuple[Array, Array]:
+        """The first and the last coordinates (n,) at ``X (n, d)``, for the rows that have both dimensions."""
+        at = cells(self._parent, X[:, self.q]).astype(np.int64)
+        there = (X[:, self.q] != INACTIVE) & (X[:, self.j] != INACTIVE)
+        return np.where(there, self.low[at], INACTIVE), np.where(there, self.high[at], 1.0)
+
+    def count(self, X: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The number of the first value (n,), and the number of values, of a finite dimension at ``X (n, d)``."""
+        at = cells(self._parent, X[:, self.q]).astype(np.int64)
+        first, last = (cells(self._dimension, side)[at].astype(np.int64) for side in (self.low, self.high))
+        return first, last - first + 1
+
+    def wrap(self, X: Array) -> Array:
+        """``X (n, d)`` with coordinates that are out of range wrapped into it, so that even ones stay even."""
+        low, high = self.of(X)
+        u = X[:, self.j]
+        out = (u < low) | (u > high)
+        if not out.any():
+            return X
+        X = X.copy()
+        width = np.where(high > low, high - low, 1.0)
+        inside = np.where(high > low, low + (u - low) % width, low)[out]
+        if np.isfinite(self._dimension.size):
+            inside = middles(self._dimension, cells(self._dimension, inside).astype(np.int64))
+        X[out, self.j] = inside
+        return X
+
+
+class RangeUsage:
+    """Which ranges parameters had, with which values of others: infers which other value decides a range."""
+
+    #: No parameter with more values than this is taken for one that decides ranges.
+    LISTED = 64
+    #: A rule needs this many times as many trials as the parent has had values.
+    EVIDENCE = 1.5
+    #: A range changes by itself if it has changed more often than this, or every third trial and at least so often.
+    CHANGES, OFTEN = 8, 3
+
+    def __init__(self) -> None:
+        self._trials: list[tuple[int, Mapping[str, float], Mapping[str, Hashable]]] = []
+        #: By parameter: its ranges, each with a number, and the trials with the numbers of their ranges, in order.
+        self._ranges: dict[str, dict[Hashable, int]] = {}
+        self._order: dict[str, list[tuple[int, int]]] = {}
+        #: Of parameters with several ranges, by parent: the range for each of its values.
+        self._tables: dict[str, dict[str, dict[float, Hashable]]] = {}
+
+    def add(self, number: int, values: Mapping[str, float], ranges: Mapping[str, Hashable]) -> None:
+        """Take note of a trial: its number, its values and, of parameters that have ranges, these."""
+        self._trials.append((number, values, ranges))
+        for name, found in ranges.items():
+            known = self._ranges.setdefault(name, {})
+            insort(self._order.setdefault(name, []), (number, known.setdefault(found, len(known))))
+            if name in self._tables:
+                self._note(name, values, found)
+            elif len(known) > 1:
+                self._tables[name] = {q: {} for q in values if q != name}
+                for _, earlier, had in self._trials:
+                    if name in had:
+                        self._note(name, earlier, had[name])
+
+    def _note(self, name: str, values: Mapping[str, float], found: Hashable) -> None:
+        tables = self._tables[name]
+        for q in list(tables):
+            if q not in values or tables[q].setdefault(values[q], found) != found or len(tables[q]) > self.LISTED:
+                del tables[q]
+
+    def several(self, name: str) -> bool:
+        """Whether a parameter has had more than one range."""
+        return name in self._tables
+
+    def varies(self, name: str) -> bool:
+        """Whether a parameter's range changes too often for a user who changes the program."""
+        if not self.several(name):
+            return False
+        order = [k for _, k in self._order[name]]
+        changes = sum(a != b for a, b in pairwise(order))
+        return changes > self.CHANGES or (changes >= self.OFTEN and len(order) < 3 * (changes + 1))
+
+    def rule(self, name: str, finite: Mapping[str, bool]) -> tuple[str, Mapping[float, Hashable]] | None:
+        """The parent that decides the range of a parameter and the range for each of its values; None if unknown.
+
+        Args:
+            name: a parameter.
+            finite: the parameters that may be parents, and whether they have no order.
+        """
+        tables = self._tables.get(name, {})
+        parents = [q for q, t in tables.items() if q in finite and self.EVIDENCE * len(t) <= len(self._order[name])]
+        if not parents:
+            return None
+        best = min(parents, key=lambda q: (not finite[q], len(tables[q]), q))
+        return best, tables[best]
