@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from numbo.optuna._distributions import SearchSpace
 from numbo.optuna._samplers import NumboSampler
 
 from numbo import _checks
 from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE
 from numbo.spaces import Array
-from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler
 
 
@@ -21,10 +21,12 @@ class GSSBOSampler(NumboSampler):
     Args:
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_startup_trials: number of finished or running trials before the model takes over from the initial design.
-        independent_sampler: sampler for parameters outside the relative search space; random by default.
-        warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
-        search_space: distributions by name. By default, the parameters that all complete trials have in common; the
-            first trial is then sampled independently.
+        independent_sampler: sampler for parameters that a suggestion did not foresee; by default the model, given what
+            the trial has already, or a random one where the model does not know the parameter.
+        warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
+        search_space: distributions by name, or pairs of a distribution and the values of other parameters under which
+            it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``. By default, all parameters of the
+            trials, with the conditions that they show; the first trial is then sampled independently.
         learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
             ``True``, ``False``, or ``"auto"``.
 
@@ -45,7 +47,7 @@ class GSSBOSampler(NumboSampler):
         n_startup_trials: int = 10,
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
-        search_space: Mapping[str, BaseDistribution] | None = None,
+        search_space: SearchSpace | None = None,
         learn_failures: bool | str = "auto",
         avoid_repeats: bool = True,
         preset: str = "default",
@@ -74,10 +76,12 @@ class GPUCBSampler(NumboSampler):
     Args:
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_startup_trials: number of finished or running trials before the model takes over from the initial design.
-        independent_sampler: sampler for parameters outside the relative search space; random by default.
-        warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
-        search_space: distributions by name. By default, the parameters that all complete trials have in common; the
-            first trial is then sampled independently.
+        independent_sampler: sampler for parameters that a suggestion did not foresee; by default the model, given what
+            the trial has already, or a random one where the model does not know the parameter.
+        warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
+        search_space: distributions by name, or pairs of a distribution and the values of other parameters under which
+            it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``. By default, all parameters of the
+            trials, with the conditions that they show; the first trial is then sampled independently.
         learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
             ``True``, ``False``, or ``"auto"``.
 
@@ -98,7 +102,7 @@ class GPUCBSampler(NumboSampler):
         n_startup_trials: int = 10,
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
-        search_space: Mapping[str, BaseDistribution] | None = None,
+        search_space: SearchSpace | None = None,
         learn_failures: bool | str = "auto",
         avoid_repeats: bool = True,
         kernel: str = "matern52",
@@ -118,10 +122,12 @@ class BKBSampler(NumboSampler):
     Args:
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_startup_trials: number of finished or running trials before the model takes over from the initial design.
-        independent_sampler: sampler for parameters outside the relative search space; random by default.
-        warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
-        search_space: distributions by name. By default, the parameters that all complete trials have in common; the
-            first trial is then sampled independently.
+        independent_sampler: sampler for parameters that a suggestion did not foresee; by default the model, given what
+            the trial has already, or a random one where the model does not know the parameter.
+        warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
+        search_space: distributions by name, or pairs of a distribution and the values of other parameters under which
+            it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``. By default, all parameters of the
+            trials, with the conditions that they show; the first trial is then sampled independently.
         learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
             ``True``, ``False``, or ``"auto"``.
 
@@ -142,7 +148,7 @@ class BKBSampler(NumboSampler):
         n_startup_trials: int = 10,
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
-        search_space: Mapping[str, BaseDistribution] | None = None,
+        search_space: SearchSpace | None = None,
         learn_failures: bool | str = "auto",
         avoid_repeats: bool | None = None,
         beta: float | str = 2.0,
@@ -167,10 +173,12 @@ class BBKBSampler(NumboSampler):
     Args:
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_startup_trials: number of finished or running trials before the model takes over from the initial design.
-        independent_sampler: sampler for parameters outside the relative search space; random by default.
-        warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
-        search_space: distributions by name. By default, the parameters that all complete trials have in common; the
-            first trial is then sampled independently.
+        independent_sampler: sampler for parameters that a suggestion did not foresee; by default the model, given what
+            the trial has already, or a random one where the model does not know the parameter.
+        warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
+        search_space: distributions by name, or pairs of a distribution and the values of other parameters under which
+            it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``. By default, all parameters of the
+            trials, with the conditions that they show; the first trial is then sampled independently.
         learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
             ``True``, ``False``, or ``"auto"``.
 
@@ -191,7 +199,7 @@ class BBKBSampler(NumboSampler):
         n_startup_trials: int = 10,
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
-        search_space: Mapping[str, BaseDistribution] | None = None,
+        search_space: SearchSpace | None = None,
         learn_failures: bool | str = "auto",
         avoid_repeats: bool | None = None,
         ratio_threshold: float = 2.0,
@@ -221,10 +229,12 @@ class SBPESampler(NumboSampler):
     Args:
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_startup_trials: number of finished or running trials before the model takes over from the initial design.
-        independent_sampler: sampler for parameters outside the relative search space; random by default.
-        warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
-        search_space: distributions by name. By default, the parameters that all complete trials have in common; the
-            first trial is then sampled independently.
+        independent_sampler: sampler for parameters that a suggestion did not foresee; by default the model, given what
+            the trial has already, or a random one where the model does not know the parameter.
+        warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
+        search_space: distributions by name, or pairs of a distribution and the values of other parameters under which
+            it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``. By default, all parameters of the
+            trials, with the conditions that they show; the first trial is then sampled independently.
         learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
             ``True``, ``False``, or ``"auto"``.
 
@@ -245,7 +255,7 @@ class SBPESampler(NumboSampler):
         n_startup_trials: int = 10,
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
-        search_space: Mapping[str, BaseDistribution] | None = None,
+        search_space: SearchSpace | None = None,
         learn_failures: bool | str = "auto",
         avoid_repeats: bool | None = None,
         horizon: int = 1000,

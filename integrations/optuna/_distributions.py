@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import math
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
-from numbo.spaces import Categorical, Dimension, Float, Int, Space
+from numbo.spaces import Categorical, Condition, Dimension, Float, Int, Record, Space, Usage
+from numbo.spaces.ranges import RangeRule, RangeUsage, interpolated
 from optuna.distributions import (
     BaseDistribution,
     CategoricalDistribution,
@@ -13,41 +15,95 @@ from optuna.distributions import (
     IntDistribution,
     check_distribution_compatibility,
 )
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 
-def _dimension(distribution: BaseDistribution) -> Dimension:
+def to_dimension(distribution: BaseDistribution, when: Condition | None = None) -> Dimension:
+    """The dimension of a distribution; categories are represented by their indices."""
     if isinstance(distribution, FloatDistribution):
-        return Float(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
+        return Float(distribution.low, distribution.high, log=distribution.log, step=distribution.step, when=when)
     if isinstance(distribution, IntDistribution):
-        return Int(distribution.low, distribution.high, log=distribution.log, step=distribution.step)
+        return Int(distribution.low, distribution.high, log=distribution.log, step=distribution.step, when=when)
     if isinstance(distribution, CategoricalDistribution):
-        return Categorical(range(len(distribution.choices)))
+        return Categorical(range(len(distribution.choices)), when=when)
     raise ValueError(f"Unknown distribution {distribution!r}; numbo supports Float, Int and CategoricalDistribution.")
 
 
-def check_distributions(distributions: Any) -> dict[str, BaseDistribution]:
-    """A copy of a user's search space.
+#: Distributions by name, or pairs of a distribution and the values of other parameters under which it is used.
+SearchSpace: TypeAlias = Mapping[str, BaseDistribution | tuple[BaseDistribution, Any]]
+
+
+class Searched(NamedTuple):
+    """What is searched: distributions, conditions and rules for ranges by name, and what a trial may have or lack."""
+
+    distributions: dict[str, BaseDistribution]
+    conditions: Mapping[str, Condition] = {}
+    optional: frozenset[str] = frozenset()
+    ranges: Mapping[str, RangeRule] = {}
+
+    def only(self, names: Collection[str]) -> Searched:
+        """The same with these parameters only."""
+        left = {name: d for name, d in self.distributions.items() if name in names}
+        return self._replace(distributions=left).without_single()
+
+    def words(self) -> dict[str, str]:
+        """The conditions in words."""
+
+        def shown(parent: str, value: Any) -> Any:
+            return to_external({parent: value}, self.distributions)[parent]
+
+        known = {name: str(condition.translated(shown)) for name, condition in self.conditions.items()}
+        return dict.fromkeys(sorted(self.optional), "a trial asks for it, by no known rule") | known
+
+    def without_single(self) -> Searched:
+        """The same without parameters that have only one value, unless others depend on them."""
+        parents = set().union(*(c.parents for c in self.conditions.values()))
+        left = {name: d for name, d in self.distributions.items() if name in parents or not d.single()}
+        conditions = {n: c for n, c in self.conditions.items() if n in left and c.parents <= left.keys()}
+        ranges = {name: rule for name, rule in self.ranges.items() if {name, rule.parent} <= left.keys()}
+        return Searched(left, conditions, self.optional & left.keys(), ranges)
+
+
+def declared(search_space: Any) -> Searched:
+    """What a user's ``search_space`` says is searched.
 
     Raises:
-        ValueError: if it does not map at least one name to a distribution.
+        ValueError: if it does not map at least one name to a distribution, or to a pair of a distribution and the
+            values of other parameters under which it is used.
     """
-    if not isinstance(distributions, Mapping) or not distributions:
+    if not isinstance(search_space, Mapping) or not search_space:
         raise ValueError(
-            f'search_space must be None or a mapping such as {{"x": FloatDistribution(0, 1)}}, got {distributions!r}.'
+            f'search_space must be None or a mapping such as {{"x": FloatDistribution(0, 1)}}, got {search_space!r}.'
         )
-    for name, distribution in distributions.items():
-        if not isinstance(name, str) or not isinstance(distribution, BaseDistribution):
+    pairs = {name: value if isinstance(value, tuple) else (value, None) for name, value in search_space.items()}
+    for name, pair in pairs.items():
+        if not isinstance(name, str) or len(pair) != 2 or not isinstance(pair[0], BaseDistribution):
             raise ValueError(
-                "search_space must map names to distributions such as FloatDistribution(0, 1), got "
-                f"{name!r}: {distribution!r}."
+                "search_space must map names to distributions such as FloatDistribution(0, 1), or to pairs such as "
+                f'(FloatDistribution(0, 1), {{"optimizer": "sgd"}}), got {name!r}: {search_space[name]!r}.'
             )
-    return dict(distributions)
+    distributions = {name: distribution for name, (distribution, _) in pairs.items()}
+    as_written = {name: _as_written(distribution) for name, distribution in distributions.items()}
+    when = {name: Condition.of(name, asked, as_written) for name, (_, asked) in pairs.items() if asked is not None}
+
+    def index(parent: str, value: Any) -> Any:
+        return to_internal({parent: value}, distributions)[parent]
+
+    return Searched(distributions, {n: condition.translated(index) for n, condition in when.items()})
 
 
-def to_space(distributions: Mapping[str, BaseDistribution]) -> Space:
-    """The space of the given distributions; categories are represented by their indices."""
-    return Space({name: _dimension(distribution) for name, distribution in distributions.items()})
+def _as_written(distribution: BaseDistribution) -> Dimension:
+    """The dimension of a distribution with the categories themselves."""
+    if isinstance(distribution, CategoricalDistribution):
+        return Categorical(distribution.choices)
+    return to_dimension(distribution)
+
+
+def to_space(searched: Searched) -> Space:
+    """The space that is searched; categories are represented by their indices."""
+    when = searched.conditions
+    dimensions = {name: to_dimension(d, when.get(name)) for name, d in searched.distributions.items()}
+    return Space(dimensions, optional=searched.optional, ranges=searched.ranges)
 
 
 def to_internal(params: Mapping[str, Any], distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
@@ -70,8 +126,8 @@ def to_internal(params: Mapping[str, Any], distributions: Mapping[str, BaseDistr
 def to_external(params: Mapping[str, Any], distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
     """Inverse of `to_internal`, with Python numbers."""
     out = {}
-    for name, distribution in distributions.items():
-        value = params[name]
+    for name, value in params.items():
+        distribution = distributions[name]
         if isinstance(distribution, CategoricalDistribution):
             out[name] = distribution.choices[value]
         else:
@@ -79,50 +135,109 @@ def to_external(params: Mapping[str, Any], distributions: Mapping[str, BaseDistr
     return out
 
 
-class LatestSpace:
-    """The search space of a study, updated as trials come in: O(1) per trial.
+def _internal(trial: FrozenTrial) -> dict[str, float]:
+    return {name: d.to_internal_repr(trial.params[name]) for name, d in trial.distributions.items()}
 
-    It holds the parameters that every trial so far has had, each with its latest distribution. A parameter whose range
-    changed in mid-study is therefore searched in its current range instead of being dropped. Parameters whose
-    distribution keeps changing are dynamic by design, and those that have had distributions of two kinds (which Optuna
-    refuses) cannot be searched: both are left to independent sampling. Trials without any parameters are ignored.
+
+class KnownSpace:
+    """The search space of a study, updated as trials come in.
+
+    It holds every parameter that a trial has had, with its latest distribution: a parameter whose range changed in
+    mid-study is searched in its current range. A range that follows from the value of another parameter is part of the
+    space, and one that keeps changing by no known rule is searched in all that it has covered. Parameters that have had
+    distributions of two kinds (which Optuna refuses) cannot be searched, and those of which nobody knows when they are
+    used are given up when recent trials do not use them any more.
     """
 
-    MAX_CHANGES = 8
+    #: Number of the latest complete trials of which one has to use a parameter without a known condition.
+    RECENT = 20
 
     def __init__(self) -> None:
-        self._latest: dict[str, tuple[int, BaseDistribution]] | None = None
-        self._changes: dict[str, int] = {}
+        self.usage = Usage()
+        self._latest: dict[str, tuple[int, BaseDistribution]] = {}
+        self._widest: dict[str, BaseDistribution] = {}
+        self._ranges = RangeUsage()
+        self._refused: set[str] = set()
+        self._recent: list[int] = []
 
-    def add(self, trial: FrozenTrial) -> None:
-        found = trial.distributions
-        if not found:
+    def add(self, trials: Iterable[FrozenTrial]) -> None:
+        """Take note of trials."""
+        trials = [trial for trial in trials if trial.distributions]
+        for trial in trials:
+            for name, found in trial.distributions.items():
+                self._add(trial.number, name, found)
+        records = [Record(t.number, _internal(t), t.state == TrialState.COMPLETE) for t in trials]
+        self.usage.add(records)
+        for trial, record in zip(trials, records, strict=True):
+            ranges = {name: d for name, d in trial.distributions.items() if not isinstance(d, CategoricalDistribution)}
+            self._ranges.add(record.number, record.values, ranges)
+        self._recent = sorted(self._recent + [r.number for r in records if r.complete])[-self.RECENT :]
+
+    def _add(self, number: int, name: str, found: BaseDistribution) -> None:
+        latest, known = self._latest.get(name, (-1, found))
+        try:
+            check_distribution_compatibility(known, found)
+        except ValueError:
+            self._refused.add(name)
             return
-        if self._latest is None:
-            self._latest = {name: (trial.number, distribution) for name, distribution in found.items()}
-            return
-        for name in self._latest.keys() - found.keys():
-            del self._latest[name]
-        for name, (number, distribution) in list(self._latest.items()):
-            try:
-                check_distribution_compatibility(found[name], distribution)
-            except ValueError:
-                del self._latest[name]
-                continue
-            if found[name] != distribution:
-                self._changes[name] = self._changes.get(name, 0) + 1
-            if trial.number > number:
-                self._latest[name] = (trial.number, found[name])
+        if number > latest:
+            self._latest[name] = number, found
+        self._widest[name] = _hull(self._widest.get(name, found), found)
 
     @property
     def known(self) -> bool:
         """Whether any trial with parameters was added."""
-        return self._latest is not None
+        return bool(self._latest)
 
-    def distributions(self) -> dict[str, BaseDistribution]:
-        """The space, sorted by name, without parameters that have only one value."""
-        return {
+    def searched(self, running: Collection[FrozenTrial] = ()) -> Searched:
+        """The space, sorted by name, without parameters that have only one value.
+
+        Of ``running`` trials, only the ranges count that they have under values of others which no other trial has had.
+        """
+        space = {name: d for name, (_, d) in sorted(self._latest.items()) if name not in self._refused}
+        ranges = self._rules(space, running)
+        for name in space:
+            if name in ranges or self._ranges.varies(name):
+                space[name] = self._widest[name]
+        conditions = self.usage.conditions({name: to_dimension(distribution) for name, distribution in space.items()})
+        oldest = self._recent[0] if len(self._recent) == self.RECENT else -1
+        out = {
             name: distribution
-            for name, (_, distribution) in sorted((self._latest or {}).items())
-            if not distribution.single() and self._changes.get(name, 0) <= self.MAX_CHANGES
+            for name, distribution in space.items()
+            if name in conditions or self._latest[name][0] >= oldest
         }
+        several = {name for name, distribution in out.items() if not distribution.single()}
+        conditions = {name: condition for name, condition in conditions.items() if condition.parents <= several}
+        return Searched(out, conditions, frozenset(self.usage.optional), ranges).without_single()
+
+    def _rules(self, space: Mapping[str, BaseDistribution], running: Collection[FrozenTrial]) -> dict[str, RangeRule]:
+        """Of the parameters whose range follows from the value of another one, which does not follow from a third."""
+        finite = {
+            name: isinstance(d, CategoricalDistribution)
+            for name, d in space.items()
+            if isinstance(d, CategoricalDistribution | IntDistribution) and not self._ranges.several(name)
+        }
+        out = {}
+        for name in space:
+            found: Any = self._ranges.rule(name, finite)
+            if found is None:
+                continue
+            parent, table = found
+            if len({(d.step, d.low % d.step if d.step else 0) for d in table.values()}) == 1:  # on one grid
+                bounds = {int(v): (d.low, d.high) for v, d in table.items()}
+                for trial in running:
+                    if {name, parent} <= trial.distributions.keys():
+                        asked: Any = trial.distributions[name]
+                        bounds.setdefault(int(_internal(trial)[parent]), (asked.low, asked.high))
+                out[name] = RangeRule(parent, bounds if finite[parent] else interpolated(bounds))
+        return out
+
+
+def _hull(a: Any, b: Any) -> Any:
+    """A distribution of the same kind that covers two."""
+    if isinstance(b, CategoricalDistribution) or a == b:
+        return b
+    low, high = min(a.low, b.low), max(a.high, b.high)
+    if isinstance(a, IntDistribution):
+        return IntDistribution(low, high, log=b.log, step=math.gcd(a.step, b.step, a.low - b.low, high - low) or 1)
+    return FloatDistribution(low, high, log=b.log, step=b.step if a.step == b.step and a.low == b.low else None)

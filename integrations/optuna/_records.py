@@ -8,9 +8,12 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from optuna.distributions import BaseDistribution
+from numbo.optuna._distributions import Searched
+
+from numbo.optimizers import GLOBAL
+from optuna.distributions import CategoricalDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
@@ -19,29 +22,49 @@ KEY = "numbo:params"
 PIECE = 2045
 
 
-def digest(distributions: Mapping[str, BaseDistribution]) -> int:
-    """Identifies a search space: the index of a category and the number of a region's box are meaningless in others."""
-    return zlib.crc32(repr(sorted(distributions.items())).encode())
+class Identity(NamedTuple):
+    """What published records mean: the space, whose regions have numbers, and the choices that indices stand for."""
+
+    space: int
+    names: frozenset[str]
+    choices: dict[str, int]
+
+    @classmethod
+    def of(cls, searched: Searched) -> Identity:
+        found = sorted(searched.distributions.items())
+        choices = {name: _crc(d.choices) for name, d in found if isinstance(d, CategoricalDistribution)}
+        return cls(_crc(found), frozenset(searched.distributions), choices)
 
 
-def publish(study: Study, trial: FrozenTrial, space: int, params: Mapping[str, Any], origin: int) -> None:
+def _crc(value: Any) -> int:
+    return zlib.crc32(repr(value).encode())
+
+
+def publish(study: Study, trial: FrozenTrial, identity: Identity, params: Mapping[str, Any], origin: int) -> None:
     """Write to the storage the internal parameters of ``trial`` and the part of the search that proposed them."""
-    text = json.dumps({"space": space, "origin": origin, "params": dict(params)}, separators=(",", ":"))
+    choices = {name: crc for name, crc in identity.choices.items() if name in params}
+    record = {"space": identity.space, "origin": origin, "params": dict(params), "choices": choices}
+    text = json.dumps(record, separators=(",", ":"))
     for i in range(0, len(text), PIECE):
         study._storage.set_trial_system_attr(trial._trial_id, f"{KEY}:{i // PIECE}", text[i : i + PIECE])
 
 
-def read(trial: FrozenTrial, space: int) -> tuple[dict[str, Any], int] | None:
-    """Parameters and origin as published; ``None`` if absent, torn, not numbo's, or from another space."""
+def read(trial: FrozenTrial, identity: Identity) -> tuple[dict[str, Any], int]:
+    """The internal parameters as published, and their origin; no parameters if absent, torn, or not numbo's.
+
+    What was published for another space holds for the parameters that both have in common, but not for their origin.
+    """
     attrs = trial.system_attrs
     pieces: list[str] = []
     while isinstance(piece := attrs.get(f"{KEY}:{len(pieces)}"), str):
         pieces.append(piece)
     try:
         record, _ = json.JSONDecoder().raw_decode("".join(pieces))  # pieces of a longer, earlier record may follow
-        if record["space"] != space:
-            return None
-        params, origin = record["params"], record["origin"]
+        space, origin, params, choices = (record[key] for key in ("space", "origin", "params", "choices"))
+        valid = isinstance(params, dict) and isinstance(choices, dict) and type(origin) is int
     except (ValueError, KeyError, TypeError):
-        return None
-    return (params, origin) if isinstance(params, dict) and type(origin) is int else None
+        valid = False
+    if not valid:
+        return {}, GLOBAL
+    same = {n: v for n, v in params.items() if n in identity.names and choices.get(n) == identity.choices.get(n)}
+    return same, origin if space == identity.space else GLOBAL

@@ -9,17 +9,26 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, overload
 
 from numbo.optuna import _records
-from numbo.optuna._distributions import check_distributions, to_external, to_internal, to_space
+from numbo.optuna._distributions import (
+    Searched,
+    SearchSpace,
+    declared,
+    to_dimension,
+    to_external,
+    to_internal,
+    to_space,
+)
 from numbo.optuna._fixed import fixed_params, within
 from numbo.optuna._view import StudyView
 
 from numbo import _checks
 from numbo._ahead import compile_ahead
 from numbo.optimizers import Explanation, Optimizer, Snapshot
-from numbo.spaces import Array, Float, Space
+from numbo.spaces import Array, Float, Space, misfit
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.storages import InMemoryStorage
@@ -43,10 +52,12 @@ class NumboSampler(BaseSampler):
         seed: seed of the suggestions; ``None`` draws one.
         n_startup_trials: number of finished or running trials before the model takes over from the Sobol initial
             design.
-        independent_sampler: sampler for parameters outside the relative search space; random by default.
-        warn_independent_sampling: whether to warn when a parameter is sampled independently after the start.
-        search_space: distributions by name. By default, the parameters that all complete trials have in common; the
-            first trial is then sampled independently.
+        independent_sampler: sampler for parameters that a suggestion did not foresee; by default the model, given what
+            the trial has already, or a random one where the model does not know the parameter.
+        warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
+        search_space: distributions by name, or pairs of a distribution and the values of other parameters under which
+            it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``. By default, all parameters of the
+            trials, with the conditions that they show; the first trial is then sampled independently.
         learn_failures: how to treat trials that failed, or were pruned before their first report. True: failures
             depend on the parameters, and points are weighted by their probability of success. False: nothing is
             learned, but a point that failed is not suggested again. ``"auto"`` lets the data decide between the two.
@@ -62,7 +73,7 @@ class NumboSampler(BaseSampler):
         n_startup_trials: int = 10,
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
-        search_space: Mapping[str, BaseDistribution] | None = None,
+        search_space: SearchSpace | None = None,
         learn_failures: bool | str = "auto",
         **settings: Any,
     ) -> None:
@@ -75,17 +86,17 @@ class NumboSampler(BaseSampler):
             )
         self._independent_sampler = independent_sampler
         self._warn_independent_sampling = _checks.flag("warn_independent_sampling", warn_independent_sampling)
-        self._search_space = None if search_space is None else check_distributions(search_space)
+        self._declared = None if search_space is None else declared(search_space)
+        searched = (self._declared or Searched({})).without_single()
         self._learn_failures = learn_failures
         self._space_known = search_space is not None
         self._views: dict[Any, StudyView] = {}
         self._latest: Callable[[], Study | None] = _no_study
         self._lock = threading.RLock()
         self._settings = settings
-        searched = {name: d for name, d in (self._search_space or {}).items() if not d.single()}
         stand_in = {f"x{j}": Float(0.0, 1.0) for j in range(_checks.dimensions(settings.get("lengthscale")))}
         # report invalid settings here, not in mid-study
-        self._make(to_space(searched) if searched else Space(stand_in), "minimize")
+        self._make(to_space(searched) if searched.distributions else Space(stand_in), "minimize")
 
     def _make(self, space: Space, direction: str) -> Optimizer:
         return self._optimizer(
@@ -102,13 +113,13 @@ class NumboSampler(BaseSampler):
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         self._remember(study)
         compile_ahead(self._optimizer)
-        if self._search_space is not None:
-            return {name: d for name, d in self._search_space.items() if not d.single()}
+        if self._declared is not None:
+            return self._declared.without_single().distributions
         if study._is_multi_objective():
             return {}
         with self._lock, self._view_of(study) as (view, trials):
             self._space_known = view.space.known
-            return view.known_distributions(trials, trial.number)
+            return view.known_space(trials, trial.number).distributions
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -118,18 +129,28 @@ class NumboSampler(BaseSampler):
             return {}
         given = fixed_params(study, trial)
         with self._lock, self._view_of(study) as (view, trials):
-            searched = self._search_space or view.known_distributions(trials, trial.number)
-            searched = {name: d for name, d in searched.items() if not d.single()}
-            if not given.keys() >= searched.keys() - search_space.keys():
-                searched = search_space  # a parameter missing from the space has no known value
+            searched = self._searched(view, trials, trial.number)
+            if not given.keys() >= searched.distributions.keys() - search_space.keys():
+                searched = searched.only(search_space)  # a parameter missing from the space has no known value
             optimizer = self._brought_up(study, view, trials, searched, trial.number)
-            fixed = within(given, searched, optimizer.space)
+            fixed = within(given, searched.distributions, optimizer.space)
             x, origin = optimizer.suggest((self._seed, trial.number), position=trial.number, fixed=fixed)
             self._publish(study, trial, view, x, origin)
             if not isinstance(study._storage, InMemoryStorage):  # in memory the lock suffices
                 x = self._settle(study, trial, view, optimizer, x, fixed)
-            params = to_external(optimizer.space.decode(x) | fixed, searched)
-        return {name: params[name] for name in search_space}
+            params = to_external(optimizer.space.decode(x) | fixed, searched.distributions)
+        return {name: params[name] for name in search_space if name in params}
+
+    def _searched(self, view: StudyView, trials: Sequence[FrozenTrial], current: int) -> Searched:
+        """What is searched when trial number ``current`` asks."""
+        known = view.known_space(trials, current)
+        if self._declared is None:
+            return known
+        distributions, conditions = self._declared.distributions, self._declared.conditions
+        same = {name for name, distribution in distributions.items() if known.distributions.get(name) == distribution}
+        inferred = {name: condition for name, condition in known.conditions.items() if condition.parents <= same}
+        optional = known.optional | conditions.keys()  # a trial may end before it uses them
+        return Searched(distributions, conditions or inferred, optional).without_single()
 
     def _settle(
         self,
@@ -150,7 +171,7 @@ class NumboSampler(BaseSampler):
             trials = study._get_trials(deepcopy=False, use_cache=False)
             view.sync(trials)
             view.hold_running(trials, trial.number)
-            if not optimizer.taken(x) or optimizer.exhausted or fixed.keys() == optimizer.space.keys():
+            if not optimizer.taken(x) or optimizer.exhausted or fixed.keys() == view.identity.names:
                 break
             seed = (self._seed, trial.number, attempt)
             if attempt == 1:
@@ -162,7 +183,7 @@ class NumboSampler(BaseSampler):
 
     def _publish(self, study: Study, trial: FrozenTrial, view: StudyView, x: Array, origin: int) -> None:
         assert view.optimizer is not None
-        _records.publish(study, trial, view.digest, view.optimizer.space.decode(x), origin)
+        _records.publish(study, trial, view.identity, view.optimizer.space.decode(x), origin)
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -170,17 +191,39 @@ class NumboSampler(BaseSampler):
         self._raise_error_if_multi_objective(study)
         sampler = self._independent_sampler
         if sampler is None:
+            if (found := self._by_model(study, trial, param_name, param_distribution)) is not None:
+                return found
             # one stream per trial and name: processes with equal seeds must not start with equal points
             sampler = RandomSampler(seed=zlib.crc32(f"{self._seed} {trial.number} {param_name}".encode()))
         if self._warn_independent_sampling and self._space_known and trial.number >= self._n_startup_trials:
             warnings.warn(
                 f"{type(self).__name__} samples the parameter {param_name!r} of trial {trial.number} independently, "
-                f"with {type(sampler).__name__}: it is not part of every trial so far, or its "
-                "range differs from the one searched. Give the sampler a search_space=, or pass "
-                "warn_independent_sampling=False if that is intended.",
+                f"with {type(sampler).__name__}: no trial that the model knows has used it, or none of the latest ones "
+                "and by no known rule. Give the sampler a search_space=, or pass warn_independent_sampling=False if "
+                "that is intended.",
                 stacklevel=2,
             )
         return sampler.sample_independent(study, trial, param_name, param_distribution)
+
+    def _by_model(self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution) -> Any:
+        """A value by the model, given the values that the trial has so far; None if the model cannot say.
+
+        The search did not foresee that the trial would use the parameter, or in which range.
+        """
+        if distribution.single():
+            return None
+        with self._lock, self._view_of(study) as (view, trials):
+            searched = self._searched(view, trials, trial.number)
+            if type(searched.distributions.get(name)) is not type(distribution):
+                return None
+            optimizer = self._brought_up(study, view, trials, searched, trial.number)
+            published, _ = _records.read(trial, view.identity)
+            known = within(fixed_params(study, trial) | trial.params, searched.distributions, optimizer.space)
+            given = published | known
+            given.pop(name, None)
+            seed = (self._seed, trial.number, zlib.crc32(name.encode()))
+            found = optimizer.suggest_value(name, given, to_dimension(distribution), seed)
+        return None if found is None else to_external({name: found}, {name: distribution})[name]
 
     def reseed_rng(self) -> None:
         self._seed = secrets.randbits(32)
@@ -221,20 +264,9 @@ class NumboSampler(BaseSampler):
         Raises:
             ValueError: before the first successful trial, or for points outside the search space.
         """
-        optimizer, distributions = self._optimizer_of(study)
+        optimizer, searched = self._optimizer_of(study)
         points = [params] if isinstance(params, Mapping) else params
-        internal = []
-        for point in points:
-            try:
-                translated = to_internal(point, distributions) if isinstance(point, Mapping) else {}
-            except ValueError:
-                translated = {}
-            if translated.keys() != distributions.keys():
-                missing = f" without {sorted(distributions.keys() - set(point))}" if isinstance(point, Mapping) else ""
-                raise ValueError(
-                    f"params must hold {sorted(distributions)} with values in their ranges, got {point}{missing}."
-                )
-            internal.append(translated)
+        internal = [_internal_point(point, searched, optimizer.space) for point in points]
         return optimizer.predict(internal[0] if isinstance(params, Mapping) else internal)
 
     def best_predicted(self, study: Study | None = None) -> tuple[dict[str, Any], float] | None:
@@ -242,9 +274,9 @@ class NumboSampler(BaseSampler):
 
         For noisy objectives, a better answer than ``study.best_params``, which belong to the luckiest trial.
         """
-        optimizer, distributions = self._optimizer_of(study)
+        optimizer, searched = self._optimizer_of(study)
         best = optimizer.best_predicted()
-        return None if best is None else (to_external(best[0], distributions), best[1])
+        return None if best is None else (to_external(best[0], searched.distributions), best[1])
 
     def explain(self, study: Study | None = None) -> Explanation:
         """What the model consists of, and where a suggestion spends its time.
@@ -252,40 +284,44 @@ class NumboSampler(BaseSampler):
         Raises:
             ValueError: before the first successful trial.
         """
-        return self._optimizer_of(study)[0].explain()
+        optimizer, searched = self._optimizer_of(study)
+        words = searched.words()
+        found = optimizer.explain()
+        return replace(found, conditions={n: words[n] for n in found.relevance if n in words})
 
     def inspected(self, study: Study | None = None) -> tuple[Snapshot, Callable[[str, Any], Any]]:
         """For `numbo.plot`: a snapshot of the study's optimizer, and how a value of a parameter is shown."""
-        optimizer, distributions = self._optimizer_of(study)
-        return optimizer, lambda name, value: to_external({name: value}, {name: distributions[name]})[name]
+        optimizer, searched = self._optimizer_of(study)
+        return optimizer, lambda name, value: to_external({name: value}, searched.distributions)[name]
 
-    def _optimizer_of(self, study: Study | None) -> tuple[Snapshot, dict[str, BaseDistribution]]:
-        """A snapshot of the study's optimizer, which knows all finished trials, and the distributions it searches."""
+    def _optimizer_of(self, study: Study | None) -> tuple[Snapshot, Searched]:
+        """A snapshot of the study's optimizer, which knows all finished trials, and what it searches."""
         study = self._latest() if study is None else study
         if study is None:
             used = "no study yet" if self._latest is _no_study else "a study that no longer exists"
             raise ValueError(f"{type(self).__name__} has been used for {used}: pass study= to say which one is meant.")
         with self._lock, self._view_of(study) as (view, trials):
-            distributions = view.distributions or self._search_space or view.space.distributions()
-            distributions = {name: d for name, d in distributions.items() if not d.single()}
-            if not distributions:
+            searched = self._searched(view, trials, -1)
+            if view.optimizer is not None:  # what suggestions were asked for
+                searched = searched.only(view.searched.distributions)
+            if not searched.distributions:
                 raise ValueError(
                     "There is nothing to look at: no trial of the study has finished with a parameter that has several "
                     "possible values."
                 )
-            return self._brought_up(study, view, trials, distributions, -1).snapshot(), distributions
+            return self._brought_up(study, view, trials, searched, -1).snapshot(), searched
 
     def _brought_up(
         self,
         study: Study,
         view: StudyView,
         trials: list[FrozenTrial],
-        distributions: dict[str, BaseDistribution],
+        searched: Searched,
         current: int,
     ) -> Optimizer:
-        """The optimizer over ``distributions``, with finished ``trials`` told and others but ``current`` pending."""
+        """The optimizer over what is ``searched``, with finished ``trials`` told and others but ``current`` pending."""
         direction = "minimize" if study.direction == StudyDirection.MINIMIZE else "maximize"
-        optimizer = view.optimizer_over(distributions, trials, lambda space: self._make(space, direction))
+        optimizer = view.optimizer_over(searched, trials, lambda space: self._make(space, direction))
         view.hold_running(trials, current)
         return optimizer
 
@@ -324,3 +360,18 @@ class NumboSampler(BaseSampler):
 
 def _no_study() -> None:
     return None
+
+
+def _internal_point(point: Any, searched: Searched, space: Space) -> dict[str, Any]:
+    """A point in the space, from the parameters of a trial; `ValueError` if it is not."""
+    distributions = searched.distributions
+    message = f"params must hold {sorted(distributions)} with values in their ranges, got {point}."
+    try:
+        found = to_internal(point, distributions)
+    except (TypeError, ValueError):
+        raise ValueError(message) from None
+    if not space.conditional.any() and found.keys() != distributions.keys():
+        raise ValueError(message.removesuffix(".") + f" without {sorted(distributions.keys() - found.keys())}.")
+    for name in space.misfits(space.partial(found, snapped=False)):
+        raise ValueError(misfit(name, name in found, searched.words().get(name)))
+    return found

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from numbo.optuna import _records
-from numbo.optuna._distributions import LatestSpace, to_internal, to_space
+from numbo.optuna._distributions import KnownSpace, Searched, to_internal, to_space
 
 from numbo.optimizers import GLOBAL, Optimizer
-from numbo.spaces import Space
-from optuna.distributions import BaseDistribution
+from numbo.spaces import Space, misfit
 from optuna.trial import FrozenTrial, TrialState
 
 #: Maximum number of running trials that are considered: the newest ones.
@@ -25,15 +24,17 @@ class StudyView:
     """Adds each trial once, in the order in which they finished."""
 
     def __init__(self) -> None:
-        self._complete, self._pruned = LatestSpace(), LatestSpace()
+        #: Of complete and pruned trials; the latter may have ended before they used all of their parameters.
+        self.space = KnownSpace()
         self.optimizer: Optimizer | None = None
         #: What the optimizer searches; empty before there is one.
-        self.distributions: dict[str, BaseDistribution] = {}
-        self.digest = 0
+        self.searched = Searched({})
+        self.identity = _records.Identity.of(self.searched)
         self._looked_at = 0
         self._last_number = -1
         self._unfinished: list[int] = []
         self._n_finished = 0
+        self._told = self._left_out = 0
         self._warned = False
 
     def continues(self, trials: Sequence[FrozenTrial]) -> bool:
@@ -48,41 +49,40 @@ class StudyView:
         self._unfinished = [i for i in unfinished if not trials[i].state.is_finished()]
         self._looked_at, self._last_number = len(trials), trials[-1].number if trials else -1
         self._n_finished += len(fresh)
-        for trial in fresh:
-            if trial.state == TrialState.COMPLETE:
-                self._complete.add(trial)
-            elif trial.state == TrialState.PRUNED:
-                self._pruned.add(trial)
+        self.space.add(t for t in fresh if t.state in (TrialState.COMPLETE, TrialState.PRUNED))
         if self.optimizer is not None:
             self._tell(fresh)
 
-    @property
-    def space(self) -> LatestSpace:
-        """The search space of complete trials or, while there are none, of pruned ones, which may be incomplete."""
-        return self._complete if self._complete.known else self._pruned
-
-    def known_distributions(self, trials: Sequence[FrozenTrial], current: int) -> dict[str, BaseDistribution]:
-        """The search space; before a trial has finished, what running trials other than ``current`` have in common."""
+    def known_space(self, trials: Sequence[FrozenTrial], current: int) -> Searched:
+        """The search space; before a trial has finished, that of running trials other than ``current``."""
+        running = [trials[i] for i in self._unfinished if trials[i].number != current]
         if self.space.known:
-            return self.space.distributions()
-        running = LatestSpace()
-        for i in self._unfinished:
-            if trials[i].number != current:
-                running.add(trials[i])
-        return running.distributions()
+            return self.space.searched(running)
+        space = KnownSpace()
+        space.add(running)
+        return space.searched()
 
     def optimizer_over(
         self,
-        distributions: Mapping[str, BaseDistribution],
+        searched: Searched,
         trials: Sequence[FrozenTrial],
         make: Callable[[Space], Optimizer],
     ) -> Optimizer:
-        """The optimizer over ``distributions``, told all finished trials that fit them."""
-        if self.optimizer is None or self.distributions != distributions:
-            self.distributions = dict(distributions)
-            self.digest = _records.digest(distributions)
-            self.optimizer = make(to_space(distributions))
+        """The optimizer over what is ``searched``, told all finished trials that fit it."""
+        if self.optimizer is None or self.searched != searched:
+            self.searched = searched
+            self.identity = _records.Identity.of(searched)
+            self.optimizer = make(to_space(searched))
+            self._told = self._left_out = 0
             self._tell(t for t in trials if t.state.is_finished())
+        if self._left_out and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"{self._left_out} of {self._left_out + self._told} finished trials are not learned: they have none of "
+                f"the parameters {sorted(searched.distributions)}, values outside their present ranges, or others than "
+                f"the conditions of search_space allow{self._misfit(trials)}.",
+                stacklevel=2,
+            )
         return self.optimizer
 
     def hold_running(self, trials: Sequence[FrozenTrial], current: int) -> None:
@@ -102,9 +102,8 @@ class StudyView:
     def _hold(self, trial: FrozenTrial) -> dict[str, Any] | None:
         """Make the trial's point pending; returns its internal parameters, or ``None`` if unknown or out of range."""
         assert self.optimizer is not None
-        published = _records.read(trial, self.digest)
         try:
-            params, origin = self._params(trial, *(({}, GLOBAL) if published is None else published))
+            params, origin = self._params(trial, *_records.read(trial, self.identity))
             self.optimizer.hold(trial.number, params, origin)
         except (ValueError, TypeError):
             return None
@@ -115,46 +114,62 @@ class StudyView:
 
         The values that the trial has used take precedence, then those enqueued and those published for it. A parameter
         that a finished trial never asked for had no influence on it: if nothing was published, it is set to the middle
-        of its range.
+        of its range, unless it is conditional and the trial complete: then it is inactive. Conditional parameters that
+        a trial has not used yet, or never came to, are also in the middle.
 
         Raises:
-            ValueError: if a value does not fit, a running trial has unknown values, or a finished trial used none.
+            ValueError: if a value does not fit, or contradicts a condition; if a running trial has unknown values, or a
+                finished trial used none.
         """
-        actual = to_internal(trial.params, self.distributions)
+        assert self.optimizer is not None
+        space = self.optimizer.space
+        distributions, optional = self.searched.distributions, self.searched.optional
+        actual = to_internal(trial.params, distributions)
         known = dict(actual)
         if not trial.state.is_finished():
-            known = to_internal(trial.system_attrs.get("fixed_params", {}), self.distributions) | known
+            known = to_internal(trial.system_attrs.get("fixed_params", {}), distributions) | known
         elif not actual:
             raise ValueError("The trial has none of the parameters that are searched.")
-        params = {name: published[name] for name in self.distributions if name in published} | known
+        unused = optional if trial.state == TrialState.COMPLETE else ()
+        params = {n: published[n] for n in distributions if n in published and n not in unused} | known
         if any(published.get(name, value) != value for name, value in known.items()):
             origin = GLOBAL  # it was not evaluated where the search had proposed
-        if params.keys() != self.distributions.keys():
+        missing = distributions.keys() - optional - space.conditions.keys() - params.keys()
+        if missing or not params:
             if not trial.state.is_finished():
                 raise ValueError("The trial's parameters are not known yet.")
-            assert self.optimizer is not None
-            space = self.optimizer.space
-            params = {name: params.get(name, space[name].from_unit(0.5)) for name in self.distributions}
+            params |= {name: space[name].from_unit(0.5) for name in missing}
+        if space.conditions and trial.state != TrialState.COMPLETE:
+            params = space.completed(params)
+            if not known.keys() <= params.keys():
+                raise ValueError("The trial contradicts the conditions.")
         return params, origin
 
     def _tell(self, trials: Iterable[FrozenTrial]) -> None:
         """Tell the optimizer finished trials, in the order of their completion."""
         assert self.optimizer is not None
-        left_out = told = 0
         for trial in sorted(trials, key=_completion):
             params = self._hold(trial)
             if params is None:
-                left_out += trial.state == TrialState.COMPLETE
+                self._left_out += trial.state == TrialState.COMPLETE
                 continue
             self.optimizer.tell(params, self._value(trial), key=trial.number)
-            told += 1
-        if left_out and not self._warned:
-            self._warned = True
-            warnings.warn(
-                f"{left_out} of {left_out + told} finished trials are not learned: they have none of the parameters "
-                f"{sorted(self.distributions)}, or values outside their present ranges.",
-                stacklevel=2,
-            )
+            self._told += 1
+
+    def _misfit(self, trials: Iterable[FrozenTrial]) -> str:
+        """What is wrong with the first complete trial that the conditions do not allow, in words."""
+        assert self.optimizer is not None
+        space, words = self.optimizer.space, self.searched.words()
+        for trial in trials:
+            try:
+                params = to_internal(trial.params, self.searched.distributions)
+                wrong = space.misfits(space.partial(params, snapped=False))
+            except ValueError:  # it is out of range
+                continue
+            if trial.state == TrialState.COMPLETE and params and wrong:
+                reason = misfit(wrong[0], wrong[0] in params, words.get(wrong[0]))
+                return f"; trial {trial.number}: {reason.removesuffix('.')}"
+        return ""
 
     @staticmethod
     def _value(trial: FrozenTrial) -> float | None:

@@ -1,8 +1,9 @@
 """Ray Tune's search spaces <-> `numbo.Space`: the only place that knows Tune's domains.
 
 A tuned value is identified by its path in the config: keys of nested dicts and positions in lists. Quantised ranges are
-searched over the multiples of their step. Everything else is a constant, which Tune merges into the config itself; only
-lists that contain a domain are suggested as a whole.
+searched over the multiples of their step. A choice with domains in its options is a branch: which option, and the
+domains of that option only; a domain that several options have in the same place is one parameter. Everything else is a
+constant, which Tune merges into the config itself; only lists that contain a domain, and options, are suggested whole.
 """
 
 from __future__ import annotations
@@ -10,28 +11,47 @@ from __future__ import annotations
 import copy
 import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import reduce
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from numbo.spaces import Categorical, Dimension, Float, Int, Space
 from ray.tune.search import sample
 
 Path: TypeAlias = tuple[Any, ...]
+#: How much a value out of range counts against an option, among others that lack values.
+OUTSIDE = 1e6
+
+
+class Option(NamedTuple):
+    """A step on the way to a domain: below the option with this number of the choice that is there."""
+
+    number: int
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A tuned value: its place in the config, how it is searched, and the step of a quantised range."""
+    """A tuned value.
+
+    Attributes:
+        path: its place in the config.
+        dimension: how it is searched.
+        step: that of a quantised range.
+        places: the ways to it in the ``param_space``, which pass through options of choices.
+        options: those of a branch, which are searched by their labels.
+    """
 
     path: Path
     dimension: Dimension
     step: float | int | None = None
+    places: tuple[Path, ...] = field(default=(), compare=False)
+    options: tuple[Any, ...] = field(default=(), compare=False)
 
     def to_value(self, searched: Any) -> Any:
-        """The config's value for a searched value."""
+        """The config's value for a searched value; of a branch, the label of its option."""
         if self.step is None:
             return searched
         exact = Decimal(repr(self.step)) * searched  # 3 * 0.1 is 0.3
@@ -39,6 +59,11 @@ class Parameter:
 
     def to_searched(self, value: Any) -> Any:
         """The searched value for the config's ``value``, which may have been through Tune's JSON."""
+        if self.options:
+            assert isinstance(self.dimension, Categorical)
+            lacking = [_lacking(option, value) for option in self.options]
+            best = min(range(len(lacking)), key=lacking.__getitem__)
+            return self.dimension.choices[best] if lacking[best] < math.inf else value
         if isinstance(self.dimension, Categorical) and not self.dimension.contains(value):
             return next((choice for choice in self.dimension.choices if _plain(choice) == value), value)
         if self.step is None or not isinstance(value, Real):
@@ -58,30 +83,137 @@ class TuneSpace:
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._config = config
-        self.parameters: dict[str, Parameter] = {}
-        for path, domain in _walk(config, ()):
-            name = "/".join(map(str, path))
-            if name in self.parameters:  # {"a/b": ..., "a": {"b": ...}}
-                name = repr(path)
-            self.parameters[name] = _parameter(path, domain)
+        self.parameters = _named(_found(config, (), None))
         if not self.parameters:
             raise ValueError("The search space has no domain such as tune.uniform(0, 1): there is nothing to tune.")
         self.space = Space({name: p.dimension for name, p in self.parameters.items()})
 
     def to_config(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The nested config that suggests ``params``, without constants."""
-        values = {p.path: p.to_value(params[name]) for name, p in self.parameters.items()}
+        """The nested config that suggests ``params``, without constants but those of options and lists."""
+        values: dict[Path, Any] = {}
+        for name in self.parameters.keys() & params.keys():
+            parameter, value = self.parameters[name], params[name]
+            number = parameter.dimension.choices.index(value) if parameter.options else None  # type: ignore[union-attr]
+            found = parameter.to_value(value) if number is None else Option(number)
+            values |= dict.fromkeys(parameter.places, found)
         config: dict[str, Any] = _filled(self._config, (), values, False)
         return config
 
     def to_params(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """The searched values in ``config``, which may be nested or flat with "/", with or without constants."""
-        found = {}
+        found: dict[str, Any] = {}
         for name, parameter in self.parameters.items():
-            value = _get(config, parameter.path)
-            if value is not _ABSENT:
-                found[name] = parameter.to_searched(value)
+            if self._active(parameter, found):
+                value = _get(config, parameter.path)
+                if value is _ABSENT and parameter.options:
+                    value = _nested(config, "/".join(map(str, parameter.path)) + "/")
+                if value is not _ABSENT:
+                    found[name] = parameter.to_searched(value)
         return found
+
+    def unknown(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Values of branches in ``params`` that are none of their options."""
+        branches = {name: value for name, value in params.items() if self.parameters[name].options}
+        return {name: value for name, value in branches.items() if not self.space[name].contains(value)}
+
+    def missing(self, params: Mapping[str, Any]) -> list[str]:
+        """Names of the values that ``params`` lack."""
+        return [name for name, p in self.parameters.items() if name not in params and self._active(p, params)]
+
+    @staticmethod
+    def _active(parameter: Parameter, params: Mapping[str, Any]) -> bool:
+        when: Any = parameter.dimension.when or {}
+        return all(params.get(parent, _ABSENT) in labels for parent, labels in when.items())
+
+
+class Found(NamedTuple):
+    """A domain in a ``param_space``: the way to it, the place of the choice above it, and the number of its option."""
+
+    place: Path
+    domain: sample.Domain
+    parent: Path | None
+
+
+def _found(node: Any, place: Path, parent: Path | None) -> Iterator[Found]:
+    """All domains at or below ``node``, those above an option before those in it."""
+    for at, domain in _walk(node, place):
+        yield Found(at, domain, parent)
+        if _branches(domain, at):
+            for i, option in enumerate(domain.categories):
+                yield from _found(option, (*at, Option(i)), at)
+
+
+def _branches(domain: sample.Domain, place: Path) -> bool:
+    """Whether the choice at ``place`` has options with domains of their own."""
+    return (
+        isinstance(domain, sample.Categorical)
+        and not isinstance(domain.get_sampler(), sample.Grid)
+        and any(holds_domains(option, place) for option in domain.categories)
+    )
+
+
+def _named(found: Iterable[Found]) -> dict[str, Parameter]:
+    """The parameters of all domains, by names that are their paths."""
+    out: dict[str, Parameter] = {}
+    owners: dict[Path, str] = {}
+    for place, domain, parent in found:
+        path = tuple(key for key in place if not isinstance(key, Option))
+        parameter, label, above = _parameter(path, domain), "", ""
+        if parent is not None:
+            above = owners[parent]
+            label = out[above].dimension.choices[place[len(parent)].number]  # type: ignore[union-attr]
+            parameter = _under(parameter, {above: [label]})
+        if twin := next((name for name, other in out.items() if above and _alike(other, parameter, above)), None):
+            labels = [*out[twin].dimension.when[above], label]
+            out[twin] = replace(_under(out[twin], {above: labels}), places=(*out[twin].places, place))
+            continue
+        name = "/".join(map(str, path))
+        if name in out:  # {"a/b": ..., "a": {"b": ...}}, or another option's
+            name = f"{name} where {above} is {label}" if above else repr(path)
+        out[name] = replace(parameter, places=(place,))
+        owners[place] = name
+    return out
+
+
+def _under(parameter: Parameter, when: Mapping[str, list[str]]) -> Parameter:
+    return replace(parameter, dimension=replace(parameter.dimension, when=when))
+
+
+def _alike(a: Parameter, b: Parameter, parent: str) -> bool:
+    """Whether two parameters are the same value in options of the same choice, ``parent``."""
+    when: Any = a.dimension.when
+    return when is not None and parent in when and not a.options and _under(a, {}) == _under(b, {})
+
+
+def _labels(options: Sequence[Any]) -> list[str]:
+    """What the options of a branch are called: by their constants, as far as these are plain."""
+    labels = []
+    for i, option in enumerate(options):
+        label = "" if isinstance(option, Mapping | list | tuple | sample.Domain) else str(option)
+        if isinstance(option, Mapping):
+            label = ", ".join(str(v) for v in option.values() if isinstance(v, str | Real | None))
+        labels.append(label or f"option {i}")
+    return [label if labels.count(label) == 1 else f"{label} ({i})" for i, label in enumerate(labels)]
+
+
+def _lacking(option: Any, value: Any) -> float:
+    """How much of ``option`` a config's ``value`` lacks or has out of range; infinity if it is of another option."""
+    if isinstance(option, sample.Domain):
+        parameter = _parameter((), option)
+        return 0.0 if parameter.dimension.contains(parameter.to_searched(value)) else OUTSIDE
+    if isinstance(option, Mapping):
+        if not isinstance(value, Mapping):
+            return math.inf
+        keys = {key if key in value else json.dumps(key): key for key in option}
+        if not value.keys() <= keys.keys():
+            return math.inf
+        below = sum(_lacking(option[keys[key]], child) for key, child in value.items())
+        return below + len(option) - len(value)
+    if isinstance(option, list | tuple):
+        if not isinstance(value, list | tuple) or len(value) != len(option):
+            return math.inf
+        return float(sum(map(_lacking, option, value)))
+    return 0.0 if Categorical([option, _ABSENT]).contains(value) or _plain(option) == value else math.inf
 
 
 _ABSENT = object()
@@ -96,9 +228,9 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def holds_domains(node: Any) -> bool:
-    """Whether anything below ``node`` is to be tuned."""
-    return next(_walk(node, ()), None) is not None
+def holds_domains(node: Any, place: Path = ()) -> bool:
+    """Whether anything below ``node``, which is at ``place``, is to be tuned."""
+    return next(_walk(node, place), None) is not None
 
 
 def _walk(node: Any, path: Path) -> Iterator[tuple[Path, sample.Domain]]:
@@ -119,7 +251,7 @@ def _walk(node: Any, path: Path) -> Iterator[tuple[Path, sample.Domain]]:
 
 
 def _name(path: Path) -> str:
-    return "param_space" + "".join(f"[{key!r}]" for key in path)
+    return "param_space" + "".join(f"[{key!r}]" for key in path if not isinstance(key, Option))
 
 
 def _parameter(path: Path, domain: sample.Domain) -> Parameter:
@@ -128,12 +260,8 @@ def _parameter(path: Path, domain: sample.Domain) -> Parameter:
         sampler, step = sampler.get_sampler(), sampler.q
     log = isinstance(sampler, sample.LogUniform)
     if isinstance(domain, sample.Categorical) and not isinstance(sampler, sample.Grid):
-        for choice in domain.categories:
-            if holds_domains(choice):
-                raise ValueError(
-                    f"{_name(path)} is a choice between values that contain domains: give these domains names of their "
-                    "own in param_space, and let the trainable use those that the choice calls for."
-                )
+        if _branches(domain, path):
+            return Parameter(path, Categorical(_labels(domain.categories)), options=tuple(domain.categories))
         return Parameter(path, Categorical(domain.categories))
     if isinstance(domain, sample.Float) and isinstance(sampler, sample.Uniform | sample.LogUniform):
         if step is None:
@@ -176,10 +304,22 @@ def _get(config: Any, path: Path) -> Any:
     return _ABSENT
 
 
+def _nested(config: Mapping[str, Any], prefix: str) -> Any:
+    """What a config with keys joined by "/" holds below ``prefix``, as nested dicts; `_ABSENT` if there is nothing."""
+    out: dict[str, Any] = {}
+    for key, value in config.items():
+        if isinstance(key, str) and key.startswith(prefix):
+            *way, last = key.removeprefix(prefix).split("/")
+            reduce(lambda node, step: node.setdefault(step, {}), way, out)[last] = value
+    return out or _ABSENT
+
+
 def _filled(node: Any, path: Path, values: Mapping[Path, Any], whole: bool) -> Any:
-    """``node`` with values for its domains; constants are left out, except those inside a list (``whole``)."""
+    """``node`` with values for its domains; constants are left out, except within lists and options (``whole``)."""
     if isinstance(node, sample.Domain):
         value = values[path]
+        if isinstance(value, Option):
+            return _filled(node.categories[value.number], (*path, value), values, True)
         kind: Any = type(value)  # an object that only equals itself must stay recognisable
         return value if kind.__eq__ is object.__eq__ else copy.deepcopy(value)
     if isinstance(node, Mapping):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -169,10 +170,14 @@ class NumboSearch(StoredSearch):
         space, opt = self._ready()
         given = space.to_params(point)
         params = given
-        if given.keys() != space.parameters.keys():
+        if unknown := space.unknown(given):
+            given = {name: value for name, value in given.items() if name not in unknown}
+        if space.missing(given):
             inside = {name: value for name, value in given.items() if opt.space[name].contains(value)}
             params = opt.space.decode(opt.suggest(fixed=inside)[0]) | given
         config = space.to_config(params)
+        if unknown:
+            config, params = config | copy.deepcopy(dict(point)), params | unknown
         self._live[trial_id] = params
         try:
             opt.hold(trial_id, params, GLOBAL)
@@ -228,7 +233,7 @@ class NumboSearch(StoredSearch):
     def _params_of(self, config: Mapping[str, Any]) -> dict[str, Any] | None:
         assert self._tune_space is not None
         params = self._tune_space.to_params(config)
-        return params if params.keys() == self._tune_space.parameters.keys() else None
+        return None if self._tune_space.missing(params) else params
 
     def _set_up(self, setup: Setup) -> None:
         if self._num_samples is not None and self._opt is not None and self._opt.n_told == len(self._evaluated):

@@ -15,6 +15,7 @@ import numbo.optuna
 import numpy as np
 import pytest
 from numbo.optuna import BBKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler, _records, _view
+from numbo.optuna._distributions import Searched
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import RandomSampler
 from optuna.trial import TrialState
@@ -299,10 +300,12 @@ def test_a_range_changed_in_mid_study_keeps_what_still_fits(make):
     assert study.best_value < 0.3
 
 
-def test_a_range_that_always_changes_is_left_to_independent_sampling(make):
+def test_a_range_that_always_changes_is_searched_in_all_that_it_has_covered(make):
     study = optuna.create_study(sampler=make())
-    study.optimize(lambda t: t.suggest_float("x", 0, 1 + t.number) + t.suggest_float("y", 0, 1), n_trials=25)
-    assert optimizer_of(study).space.keys() == {"y"}
+    study.optimize(lambda t: t.suggest_float("x", 0, 1 + t.number % 7) + t.suggest_float("y", 0, 1), n_trials=25)
+    assert optimizer_of(study).space.keys() == {"x", "y"}
+    assert optimizer_of(study).space["x"].high == 7.0
+    assert all(t.params["x"] <= 1 + t.number % 7 for t in study.trials)
 
 
 def test_changed_choices_keep_the_trials_that_fit(make):
@@ -310,19 +313,26 @@ def test_changed_choices_keep_the_trials_that_fit(make):
     study.optimize(lambda t: float(t.suggest_categorical("c", ["a", "b"]) == "a"), n_trials=8)
     other = optuna.create_study(sampler=make(search_space={"c": CategoricalDistribution(["b", "z"])}))
     other.add_trials(study.trials)
-    other.sampler.sample_relative(other, other.ask()._cached_frozen_trial, other.sampler._search_space)
+    other.sampler.sample_relative(other, other.ask()._cached_frozen_trial, other.sampler._declared.distributions)
     assert optimizer_of(other).n_told == sum(t.params["c"] == "b" for t in study.trials)
 
 
-def test_conditional_parameters_warn_once_a_trial_and_are_sampled_independently():
+def test_only_parameters_that_no_trial_has_used_are_sampled_at_random_and_warn():
     study = optuna.create_study(sampler=GSSBOSampler(seed=0, n_startup_trials=3))
 
     def conditional(trial):
         kind = trial.suggest_categorical("kind", ["a", "b"])
-        return trial.suggest_float(f"only_{kind}", 0, 1)
+        return trial.suggest_float(f"only_{kind}", 0, 1) + (
+            trial.suggest_float("late", 0, 1) if trial.number > 7 else 0
+        )
 
-    with pytest.warns(UserWarning, match="'only_[ab]' of trial [3-5] independently, with RandomSampler"):
-        study.optimize(conditional, n_trials=6)
+    for kind in ("a", "b"):
+        study.enqueue_trial({"kind": kind})
+    with pytest.warns(
+        UserWarning, match="'late' of trial 8 independently, with RandomSampler: no trial that"
+    ) as caught:
+        study.optimize(conditional, n_trials=12)
+    assert len(caught) == 1
 
 
 def test_running_trials_of_others_are_pending_by_their_attributes(make):
@@ -338,13 +348,12 @@ def test_running_trials_of_others_are_pending_by_their_attributes(make):
     assert pending[-1]["x"] == late.params["x"]
 
 
-TORN = ['{"origin":0,"par', "", "[]", "null", "7", '{"space":0,"origin":0,"params":{}}', '{"params":{}}']
-WRONG_TYPES = [
-    '{"space":%d,"origin":"x","params":{}}',
-    '{"space":%d,"origin":0,"params":[1]}',
-    '{"space":%d,"origin":0}',
+SEARCHED = _records.Identity.of(Searched(SPACE))
+TORN = ['{"origin":0,"par', "", "[]", "null", "7", '{"params":{}}']
+TORN += [
+    f'{{"space":{SEARCHED.space},"choices":{{}},{rest}}}'
+    for rest in ('"origin":0,"params":{}', '"origin":"x","params":{}', '"origin":0,"params":[1]', '"origin":0')
 ]
-TORN += [text % _records.digest(SPACE) for text in WRONG_TYPES]
 
 
 @pytest.mark.parametrize("text", TORN)
@@ -355,7 +364,8 @@ def test_torn_and_foreign_attributes_are_ignored(make, text):
         trial = study.ask()
         study._storage.set_trial_system_attr(trial._trial_id, f"{_records.KEY}:0", value)
     for params in ({"x": "y", "k": 1, "act": 0}, {"x": 0.0, "k": 1e9, "act": 77}, {"x": [], "k": {}, "act": None}):
-        wrong = json.dumps({"space": _records.digest(SPACE), "origin": 0, "params": params})
+        record = {"space": SEARCHED.space, "origin": 0, "params": params, "choices": SEARCHED.choices}
+        wrong = json.dumps(record)
         study._storage.set_trial_system_attr(study.ask()._trial_id, f"{_records.KEY}:0", wrong)
     study.optimize(objective, n_trials=3)
     assert optimizer_of(study).pending == []
@@ -368,14 +378,25 @@ def test_long_parameters_are_published_in_short_pieces():
     attrs = study.trials[0].system_attrs
     assert len(attrs) > 2
     assert max(len(v) for v in attrs.values()) <= _records.PIECE
-    space_digest = _records.digest(space)
-    assert _records.read(study.trials[0], space_digest) == (trial.params, -1)
-    assert _records.read(study.trials[0], space_digest + 1) is None
+    identity = _records.Identity.of(Searched(space))
+    assert _records.read(study.trials[0], identity) == (trial.params, -1)
     last = max(attrs)
     del attrs[last]
     torn = study.trials[0]
     torn.system_attrs = attrs
-    assert _records.read(torn, space_digest) is None
+    assert _records.read(torn, identity) == ({}, -1)
+
+
+def test_what_was_published_for_another_space_holds_as_far_as_both_have_it():
+    study = optuna.create_study()
+    trial = study._storage.get_trial(study.ask()._trial_id)
+    params = {"x": 0.5, "k": 3, "act": 1}
+    _records.publish(study, trial, SEARCHED, params, 7)
+    trial = study._storage.get_trial(trial._trial_id)
+    assert _records.read(trial, SEARCHED) == (params, 7)
+    other = SPACE | {"new": FloatDistribution(0, 1), "act": CategoricalDistribution(["tanh", None])}
+    del other["k"]
+    assert _records.read(trial, _records.Identity.of(Searched(other))) == ({"x": 0.5}, -1)
 
 
 def test_stale_running_trials_are_not_hallucinated_for_ever(make, monkeypatch):
@@ -523,8 +544,9 @@ def test_a_shorter_record_in_the_place_of_a_longer_one():
     frozen = study._storage.get_trial(trial._trial_id)
     for count in (400, 3):
         params = {f"parameter {i}": 0.5 for i in range(count)}
-        _records.publish(study, frozen, 7, params, 1)
-        assert _records.read(study._storage.get_trial(trial._trial_id), 7) == (params, 1)
+        identity = _records.Identity(7, frozenset(params), {})
+        _records.publish(study, frozen, identity, params, 1)
+        assert _records.read(study._storage.get_trial(trial._trial_id), identity) == (params, 1)
 
 
 class TestLookingInside:

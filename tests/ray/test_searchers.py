@@ -13,6 +13,7 @@ import pytest
 from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
 from numbo.ray._domains import TuneSpace
 from ray.tune.search import Searcher
+from ray.tune.utils.util import flatten_dict
 
 from ray import tune
 
@@ -107,13 +108,121 @@ def test_keys_with_slashes_do_not_collide():
     assert len(space.to_params(config)) == 2
 
 
+KERNELS = ["linear", {"gamma": tune.uniform(0, 1)}]
+BRANCHES = {
+    "model": tune.choice(
+        [
+            {
+                "kind": "svm",
+                "C": tune.loguniform(1e-3, 1e3),
+                "kernel": tune.choice(["linear", {"gamma": tune.uniform(0, 1)}]),
+            },
+            {"kind": "forest", "depth": tune.randint(1, 10), "rates": [1, tune.uniform(0, 1)], "fixed": {"n": 7}},
+            {"kind": "knn"},
+            None,
+            tune.uniform(5, 6),
+        ]
+    ),
+    "optimizer": tune.choice(
+        [
+            {"name": "adam", "lr": tune.loguniform(1e-5, 1e-1)},
+            {"name": "sgd", "lr": tune.loguniform(1e-5, 1e-1), "momentum": tune.uniform(0, 1)},
+            {"name": "lion", "lr": tune.uniform(0, 1)},
+        ]
+    ),
+    "layers": [tune.choice([{"width": tune.randint(1, 5)}, None]), tune.uniform(0, 1)],
+    "epochs": 5,
+}
+
+
+def test_a_choice_between_dicts_with_domains_is_a_branch():
+    space = TuneSpace(BRANCHES)
+    words = {name: str(condition) for name, condition in space.space.conditions.items()}
+    assert words == {
+        "model/C": "model is svm",
+        "model/kernel": "model is svm",
+        "model/kernel/gamma": "model/kernel is option 1",
+        "model/depth": "model is forest",
+        "model/rates/1": "model is forest",
+        "model where model is option 4": "model is option 4",
+        "optimizer/lr": "optimizer is adam or sgd",  # the same domain in the same place
+        "optimizer/momentum": "optimizer is sgd",
+        "optimizer/lr where optimizer is lion": "optimizer is lion",
+        "layers/0/width": "layers/0 is option 0",
+    }
+    forest = {"model": "forest", "model/depth": 3, "model/rates/1": 0.5, "optimizer": "sgd", "optimizer/lr": 0.01}
+    forest |= {"optimizer/momentum": 0.9, "layers/0": "None", "layers/1": 0.25}
+    assert space.to_config(forest) == {
+        "model": {"kind": "forest", "depth": 3, "rates": [1, 0.5], "fixed": {"n": 7}},
+        "optimizer": {"name": "sgd", "lr": 0.01, "momentum": 0.9},
+        "layers": [None, 0.25],
+    }
+
+
+def test_configs_of_branches_are_read_as_they_were_written():
+    space, rng = TuneSpace(BRANCHES), np.random.default_rng(0)
+    for x in space.space.snap(rng.random((200, space.space.d))):
+        params = space.space.decode(x)
+        config = space.to_config(params) | {"epochs": 5}
+        assert not space.missing(params)
+        assert space.to_params(config) == params
+        assert space.to_params(flatten_dict(config)) == params
+        assert space.to_params(json.loads(json.dumps(config))) == params
+
+
+def test_branches_are_searched_and_their_points_completed(cls):
+    space = {"model": BRANCHES["model"], "epochs": 5}
+    given = [{"model": {"kind": "svm", "C": 3.0}}, {"model": {"depth": 4}}, {"model": None}]
+    searcher = make(cls, space, points_to_evaluate=given, n_initial=5)
+
+    def value(config):
+        model = config["model"]
+        if not isinstance(model, dict):
+            return 3.0
+        return 2.0 if model["kind"] != "forest" else abs(model["depth"] - 6) / 10 + model["rates"][1]
+
+    configs = play(searcher, 45, value)
+    assert (configs[0]["model"]["kind"], configs[0]["model"]["C"]) == ("svm", 3.0)
+    assert "kernel" in configs[0]["model"]
+    assert (configs[1]["model"]["kind"], configs[1]["model"]["depth"]) == ("forest", 4)
+    assert configs[2]["model"] is None
+    assert min(map(value, configs)) < 0.15
+    assert searcher.optimizer.n_told == 45
+    with pytest.raises(ValueError, match="must name 'model/depth', which is active where model is forest"):
+        searcher.predict({"model": {"kind": "forest", "rates": [1, 0.5]}})
+    again = cls(space, metric="loss", mode="min", seed=0)
+    again.__setstate__(pickle.loads(pickle.dumps(searcher.__getstate__())))
+    assert again.suggest("a") == searcher.suggest("a")
+
+
+def test_running_trials_differ_in_what_their_branch_has(cls):
+    options = [{"k": tune.randint(0, 5), "m": tune.randint(0, 4)}, {"m": tune.randint(0, 4)}, None]
+    searcher = make(cls, {"branch": tune.choice(options)})
+    play(searcher, 6, lambda config: 0.0 if config["branch"] is None else float(config["branch"]["m"]))
+    running = [searcher.suggest(f"running {i}") for i in range(16)]
+    assert len({json.dumps(config) for config in running}) == 16
+
+
+@pytest.mark.parametrize("branch", [{"kind": "p", "x": 7.0}, {"kind": "r", "x": 0.5}, {"kind": "p", "y": 0.5}])
+def test_points_of_no_branch_are_run_as_given_and_not_learned(cls, branch, caplog):
+    options = [{"kind": "p", "x": tune.uniform(0, 1)}, {"kind": "q", "y": tune.uniform(0, 1)}]
+    searcher = make(cls, {"a": tune.choice(options), "c": tune.uniform(0, 1)}, points_to_evaluate=[{"a": branch}])
+    config = searcher.suggest("given")
+    assert config["a"] == branch
+    assert 0.0 <= config["c"] <= 1.0
+    searcher.on_trial_complete("given", {"loss": 1.0})
+    assert searcher.suggest("next").keys() == {"a", "c"}
+    assert "A point to evaluate is outside the search space and will not be learned" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("space", "words"),
     [
+        ({"a": tune.choice([{"x": tune.grid_search([1, 2])}])}, r"param_space\['a'\]\['x'\] is a grid_search"),
         ({"a": {"x": tune.grid_search([1, 2])}}, r"param_space\['a'\]\['x'\] is a grid_search.*tune\.choice"),
         ({"x": tune.randn(0, 1)}, "no bounds.*tune.uniform"),
         ({"x": tune.sample_from(lambda c: 3)}, "cannot be searched.*trainable"),
-        ({"x": tune.choice([tune.uniform(0, 1), 3])}, "names of their own"),
+        ({"x": tune.choice([{"y": tune.randn(0, 1)}, 3])}, r"param_space\['x'\]\['y'\] has no bounds"),
         ({"x": 3}, "nothing to tune"),
     ],
 )

@@ -1,0 +1,301 @@
+"""Define-by-run programs: whatever they ask for, and in which order trials come and go."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numbo.optuna import BBKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler, _records
+from numbo.optuna._distributions import KnownSpace, to_internal
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.trial import TrialState
+
+import optuna
+from numbo.spaces.trees import holds
+
+SAMPLERS = [GSSBOSampler, GPUCBSampler, BBKBSampler, lambda **kw: SBPESampler(horizon=40, **kw)]
+
+# -- programs ----------------------------------------------------------------------------------------------------------
+
+names = st.sampled_from(["a", "b", "c", "d", "e", "f"])
+leaves = st.one_of(
+    st.tuples(st.just("float"), names, st.booleans()),
+    st.tuples(st.just("int"), names, st.booleans()),
+    st.tuples(st.just("within"), names, names),
+)
+
+
+def statements(block):
+    return st.one_of(
+        leaves,
+        st.tuples(st.just("branch"), st.sampled_from(["p", "q"]), st.lists(block, min_size=2, max_size=3)),
+        st.tuples(st.just("beyond"), names, block),
+        st.tuples(st.just("loop"), names),
+        st.tuples(st.just("number"), block),
+    )
+
+
+programs = st.recursive(
+    st.lists(leaves, max_size=3), lambda block: st.lists(statements(block), max_size=4), max_leaves=12
+)
+
+
+def play(program, trial, numbers):
+    """Run a program; ``numbers`` has the numeric values so far, by name."""
+    for kind, name, *rest in [(s[0], s[1], *s[2:]) if len(s) > 1 else s for s in program]:
+        if kind == "float":
+            numbers[name] = trial.suggest_float(f"float_{name}_{rest[0]}", 0.1, 2.0, log=rest[0])
+        elif kind == "int":
+            numbers[name] = trial.suggest_int(f"int_{name}_{rest[0]}", 1, 9, log=rest[0])
+        elif kind == "within":  # its range depends on another value
+            numbers[name] = trial.suggest_float(f"within_{name}", 0.0, 1.0 + numbers.get(rest[0], 0.0))
+        elif kind == "branch":
+            (blocks,) = rest
+            i = trial.suggest_categorical(f"branch_{name}_{len(blocks)}", list(range(len(blocks))))
+            play(blocks[i], trial, numbers)
+        elif kind == "beyond":
+            if numbers.get(name, 0.0) > 1.0:
+                play(rest[0], trial, numbers)
+        elif kind == "loop":
+            for i in range(trial.suggest_int(f"loop_{name}", 0, 3)):
+                numbers[name] = trial.suggest_float(f"width_{name}_{i}", 0.0, 1.0)
+        elif trial.number % 3 == 0:  # used by no rule of the parameters
+            play(name, trial, numbers)
+
+
+def run(program, sampler, ends):
+    study = optuna.create_study(sampler=sampler)
+    for end in ends:
+        trial = study.ask()
+        numbers = {}
+        play(program, trial, numbers)
+        if end == "tell":
+            study.tell(trial, sum(v * v for v in numbers.values()) + len(trial.params))
+        elif end == "prune":
+            trial.report(1.0, 0)
+            study.tell(trial, state=TrialState.PRUNED)
+        elif end == "fail":
+            study.tell(trial, state=TrialState.FAIL)
+        elif end == "enqueue":
+            study.enqueue_trial({"float_a_True": 0.5, "loop_b": 2, "width_b_1": 0.3})
+    return study
+
+
+def inferred(trials, chunk):
+    known = KnownSpace()
+    for i in range(0, len(trials), chunk):
+        known.add(trials[i : i + chunk])
+    return known.searched()
+
+
+@settings(max_examples=40)
+@given(
+    program=programs,
+    ends=st.lists(st.sampled_from(["tell"] * 6 + ["prune", "fail", "leave", "enqueue"]), min_size=25, max_size=25),
+    seed=st.integers(0, 99),
+)
+def test_any_program_and_any_order_of_events(program, ends, seed):
+    study = run(program, GSSBOSampler(seed=0, n_startup_trials=5, warn_independent_sampling=False), ends)
+    for trial in study.trials:
+        for name, distribution in trial.distributions.items():
+            assert distribution._contains(distribution.to_internal_repr(trial.params[name]))
+    complete = [t for t in study.trials if t.state == TrialState.COMPLETE]
+    found = inferred(complete, 1)
+    shuffled = [complete[i] for i in np.random.default_rng(seed).permutation(len(complete))]
+    assert inferred(shuffled, 7) == found  # in another process
+    distributions = found.distributions
+    values = [to_internal(trial.params, distributions) for trial in complete]
+    columns = sorted(distributions)
+    rows = np.array([[v.get(name, np.nan) for name in columns] for v in values]).reshape(len(values), len(columns))
+    for name, condition in found.conditions.items():
+        active = holds(condition.alternatives, columns, rows)
+        assert active.tolist() == [name in v for v in values]
+
+
+# -- spaces ------------------------------------------------------------------------------------------------------------
+
+DECLARED = {
+    "optimizer": CategoricalDistribution(["adam", "sgd", "rmsprop"]),
+    "momentum": (FloatDistribution(0.0, 1.0), {"optimizer": ["sgd", "rmsprop"]}),
+    "layers": IntDistribution(1, 3),
+    "width_2": (IntDistribution(1, 8), {"layers": (">=", 2)}),
+    "width_3": (IntDistribution(1, 8), {"layers": 3, "optimizer": "sgd"}),
+}
+
+
+def network(trial):
+    optimizer = trial.suggest_categorical("optimizer", ["adam", "sgd", "rmsprop"])
+    layers = trial.suggest_int("layers", 1, 3)
+    out = (layers - 2) ** 2 + (
+        0.0 if optimizer == "adam" else abs(trial.suggest_float("momentum", 0.0, 1.0) - 0.7) - 1.0
+    )
+    if layers >= 2:
+        out += 0.1 * abs(trial.suggest_int("width_2", 1, 8) - 5)
+    if layers == 3 and optimizer == "sgd":
+        out += 0.1 * trial.suggest_int("width_3", 1, 8)
+    return out
+
+
+@pytest.fixture(params=SAMPLERS)
+def make(request):
+    return lambda **kw: request.param(seed=0, n_startup_trials=5, **kw)
+
+
+def suggested(study):
+    """The parameters that each trial was to use."""
+    published = (t.system_attrs.get(f"{_records.KEY}:0", '{"params": {}}') for t in study.trials)
+    return [json.loads(text)["params"].keys() for text in published]
+
+
+def test_declared_conditions_hold_from_the_first_trial(make):
+    study = optuna.create_study(sampler=make(search_space=DECLARED))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        study.optimize(network, n_trials=20)
+    assert suggested(study) == [t.params.keys() for t in study.trials]
+
+
+@pytest.mark.parametrize(
+    ("space", "words"),
+    [
+        ({"a": (FloatDistribution(0, 1),)}, "search_space must map names to distributions .* or to pairs"),
+        ({"a": (FloatDistribution(0, 1), {"b": 1})}, "when of 'a' must name other dimensions of the space, got 'b'"),
+        (DECLARED | {"a": (FloatDistribution(0, 1), {"optimizer": "lion"})}, "must ask for values that 'optimizer'"),
+        ({n: (IntDistribution(0, 1), {m: 1}) for n, m in ("ab", "ba")}, "must not lead back to the same dimension"),
+    ],
+)
+def test_bad_declarations_are_refused(make, space, words):
+    with pytest.raises(ValueError, match=words) as error:
+        make(search_space=space)
+    assert "\n" not in str(error.value)
+
+
+def test_inferred_conditions_are_those_of_the_program(make):
+    study = optuna.create_study(sampler=make())
+    study.optimize(network, n_trials=40)
+    explained = study.sampler.explain()
+    assert explained.conditions["momentum"] == "optimizer is sgd or rmsprop"
+    assert explained.conditions["width_2"] == "layers >= 2"
+    assert "conditions  " in str(explained)
+    assert "momentum where optimizer is sgd or rmsprop" in str(explained)
+    assert study.best_params["layers"] == 2
+    late = list(zip(suggested(study), study.trials, strict=True))[-15:]
+    assert all(keys == trial.params.keys() for keys, trial in late)
+
+
+def test_what_is_inactive_is_refused_in_the_words_of_the_study(make):
+    study = optuna.create_study(sampler=make(search_space=DECLARED))
+    study.optimize(network, n_trials=12)
+    point = {"optimizer": "sgd", "momentum": 0.5, "layers": 1}
+    study.sampler.predict(point)
+    for params, words in (
+        (
+            point | {"optimizer": "adam"},
+            "must not name 'momentum', which is active only where optimizer is sgd or",
+        ),
+        (point | {"layers": 2}, "must name 'width_2', which is active where layers >= 2"),
+        ({"layers": 1}, "must name 'optimizer'"),
+    ):
+        with pytest.raises(ValueError, match=words) as error:
+            study.sampler.predict(params)
+        assert "\n" not in str(error.value)
+
+
+def test_running_trials_differ_in_what_is_active(make):
+    space = {
+        "kind": CategoricalDistribution(["a", "b", "c"]),
+        "k": (IntDistribution(1, 6), {"kind": "a"}),
+        "m": (IntDistribution(1, 6), {"kind": ["a", "b"]}),
+    }
+    study = optuna.create_study(sampler=make(search_space=space))
+
+    def play(trial):
+        kind = trial.suggest_categorical("kind", ["a", "b", "c"])
+        k = trial.suggest_int("k", 1, 6) if kind == "a" else 0
+        return k + (trial.suggest_int("m", 1, 6) if kind != "c" else 9)
+
+    study.optimize(play, n_trials=8)
+    running = [study.ask() for _ in range(16)]
+    for trial in running:
+        play(trial)
+    assert len({tuple(sorted(trial.params.items())) for trial in study.trials}) == 24
+
+
+def test_a_branch_that_is_always_pruned_is_modelled(make):
+    def program(trial):
+        kind = trial.suggest_categorical("kind", ["long", "short"])
+        value = (trial.suggest_float(kind, 0.0, 1.0) - 0.3) ** 2
+        trial.report(value, 0)
+        if kind == "short":
+            raise optuna.TrialPruned
+        return value
+
+    study = optuna.create_study(sampler=make())
+    for kind in ("long", "short"):
+        study.enqueue_trial({"kind": kind})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        study.optimize(program, n_trials=15)
+    assert study.sampler.explain().conditions == {"short": "kind is short"}
+
+
+def test_a_parent_with_one_choice_is_kept_in_the_conditions(make):
+    space = {
+        "only": CategoricalDistribution(["a"]),
+        "z": FloatDistribution(0.0, 1.0),
+        "m": (FloatDistribution(0.0, 1.0), {"only": "a", "z": (">", 0.5)}),
+    }
+
+    def program(trial):
+        trial.suggest_categorical("only", ["a"])
+        return trial.suggest_float("m", 0.0, 1.0) if trial.suggest_float("z", 0.0, 1.0) > 0.5 else 1.0
+
+    study = optuna.create_study(sampler=make(search_space=space))
+    study.optimize(program, n_trials=15)
+    assert study.sampler.explain().conditions == {"m": "only is a and z > 0.5"}
+    assert study.sampler.explain().n_told == 15
+
+
+def test_trials_that_contradict_a_declaration_are_left_out_with_the_reason(make):
+    space = {"kind": CategoricalDistribution(["a", "b"]), "m": (FloatDistribution(0.0, 1.0), {"kind": "a"})}
+    study = optuna.create_study(sampler=make(search_space=space))
+    study.enqueue_trial({"kind": "a"})
+    with pytest.warns(UserWarning, match="trial 0: params must name 'm', which is active where kind is a") as caught:
+        study.optimize(lambda trial: float(trial.suggest_categorical("kind", ["a", "b"]) == "a"), n_trials=3)
+    assert len(caught) == 1
+
+
+def test_what_is_chosen_late_makes_no_point_that_others_have(make):
+    def program(trial):
+        n = trial.suggest_int("n", 1, 40)
+        return (n - 3) ** 2 + (trial.suggest_int("m", 0, n) - 2) ** 2
+
+    study = optuna.create_study(sampler=make())
+    study.optimize(program, n_trials=12)
+    running = [study.ask() for _ in range(8)]
+    for trial in running:
+        program(trial)
+    assert len({tuple(trial.params.items()) for trial in running}) == 8
+
+
+def test_a_range_that_follows_from_a_value_is_part_of_the_space(make):
+    def program(trial):
+        if trial.suggest_categorical("kind", ["slow", "fast"]) == "slow":
+            return 1.0 + trial.suggest_float("rate", 1e-5, 1e-3, log=True)
+        return abs(trial.suggest_float("rate", 1e-2, 1.0, log=True) - 0.1)
+
+    study = optuna.create_study(sampler=make())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        study.optimize(program, n_trials=8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        study.optimize(program, n_trials=12)
+    assert study.sampler.explain().n_told == 20
+    for trial in study.trials[8:]:
+        published = json.loads(trial.system_attrs[f"{_records.KEY}:0"])["params"]
+        assert published["rate"] == trial.params["rate"]
