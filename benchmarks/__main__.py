@@ -51,7 +51,10 @@ def main() -> None:
     run = commands.add_parser("run", help="run samplers on problems; resumes where it stopped")
     run.add_argument("--name", default="suite", help="results go to benchmarks/results/NAME.jsonl")
     run.add_argument(
-        "--suites", nargs="+", metavar="SUITE", help="paper, continuous, mixed, tabular, unseen (the default), ripples"
+        "--suites",
+        nargs="+",
+        metavar="SUITE",
+        help="paper, continuous, mixed, tabular, unseen (the default), ripples, failures, branching",
     )
     run.add_argument("--problems", nargs="+", metavar="PROBLEM", help="single problems, in place of suites")
     run.add_argument("--samplers", nargs="+", default=["GSSBO"], metavar="SAMPLER")

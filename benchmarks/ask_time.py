@@ -58,11 +58,11 @@ def ask_ms(sampler: str, n: int, repeats: int = REPEATS) -> list[float]:
 
 def core_ms(n: int) -> list[float]:
     """Like `ask_ms`, but for asking and telling the optimizer itself."""
-    from numbo.optuna._distributions import to_space
+    from numbo.optuna._distributions import Searched, to_space
 
     from numbo import GSSBO
 
-    optimizer = GSSBO(to_space(SPACE), direction="minimize", seed=0)
+    optimizer = GSSBO(to_space(Searched(SPACE)), direction="minimize", seed=0)
     for trial in prefilled("GSSBO", n).trials:
         optimizer.tell(trial.params, trial.value)
     times = []

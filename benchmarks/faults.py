@@ -29,7 +29,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 import optuna
 from benchmarks import worker
-from benchmarks.worker import SPACE, objective, storage
+from benchmarks.worker import PROGRAMS, storage
 
 #: Workers are forked from one process that has loaded everything, and so begin to work at once.
 WORKERS = multiprocessing.get_context("forkserver")
@@ -65,7 +65,16 @@ class Outcome:
     errors: tuple[str, ...]
 
 
-def run(url: str, workers: int, trials: int, kills: int, *, seed: int = 0, timeout: float = 3600.0) -> Outcome:
+def run(
+    url: str,
+    workers: int,
+    trials: int,
+    kills: int,
+    *,
+    program: str = "plain",
+    seed: int = 0,
+    timeout: float = 3600.0,
+) -> Outcome:
     """A study of ``trials`` complete trials in ``workers`` processes, with ``kills`` processes killed on the way."""
     rng = random.Random(seed)
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -79,7 +88,7 @@ def run(url: str, workers: int, trials: int, kills: int, *, seed: int = 0, timeo
 
         def start() -> BaseProcess:
             error = Path(folder, f"error {next(numbers)}")
-            arguments = (error, url, study.study_name, trials, log, all_killed, seed)
+            arguments = (error, url, study.study_name, program, trials, log, all_killed, seed)
             process = WORKERS.Process(target=_work, args=arguments, name=str(error))
             process.start()
             return process
@@ -114,7 +123,8 @@ def run(url: str, workers: int, trials: int, kills: int, *, seed: int = 0, timeo
                 process.join()
         seconds = time.monotonic() - started
         told = [line.split() for line in log.read_text().splitlines()]
-    return _judge(study.get_trials(), [(int(n), float(v)) for n, v in told], killed, seconds, tuple(errors))
+    results = [(int(n), float(v)) for n, v in told]
+    return _judge(study.get_trials(), results, killed, seconds, tuple(errors), program)
 
 
 def _work(error: Path, *arguments: Any) -> None:
@@ -127,13 +137,18 @@ def _work(error: Path, *arguments: Any) -> None:
 
 
 def _judge(
-    trials: list[FrozenTrial], told: list[tuple[int, float]], killed: int, seconds: float, errors: tuple[str, ...]
+    trials: list[FrozenTrial],
+    told: list[tuple[int, float]],
+    killed: int,
+    seconds: float,
+    errors: tuple[str, ...],
+    program: str = "plain",
 ) -> Outcome:
     complete = [t for t in trials if t.state == TrialState.COMPLETE]
     values = {t.number: t.value for t in complete}
     groups = defaultdict(list)
     for trial in trials:
-        if trial.params.keys() == SPACE.keys():
+        if _asked(trial, program):
             groups[tuple(sorted(trial.params.items()))].append(trial)
     duplicates = retried = 0
     for group in groups.values():
@@ -162,14 +177,23 @@ def _judge(
     )
 
 
+def _asked(trial: FrozenTrial, program: str) -> bool:
+    """Whether the trial has all the parameters that the program asks for."""
+    try:
+        PROGRAMS[program](optuna.trial.FixedTrial(trial.params))
+    except ValueError:  # it was killed while it asked
+        return False
+    return True
+
+
 def sequential(trials: int, seed: int = 0) -> float:
     """The best value of the same study in one process."""
     from numbo.optuna import GSSBOSampler
 
     study = optuna.create_study(sampler=GSSBOSampler(seed=seed))
     for _ in range(trials):
-        trial = study.ask(fixed_distributions=SPACE)
-        study.tell(trial, objective(trial.params))
+        trial = study.ask()
+        study.tell(trial, PROGRAMS["plain"](trial))
     return study.best_value
 
 

@@ -1,15 +1,17 @@
 """Problems on which the samplers are compared. All are minimised, through Optuna's distributions.
 
 Four suites make up the comparison, with a fifth one, `UNSEEN`, which is never looked at while settings are chosen.
-`RIPPLES` is separate and counts in no rank: a smooth model has little to say about ripples around the optimum.
+`RIPPLES` is separate and counts in no rank: a smooth model has little to say about ripples around the optimum. So is
+`BRANCHING`, whose spaces branch.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +23,10 @@ from optuna.distributions import (
     FloatDistribution,
     IntDistribution,
 )
+from optuna.study import Study
+from optuna.trial import BaseTrial, Trial
 
-from benchmarks import functions, tables
+from benchmarks import branching, functions, tables
 
 Array = NDArray[np.float64]
 Params = Mapping[str, Any]
@@ -42,6 +46,51 @@ class Problem:
     noise: float = 0.0
     fails: Callable[[Params], bool] = lambda params: False
     failure_rate: float = 0.0
+    #: Numbers of trials at which a run is looked at.
+    checkpoints: tuple[int, ...] = (100, 300, 500, 1000)
+
+    def ask(self, study: Study) -> Trial:
+        """The next trial of a study."""
+        return study.ask(fixed_distributions=dict(self.space))
+
+    def value(self, trial: Trial) -> float:
+        """The value of a trial, without noise."""
+        return self.function(trial.params)
+
+
+class Timed:
+    """A trial that adds up the ``seconds`` that its suggestions take."""
+
+    def __init__(self, trial: Trial) -> None:
+        self._trial, self.seconds = trial, 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._trial, name)
+        if not name.startswith("suggest_"):
+            return attribute
+
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            started = time.perf_counter()
+            value = attribute(*args, **kwargs)
+            self.seconds += time.perf_counter() - started
+            return value
+
+        return timed
+
+
+class Program(Problem):
+    """A problem whose function takes a trial, and asks it for what it needs."""
+
+    def ask(self, study: Study) -> Trial:
+        return Timed(study.ask())  # type: ignore[return-value]
+
+    def value(self, trial: Trial) -> float:
+        return self.function(trial)  # type: ignore[arg-type]
+
+
+def program(function: Callable[[BaseTrial], float], minimum: float) -> Problem:
+    """A define-by-run problem."""
+    return Program({}, function, minimum, checkpoints=(30, 50, 100, 200, 500))  # type: ignore[arg-type]
 
 
 def box(
@@ -209,7 +258,8 @@ FAILURES = [
 ]
 #: The suites that are ranked.
 COMPARED = {"paper": PAPER, "continuous": CONTINUOUS, "mixed": MIXED, "tabular": TABULAR, "unseen": UNSEEN}
-SUITES = COMPARED | {"ripples": RIPPLES, "failures": FAILURES}
+BRANCHING = list(branching.PROGRAMS)
+SUITES = COMPARED | {"ripples": RIPPLES, "failures": FAILURES, "branching": BRANCHING}
 
 
 def _rosenbrock_4() -> Problem:
@@ -273,6 +323,7 @@ _MAKERS: dict[str, Callable[[], Problem]] = {
     "ackley-5-half-fails-and-10%": lambda: failing(_ackley_5(), _above_the_middle, 0.1),
     "levy-6-edge-fails": lambda: failing(_levy_6(), _beyond_the_optimum),
     "levy-6-edge-fails-and-10%": lambda: failing(_levy_6(), _beyond_the_optimum, 0.1),
+    **{name: partial(program, *found) for name, found in branching.PROGRAMS.items()},
 }
 PROBLEMS = tuple(_MAKERS)
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from benchmarks.problems import PROBLEMS
-from benchmarks.runner import CHECKPOINTS
 from benchmarks.storage import load
 
 matplotlib.use("Agg")
@@ -38,6 +37,11 @@ def grouped(rows: list[dict[str, Any]]) -> Runs:
     return runs
 
 
+def checkpoints(runs: Runs) -> list[int]:
+    """Numbers of trials at which some run was looked at."""
+    return sorted({int(c) for rows in runs.values() for row in rows for c in row["best"]})
+
+
 def _cell(values: list[float]) -> str:
     """Median and, in brackets, the smallest and largest."""
     if not values:
@@ -49,7 +53,7 @@ def table(runs: Runs, figure: str, samplers: list[str], problems: list[str]) -> 
     """One table: rows are problem and number of trials, columns are samplers."""
     lines = ["| problem | trials | " + " | ".join(samplers) + " |", "|---" * (len(samplers) + 2) + "|"]
     for problem in problems:
-        for checkpoint in CHECKPOINTS:
+        for checkpoint in checkpoints(runs):
             cells = [
                 [r[figure][str(checkpoint)] for r in runs.get((problem, s), []) if str(checkpoint) in r.get(figure, ())]
                 for s in samplers
@@ -108,7 +112,7 @@ def mean_ranks(runs: Runs, samplers: list[str], problems: list[str], *, common: 
     them finished, where these are fewer.
     """
     lines = ["| trials | sampler | problems | mean rank | 90% interval | worst rank | last on |", "|---" * 7 + "|"]
-    for trials in CHECKPOINTS:
+    for trials in checkpoints(runs):
         over = common_problems(runs, samplers, problems, trials) if common else problems
         names = finished(runs, samplers, over, trials)
         if len(names) < 2 or not over or (common and over == problems):
@@ -155,12 +159,12 @@ def plot_headline(runs: Runs, samplers: list[str], problems: list[str], path: Pa
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2))
     for sampler in samplers:
         color = _color(sampler, samplers)
-        points = [c for c in CHECKPOINTS if sampler in finished(runs, samplers, problems, c)]
+        points = [c for c in checkpoints(runs) if sampler in finished(runs, samplers, problems, c)]
         if not points:
             continue
         asks = [np.median([r["ask_ms"][str(c)] for p in problems for r in runs[p, sampler]]) for c in points]
         right.plot(points, asks, "o-", color=color, label=sampler)
-    for c in CHECKPOINTS:
+    for c in checkpoints(runs):
         names = finished(runs, samplers, problems, c)
         if len(names) > 1:
             mean, low, high = bootstrap(runs, names, problems, c)
@@ -173,7 +177,7 @@ def plot_headline(runs: Runs, samplers: list[str], problems: list[str], path: Pa
     left.invert_yaxis()
     right.set(xscale="log", yscale="log", xlabel="trials", ylabel="median time of a suggestion (ms)")
     for axis in (left, right):
-        axis.set_xticks(CHECKPOINTS, [str(c) for c in CHECKPOINTS])
+        axis.set_xticks(checkpoints(runs), [str(c) for c in checkpoints(runs)])
         axis.minorticks_off()
     _legend(figure, [right], 1)
     figure.savefig(path, dpi=110)
@@ -215,7 +219,7 @@ def write_report(results: Path, name: str) -> None:
         text += ["", f"## Mean rank of the median best regret{heading}", ""]
         text += [f"On {len(problems)} problems; the interval is a bootstrap over problems and seeds.", ""]
         text += [mean_ranks(runs, samplers, problems)]
-        if any(finished(runs, samplers, problems, c) != samplers for c in CHECKPOINTS):
+        if any(finished(runs, samplers, problems, c) != samplers for c in checkpoints(runs)):
             text += [
                 "",
                 "On the problems finished by all samplers that ran this number of trials, where these are fewer:",

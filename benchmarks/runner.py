@@ -26,7 +26,6 @@ from benchmarks.problems import make
 from benchmarks.samplers import SAMPLERS
 from benchmarks.storage import load
 
-CHECKPOINTS = (100, 300, 500, 1000)
 ASK_WINDOW = 20
 #: Numbers of trials at which the best-so-far curve is recorded.
 CURVE = np.unique(np.geomspace(1, 10_000, 90).astype(int))
@@ -42,24 +41,26 @@ def run_one(problem_name: str, sampler_name: str, seed: int, trials: int) -> dic
     problem = make(problem_name)
     noise, chance = np.random.default_rng((seed, 1)), np.random.default_rng((seed, 2))
     study = optuna.create_study(sampler=SAMPLERS[sampler_name](seed))
+    study.set_user_attr("problem", problem_name)
     regrets, best, asks = np.empty(trials), np.empty(trials), np.empty(trials)
     failed, lowest = np.zeros(trials, dtype=bool), np.inf
     started = time.perf_counter()
     for t in range(trials):
         before = time.perf_counter()
-        trial = study.ask(fixed_distributions=dict(problem.space))
+        trial = problem.ask(study)
         asks[t] = time.perf_counter() - before
         if problem.fails(trial.params) or (problem.failure_rate > 0.0 and chance.random() < problem.failure_rate):
-            study.tell(trial, state=optuna.trial.TrialState.FAIL)
+            study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
             failed[t], regrets[t], best[t] = True, np.nan, best[t - 1] if t else np.inf
             continue
-        value = problem.function(trial.params)
+        value = problem.value(trial)
+        asks[t] += getattr(trial, "seconds", 0.0)  # what a program asks for as it goes
         told = value + problem.noise * noise.normal()
-        study.tell(trial, told)
+        study.tell(trial.number, told)
         regrets[t] = value - problem.minimum
         best[t] = regrets[t] if told < lowest else best[t - 1]
         lowest = min(lowest, told)
-    points = [c for c in CHECKPOINTS if c <= trials]
+    points = [c for c in problem.checkpoints if c <= trials]
     return {
         "problem": problem_name,
         "sampler": sampler_name,

@@ -39,6 +39,12 @@ def _gp_sampler(seed: int) -> optuna.samplers.BaseSampler:
         return optuna.samplers.GPSampler(seed=seed)
 
 
+def _smac(seed: int) -> optuna.samplers.BaseSampler:
+    from benchmarks.smac_sampler import SMACSampler
+
+    return SMACSampler(seed)
+
+
 def _hub(package: str, name: str) -> Callable[[int], optuna.samplers.BaseSampler]:
     """A sampler from OptunaHub: from the checkout that ``OPTUNAHUB_REGISTRY`` names, or else from the network."""
 
@@ -81,8 +87,10 @@ SAMPLERS: dict[str, Callable[[int], optuna.samplers.BaseSampler]] = {
     "GPUCB": _gp_ucb,
     "Random": lambda seed: optuna.samplers.RandomSampler(seed=seed),
     "TPE": lambda seed: optuna.samplers.TPESampler(seed=seed),
+    "TPE-group": lambda seed: optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True),
     "CMA-ES": lambda seed: optuna.samplers.CmaEsSampler(seed=seed),
     "GPSampler": _gp_sampler,
+    "SMAC": _smac,
     "AutoSampler": _hub("auto_sampler", "AutoSampler"),
     "TuRBO": _hub("turbo", "TuRBOSampler"),
 }

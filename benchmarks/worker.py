@@ -10,13 +10,13 @@ import math
 import os
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
-from optuna.trial import TrialState
+from optuna.trial import BaseTrial, TrialState
 
 import optuna
 from benchmarks.functions import ackley
@@ -36,6 +36,27 @@ def objective(params: Mapping[str, Any]) -> float:
     )
 
 
+def plain(trial: BaseTrial) -> float:
+    """The `objective` over the `SPACE`."""
+    params: dict[str, Any] = {name: trial.suggest_float(name, -2.0, 2.0, step=0.05) for name in "abcd"}
+    params["width"] = trial.suggest_int("width", 1, 64, log=True)
+    params["act"] = trial.suggest_categorical("act", ["relu", "gelu", "tanh"])
+    return objective(params)
+
+
+def branching(trial: BaseTrial) -> float:
+    """Two models with settings of their own, one of which has up to three layers; the minimum is 0."""
+    if trial.suggest_categorical("model", ["net", "linear"]) == "linear":
+        return 0.2 + sum(abs(trial.suggest_float(name, -2.0, 2.0, step=0.05) - 0.8) for name in "ab")
+    layers = trial.suggest_int("layers", 1, 3)
+    widths = [trial.suggest_int(f"width_{i}", 1, 400) for i in range(layers)]
+    rate = trial.suggest_float("rate", -2.0, 2.0, step=0.05)
+    return abs(rate - 0.3) + 0.1 * (layers - 2) ** 2 + sum(abs(width - 40) / 400 for width in widths)
+
+
+PROGRAMS: dict[str, Callable[[BaseTrial], float]] = {"plain": plain, "branching": branching}
+
+
 def storage(url: str) -> optuna.storages.BaseStorage:
     """``journal:PATH``, or the URL of a relational database."""
     if url.startswith("journal:"):
@@ -46,7 +67,7 @@ def storage(url: str) -> optuna.storages.BaseStorage:
     return optuna.storages.RDBStorage(url, engine_kwargs=patience)
 
 
-def main(url: str, name: str, trials: int, log: Path, all_killed: Path, seed: int) -> None:
+def main(url: str, name: str, program: str, trials: int, log: Path, all_killed: Path, seed: int) -> None:
     """Work until the study has ``trials`` complete trials and the file ``all_killed`` exists."""
     from numbo.optuna import GSSBOSampler
 
@@ -60,8 +81,8 @@ def main(url: str, name: str, trials: int, log: Path, all_killed: Path, seed: in
 
     with log.open("a") as told:
         while not ended():
-            trial = study.ask(fixed_distributions=SPACE)
-            value = objective(trial.params)
+            trial = study.ask()
+            value = PROGRAMS[program](trial)
             time.sleep(pause.uniform(0.0, 0.02))
             study.tell(trial, value)
             told.write(f"{trial.number} {value!r}\n")

@@ -29,6 +29,18 @@ OPTIMA = {
     "schwefel-5": np.full(5, 420.968746),
     "styblinski-tang-12": np.full(12, -2.903534),
 }
+#: Models are trained there, for an error that cannot be negative.
+TRAINED = ("diabetes-4", "pipeline-wine", "pipeline-cancer", "pipeline-digits", "regression", "network")
+#: Of the programs that branch, with known optima.
+BRANCHING_OPTIMA = {
+    "jenatton": {"b1": 0, "b2": 0, "x4": 0.0, "r8": 0.0},
+    "layers": {"layers": 4}
+    | {f"width_{i}": 2 ** (7 - i) for i in range(4)}
+    | {f"dropout_{i}": 0.1 * (i + 1) for i in range(4)},
+    "training": {"optimizer": "sgd", "rate": 0.1, "momentum": 0.9, "nesterov": True}
+    | {"schedule": "cosine", "warmup": 17, "regulariser": "decay", "decay": 1e-4},
+    "stages": {f"heat_{i}": 0.2 + 0.12 * i for i in range(5)} | {f"time_{i}": 0.7 - 0.1 * i for i in range(5)},
+}
 MIXED_OPTIMA = {
     "ackley-mixed-13": {f"s{i}": ["off", "on"][b] for i, b in enumerate([1, 0, 0, 1, 1, 0, 1, 0, 1, 1])}
     | {"x0": 0.31, "x1": -0.42, "x2": 0.13},
@@ -71,8 +83,15 @@ def test_minima_of_mixed_problems(name):
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_no_value_is_below_the_minimum(name):
     problem = make(name)
-    count = 5 if name == "diabetes-4" else 20  # networks are trained, for an error that cannot be negative
-    assert all(problem.function(params) > problem.minimum - 1e-12 for params in drawn(problem, count))
+    count = 3 if name in TRAINED else 20
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    assert all(problem.value(problem.ask(study)) > problem.minimum - 1e-12 for _ in range(count))
+
+
+@pytest.mark.parametrize("name", BRANCHING_OPTIMA)
+def test_minima_of_programs(name):
+    problem = make(name)
+    assert problem.value(optuna.trial.FixedTrial(BRANCHING_OPTIMA[name])) == pytest.approx(problem.minimum, abs=1e-9)
 
 
 def test_the_minimum_of_pairwise_choices():
@@ -91,7 +110,7 @@ def test_ripples_around_a_minimum_at_the_origin(function):
 
 
 def test_ripples_are_in_no_rank():
-    assert set(SUITES) - set(COMPARED) == {"ripples", "failures"}
+    assert set(SUITES) - set(COMPARED) == {"ripples", "failures", "branching"}
     assert sum(map(len, COMPARED.values())) == 30
 
 

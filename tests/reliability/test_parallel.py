@@ -19,9 +19,10 @@ def url(request):
         yield url
 
 
-def test_killed_workers_cost_nothing_but_their_own_trials(url):
+@pytest.mark.parametrize("program", ["plain", "branching"])
+def test_killed_workers_cost_nothing_but_their_own_trials(url, program):
     kills = 1 if url.startswith("journal") else 3  # if the dead one has the journal's lock, it is kept for 30 seconds
-    outcome = faults.run(url, workers=2, trials=30, kills=kills, seed=1)
+    outcome = faults.run(url, workers=2, trials=30, kills=kills, program=program, seed=1)
     assert outcome.errors == ()
     assert outcome.killed == kills
     assert outcome.complete >= 30
