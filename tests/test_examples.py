@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -28,6 +29,24 @@ def test_diabetes_network_search():
     assert 15.0 < error < 24.0
     for name in ("batch_size", "learning_rate", "learning_rate_decay", "hidden_units", "Training took"):
         assert name in printed
+
+
+def test_programs_that_branch():
+    printed = run("pipeline", "--trials", "14")
+    assert 40.0 < float(re.search(r"Best error ([\d.]+) in", printed)[1]) < 66.0
+    assert "is asked for where model is" in printed
+    printed = run("deep_network", "--trials", "14")
+    assert 0.4 < float(re.search(r"Best test loss ([\d.]+) in", printed)[1]) < 0.7
+    assert "where layers >= " in printed
+
+
+@pytest.mark.xdist_group("ray")
+def test_a_branching_space_on_ray(local_ray):
+    printed = run("ray_pipeline", "--trials", "6", silent=False, RAY_ADDRESS=local_ray)
+    assert 40.0 < float(re.search(r"Best error ([\d.]+) of 6 trials", printed)[1]) < 70.0
+    best = json.loads(printed[printed.index("{") :])
+    assert best.keys() == {"scaler", "features", "model"}
+    assert best["model"]["kind"] in ("svm", "linear", "neighbours", "boosting")
 
 
 @pytest.mark.xdist_group("ray")
