@@ -65,6 +65,7 @@ def main() -> None:
     report.add_argument("--name", default="suite")
     ask = commands.add_parser("ask-time", help="median time of one suggestion against the number of trials")
     ask.add_argument("--gpsampler", action="store_true", help="also measure Optuna's GPSampler at 500 trials (slow)")
+    ask.add_argument("--branching", action="store_true", help="compare a branching space with a plain one instead")
     arms = commands.add_parser("bandits", help="regret and time on explicit arms; resumes where it stopped")
     arms.add_argument("--name", default="bandits", help="results go to benchmarks/results/NAME.jsonl")
     arms.add_argument("--problems", nargs="+", default=["abalone", "cadata"], metavar="PROBLEM")
@@ -132,9 +133,12 @@ def main() -> None:
 
         write_report(RESULTS, arguments.name)
     elif arguments.command == "ask-time":
-        from benchmarks.ask_time import measure
+        from benchmarks.ask_time import measure, measure_branching
 
-        measure(RESULTS, gpsampler=arguments.gpsampler)
+        if arguments.branching:
+            measure_branching()
+        else:
+            measure(RESULTS, gpsampler=arguments.gpsampler)
     elif arguments.command == "ray-scale":
         from benchmarks import ray_scale
 

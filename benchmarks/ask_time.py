@@ -3,7 +3,8 @@
 Levy-20, in memory. A study is filled with evaluated trials: 300 suggested by the sampler itself, and beyond these,
 random points near the best of them, so that the model sees data as late in a run. Then 40 trials are asked for and
 told, and timed. "GSSBO core" is the same history and the same suggestions without Optuna: the difference from "GSSBO"
-is the time of Optuna and the adapter.
+is the time of Optuna and the adapter. With ``--branching``, a space of 40 dimensions of which ten are active is
+compared with 40 plain ones instead, in the core.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ import numpy as np
 import optuna
 from benchmarks.problems import make
 from benchmarks.samplers import SAMPLERS
+from numbo import GSSBO, Categorical, Float, Space
 
 PROBLEM = make("levy-20")
 SPACE = dict(PROBLEM.space)
 LOW, HIGH = -10.0, 10.0
 SIZES = (100, 500, 1000, 5000, 10_000)
 REPEATS = 40
+BRANCHES = list("abcdef")
 
 
 def prefilled(sampler: str, n: int) -> optuna.Study:
@@ -60,8 +63,6 @@ def core_ms(n: int) -> list[float]:
     """Like `ask_ms`, but for asking and telling the optimizer itself."""
     from numbo.optuna._distributions import Searched, to_space
 
-    from numbo import GSSBO
-
     optimizer = GSSBO(to_space(Searched(SPACE)), direction="minimize", seed=0)
     for trial in prefilled("GSSBO", n).trials:
         optimizer.tell(trial.params, trial.value)
@@ -75,6 +76,43 @@ def core_ms(n: int) -> list[float]:
         optimizer.tell(params, value)
         times.append(1e3 * (time.perf_counter() - told + asked - before))
     return times[1:]
+
+
+def branching_ms(space: Space, seed: int, trials: int) -> list[float]:
+    """Times of asking for and telling trials, from the fiftieth on; the objective is a bowl in what is active."""
+    optimizer = GSSBO(space, direction="minimize", seed=seed)
+    times = []
+    for _ in range(trials):
+        before = time.perf_counter()
+        params = optimizer.ask()
+        asked = time.perf_counter()
+        value = sum((u - 0.2 - 0.06 * (7 * i % 10)) ** 2 for i, u in enumerate(params.values()) if u not in BRANCHES)
+        value += 0.2 * BRANCHES.index(params.get("kind", BRANCHES[0]))
+        told = time.perf_counter()
+        optimizer.tell(params, value)
+        times.append(1e3 * (time.perf_counter() - told + asked - before))
+    return times[50:]
+
+
+def measure_branching(seeds: int = 5, trials: int = 300) -> None:
+    """Print the times over 40 dimensions of which ten are active, over 40 plain ones, and their ratio, seed by seed."""
+    plain = Space({f"x{i}": Float(0.0, 1.0) for i in range(40)})
+    always = {f"x{i}": Float(0.0, 1.0) for i in range(3)}
+    within = {f"{b}{i}": Float(0.0, 1.0, when={"kind": [b]}) for b in BRANCHES for i in range(6)}
+    branching = Space({"kind": Categorical(BRANCHES), **always, **within})
+    for space in (branching, plain):
+        branching_ms(space, 0, 100)  # compiles
+    ratios = []
+    for seed in range(seeds):
+        times = [branching_ms(space, seed, trials) for space in (branching, plain)]
+        (median, mean), (plain_median, plain_mean) = ((np.median(t), np.mean(t)) for t in times)
+        ratios.append((median / plain_median, mean / plain_mean))
+        print(
+            f"seed {seed}: branching median {median:.2f} ms, mean {mean:.2f}; plain median {plain_median:.2f} ms, "
+            f"mean {plain_mean:.2f}; ratio {ratios[-1][0]:.2f}, of means {ratios[-1][1]:.2f}",
+            flush=True,
+        )
+    print("median of the ratios {:.2f}, of those of means {:.2f}".format(*np.median(ratios, axis=0)))
 
 
 def measure(results: Path, *, gpsampler: bool) -> None:

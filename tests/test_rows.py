@@ -12,7 +12,8 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from numbo._rows import distinct_rows
 
-MATRICES = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=8), elements=st.sampled_from([-1.0, 0.0, 0.5]))
+SHAPES = array_shapes(min_dims=2, max_dims=2, max_side=8)
+MATRICES = arrays(np.float64, SHAPES, elements=st.sampled_from([-1.0, 0.0, 0.5]))
 
 
 @given(MATRICES)

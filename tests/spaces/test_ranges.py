@@ -146,6 +146,18 @@ def test_a_change_of_the_program_is_no_rule_and_a_range_that_keeps_changing_is_t
         assert usage.varies("x") is varies
 
 
+@given(st.lists(st.integers(0, 2), min_size=1, max_size=40), st.randoms(use_true_random=False))
+def test_how_often_a_range_changes_does_not_depend_on_the_order_in_which_trials_come(ranges, random):
+    order = list(enumerate(ranges))
+    random.shuffle(order)
+    usage = RangeUsage()
+    for number, high in order:
+        usage.add(number, {"x": 0.0}, {"x": (0, high)})
+    changes = sum(a != b for a, b in itertools.pairwise(ranges))
+    often = changes > RangeUsage.CHANGES or (changes >= RangeUsage.OFTEN and len(ranges) < 3 * (changes + 1))
+    assert usage.varies("x") is (usage.several("x") and often)
+
+
 def test_between_two_integers_a_range_covers_both():
     known = {1: (0, 1), 4: (-2, 3), 5: (5, 5)}
     assert interpolated(known) == known | {2: (-2, 3), 3: (-2, 3)}

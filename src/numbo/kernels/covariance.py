@@ -31,7 +31,13 @@ from typing import NamedTuple
 import numpy as np
 
 from numbo.kernels._jit import jit, subroutine
-from numbo.kernels.optional import add_inactive_gaps_into, optional_gap, optional_gaps_into, optional_products_into
+from numbo.kernels.optional import (
+    active_columns,
+    add_inactive_gaps_into,
+    optional_gap,
+    optional_gaps_into,
+    optional_products_into,
+)
 
 MATERN52, MATERN32, RBF = 0, 1, 2
 INVERSE_LOG_2 = 1.0 / math.log(2.0)
@@ -301,9 +307,10 @@ def cross_covariance(cov, XT, ZT):
     d, n = XT.shape
     out = np.empty((ZT.shape[1], n))
     x = np.empty(d)
+    starts, columns = active_columns(XT, cov.optional)
     for c in range(ZT.shape[1]):
         copy_column_into(ZT, c, x)
-        covariance_into(cov, XT, n, x, out[c])
+        covariances_into(cov, XT, n, x, starts, columns, out[c])
     return out
 
 
@@ -311,9 +318,10 @@ def cross_covariance(cov, XT, ZT):
 def gram_into(cov, XT, n, noise, out):
     """Write K_ij = k(X_i, X_j) + noise [i = j] of the first ``n`` columns of ``XT`` to ``out[:n, :n]``, symmetric."""
     x = np.empty(XT.shape[0])
+    starts, columns = active_columns(XT, cov.optional)
     for i in range(n):
         copy_column_into(XT, i, x)
-        covariance_into(cov, XT, i, x, out[i])
+        covariances_into(cov, XT, i, x, starts, columns, out[i])
         out[i, i] = prior_variance(cov, x) + noise
         for k in range(i):
             out[k, i] = out[i, k]

@@ -25,7 +25,8 @@ from numbo.kernels.cholesky import (
     unwhiten_into,
     whiten_into,
 )
-from numbo.kernels.covariance import copy_column_into, covariance_into, prior_variance
+from numbo.kernels.covariance import copy_column_into, covariance_into, covariances_into, prior_variance
+from numbo.kernels.optional import active_columns
 
 BLOCK = 128
 
@@ -50,8 +51,9 @@ def embed(cov, S, R, X):
         for c in range(size):
             for j in range(d):
                 XT[j, c] = X[start + c, j]
+        starts, columns = active_columns(XT, cov.optional)
         for i in range(m):
-            covariance_into(cov, XT, size, S[i], K[i])
+            covariances_into(cov, XT, size, S[i], starts, columns, K[i])
         lower_product_into(R, m, K, size, product)
         for c in range(size):
             for i in range(m):

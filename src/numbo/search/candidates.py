@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,16 +18,53 @@ ELITES = 4
 PERTURBATIONS = 16
 #: Maximum number of other branches whose best point is an elite as well.
 BRANCHES = 8
+#: Number of points in which branches are looked for, best first.
+RANKED = 1024
+#: Number of values that a coordinate may take when it becomes active.
+DORMANT = 3
 
 
 def elite_rows(X: Array, y: Array) -> NDArray[np.int64]:
     """Rows of the best of the points ``X (n, d)`` by their values ``y (n,)``, and of the best in other branches."""
     order = np.argsort(-y, kind="stable")
-    asleep = X == INACTIVE
+    asleep = X[order[:RANKED]] == INACTIVE
     if not asleep.any():
         return order[:ELITES]
-    first, _ = distinct_rows(asleep[order])
+    first, _ = distinct_rows(asleep)
     return order[np.union1d(np.arange(min(ELITES, len(order))), np.sort(first)[:BRANCHES])]
+
+
+class BestWhereActive(NamedTuple):
+    """The values of each coordinate in the best observations in which it was active, best first.
+
+    Attributes:
+        n: number of observations seen.
+        y: (k, d) their values, -inf where there is none.
+        u: (k, d) the coordinates.
+    """
+
+    n: int
+    y: Array
+    u: Array
+
+    @classmethod
+    def of_none(cls, d: int) -> BestWhereActive:
+        return cls(0, np.full((DORMANT - 1, d), -np.inf), np.empty((DORMANT - 1, d)))
+
+    def seeing(self, X: Array, y: Array) -> BestWhereActive:
+        """The same with all observations ``X (n, d)``, ``y (n,)``, of which the first have been seen."""
+        new, finite = X[self.n :], np.finfo(float).max
+        values = np.clip(np.nan_to_num(y[self.n :], nan=-np.inf), -finite, finite)
+        y_all = np.concatenate([self.y, np.where(new == INACTIVE, -np.inf, values[:, None])])
+        best = np.argsort(-y_all, axis=0, kind="stable")[: len(self.y)]
+        u = np.take_along_axis(np.concatenate([self.u, new]), best, axis=0)
+        return BestWhereActive(len(X), np.take_along_axis(y_all, best, axis=0), u)
+
+    def filled(self, others: Array) -> Array:
+        """The values (m, d), with those of ``others (m, d)`` where there are none."""
+        out = others.copy()
+        out[: len(self.u)] = np.where(self.y > -np.inf, self.u, out[: len(self.u)])
+        return out
 
 
 class Candidates:

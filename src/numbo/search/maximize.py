@@ -115,8 +115,9 @@ class _Improvement(NamedTuple):
         low, high = (np.where(moving, side, X) for side in space.limits(X, self.lower, self.upper))
         climbed, values = ascend(self.posterior, self.acquisition, X, low, high, ASCENT_ITERATIONS, ASCENT_TOLERANCE)
         if space.discrete.any() or self.dormant is not None:
-            climbed = space.snap(climbed, self.dormant)
-            values = self.values(climbed)
+            snapped = space.snap(climbed, self.dormant)
+            if (moved := (snapped != climbed).any(axis=1)).any():
+                climbed, values[moved] = snapped, self.values(snapped[moved])
         better = values > found
         return np.where(better[:, None], climbed, X), np.where(better, values, found)
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from numbo._interrupts import raise_interrupt
 from numbo.kernels.acquisition import Success
 from numbo.models import Feasibility
-from numbo.search.candidates import Candidates
-from numbo.spaces import INACTIVE, Domain
+from numbo.search.candidates import DORMANT, BestWhereActive, Candidates
+from numbo.spaces import Domain
 from numbo.trials import History, Pending, own, point_key
 
 Array = NDArray[np.float64]
@@ -35,8 +35,6 @@ ANYWHERE = 4096
 WINDOW = 64
 #: Origin of a point that no local search proposed.
 GLOBAL = -1
-#: Number of values that a coordinate may take when it becomes active.
-DORMANT = 3
 
 
 class Suggestion(NamedTuple):
@@ -100,6 +98,7 @@ class Run:
         self.space: Any = space
         self.avoid_repeats, self.rng = avoid_repeats, rng
         self.history = History(space.d)
+        self._awake = BestWhereActive.of_none(space.d)
         self.feasibility = Feasibility(space.categorical, learn_failures, space.conditional)
         self.times = AskTimes()
         self.search_rng = rng
@@ -118,7 +117,7 @@ class Run:
 
     def adopt(self, history: History, design_seed: int) -> None:
         """Adopt another run's history and design."""
-        self.history = history
+        self.history, self._awake = history, BestWhereActive.of_none(self.space.d)
         self.set_design(design_seed)
         self.see(history.X)
 
@@ -199,13 +198,8 @@ class Run:
         """
         if not self.space.conditional.any():
             return None
-        history = self.history
-        X = history.X[np.argsort(-history.values(), kind="stable")]
-        out: Array = self.space.rounded(rng.random((DORMANT, self.space.d)))
-        for j in np.flatnonzero(self.space.conditional):
-            best = np.flatnonzero(X[:, j] != INACTIVE)[: DORMANT - 1]
-            out[: len(best), j] = X[best, j]
-        return out
+        self._awake = self._awake.seeing(self.history.X, self.history.y)
+        return self._awake.filled(self.space.rounded(rng.random((DORMANT, self.space.d))))
 
     def free_rows(self) -> Indices:
         """Rows of the grid that may be suggested."""

@@ -124,8 +124,10 @@ def _words(parent: str, asked: OneOf | Compared) -> str:
     return f"{parent} is {', '.join(first)} or {last}" if first else f"{parent} is {last}"
 
 
-#: Alternatives, each a list of coordinates and the tests of their values.
-Tests: TypeAlias = list[list[tuple[int, Callable[[Array], Mask]]]]
+#: Where points are in one dimension (n,): the numbers of its values if it is finite, otherwise coordinates.
+Places: TypeAlias = NDArray[Any]
+#: Alternatives, each a list of coordinates and the tests of their places.
+Tests: TypeAlias = list[list[tuple[int, Callable[[Places], Mask]]]]
 
 
 class Activity:
@@ -143,7 +145,7 @@ class Activity:
     def __init__(
         self, dimensions: Mapping[str, Dimension], conditions: Mapping[str, Condition], ranges: Mapping[str, Any]
     ) -> None:
-        names = list(dimensions)
+        names, self._dimensions = list(dimensions), list(dimensions.values())
         parents = {name: set(condition.parents) for name, condition in conditions.items()}
         for name, rule in ranges.items():
             parents.setdefault(name, set()).add(rule.parent)
@@ -164,18 +166,25 @@ class Activity:
     def of(self, X: Array) -> Mask:
         """Which coordinates (n, d) of ``X (n, d)`` are active; those without a condition are if they are there."""
         out: Mask = X != INACTIVE
+        places: dict[int, Places] = {}
         for columns, first in self._shared:
-            out[:, columns] = self.at(first, X, out)[:, None]
+            out[:, columns] = self.at(first, X, out, places)[:, None]
         return out
 
-    def at(self, j: int, X: Array, active: Mask) -> Mask:
-        """Where (n,) coordinate ``j`` is active, given which of its parents are, ``active (n, d)``."""
+    def at(self, j: int, X: Array, active: Mask, places: dict[int, Places] | None = None) -> Mask:
+        """Where (n,) coordinate ``j`` is active, given which of its parents are, ``active (n, d)``.
+
+        ``places`` keeps those of the parents at ``X`` from one call to the next.
+        """
+        places = {} if places is None else places
         found = np.full(len(X), not self._tests[j])
         for group in self._tests[j]:
-            (parent, test), *others = group
-            holds = active[:, parent] & test(X[:, parent])
-            for parent, test in others:
-                holds &= active[:, parent] & test(X[:, parent])
+            holds = None
+            for parent, test in group:
+                if parent not in places:
+                    places[parent] = _places(self._dimensions[parent], X[:, parent])
+                passed = active[:, parent] & test(places[parent])
+                holds = passed if holds is None else holds & passed
             found |= holds
         return found
 
@@ -201,41 +210,34 @@ def _numeric(condition: Condition, dimensions: Mapping[str, Dimension]) -> Any:
     return condition.translated(coordinate)
 
 
-def _test(dimension: Dimension, asked: OneOf | Compared) -> Callable[[Array], Mask]:
-    """The test of a parent's coordinates (n,)."""
+def _places(dimension: Dimension, u: Array) -> Places:
+    return u if dimension.size == math.inf else cells(dimension, u)
+
+
+def _test(dimension: Dimension, asked: OneOf | Compared) -> Callable[[Places], Mask]:
+    """The test of a parent's places (n,)."""
     if isinstance(asked, Compared):
         return _comparison(dimension, asked.sign, asked.bound)
-    wanted = np.array([dimension.to_unit(value) for value in asked.values])
-    if dimension.size == math.inf:
-        return partial(np.isin, test_elements=wanted)
+    wanted = _places(dimension, np.array([dimension.to_unit(value) for value in asked.values]))
     if dimension.size > LISTED:
-        return partial(_in_cells, dimension, cells(dimension, wanted))
+        return partial(np.isin, test_elements=wanted)
     listed = np.zeros(int(dimension.size), dtype=bool)
-    listed[cells(dimension, wanted).astype(np.int64)] = True
-    return partial(_listed, dimension, listed)
+    listed[wanted] = True
+    return listed.__getitem__
 
 
-def _in_cells(dimension: Dimension, numbers: Array, u: Array) -> Mask:
-    return np.isin(cells(dimension, u), numbers)
-
-
-def _listed(dimension: Dimension, listed: Mask, u: Array) -> Mask:
-    found: Mask = listed[cells(dimension, u).astype(np.int64)]
-    return found
-
-
-def _comparison(dimension: Any, sign: str, bound: float) -> Callable[[Array], Mask]:
+def _comparison(dimension: Any, sign: str, bound: float) -> Callable[[Places], Mask]:
     compare = COMPARISONS[sign]
     if dimension.size == math.inf:
         if not dimension.low <= bound <= dimension.high:
             return partial(np.full_like, fill_value=compare(dimension.low, bound), dtype=bool)
-        return partial(_compared, compare, dimension.to_unit(bound), None)
+        return partial(_compared, compare, dimension.to_unit(bound))
     number = (bound - dimension.low) / (dimension.step or 1.0)
     if abs(number - round(number)) < 1e-8:  # on the grid but for rounding
         number = float(round(number))
-    return partial(_compared, compare, number, dimension)
+    return partial(_compared, compare, number)
 
 
-def _compared(compare: Callable[[Any, Any], Any], limit: float, dimension: Dimension | None, u: Array) -> Mask:
-    found: Mask = compare(u if dimension is None else cells(dimension, u), limit)
+def _compared(compare: Callable[[Any, Any], Any], limit: float, places: Places) -> Mask:
+    found: Mask = compare(places, limit)
     return found

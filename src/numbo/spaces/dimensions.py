@@ -211,15 +211,14 @@ def _blend(u: Any, low: float, high: float) -> Any:
     return (1.0 - u) * low + u * high
 
 
-def cells(dimension: Dimension, u: Array) -> Array:
+def cells(dimension: Dimension, u: Array) -> NDArray[np.int64]:
     """Numbers (n,), from 0, of the values of a finite ``dimension`` at the coordinates ``u (n,)``."""
     bounds = dimension.log_bounds if isinstance(dimension, Int) else None
     if isinstance(dimension, Int) and bounds is not None:
         found = np.round(np.exp(_blend(u, *bounds)) - dimension.low)
     else:
         found = np.floor(u * float(dimension.size))
-    out: Array = np.clip(found, 0, dimension.size - 1)
-    return out
+    return np.clip(found, 0, dimension.size - 1).astype(np.int64)
 
 
 def middles(dimension: Dimension, numbers: NDArray[np.int64]) -> Array:

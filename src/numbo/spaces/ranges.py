@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect
+from collections import Counter
 from collections.abc import Hashable, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -55,14 +56,14 @@ class Limits:
 
     def of(self, X: Array) -> tuple[Array, Array]:
         """The first and the last coordinates (n,) at ``X (n, d)``, for the rows that have both dimensions."""
-        at = cells(self._parent, X[:, self.q]).astype(np.int64)
+        at = cells(self._parent, X[:, self.q])
         there = (X[:, self.q] != INACTIVE) & (X[:, self.j] != INACTIVE)
         return np.where(there, self.low[at], INACTIVE), np.where(there, self.high[at], 1.0)
 
     def count(self, X: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The number of the first value (n,), and the number of values, of a finite dimension at ``X (n, d)``."""
-        at = cells(self._parent, X[:, self.q]).astype(np.int64)
-        first, last = (cells(self._dimension, side)[at].astype(np.int64) for side in (self.low, self.high))
+        at = cells(self._parent, X[:, self.q])
+        first, last = (cells(self._dimension, side)[at] for side in (self.low, self.high))
         return first, last - first + 1
 
     def wrap(self, X: Array) -> Array:
@@ -76,7 +77,7 @@ class Limits:
         width = np.where(high > low, high - low, 1.0)
         inside = np.where(high > low, low + (u - low) % width, low)[out]
         if np.isfinite(self._dimension.size):
-            inside = middles(self._dimension, cells(self._dimension, inside).astype(np.int64))
+            inside = middles(self._dimension, cells(self._dimension, inside))
         X[out, self.j] = inside
         return X
 
@@ -96,6 +97,7 @@ class RangeUsage:
         #: By parameter: its ranges, each with a number, and the trials with the numbers of their ranges, in order.
         self._ranges: dict[str, dict[Hashable, int]] = {}
         self._order: dict[str, list[tuple[int, int]]] = {}
+        self._changes: Counter[str] = Counter()
         #: Of parameters with several ranges, by parent: the range for each of its values.
         self._tables: dict[str, dict[str, dict[float, Hashable]]] = {}
 
@@ -104,7 +106,7 @@ class RangeUsage:
         self._trials.append((number, values, ranges))
         for name, found in ranges.items():
             known = self._ranges.setdefault(name, {})
-            insort(self._order.setdefault(name, []), (number, known.setdefault(found, len(known))))
+            self._place(name, number, known.setdefault(found, len(known)))
             if name in self._tables:
                 self._note(name, values, found)
             elif len(known) > 1:
@@ -112,6 +114,13 @@ class RangeUsage:
                 for _, earlier, had in self._trials:
                     if name in had:
                         self._note(name, earlier, had[name])
+
+    def _place(self, name: str, number: int, k: int) -> None:
+        order = self._order.setdefault(name, [])
+        at = bisect(order, (number, k))
+        around = [other for _, other in order[max(at - 1, 0) : at + 1]]
+        self._changes[name] += sum(other != k for other in around) - (len(set(around)) > 1)
+        order.insert(at, (number, k))
 
     def _note(self, name: str, values: Mapping[str, float], found: Hashable) -> None:
         tables = self._tables[name]
@@ -127,9 +136,8 @@ class RangeUsage:
         """Whether a parameter's range changes too often for a user who changes the program."""
         if not self.several(name):
             return False
-        order = [k for _, k in self._order[name]]
-        changes = sum(a != b for a, b in pairwise(order))
-        return changes > self.CHANGES or (changes >= self.OFTEN and len(order) < 3 * (changes + 1))
+        changes, trials = self._changes[name], len(self._order[name])
+        return changes > self.CHANGES or (changes >= self.OFTEN and trials < 3 * (changes + 1))
 
     def rule(self, name: str, finite: Mapping[str, bool]) -> tuple[str, Mapping[float, Hashable]] | None:
         """The parent that decides the range of a parameter and the range for each of its values; None if unknown.

@@ -345,10 +345,11 @@ class Space(Mapping[str, Dimension]):
             the points (k, d), and the rows (k,) of ``X`` that they come from.
         """
         asleep = X == INACTIVE
-        found = [self._without_inactive(np.where(asleep, values, X)) for values in dormant]
-        wakes = np.flatnonzero((asleep & (found[0] != INACTIVE)).any(axis=1))
-        rows = [np.arange(len(X))] + [wakes] * (len(found) - 1)
-        return np.concatenate([f[r] for f, r in zip(found, rows, strict=True)]), np.concatenate(rows)
+        found = self._without_inactive(np.where(asleep, dormant[0], X))
+        wakes = np.flatnonzero((asleep & (found != INACTIVE)).any(axis=1))
+        others = np.where(asleep[wakes], dormant[1:, None], X[wakes]).reshape(-1, self.d)
+        rows = np.concatenate([np.arange(len(X)), np.tile(wakes, len(dormant) - 1)])
+        return np.concatenate([found, self._without_inactive(others)]), rows
 
     def _without_inactive(self, X: Array) -> Array:
         if self._activity is None:
