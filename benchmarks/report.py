@@ -106,7 +106,7 @@ def common_problems(runs: Runs, samplers: list[str], problems: list[str], trials
 
 
 def mean_ranks(runs: Runs, samplers: list[str], problems: list[str], *, common: bool = False) -> str:
-    """Mean rank of the median best regret, and the worst rank.
+    """Mean rank of the median best regret, and the worst rank; empty if there is nothing to compare.
 
     Covers the samplers that finished all ``problems``; or, with ``common``, all samplers on the problems that all of
     them finished, where these are fewer.
@@ -126,7 +126,7 @@ def mean_ranks(runs: Runs, samplers: list[str], problems: list[str], *, common: 
                 f"| {trials} | {names[i]} | {len(over)} | {mean[i]:.2f} | {low[i]:.2f} - {high[i]:.2f} "
                 f"| {single[:, i].max():g} | {named or '-'} |"
             )
-    return "\n".join(lines)
+    return "\n".join(lines) if len(lines) > 2 else ""
 
 
 def plot(runs: Runs, samplers: list[str], problems: list[str], path: Path) -> None:
@@ -219,13 +219,13 @@ def write_report(results: Path, name: str) -> None:
         text += ["", f"## Mean rank of the median best regret{heading}", ""]
         text += [f"On {len(problems)} problems; the interval is a bootstrap over problems and seeds.", ""]
         text += [mean_ranks(runs, samplers, problems)]
-        if any(finished(runs, samplers, problems, c) != samplers for c in checkpoints(runs)):
+        if fewer := mean_ranks(runs, samplers, problems, common=True):
             text += [
                 "",
                 "On the problems finished by all samplers that ran this number of trials, where these are fewer:",
                 "",
+                fewer,
             ]
-            text += [mean_ranks(runs, samplers, problems, common=True)]
         text += ["", f"![mean ranks and ask time]({name}{suffix}-ranks.png)"]
         text += [
             "",
