@@ -12,7 +12,9 @@ import pytest
 from benchmarks.processes import LOCAL_RAY
 from hypothesis import HealthCheck, settings
 
+from numbo.kernels.acquisition import acquisition_gradient_into
 from numbo.kernels.covariance import MATERN32, MATERN52, RBF, Covariance
+from numbo.kernels.optional import active_columns
 from numbo.spaces import INACTIVE
 
 os.environ.setdefault("NUMBO_COMPILE_AHEAD", "0")  # tests keep both cores busy themselves
@@ -52,6 +54,14 @@ def entry(subroutine: Any) -> Callable[..., Any]:
         return subroutine(*arguments)
 
     return kernel
+
+
+@numba.njit(error_model="numpy")
+def gradient_at(posterior, acquisition, x):
+    """An acquisition function at ``x (d,)``, and its gradient (d,)."""
+    starts, columns = active_columns(posterior.XT, posterior.covariance.optional)
+    gradient = np.empty_like(x)
+    return acquisition_gradient_into(posterior, acquisition, starts, columns, x, gradient), gradient
 
 
 def make_covariance(

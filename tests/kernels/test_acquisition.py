@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from tests import naive
-from tests.conftest import entry, points_of
+from tests.conftest import entry, gradient_at, points_of
 
 from numbo.kernels import acquisition as kernels
 from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, Posterior
@@ -67,8 +67,7 @@ def test_values_and_gradients(covariance, acquisition):
             assert value == pytest.approx(mu + 1.7 * sd, rel=1e-8)
         else:
             assert value == pytest.approx(float(naive.log_ei(mu, sd, acquisition.parameter)), rel=1e-7)
-        gradient = np.empty_like(z)
-        found = entry(kernels.acquisition_gradient_into)(posterior, acquisition, z, gradient)
+        found, gradient = gradient_at(posterior, acquisition, z)
         assert found == pytest.approx(value, rel=1e-9)
 
         def f(x):

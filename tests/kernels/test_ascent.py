@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.conftest import entry, make_covariance
+from tests.conftest import gradient_at, make_covariance
 from tests.kernels.test_acquisition import conditioned
 
-from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, acquisition_gradient_into, acquisition_values
+from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, acquisition_values
 from numbo.kernels.ascent import ascend
 
 CASES = [(Acquisition(UCB, 1.0), False), (Acquisition(LOG_EI, 1.0), False), (Acquisition(LOG_EI, 1.0), True)]
@@ -25,8 +25,7 @@ def test_ends_at_a_stationary_point_of_the_box(acquisition, trend):
     assert (values >= acquisition_values(posterior, acquisition, starts)).all()
     np.testing.assert_allclose(values, acquisition_values(posterior, acquisition, X), rtol=1e-9)
     for x in X:
-        gradient = np.empty(3)
-        entry(acquisition_gradient_into)(posterior, acquisition, x, gradient)
+        _, gradient = gradient_at(posterior, acquisition, x)
         projected = np.clip(x + gradient, 0.1, 0.8) - x
         assert np.abs(projected).max() < 1e-3
 
@@ -41,8 +40,7 @@ def test_finds_what_scipy_finds(acquisition, trend):
     _, values = ascend(posterior, acquisition, starts, np.zeros_like(starts), np.ones_like(starts), 200, 1e-12)
 
     def negative(x):
-        gradient = np.empty(3)
-        value = entry(acquisition_gradient_into)(posterior, acquisition, x, gradient)
+        value, gradient = gradient_at(posterior, acquisition, x)
         return -value, -gradient
 
     scipy_best = max(-minimize(negative, s, jac=True, method="L-BFGS-B", bounds=[(0, 1)] * 3).fun for s in starts)

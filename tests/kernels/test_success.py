@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from tests import naive
-from tests.conftest import entry, make_covariance, make_points
+from tests.conftest import entry, gradient_at, make_covariance, make_points
 from tests.kernels.test_acquisition import conditioned
 
 from numbo.kernels import acquisition as kernels
@@ -69,8 +69,7 @@ def test_weighted_values_and_gradients(kind, threshold):
         return kernels.acquisition_values(posterior, acquisition, x[None])[0]
 
     for z, value in zip(Z, values, strict=True):
-        gradient = np.empty(3)
-        found = entry(kernels.acquisition_gradient_into)(posterior, acquisition, z, gradient)
+        found, gradient = gradient_at(posterior, acquisition, z)
         assert found == pytest.approx(value, rel=1e-9)
         slopes = np.where(posterior.covariance.categorical, 0.0, naive.numerical_gradient(f, z))
         np.testing.assert_allclose(gradient, slopes, rtol=2e-4, atol=1e-5 * max(1.0, np.abs(slopes).max()))

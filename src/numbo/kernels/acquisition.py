@@ -245,16 +245,18 @@ def acquisition_values(posterior: Posterior, acquisition: Acquisition, Z: np.nda
 
 
 @subroutine
-def acquisition_gradient_into(posterior, acquisition, x, gradient):
-    """Acquisition at ``x (d,)``; its gradient is written to ``gradient (d,)`` (zero in categorical dimensions)."""
+def acquisition_gradient_into(posterior, acquisition, starts, columns, x, gradient):
+    """Acquisition at ``x (d,)``; its gradient is written to ``gradient (d,)`` (zero in categorical dimensions).
+
+    ``starts`` and ``columns`` are from `active_columns`, of the points that ``posterior`` is conditioned on.
+    """
     cov, n, d = posterior.covariance, posterior.n, x.shape[0]
     k, slope, v, q, products = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     alone = is_stationary_alone(cov)
     if alone:
         squared_distances_into(cov.inverse_squared_lengthscales, cov.categorical, cov.optional, posterior.XT, n, x, k)
     else:  # until `add_products_into`, v holds <u^2, v^2> and q holds sum_j kappa_j; slope is scratch
-        none = np.empty(0, dtype=np.int64)
-        products_into(cov, posterior.XT, n, x, k, products, v, q, slope, none, none)
+        products_into(cov, posterior.XT, n, x, starts, columns, k, products, v, q, slope)
     correlations_into(cov.family, n, k, slope)
     for i in range(n):
         k[i] *= cov.signal_variance

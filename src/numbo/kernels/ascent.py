@@ -11,6 +11,7 @@ import numpy as np
 
 from numbo.kernels._jit import jit, subroutine
 from numbo.kernels.acquisition import acquisition_gradient_into
+from numbo.kernels.optional import active_columns
 
 MEMORY = 6
 BACKTRACKS = 12
@@ -59,6 +60,7 @@ def ascend(posterior, acquisition, starts, lower, upper, iterations, tolerance):
     Returns the points (s, d) and their values (s,), which are never below those of the starts.
     """
     count, d = starts.shape
+    first, columns = active_columns(posterior.XT, posterior.covariance.optional)
     X, values = np.empty((count, d)), np.empty(count)
     gradient, new_gradient, direction, trial = np.empty(d), np.empty(d), np.empty(d), np.empty(d)
     free = np.empty(d, dtype=np.bool_)
@@ -67,7 +69,7 @@ def ascend(posterior, acquisition, starts, lower, upper, iterations, tolerance):
         x, low, high = X[r], lower[r], upper[r]
         for j in range(d):
             x[j] = starts[r, j]
-        value = acquisition_gradient_into(posterior, acquisition, x, gradient)
+        value = acquisition_gradient_into(posterior, acquisition, first, columns, x, gradient)
         stored = np.int64(0)
         for _ in range(iterations):
             movable = False
@@ -89,7 +91,7 @@ def ascend(posterior, acquisition, starts, lower, upper, iterations, tolerance):
                 for j in range(d):
                     trial[j] = min(max(x[j] + step * direction[j], low[j]), high[j])
                     gain += gradient[j] * (trial[j] - x[j])
-                new_value = acquisition_gradient_into(posterior, acquisition, trial, new_gradient)
+                new_value = acquisition_gradient_into(posterior, acquisition, first, columns, trial, new_gradient)
                 improved = new_value > value and new_value >= value + SUFFICIENT_INCREASE * gain
                 if improved:
                     break

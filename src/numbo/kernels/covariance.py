@@ -168,10 +168,10 @@ def squared_distances_into(w, categorical, optional, XT, n, x, r2):
 
 
 @subroutine
-def products_into(cov, XT, n, x, r2, linear, quadratic, effects, squares, starts, columns):
+def products_into(cov, XT, n, x, starts, columns, r2, linear, quadratic, effects, squares):
     """Write r2, <u, v>, <u^2, v^2>, sum_j kappa_j and sum_j kappa_j^2 between ``x`` and ``n`` columns of ``XT``.
 
-    ``starts (d + 1,)`` and ``columns`` are from `active_columns`, which pays for many ``x``, or empty.
+    ``starts`` and ``columns`` are from `active_columns`.
 
     Numerical dimensions are taken two at a time, which halves loads and stores and needs one division for two kappa,
     as 1/s + 1/t = (s + t) / (s t).
@@ -179,14 +179,14 @@ def products_into(cov, XT, n, x, r2, linear, quadratic, effects, squares, starts
     w, c = cov.inverse_squared_lengthscales, cov.additive_weight
     for i in range(n):
         r2[i] = linear[i] = quadratic[i] = effects[i] = squares[i] = 0.0
-    held = -1
-    gaps = np.empty(n if cov.optional.any() else 0)
+    held, branching = -1, starts.shape[0] > 0
+    gaps = np.empty(n if branching else 0)
     for j in range(x.shape[0]):
-        if cov.optional[j] and x[j] < 0.0 and starts.shape[0] > 0:
-            active = columns[starts[j] : starts[j + 1]]
-            add_inactive_gaps_into(cov.categorical[j], XT[j], n, active, w[j], r2)
-        elif cov.optional[j]:
-            optional_products_into(cov, j, XT[j], n, x[j], gaps, r2, linear, quadratic, effects, squares)
+        if branching and cov.optional[j]:
+            if x[j] < 0.0:
+                add_inactive_gaps_into(cov.categorical[j], XT[j], n, columns, starts[j], starts[j + 1], w[j], r2)
+            else:
+                optional_products_into(cov, j, XT[j], n, x[j], gaps, r2, linear, quadratic, effects, squares)
         elif cov.categorical[j]:
             row, xj, wj = XT[j], x[j], w[j]
             for i in range(n):
@@ -246,7 +246,7 @@ def covariances_into(cov, XT, n, x, starts, columns, out):
             out[i] *= cov.signal_variance
     else:
         linear, quadratic, effects = np.empty(n), np.empty(n), np.empty(n)
-        products_into(cov, XT, n, x, out, linear, quadratic, effects, slope, starts, columns)
+        products_into(cov, XT, n, x, starts, columns, out, linear, quadratic, effects, slope)
         correlations_into(cov.family, n, out, slope)
         for i in range(n):
             out[i] *= cov.signal_variance
@@ -256,8 +256,8 @@ def covariances_into(cov, XT, n, x, starts, columns, out):
 @jit
 def covariance_into(cov, XT, n, x, out):
     """Write k(x, X_i) for the first ``n`` columns of ``XT`` to ``out[:n]``."""
-    none = np.empty(0, dtype=np.int64)
-    covariances_into(cov, XT, n, x, none, none, out)
+    starts, columns = active_columns(XT, cov.optional)
+    covariances_into(cov, XT, n, x, starts, columns, out)
 
 
 @jit

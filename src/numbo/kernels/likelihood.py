@@ -99,13 +99,14 @@ def log_marginal_likelihood(theta, XT, y, family, categorical, center, radius, o
     K, slopes, L, W, WT = workspace[0], workspace[1], workspace[2], workspace[3], workspace[4]
     linear_products, quadratic_products, effects, squares = workspace[5], workspace[6], workspace[7], workspace[8]
     starts, columns = active_columns(XT, optional)
+    branching = starts.shape[0] > 0
     x = np.empty(d)
     for i in range(n):
         copy_column_into(XT, i, x)
         row, slope = K[i], slopes[i]
         if trend or additive:
             u, u2, kappa, kappa2 = linear_products[i], quadratic_products[i], effects[i], squares[i]
-            products_into(cov, XT, i + 1, x, row, u, u2, kappa, kappa2, starts, columns)
+            products_into(cov, XT, i + 1, x, starts, columns, row, u, u2, kappa, kappa2)
         else:
             squared_distances_into(cov.inverse_squared_lengthscales, categorical, optional, XT, i, x, row)
         correlations_into(family, i, row, slope)
@@ -143,24 +144,28 @@ def log_marginal_likelihood(theta, XT, y, family, categorical, center, radius, o
             coefficient[k] = G[k] * slope[k]
         for j in range(d):
             column, xj, sums = XT[j], XT[j, i], lengthscale_sums[j]
-            if optional[j] and xj < 0.0:
-                for at in range(starts[j], starts[j + 1]):
-                    k = columns[at]
-                    if k >= i:
-                        break
-                    gap = 1.0 if categorical[j] else (column[k] - 0.5) ** 2 + APART_SQUARED
-                    sums[k] += coefficient[k] * gap
-            elif optional[j]:
-                optional_gaps_into(categorical[j], column, i, xj, gaps)
-                for k in range(i):
-                    sums[k] += coefficient[k] * gaps[k]
-            elif categorical[j]:
+            if optional[j]:
+                continue
+            if categorical[j]:
                 for k in range(i):
                     sums[k] += coefficient[k] if column[k] != xj else 0.0
             else:
                 for k in range(i):
                     diff = column[k] - xj
                     sums[k] += coefficient[k] * (diff * diff)
+        if branching:  # in a loop of its own, which keeps the one above fast
+            for j in range(d):
+                column, xj, sums = XT[j], XT[j, i], lengthscale_sums[j]
+                if optional[j] and xj < 0.0:
+                    for at in range(starts[j], starts[j + 1]):
+                        k = columns[at]
+                        if k >= i:
+                            break
+                        sums[k] += coefficient[k] * (1.0 if categorical[j] else (column[k] - 0.5) ** 2 + APART_SQUARED)
+                elif optional[j]:
+                    optional_gaps_into(categorical[j], column, i, xj, gaps)
+                    for k in range(i):
+                        sums[k] += coefficient[k] * gaps[k]
         if trend:
             for k in range(i + 1):
                 linear += G[k] * linear_products[i, k]

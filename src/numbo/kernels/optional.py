@@ -38,8 +38,14 @@ def optional_gaps_into(categorical, row, n, b, gaps):
 
 @subroutine
 def active_columns(XT, optional):
-    """The columns of ``XT (d, n)`` that have each optional dimension j, ``columns[starts[j] : starts[j + 1]]``."""
+    """The columns of ``XT (d, n)`` that have each optional dimension j: ``columns[starts[j] : starts[j + 1]]``.
+
+    Returns:
+        the pair of ``starts (d + 1,)`` and ``columns``; both are empty if no dimension is optional.
+    """
     d, n = XT.shape
+    if not optional.any():
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     starts = np.zeros(d + 1, dtype=np.int64)
     for j in range(d):
         starts[j + 1] = starts[j]
@@ -58,9 +64,9 @@ def active_columns(XT, optional):
 
 
 @subroutine
-def add_inactive_gaps_into(categorical, row, n, columns, factor, out):
-    """Add `optional_gap` between some ``columns`` of ``row[:n]`` and an inactive coordinate, times ``factor``."""
-    for at in range(columns.shape[0]):
+def add_inactive_gaps_into(categorical, row, n, columns, start, stop, factor, out):
+    """Add ``factor`` times `optional_gap` between ``columns[start:stop]`` of ``row`` and an inactive coordinate."""
+    for at in range(start, stop):
         i = columns[at]
         if i >= n:
             break
@@ -72,14 +78,12 @@ def add_inactive_gaps_into(categorical, row, n, columns, factor, out):
 def optional_products_into(cov, j, row, n, xj, gaps, r2, linear, quadratic, effects, squares):
     """Add what the optional dimension ``j`` contributes to the output of `products_into`; ``row (n,)`` is XT[j].
 
-    ``gaps (n,)`` is overwritten.
+    ``xj`` is active. ``gaps (n,)`` is overwritten.
     """
     wj, c, categorical = cov.inverse_squared_lengthscales[j], cov.additive_weight, cov.categorical[j]
     optional_gaps_into(categorical, row, n, xj, gaps)
     for i in range(n):
         r2[i] += wj * gaps[i]
-    if xj < 0.0:
-        return
     if categorical:
         for i in range(n):
             same = 1.0 if row[i] == xj else 0.0
