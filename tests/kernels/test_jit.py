@@ -166,7 +166,8 @@ except KeyboardInterrupt:
 
 def test_an_interrupt_waits_until_a_kernel_is_compiled(tmp_path):
     package(tmp_path, "1.0")
-    assert run(tmp_path, INTERRUPTED).stdout.split() == ["compiled", "compiled", "1"]
+    result = run(tmp_path, INTERRUPTED)
+    assert result.stdout.split() == ["compiled", "compiled", "1"], result.stderr
 
 
 def test_without_any_writable_place_kernels_still_import_and_run(tmp_path):
