@@ -26,6 +26,8 @@ Indices = NDArray[np.int64]
 SAMPLES = 256
 #: Points that are drawn to find as many at which a conditional parameter is active.
 DRAWN = 2**14
+#: Share of noise in what the model leaves unexplained from which recommendations are cautious.
+NOISE_PREVAILS = 0.25
 
 
 def relevance(mean: Callable[[Array], Array], space: Domain) -> dict[str, float]:
@@ -191,19 +193,37 @@ class Snapshot:
         rows = np.flatnonzero((history.X[:, columns] != INACTIVE).all(axis=1))
         if self._view is None or not len(rows):
             return None
-        values = self._expected[rows]
-        i = int(rows[np.argmax(values)])
+        i = int(rows[np.argmax(self._assured[rows])])
         same = point_key(history.X[i]) == point_key(history.X[history.best])
         params = own(history.best_params) if same else self.space.decode(history.X[i])
         return params, self._sign * float(self._expected[i])
+
+    @cached_property
+    def _noise(self) -> float:
+        """Standard deviation of the noise around the best observation."""
+        view = self._model("best_predicted")
+        return view.noise_std if view.noise_is_given else noise_near_best(self.space, self._history)
 
     @cached_property
     def _expected(self) -> Array:
         """The expected value (n,) of each successful observation."""
         history, view = self._history, self._model("best_predicted")
         mean, unexplained = view.at_observations(history.X)
-        noise = view.noise_std if view.noise_is_given else noise_near_best(self.space, history)
-        return expected_values(history, mean, unexplained, view.noise_std, noise)
+        return expected_values(history, mean, unexplained, view.noise_std, self._noise)
+
+    @cached_property
+    def _assured(self) -> Array:
+        """What a recommendation maximises (n,), at each successful observation.
+
+        Among many uncertain values the largest is too large. So where most of what the model leaves unexplained is
+        noise, it is the mean less one standard deviation.
+        """
+        view = self._model("best_predicted")
+        if not self._noise**2 > NOISE_PREVAILS * view.noise_std**2:
+            return self._expected
+        mean, std = view.predict(self._history.X)
+        out: Array = mean - std
+        return out
 
     @interrupts_get_out()
     def woken(self, X: Array) -> Array:
@@ -317,8 +337,9 @@ class Inspectable(ABC):
         """The observed point with the best expected value, and that value; ``None`` before the first success.
 
         For noisy objectives, a better answer than `best`, which is the luckiest observation. The expectation is that of
-        the model, corrected by the values observed at the point itself (`numbo.search.recommendation`). As long as
-        the data show no evidence of noise, this is `best`.
+        the model, corrected by the values observed at the point itself (`numbo.search.recommendation`); where noise
+        prevails, the point is the one with the largest mean less one standard deviation. As long as the data show no
+        evidence of noise, this is `best`.
         """
         return self.snapshot().best_predicted()
 

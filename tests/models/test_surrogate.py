@@ -122,3 +122,41 @@ def test_a_model_of_the_values_themselves_is_the_one_to_look_at():
     model = surrogate()
     model.update(X, X[:, 0], np.arange(30))
     assert model.shown(X, X[:, 0]) is model
+
+
+def noisy_wave(n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 4))
+    return X, wave(X) + 0.3 * rng.normal(size=n)
+
+
+def test_under_noise_the_posterior_stands_on_all_rows_and_without_it_on_the_members():
+    X, y = noisy_wave(600)
+    members, rows, Z = np.arange(100), np.arange(600), np.random.default_rng(3).random((300, 4))
+    truth, errors = wave(Z), {}
+    for name, values, among in (("all", y, rows), ("members", y, members), ("noise-free", wave(X), rows)):
+        model = surrogate(all_data=True)
+        model.update_all(X, values, members, among)
+        errors[name] = np.abs(model.predict(Z)[0] - truth).mean()
+        np.testing.assert_array_equal(model.rows, rows if name == "all" else members)
+        assert model.noisy == (name != "noise-free")
+        assert model.best_mean == pytest.approx(model.means.max())
+    assert errors["all"] < 0.7 * errors["members"]
+
+
+def test_what_is_new_is_added_until_much_is_new_or_the_anchor_changes():
+    X, y = noisy_wave(320)
+    model, members = surrogate(longest=100, all_data=True), np.arange(100)
+    model.update_all(X[:300], y[:300], members, np.arange(300), anchor=1)
+    model.update_all(X[:304], y[:304], members + 1, np.arange(304), anchor=1)
+    np.testing.assert_array_equal(model.members, members)
+    np.testing.assert_array_equal(model.rows, np.arange(304))
+    again = surrogate(longest=100, all_data=True)
+    again.restore(model.state_dict(), X[:304], y[:304])
+    Z = np.random.default_rng(4).random((50, 4))
+    for found, expected in zip(again.predict(Z), model.predict(Z), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    model.update_all(X[:305], y[:305], members + 1, np.arange(305), anchor=2)
+    np.testing.assert_array_equal(model.members, members + 1)
+    model.update_all(X, y, members + 2, np.arange(320), anchor=2)
+    np.testing.assert_array_equal(model.members, members + 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.conftest import compiled_only
 
 from numbo import GPUCB, GSSBO, Arms, Float, Space
 from numbo.models.buffer import DynamicBuffer, iteration_work
@@ -181,3 +182,42 @@ def test_bad_settings_get_one_clear_sentence(settings, words):
 def test_arms_are_refused_with_a_word_on_who_takes_them(optimizer):
     with pytest.raises(ValueError, match=r"searches a space, got Arms\(<5 arms of 2 features>\); arms need BBKB"):
         optimizer(Arms(np.random.default_rng(0).random((5, 2))))
+
+
+def noisy(p, rng):
+    return (p["x"] - 0.4) ** 2 + (p["y"] - 0.3) ** 2 + (p["z"] - 0.6) ** 2 + 0.1 * rng.normal()
+
+
+@compiled_only
+def test_under_noise_the_model_stands_on_all_observations_and_a_restored_one_goes_on_exactly():
+    opt, rng = GSSBO(SPACE, seed=0), np.random.default_rng(0)
+    for _ in range(170):
+        p = opt.ask()
+        opt.tell(p, noisy(p, rng))
+    assert len(opt.explain().members) == 128
+    assert opt._search.surrogate.noisy
+    assert len(opt._search.surrogate.rows) > 128
+    again = GSSBO.from_state_dict(opt.state_dict())
+    for _ in range(20):
+        p, q = opt.ask(), again.ask()
+        assert p == q
+        value = noisy(p, rng)
+        opt.tell(p, value)
+        again.tell(q, value)
+    best, _ = opt.best_predicted()
+    assert (best["x"] - 0.4) ** 2 + (best["y"] - 0.3) ** 2 + (best["z"] - 0.6) ** 2 < 0.01
+
+
+def test_under_noise_the_region_follows_what_the_model_expects():
+    opt, rng = GSSBO(SPACE, seed=0), np.random.default_rng(0)
+    for _ in range(60):
+        p = opt.ask()
+        opt.tell(p, noisy(p, rng))
+    local = opt._local
+    local.update(opt._run.history, opt._run.history.values())
+    surrogate, history = local.surrogate, opt._run.history
+    assert surrogate.noisy
+    best = surrogate.rows[np.argmax(surrogate.means)]
+    assert local.region.center == best
+    assert local.region.best == pytest.approx(surrogate.predict(history.X[[best]])[0][0])
+    assert local.region.best < history.y.max()  # the luckiest value is no measure

@@ -172,15 +172,35 @@ class SparseGP:
         Returns:
             h (m,): the observation reduces ``lambda var~(x')`` by ``(h^T k_S(x'))^2`` at every ``x'``.
         """
+        z = embed_one(self.covariance, self._ST, self._RT, np.ascontiguousarray(x))
+        self._append(x, z, value)
+        return observe(self._R, self._LV, z, self.regularization)
+
+    def _append(self, x: Array, z: Array, value: float) -> None:
         if self.u == len(self._X):
             sums = self._sums[: self.u]
             self._store(self.X, self.Z, self.counts)
             self._sums[: self.u] = sums
-        u, z = self.u, embed_one(self.covariance, self._ST, self._RT, np.ascontiguousarray(x))
+        u = self.u
         self._X[u], self._Z[u, : self.m], self._counts[u], self._sums[u] = x, z, 1.0, value
         self.u = u + 1
         self._changed()
-        return observe(self._R, self._LV, z, self.regularization)
+
+    def condition_embedded(self, X: Array, Z: Array) -> None:
+        """Condition on one observation at each of the points ``X (n, d)``, embedded as ``Z (n, m)``."""
+        self._condition(X, Z, np.ones(len(X)))
+
+    def add_embedded(self, x: Array, z: Array, value: float) -> None:
+        """Add one observation at the new point ``x (d,)``, embedded as ``z (m,)``. O(m^2)."""
+        self._append(x, z, value)
+        observe(self._R, self._LV, z.copy(), self.regularization)
+
+    def scale_up(self, i: int, factor: float, value: float) -> None:
+        """Multiply the embedding of point ``i`` by a ``factor`` of at least 1, and replace its value. O(m^2)."""
+        z = self.Z[i].copy()
+        self._Z[i, : self.m], self._sums[i] = factor * z, value
+        self._changed()
+        observe(self._R, self._LV, math.sqrt(max(factor * factor - 1.0, 0.0)) * z, self.regularization)
 
     def repeat(self, i: int, value: float = 0.0) -> Array:
         """Add one more observation of point ``i``, otherwise as `add`. O(m^2)."""
@@ -238,6 +258,12 @@ class SparseGP:
                 raise np.linalg.LinAlgError("I - lambda V^-1 is not positive semidefinite: points are not finite.")
             self._weights = (*weights, np.ascontiguousarray(weights[0].T))
         return self._weights
+
+    def means(self) -> Array:
+        """mu~ (u,) at its own points."""
+        _, _, half, _, _ = self._solve()
+        v = half @ np.einsum("ij,i->j", self.Z, self._sums[: self.u])
+        return np.einsum("ij,j->i", self.Z, half.T @ v)
 
     @property
     def posterior(self) -> Posterior:

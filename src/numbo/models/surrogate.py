@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from numbo.kernels.acquisition import Posterior, predict
+from numbo.models.fitc import FITC
 from numbo.models.gp import ExactGP
 from numbo.models.priors import VALUES, Prior
+from numbo.models.sparse_gp import SparseGP
 from numbo.models.transform_choice import ITERATIONS, Loss, choose, mean_error, surprise
 from numbo.models.transforms import OutputTransform
 
@@ -22,6 +25,10 @@ Indices = NDArray[np.int64]
 
 #: The output transform is selected again at every third fit only: the comparison costs one fit per candidate.
 DECISION_EVERY = 3
+#: Share of the variance of the values from which noise makes the posterior stand on more than the members.
+NOISY = 1e-2
+#: The atoms of a posterior on more than the members are chosen again after this share of new observations.
+STALE = 0.02, 8
 
 
 class Surrogate:
@@ -34,6 +41,7 @@ class Surrogate:
         growth: hyperparameters are refitted when the number of observations has grown by this share.
         longest: maximum number of new observations between refits.
         prior: prior on the hyperparameters (`numbo.models.priors`).
+        all_data: whether `update_all` conditions on more than members under noise.
     """
 
     def __init__(
@@ -49,18 +57,99 @@ class Surrogate:
         growth: float = 0.1,
         longest: int | None = None,
         prior: Prior = VALUES,
+        all_data: bool = False,
     ) -> None:
         self.gp = ExactGP(categorical, optional, kernel=kernel, trend=trend, additive=additive, prior=prior)
         self.winsorize, self.warp, self.growth, self.longest = winsorize, warp, growth, longest
+        self.all_data = all_data
         self.kind, self._fits = "winsorize" if winsorize else "plain", 0
         self.transform = OutputTransform(0.0, 1.0)
         self.members: Indices = np.empty(0, dtype=np.int64)
         self.fitted_at = self.updated_at = self._conditioned = 0
+        self._all: FITC | None = None
+        self._built_at, self._anchor = 0, -1
+        self._rows: Indices = self.members
+        self._held = np.empty((0, len(categorical)))
 
     def refit_due(self, n: int) -> bool:
         """Whether the schedule requires a fit at ``n`` observations."""
         wait = max(1, int(self.growth * self.fitted_at))
         return n - self.fitted_at >= min(wait, self.longest or wait)
+
+    @property
+    def noise_share(self) -> float:
+        """Variance of the noise, in units of the variance of the values; 0 before the first fit."""
+        return float(self.gp.covariance.noise_variance) if self.fitted_at else 0.0
+
+    @property
+    def noisy(self) -> bool:
+        """Whether there is noise that averaging more values than those of the members reduces."""
+        return self.all_data and self.noise_share > NOISY
+
+    @property
+    def rows(self) -> Indices:
+        """The observations that the posterior stands on."""
+        return self.members if self._all is None else self._rows
+
+    @property
+    def sparse(self) -> SparseGP | None:
+        """The sparse model behind a posterior that stands on more than the members."""
+        return None if self._all is None else self._all.gp
+
+    @property
+    def posterior(self) -> Posterior:
+        """The posterior in the form that kernels take, given what is held."""
+        return self.gp.posterior if self._all is None else self._all.posterior(self._held)
+
+    @property
+    def means(self) -> Array:
+        """Posterior means at the `rows`."""
+        return self.gp.fitted_means if self._all is None else self._all.means
+
+    @property
+    def best_mean(self) -> float:
+        """The largest posterior mean at the `rows` and at what is held."""
+        if self._all is None:
+            return self.gp.best_mean
+        held, _ = predict(self.posterior, self._held)
+        return float(max(self.means.max(), held.max(initial=-np.inf)))
+
+    def update_all(
+        self,
+        X: Array,
+        y: Array,
+        members: Indices,
+        rows: Indices,
+        frame: tuple[Array, float] | None = None,
+        anchor: int = -1,
+    ) -> None:
+        """`update`, and where there is noise, condition on all of the ``rows`` through the members.
+
+        Until hyperparameters are fitted, another ``anchor`` is given or many observations are new (`STALE`), members
+        stay as they are, and what is new is added to the ``rows``.
+        """
+        n, self._held = len(y), self._held[:0]
+        many = max(STALE[1], int(STALE[0] * self._built_at))
+        if self._all is not None and not self.refit_due(n) and anchor == self._anchor and n - self._built_at < many:
+            self._add(X, y, self.updated_at, n)
+            return
+        self._all = None
+        self.update(X, y, members, frame)
+        if self.noisy and len(rows) > len(members):
+            self._built_at, self._anchor, self._rows = n, anchor, rows
+            self._build(X, y)
+
+    def _build(self, X: Array, y: Array) -> None:
+        """Condition on all of the rows through the members."""
+        targets = self.transform.forward(y[self._rows])
+        self._all = FITC(self.gp.covariance, X[self._rows], targets, X[self.members])
+
+    def _add(self, X: Array, y: Array, first: int, n: int) -> None:
+        """Take in the observations from ``first`` to ``n``."""
+        assert self._all is not None
+        for x, target in zip(X[first:n], self.transform.forward(y[first:n]).tolist(), strict=True):
+            self._all.add(x, target)
+        self._rows, self.updated_at = np.append(self._rows, np.arange(first, n)), n
 
     def update(self, X: Array, y: Array, members: Indices, frame: tuple[Array, float] | None = None) -> None:
         """Condition on ``X[members]``, ``y[members]``; appends if members were only added and no fit is due.
@@ -123,29 +212,36 @@ class Surrogate:
         A search looks for the best values, and may warp or clip the others. An inspection may ask for any value, so the
         mean absolute error of leave-one-out predictions decides here, in the units of ``y``.
         """
-        X, y = X[self.members], y[self.members]
-        outliers = bool(self._outliers(y).any())
+        inputs, values = X[self.members], y[self.members]
+        outliers = bool(self._outliers(values).any())
         if self.kind == "plain" or (self.kind == "winsorize" and not outliers):
             return self
 
         twin = copy.deepcopy(self)
-        twin._choose(X, y, ["plain", "winsorize"] if outliers else ["plain"], mean_error(y))
-        twin.transform = OutputTransform.fit(y, twin.kind)
-        twin.gp.condition(X, twin.transform.forward(y))
+        twin._choose(inputs, values, ["plain", "winsorize"] if outliers else ["plain"], mean_error(values))
+        twin.transform = OutputTransform.fit(values, twin.kind)
+        twin.gp.condition(inputs, twin.transform.forward(values))
+        if twin._all is not None:
+            twin._build(X, y)
         return twin
 
     def hold(self, points: Array) -> None:
         """Hallucinate pending ``points (p, d)`` until the next update."""
+        if self._all is not None:
+            self._held = points
+            return
         for x in points:
             self.gp.append(x, None)
 
     def release(self) -> None:
         """Forget the pending points."""
+        self._held = self._held[:0]
         self.gp.truncate(len(self.members))
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Mean and standard deviation (c,) in the units of the history's values."""
-        return self.transform.backward(*self.gp.predict(X))
+        mean, variance = predict(self.posterior, np.ascontiguousarray(X))
+        return self.transform.backward(mean, np.sqrt(variance))
 
     def state_dict(self) -> dict[str, Any]:
         return {
@@ -158,7 +254,12 @@ class Surrogate:
             "updated_at": self.updated_at,
             "members": self.members.copy(),
             "conditioned": self._conditioned,
+            "all": None if self._all is None else self._all_state(),
         }
+
+    def _all_state(self) -> dict[str, Any]:
+        built = len(self._rows) - (self.updated_at - self._built_at)
+        return {"rows": self._rows[:built].copy(), "built_at": self._built_at, "anchor": self._anchor}
 
     def restore(self, state: dict[str, Any], X: Array, y: Array) -> None:
         """Restore a `state_dict`; ``X``, ``y`` are the history that was known at ``state["updated_at"]``.
@@ -175,3 +276,8 @@ class Surrogate:
             targets, first = self.transform.forward(y[self.members]), state["conditioned"]
             self._condition(X, targets[:first], self.members[:first])
             self._append(X, targets, self.members, first)
+        self._all = None
+        if (wide := state.get("all")) is not None:
+            self._rows, self._built_at, self._anchor = wide["rows"].copy(), wide["built_at"], wide["anchor"]
+            self._build(X, y)
+            self._add(X, y, self._built_at, self.updated_at)

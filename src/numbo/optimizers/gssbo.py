@@ -32,11 +32,11 @@ from numbo.models.subsets import CRITERIA, Pool
 from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
-from numbo.search.gp_search import TURN, GPSearch, restore_surrogate
+from numbo.search.gp_search import TURN, GPSearch
 from numbo.search.local_search import CANDIDATES, LocalSearch
 from numbo.search.run import Run, Suggestion
-from numbo.search.trust_region import Region, TrustRegion
-from numbo.spaces import INACTIVE, Space
+from numbo.search.trust_region import Region
+from numbo.spaces import Space
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -218,7 +218,8 @@ class GSSBO(Optimizer):
         given = _checks.arguments(locals())
         super().__init__(**_checks.arguments(given, Optimizer))
         settings = given | {name: value for name, value in PRESETS[preset].items() if given[name] is None}
-        self._search = GPSearch(self.space.categorical, self.space.conditional, **_checks.arguments(settings, GPSearch))
+        wide = settings | {"all_data": preset == "default"}
+        self._search = GPSearch(self.space.categorical, self.space.conditional, **_checks.arguments(wide, GPSearch))
         self.kernel, self.acquisition = kernel, settings["acquisition"]
         self.beta = _checks.number_or(("log",), "beta", beta)
         self.trend, self.additive = settings["trend"], settings["additive"]
@@ -282,6 +283,8 @@ class GSSBO(Optimizer):
         run = self._run
         with run.times.phase("model"):
             corners = local.update(run.history, run.history.values())
+        if corners is None:
+            return None
         if not np.array_equal(np.clip(run.pin(corners[0]), *corners), run.pin(corners[0])):
             return None  # the slice that is searched does not intersect the region
         groups = [local.candidates(run.history, run.starts.spread(CANDIDATES, run.rng), corners, run.rng)]
@@ -290,9 +293,7 @@ class GSSBO(Optimizer):
     def _observed(self, i: int, y: float, origin: int) -> None:
         if self._local is not None:
             # an infinite value counts as the best or worst finite one, and never counts as an improvement
-            region = self._local.region
-            center = self._run.history.X[region.center] if region.center >= 0 else np.zeros(region.d)
-            region.tell(i, -np.inf if np.isinf(y) else y, origin, int(np.sum(center != INACTIVE)))
+            self._local.tell(self._run.history, i, -np.inf if np.isinf(y) else y, origin)
 
     def _scores(self, run: Run, X: Array) -> Array:
         search, subset = self._search.copy(), copy.deepcopy(self._subset)
@@ -325,5 +326,4 @@ class GSSBO(Optimizer):
         self._search.restore(self._run, state["global"])
         self._subset.restore(state["subset"])
         if self._local is not None:
-            self._local.region = TrustRegion(**state["local"]["region"])
-            restore_surrogate(self._run, self._local.surrogate, state["local"]["surrogate"])
+            self._local.restore(state["local"], self._run.history)

@@ -18,6 +18,7 @@ from numbo.models.view import ModelView
 from numbo.search.candidates import CANDIDATES, elite_rows
 from numbo.search.maximize import maximize
 from numbo.search.run import Run
+from numbo.trials import History
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -27,6 +28,8 @@ ACQUISITIONS = ("ucb", "log_ei", "alternate")
 #: switch every `TURN` suggestions.
 TURN = 4
 STARTS = 3
+#: Share of the noise in the variance of the values above which no improvement is certain enough to be pursued.
+STRONG_NOISE = 0.06
 
 
 class GPSearch:
@@ -38,10 +41,11 @@ class GPSearch:
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
             ``"alternate"``: log EI; the global model alternates between it and UCB. EI exploits where the model is
-            confident; UCB lets the search escape when EI stalls.
+            confident; UCB lets the search escape when EI stalls. With ``all_data``, it is UCB under strong noise.
         beta: the multiplier of UCB, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015, section 4).
         trend, additive, winsorize: as `numbo.models.surrogate.Surrogate`.
         warp: likewise, of the global model only.
+        all_data: whether the posterior stands on all observations under noise, and on no more than members otherwise.
 
     Attributes:
         surrogate: the global model.
@@ -59,8 +63,9 @@ class GPSearch:
         additive: bool,
         winsorize: bool,
         warp: bool,
+        all_data: bool = False,
     ) -> None:
-        self._kinds = categorical, optional
+        self._kinds, self._all_data = (categorical, optional), all_data
         self._settings: dict[str, Any] = {
             "kernel": _checks.one_of("kernel", kernel, FAMILIES),
             "trend": _checks.flag("trend", trend),
@@ -74,7 +79,7 @@ class GPSearch:
     def new_surrogate(self, **options: Any) -> Surrogate:
         """Another model with the same settings."""
         categorical, optional = self._kinds
-        return Surrogate(categorical, optional, **self._settings, **options)
+        return Surrogate(categorical, optional, all_data=self._all_data, **self._settings, **options)
 
     def acquisition(self, run: Run, surrogate: Surrogate) -> Acquisition:
         """The acquisition function for a surrogate.
@@ -86,15 +91,17 @@ class GPSearch:
         """
         kind = self._acquisition
         if kind == "alternate":
-            exploring = surrogate is self.surrogate and (run.step // TURN) % 2 == 0 and run.pinned is None
+            exploring = surrogate is self.surrogate and (run.step // TURN) % 2 == 0
+            exploring |= self._all_data and self.surrogate.noise_share > STRONG_NOISE
+            exploring &= run.pinned is None
             kind = "ucb" if exploring else "log_ei"
         success = run.success()
         if kind == "log_ei":
-            return Acquisition(LOG_EI, surrogate.gp.best_mean, success)
+            return Acquisition(LOG_EI, surrogate.best_mean, success)
         beta = self._beta
         if beta == "log":
             beta = math.sqrt(0.2 * run.space.d * math.log(2.0 * max(run.history.n, 1)))
-        return Acquisition(UCB, float(beta), success, float(surrogate.gp.fitted_means.min()))
+        return Acquisition(UCB, float(beta), success, float(surrogate.means.min()))
 
     def best(self, run: Run, surrogate: Surrogate, groups: Sequence[Array], lower: Array, upper: Array) -> Array | None:
         """The best point (d,) in a box given all pending points, from groups of candidates; ``None`` if none is left.
@@ -108,15 +115,15 @@ class GPSearch:
             lower, upper: corners (d,) of the box.
         """
         with run.times.phase("search"):
-            alone, dormant = surrogate.gp.posterior if run.history.pending else None, run.dormant(run.rng)
+            alone, dormant = surrogate.posterior if run.history.pending else None, run.dormant(run.rng)
             surrogate.hold(run.history.pending_points())
             groups, acquisition = [run.pin_points(group, dormant) for group in groups], self.acquisition(run, surrogate)
             if run.pinned is not None and acquisition.kind == LOG_EI:
                 # improve on the best mean among the candidates of its slice
-                mean = predict(surrogate.gp.posterior, np.concatenate(groups))[0]
+                mean = predict(surrogate.posterior, np.concatenate(groups))[0]
                 acquisition = acquisition._replace(parameter=float(mean.max()))
             return maximize(
-                surrogate.gp.posterior,
+                surrogate.posterior,
                 acquisition,
                 run.space,
                 groups,
@@ -128,12 +135,15 @@ class GPSearch:
                 dormant=dormant,
             )
 
+    def _update(self, history: History, members: Indices) -> None:
+        self.surrogate.update_all(history.X, history.values(), members, np.arange(history.n))
+
     def next_point(self, run: Run, members: Indices) -> Array:
         """The next point (d,) by a model on ``members`` of the history, over the whole space."""
         history, d = run.history, run.space.d
         y = history.values()
         with run.times.phase("model"):
-            self.surrogate.update(history.X, y, members)
+            self._update(history, members)
             # a slice may lie far from the optimum, where the model of the search discriminates poorly
             model = self.surrogate if run.pinned is None else self.surrogate.shown(history.X, y)
         x = self.best(run, model, self._candidates(run, members, y), np.zeros(d), np.ones(d))
@@ -151,8 +161,8 @@ class GPSearch:
 
     def scores(self, run: Run, members: Indices, X: Array) -> Array:
         """The acquisition function (c,) at ``X (c, d)`` by a model on ``members`` of the history."""
-        self.surrogate.update(run.history.X, run.history.values(), members)
-        values: Array = acquisition_values(self.surrogate.gp.posterior, self.acquisition(run, self.surrogate), X)
+        self._update(run.history, members)
+        values: Array = acquisition_values(self.surrogate.posterior, self.acquisition(run, self.surrogate), X)
         return values
 
     def copy(self) -> GPSearch:
@@ -164,19 +174,20 @@ class GPSearch:
     def view(self, run: Run, members: Indices, buffer_size: int | None = None) -> ModelView:
         """The view of the model after updating it with ``members``; nothing may be pending in ``run``."""
         history, y = run.history, run.history.values()
-        self.surrogate.update(history.X, y, members)
+        self._update(history, members)
         shown, acquisition = self.surrogate.shown(history.X, y), self.acquisition(run, self.surrogate)
         found = shown.gp.hyperparameters
         return ModelView(
-            posterior=shown.gp.posterior,
+            posterior=shown.posterior,
             transform=shown.transform,
-            searched=self.surrogate.gp.posterior,
+            searched=self.surrogate.posterior,
             acquisition=acquisition,
             members=shown.members,
             lengthscales=found.lengthscales,
             noise_std=math.sqrt(found.noise_variance) * shown.transform.scale,
             beta=acquisition.parameter if acquisition.kind == UCB else None,
             buffer_size=buffer_size,
+            sparse=shown.sparse,
         )
 
     def state_dict(self) -> dict[str, Any]:

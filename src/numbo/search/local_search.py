@@ -26,6 +26,8 @@ Array = NDArray[np.float64]
 CANDIDATES = 256
 #: Maximum expected number of coordinates of the incumbent that are changed at once (Eriksson et al. 2019, supplement).
 PERTURBED = 20
+#: Under noise, the posterior stands on up to this many times as many observations as the model is fitted to.
+NEAR = 4
 
 
 class LocalSearch:
@@ -39,17 +41,54 @@ class LocalSearch:
     def __init__(self, space: Space, surrogate: Surrogate, size: int) -> None:
         self.space, self.surrogate, self.size = space, surrogate, size
         self.region = TrustRegion(space.d)
+        self._waiting: list[tuple[int, int, int]] = []
 
-    def update(self, history: History, y: Array) -> tuple[Array, Array]:
-        """Condition the surrogate on the data near the incumbent; returns the corners (d,) and (d,) of the region."""
+    def tell(self, history: History, i: int, y: float, origin: int) -> None:
+        """Fold observation ``i`` with value ``y`` into the region; under noise, when the model has averaged it."""
+        region, noisy = self.region, self.surrogate.noisy
+        center = history.X[region.center] if region.center >= 0 else np.zeros(region.d)
+        active = int(np.sum(center != INACTIVE))
+        if noisy and not region.scouting:
+            self._waiting.append((i, origin, active))
+        else:
+            region.tell(i, y, origin, active, record=not noisy)
+
+    def _judge(self, history: History) -> None:
+        """Fold in what waits with the values that the model expects, and move to the best point by the model."""
+        region, surrogate = self.region, self.surrogate
+        number, best = region.number, int(surrogate.rows[np.argmax(surrogate.means)])
+        at = np.array([best, region.center] + [i for i, _, _ in self._waiting])
+        (best_mean, center_mean, *means) = surrogate.predict(history.X[at])[0].tolist()
+        region.best = center_mean
+        if region.record_center == region.center:
+            region.record = center_mean
+        for mean in means:
+            i, origin, active = self._waiting.pop(0)
+            region.tell(i, mean, origin, active)
+        if region.number == number and best_mean > region.best:
+            region.recenter(best, best_mean)
+
+    def update(self, history: History, y: Array) -> tuple[Array, Array] | None:
+        """Condition the surrogate on the data near the incumbent; returns the corners (d,) and (d,) of the region.
+
+        None if the region was given up.
+        """
         center = history.X[self.region.center]
         distances = squared_distances(self.surrogate.gp.covariance, history.X, center)
-        members = np.arange(history.n)
+        members, rows = np.arange(history.n), np.arange(history.n)
         if history.n > self.size:
             members = np.argpartition(distances, self.size)[: self.size]
             members = members[np.lexsort((members, distances[members]))]
+        if history.n > NEAR * self.size:
+            rows = np.argpartition(distances, NEAR * self.size)[: NEAR * self.size]
         frame = self._frame(history.X[members]) if self.surrogate.refit_due(history.n) else None
-        self.surrogate.update(history.X, y, members, frame)
+        self.surrogate.update_all(history.X, y, members, rows, frame, self.region.center)
+        if self.surrogate.noisy or self._waiting:
+            number = self.region.number
+            self._judge(history)
+            if self.region.number != number:
+                return None
+            center = history.X[self.region.center]
         lengthscales = self.surrogate.gp.hyperparameters.lengthscales
         return self.region.box(center, lengthscales, ~self.space.categorical & (center != INACTIVE))
 
@@ -75,4 +114,14 @@ class LocalSearch:
         return self.space.snap(np.concatenate([np.where(asleep, anywhere[:1], center), points]))
 
     def state_dict(self) -> dict[str, Any]:
-        return {"region": self.region.state_dict(), "surrogate": self.surrogate.state_dict()}
+        return {
+            "region": self.region.state_dict(),
+            "surrogate": self.surrogate.state_dict(),
+            "waiting": list(self._waiting),
+        }
+
+    def restore(self, state: dict[str, Any], history: History) -> None:
+        """Take in a `state_dict`."""
+        self.region = TrustRegion(**state["region"])
+        self.surrogate.restore(state["surrogate"], history.X, history.values(state["surrogate"]["updated_at"]))
+        self._waiting = [tuple(one) for one in state.get("waiting", ())]

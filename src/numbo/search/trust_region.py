@@ -103,21 +103,22 @@ class TrustRegion:
         """Whether the region starts from points that fill the space, rather than from those of the global model."""
         return self.number % CYCLE == 2
 
-    def tell(self, i: int, y: float, origin: int, active: int | None = None) -> None:
+    def tell(self, i: int, y: float, origin: int, active: int | None = None, *, record: bool = True) -> None:
         """Fold in observation ``i`` with value ``y`` (larger is better, NaN a failure).
 
         A run of failures halves the region if it is as long as the number of dimensions that are ``active`` at the
         center, by default all, and at least 4.
 
         A point that the region did not propose moves its center only if it is better than everything seen so far: the
-        global model may well return to an optimum that an earlier region has left behind.
+        global model may well return to an optimum that an earlier region has left behind. A value that may be a lucky
+        one is no ``record``.
         """
         scouting = self.scouting
         self.seen += 1
         better = y > self.best and (origin // LENGTHS == self.number or scouting or y > self.record)
         if better:
             self.center, self.best = i, y
-            if y > self.record:
+            if record and y > self.record:
                 self.record, self.record_center = y, i
         if scouting or origin != self.origin:
             return
@@ -131,6 +132,12 @@ class TrustRegion:
             self.length, self.failures = 0.5 * self.length, 0
         if self.length < self.shortest:
             self._restart()
+
+    def recenter(self, i: int, y: float) -> None:
+        """Move to observation ``i``, which has turned out to be the best one: its expected value is ``y``."""
+        self.center, self.best = i, y
+        if y > self.record:
+            self.record, self.record_center = y, i
 
     def _restart(self) -> None:
         """Go on to the next region."""
