@@ -54,7 +54,7 @@ def main() -> None:
         "--suites",
         nargs="+",
         metavar="SUITE",
-        help="paper, continuous, mixed, tabular, unseen (the default), ripples, failures, branching",
+        help="paper, continuous, mixed, tabular, unseen (the default), ripples, failures, branching, noisy",
     )
     run.add_argument("--problems", nargs="+", metavar="PROBLEM", help="single problems, in place of suites")
     run.add_argument("--samplers", nargs="+", default=["GSSBO"], metavar="SAMPLER")

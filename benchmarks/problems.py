@@ -2,7 +2,7 @@
 
 Four suites make up the comparison, with a fifth one, `UNSEEN`, which is never looked at while settings are chosen.
 `RIPPLES` is separate and counts in no rank: a smooth model has little to say about ripples around the optimum. So is
-`BRANCHING`, whose spaces branch.
+`BRANCHING`, whose spaces branch, and the suite of `benchmarks.noisy`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from optuna.distributions import (
 from optuna.study import Study
 from optuna.trial import BaseTrial, Trial
 
-from benchmarks import branching, functions, tables
+from benchmarks import branching, functions, noisy, tables
 
 Array = NDArray[np.float64]
 Params = Mapping[str, Any]
@@ -48,6 +48,10 @@ class Problem:
     failure_rate: float = 0.0
     #: Numbers of trials at which a run is looked at.
     checkpoints: tuple[int, ...] = (100, 300, 500, 1000)
+    #: What a sampler is told, where it is not the value with normal noise.
+    told: Callable[[Params, np.random.Generator], float] | None = None
+    #: Whether a sampler is judged by what it recommends, and not by its best trial.
+    recommended: bool = False
 
     def ask(self, study: Study) -> Trial:
         """The next trial of a study."""
@@ -259,7 +263,7 @@ FAILURES = [
 #: The suites that are ranked.
 COMPARED = {"paper": PAPER, "continuous": CONTINUOUS, "mixed": MIXED, "tabular": TABULAR, "unseen": UNSEEN}
 BRANCHING = list(branching.PROGRAMS)
-SUITES = COMPARED | {"ripples": RIPPLES, "failures": FAILURES, "branching": BRANCHING}
+SUITES = COMPARED | {"ripples": RIPPLES, "failures": FAILURES, "branching": BRANCHING, "noisy": noisy.NAMES}
 
 
 def _rosenbrock_4() -> Problem:
@@ -324,6 +328,7 @@ _MAKERS: dict[str, Callable[[], Problem]] = {
     "levy-6-edge-fails": lambda: failing(_levy_6(), _beyond_the_optimum),
     "levy-6-edge-fails-and-10%": lambda: failing(_levy_6(), _beyond_the_optimum, 0.1),
     **{name: partial(program, *found) for name, found in branching.PROGRAMS.items()},
+    **{name: partial(noisy.make, name) for name in noisy.NAMES},
 }
 PROBLEMS = tuple(_MAKERS)
 

@@ -227,12 +227,13 @@ def write_report(results: Path, name: str) -> None:
                 fewer,
             ]
         text += ["", f"![mean ranks and ask time]({name}{suffix}-ranks.png)"]
-        text += [
-            "",
-            f"## Mean regret of all trials so far{heading}",
-            "",
-            table(runs, "mean_regret", samplers, problems),
-        ]
+        if any("by_gp" in row for rows in runs.values() for row in rows):
+            recommended = {key: [row | {"best": row["by_gp"]} for row in rows] for key, rows in runs.items()}
+            text += ["", f"## Mean rank of what an exact GP on each sampler's trials recommends{heading}", ""]
+            text += [mean_ranks(recommended, samplers, problems)]
+        else:
+            text += ["", f"## Mean regret of all trials so far{heading}", ""]
+            text += [table(runs, "mean_regret", samplers, problems)]
         failing = [p for p in problems if any("failed" in r for s in samplers for r in runs.get((p, s), []))]
         if failing:
             text += ["", f"## Failed trials{heading}", "", table(runs, "failed", samplers, failing)]

