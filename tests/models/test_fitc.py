@@ -39,7 +39,8 @@ def brute(cov, X, counts, y, S, A):
 
 
 def at(model, A, pending=None):
-    return predict(model.posterior(np.empty((0, A.shape[1])) if pending is None else pending), A)
+    model.hold(A[:0] if pending is None else pending)
+    return predict(model.posterior, A)
 
 
 @pytest.mark.parametrize("cov", COVARIANCES)
@@ -49,7 +50,7 @@ def test_posterior_is_the_definition(cov):
     mean, variance = brute(cov, X, np.ones(40), y, X[:12], A)
     np.testing.assert_allclose(at(model, A)[0], mean, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(at(model, A)[1], variance, rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(model.means, brute(cov, X, np.ones(40), y, X[:12], X)[0], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(model.fitted_means, brute(cov, X, np.ones(40), y, X[:12], X)[0], rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("cov", COVARIANCES)
@@ -75,7 +76,7 @@ def test_values_in_any_order_and_with_repeats_give_one_posterior(cov, order, fir
         grown.add(X[rows[i]], values[i])
     for a, b in zip(at(whole, A), at(grown, A), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-9)
-    np.testing.assert_allclose(whole.means, grown.means, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(whole.fitted_means, grown.fitted_means, rtol=1e-8, atol=1e-9)
     counts = np.bincount(rows, minlength=40)[:30].astype(float)
     averages = np.bincount(rows, values, minlength=40)[:30] / counts
     mean, variance = brute(cov, X[:30], counts, averages, atoms, A)  # a repeated point is one of smaller noise

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbo._rows import distinct_rows
-from numbo.kernels.acquisition import Posterior
+from numbo.kernels.acquisition import Posterior, predict
 from numbo.kernels.covariance import Covariance, prior_variance, prior_variances
 from numbo.models.sparse_gp import SparseGP
 
@@ -44,6 +44,7 @@ class FITC:
         self._roots = self._root(self._counts, self._open)
         self.gp.condition_embedded(X[first], Z * self._roots[:, None])
         self.gp.set_values(self._roots * self._averages)
+        self._held = X[:0]
 
     def _root(self, counts: Array, open_: Array) -> Array:
         noise = self.gp.regularization
@@ -68,12 +69,27 @@ class FITC:
         self._roots[i] = self._root(self._counts[i : i + 1], self._open[i : i + 1])[0]
         self.gp.scale_up(i, self._roots[i] / before, self._roots[i] * self._averages[i])
 
-    def posterior(self, pending: Array) -> Posterior:
-        """The posterior in the form of an exact GP on the atoms, given ``pending (p, d)`` points without values."""
-        return self.gp.extended(pending)
+    def hold(self, points: Array) -> None:
+        """Make ``points (p, d)`` pending in place of those that were: variances shrink, the mean stays."""
+        self._held = points
+
+    def release(self) -> None:
+        """Forget the pending points."""
+        self._held = self._held[:0]
 
     @property
-    def means(self) -> Array:
+    def posterior(self) -> Posterior:
+        """The posterior in the form of an exact GP on the atoms and the pending points."""
+        return self.gp.extended(self._held)
+
+    @property
+    def fitted_means(self) -> Array:
         """Posterior mean (n,) at each observation, in the order in which they came."""
         out: Array = (self.gp.means() / self._roots)[self._point]
         return out
+
+    @property
+    def best_mean(self) -> float:
+        """The largest posterior mean at the observations and the pending points."""
+        pending, _ = predict(self.posterior, self._held)
+        return float(max(self.fitted_means.max(), pending.max(initial=-np.inf)))

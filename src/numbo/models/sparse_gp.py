@@ -173,10 +173,10 @@ class SparseGP:
             h (m,): the observation reduces ``lambda var~(x')`` by ``(h^T k_S(x'))^2`` at every ``x'``.
         """
         z = embed_one(self.covariance, self._ST, self._RT, np.ascontiguousarray(x))
-        self._append(x, z, value)
-        return observe(self._R, self._LV, z, self.regularization)
+        return self.add_embedded(x, z, value)
 
-    def _append(self, x: Array, z: Array, value: float) -> None:
+    def add_embedded(self, x: Array, z: Array, value: float) -> Array:
+        """`add` a point that is embedded as ``z (m,)``."""
         if self.u == len(self._X):
             sums = self._sums[: self.u]
             self._store(self.X, self.Z, self.counts)
@@ -185,15 +185,11 @@ class SparseGP:
         self._X[u], self._Z[u, : self.m], self._counts[u], self._sums[u] = x, z, 1.0, value
         self.u = u + 1
         self._changed()
+        return observe(self._R, self._LV, z, self.regularization)
 
     def condition_embedded(self, X: Array, Z: Array) -> None:
         """Condition on one observation at each of the points ``X (n, d)``, embedded as ``Z (n, m)``."""
         self._condition(X, Z, np.ones(len(X)))
-
-    def add_embedded(self, x: Array, z: Array, value: float) -> None:
-        """Add one observation at the new point ``x (d,)``, embedded as ``z (m,)``. O(m^2)."""
-        self._append(x, z, value)
-        observe(self._R, self._LV, z.copy(), self.regularization)
 
     def scale_up(self, i: int, factor: float, value: float) -> None:
         """Multiply the embedding of point ``i`` by a ``factor`` of at least 1, and replace its value. O(m^2)."""

@@ -69,7 +69,6 @@ class Surrogate:
         self._all: FITC | None = None
         self._built_at, self._anchor = 0, -1
         self._rows: Indices = self.members
-        self._held = np.empty((0, len(categorical)))
 
     def refit_due(self, n: int) -> bool:
         """Whether the schedule requires a fit at ``n`` observations."""
@@ -97,22 +96,23 @@ class Surrogate:
         return None if self._all is None else self._all.gp
 
     @property
+    def _model(self) -> ExactGP | FITC:
+        return self.gp if self._all is None else self._all
+
+    @property
     def posterior(self) -> Posterior:
         """The posterior in the form that kernels take, given what is held."""
-        return self.gp.posterior if self._all is None else self._all.posterior(self._held)
+        return self._model.posterior
 
     @property
     def means(self) -> Array:
         """Posterior means at the `rows`."""
-        return self.gp.fitted_means if self._all is None else self._all.means
+        return self._model.fitted_means
 
     @property
     def best_mean(self) -> float:
         """The largest posterior mean at the `rows` and at what is held."""
-        if self._all is None:
-            return self.gp.best_mean
-        held, _ = predict(self.posterior, self._held)
-        return float(max(self.means.max(), held.max(initial=-np.inf)))
+        return self._model.best_mean
 
     def update_all(
         self,
@@ -128,9 +128,10 @@ class Surrogate:
         Until hyperparameters are fitted, another ``anchor`` is given or many observations are new (`STALE`), members
         stay as they are, and what is new is added to the ``rows``.
         """
-        n, self._held = len(y), self._held[:0]
+        n = len(y)
         many = max(STALE[1], int(STALE[0] * self._built_at))
         if self._all is not None and not self.refit_due(n) and anchor == self._anchor and n - self._built_at < many:
+            self._all.release()
             self._add(X, y, self.updated_at, n)
             return
         self._all = None
@@ -228,14 +229,15 @@ class Surrogate:
     def hold(self, points: Array) -> None:
         """Hallucinate pending ``points (p, d)`` until the next update."""
         if self._all is not None:
-            self._held = points
+            self._all.hold(points)
             return
         for x in points:
             self.gp.append(x, None)
 
     def release(self) -> None:
         """Forget the pending points."""
-        self._held = self._held[:0]
+        if self._all is not None:
+            self._all.release()
         self.gp.truncate(len(self.members))
 
     def predict(self, X: Array) -> tuple[Array, Array]:

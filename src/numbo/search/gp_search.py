@@ -65,12 +65,13 @@ class GPSearch:
         warp: bool,
         all_data: bool = False,
     ) -> None:
-        self._kinds, self._all_data = (categorical, optional), all_data
+        self._kinds = categorical, optional
         self._settings: dict[str, Any] = {
             "kernel": _checks.one_of("kernel", kernel, FAMILIES),
             "trend": _checks.flag("trend", trend),
             "additive": _checks.flag("additive", additive),
             "winsorize": _checks.flag("winsorize", winsorize),
+            "all_data": all_data,
         }
         self._acquisition = _checks.one_of("acquisition", acquisition, ACQUISITIONS)
         self._beta = _checks.number_or(("log",), "beta", beta)
@@ -79,7 +80,7 @@ class GPSearch:
     def new_surrogate(self, **options: Any) -> Surrogate:
         """Another model with the same settings."""
         categorical, optional = self._kinds
-        return Surrogate(categorical, optional, all_data=self._all_data, **self._settings, **options)
+        return Surrogate(categorical, optional, **self._settings, **options)
 
     def acquisition(self, run: Run, surrogate: Surrogate) -> Acquisition:
         """The acquisition function for a surrogate.
@@ -92,7 +93,7 @@ class GPSearch:
         kind = self._acquisition
         if kind == "alternate":
             exploring = surrogate is self.surrogate and (run.step // TURN) % 2 == 0
-            exploring |= self._all_data and self.surrogate.noise_share > STRONG_NOISE
+            exploring |= self.surrogate.all_data and self.surrogate.noise_share > STRONG_NOISE
             exploring &= run.pinned is None
             kind = "ucb" if exploring else "log_ei"
         success = run.success()
@@ -135,15 +136,15 @@ class GPSearch:
                 dormant=dormant,
             )
 
-    def _update(self, history: History, members: Indices) -> None:
-        self.surrogate.update_all(history.X, history.values(), members, np.arange(history.n))
+    def _update(self, history: History, y: Array, members: Indices) -> None:
+        self.surrogate.update_all(history.X, y, members, np.arange(history.n))
 
     def next_point(self, run: Run, members: Indices) -> Array:
         """The next point (d,) by a model on ``members`` of the history, over the whole space."""
         history, d = run.history, run.space.d
         y = history.values()
         with run.times.phase("model"):
-            self._update(history, members)
+            self._update(history, y, members)
             # a slice may lie far from the optimum, where the model of the search discriminates poorly
             model = self.surrogate if run.pinned is None else self.surrogate.shown(history.X, y)
         x = self.best(run, model, self._candidates(run, members, y), np.zeros(d), np.ones(d))
@@ -161,7 +162,7 @@ class GPSearch:
 
     def scores(self, run: Run, members: Indices, X: Array) -> Array:
         """The acquisition function (c,) at ``X (c, d)`` by a model on ``members`` of the history."""
-        self._update(run.history, members)
+        self._update(run.history, run.history.values(), members)
         values: Array = acquisition_values(self.surrogate.posterior, self.acquisition(run, self.surrogate), X)
         return values
 
@@ -174,7 +175,7 @@ class GPSearch:
     def view(self, run: Run, members: Indices, buffer_size: int | None = None) -> ModelView:
         """The view of the model after updating it with ``members``; nothing may be pending in ``run``."""
         history, y = run.history, run.history.values()
-        self._update(history, members)
+        self._update(history, y, members)
         shown, acquisition = self.surrogate.shown(history.X, y), self.acquisition(run, self.surrogate)
         found = shown.gp.hyperparameters
         return ModelView(
@@ -195,9 +196,9 @@ class GPSearch:
 
     def restore(self, run: Run, state: dict[str, Any]) -> None:
         """Take in a `state_dict`."""
-        restore_surrogate(run, self.surrogate, state)
+        restore_surrogate(run.history, self.surrogate, state)
 
 
-def restore_surrogate(run: Run, surrogate: Surrogate, state: dict[str, Any]) -> None:
+def restore_surrogate(history: History, surrogate: Surrogate, state: dict[str, Any]) -> None:
     """Restore a surrogate from its state: it was conditioned on members of the first ``updated_at`` observations."""
-    surrogate.restore(state, run.history.X, run.history.values(state["updated_at"]))
+    surrogate.restore(state, history.X, history.values(state["updated_at"]))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from numbo.kernels.covariance import squared_distances
 from numbo.models.surrogate import Surrogate
+from numbo.search.gp_search import restore_surrogate
 from numbo.search.trust_region import TrustRegion
 from numbo.spaces import INACTIVE, Space
 from numbo.trials.history import History
@@ -75,7 +76,7 @@ class LocalSearch:
         """
         center = history.X[self.region.center]
         distances = squared_distances(self.surrogate.gp.covariance, history.X, center)
-        members, rows = np.arange(history.n), np.arange(history.n)
+        members = rows = np.arange(history.n)
         if history.n > self.size:
             members = np.argpartition(distances, self.size)[: self.size]
             members = members[np.lexsort((members, distances[members]))]
@@ -123,5 +124,5 @@ class LocalSearch:
     def restore(self, state: dict[str, Any], history: History) -> None:
         """Take in a `state_dict`."""
         self.region = TrustRegion(**state["region"])
-        self.surrogate.restore(state["surrogate"], history.X, history.values(state["surrogate"]["updated_at"]))
+        restore_surrogate(history, self.surrogate, state["surrogate"])
         self._waiting = [tuple(one) for one in state.get("waiting", ())]

@@ -117,9 +117,7 @@ class TrustRegion:
         self.seen += 1
         better = y > self.best and (origin // LENGTHS == self.number or scouting or y > self.record)
         if better:
-            self.center, self.best = i, y
-            if record and y > self.record:
-                self.record, self.record_center = y, i
+            self.recenter(i, y, record=record)
         if scouting or origin != self.origin:
             return
         if better:
@@ -133,10 +131,10 @@ class TrustRegion:
         if self.length < self.shortest:
             self._restart()
 
-    def recenter(self, i: int, y: float) -> None:
-        """Move to observation ``i``, which has turned out to be the best one: its expected value is ``y``."""
+    def recenter(self, i: int, y: float, *, record: bool = True) -> None:
+        """Move to observation ``i`` with value ``y``, which may be a ``record``."""
         self.center, self.best = i, y
-        if y > self.record:
+        if record and y > self.record:
             self.record, self.record_center = y, i
 
     def _restart(self) -> None:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from numbo.spaces.conditions import Compared, OneOf
+from numbo.spaces.conditions import COMPARISONS, Compared, OneOf
 from numbo.spaces.dimensions import Categorical, Dimension, Int
 
 Array = NDArray[np.float64]
@@ -70,7 +70,7 @@ def holds(alternatives: Sequence[Group], names: Sequence[str], values: Array) ->
             if isinstance(test, OneOf):
                 all_of &= np.isin(column, test.values)
             else:
-                all_of &= column >= test.bound if test.sign == ">=" else column <= test.bound
+                all_of &= COMPARISONS[test.sign](column, test.bound)
         out |= all_of
     return out
 
