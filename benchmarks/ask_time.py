@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import csv
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -66,32 +68,31 @@ def core_ms(n: int) -> list[float]:
     optimizer = GSSBO(to_space(Searched(SPACE)), direction="minimize", seed=0)
     for trial in prefilled("GSSBO", n).trials:
         optimizer.tell(trial.params, trial.value)
+    return timed(optimizer, PROBLEM.function, REPEATS + 1)[1:]
+
+
+def timed(optimizer: GSSBO, function: Callable[[Any], float], count: int) -> list[float]:
+    """Milliseconds of asking for a point and telling its value, ``count`` times, without the function itself."""
     times = []
-    for _ in range(REPEATS + 1):
+    for _ in range(count):
         before = time.perf_counter()
         params = optimizer.ask()
         asked = time.perf_counter()
-        value = PROBLEM.function(params)
+        value = function(params)
         told = time.perf_counter()
         optimizer.tell(params, value)
         times.append(1e3 * (time.perf_counter() - told + asked - before))
-    return times[1:]
+    return times
 
 
 def branching_ms(space: Space, seed: int, trials: int) -> list[float]:
-    """Times of asking for and telling trials, from the fiftieth on; the objective is a bowl in what is active."""
-    optimizer = GSSBO(space, direction="minimize", seed=seed)
-    times = []
-    for _ in range(trials):
-        before = time.perf_counter()
-        params = optimizer.ask()
-        asked = time.perf_counter()
+    """Times as by `timed`, from the fiftieth trial on; the objective is a bowl in what is active."""
+
+    def bowl(params: dict[str, Any]) -> float:
         value = sum((u - 0.2 - 0.06 * (7 * i % 10)) ** 2 for i, u in enumerate(params.values()) if u not in BRANCHES)
-        value += 0.2 * BRANCHES.index(params.get("kind", BRANCHES[0]))
-        told = time.perf_counter()
-        optimizer.tell(params, value)
-        times.append(1e3 * (time.perf_counter() - told + asked - before))
-    return times[50:]
+        return float(value + 0.2 * BRANCHES.index(params.get("kind", BRANCHES[0])))
+
+    return timed(GSSBO(space, direction="minimize", seed=seed), bowl, trials)[50:]
 
 
 def measure_branching(seeds: int = 5, trials: int = 300) -> None:

@@ -5,16 +5,16 @@ Half of them have known optima, the others train models on the data sets that sc
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from optuna.trial import BaseTrial
+
+from benchmarks.examples import example
 
 Array = NDArray[np.float64]
 Program = Callable[[BaseTrial], float]
@@ -236,9 +236,6 @@ def regressor(trial: BaseTrial) -> float:
 
 def network(trial: BaseTrial) -> float:
     """Test loss of a network with one to six hidden layers on the Pima diabetes data."""
-    sys.path.append(str(Path(__file__).parents[1] / "examples"))
-    import deep_diabetes
-
     widths = [trial.suggest_int(f"width_{i}", 2, 32, log=True) for i in range(trial.suggest_int("layers", 1, 6))]
     activation = trial.suggest_categorical("activation", ["tanh", "relu"])
     optimizer = trial.suggest_categorical("optimizer", ["sgd", "adam"])
@@ -247,7 +244,7 @@ def network(trial: BaseTrial) -> float:
     decay = 0.0
     if trial.suggest_categorical("regulariser", ["none", "decay"]) == "decay":
         decay = trial.suggest_float("decay", 1e-6, 1e-1, log=True)
-    return float(deep_diabetes.loss_of(widths, activation, optimizer, rate, momentum, decay))
+    return float(example("deep_diabetes").loss_of(widths, activation, optimizer, rate, momentum, decay))
 
 
 #: Programs and their smallest values, 0 where these are unknown.

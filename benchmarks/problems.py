@@ -7,12 +7,10 @@ Four suites make up the comparison, with a fifth one, `UNSEEN`, which is never l
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +25,7 @@ from optuna.study import Study
 from optuna.trial import BaseTrial, Trial
 
 from benchmarks import branching, functions, noisy, tables
+from benchmarks.examples import example
 
 Array = NDArray[np.float64]
 Params = Mapping[str, Any]
@@ -186,9 +185,7 @@ def training_mixed() -> Problem:
 
 def network() -> Problem:
     """The network search of the GSSBO paper; the value is the test error, whose minimum is unknown."""
-    sys.path.append(str(Path(__file__).parents[1] / "examples"))
-    import diabetes
-
+    diabetes = example("diabetes")
     data = diabetes.load()
     space: dict[str, BaseDistribution] = {
         "batch": IntDistribution(32, 128),
