@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import functions, report, runner, storage
+from benchmarks import functions, noisy, report, runner, storage
 from benchmarks.problems import COMPARED, PROBLEMS, SUITES, categories, make
 
 import optuna
@@ -233,4 +233,30 @@ def test_a_recommendation_is_judged_without_noise(sampler):
     luckiest = problem.function(study.best_params) - problem.minimum
     if sampler == "Random":
         assert row["best"]["50"] == pytest.approx(luckiest)
+    else:
+        assert 0.5 < row["covered"]["50"] <= 1.0
     assert row["best"]["50"] >= 0.0
+
+
+def test_a_report_on_noisy_problems_has_ranks_by_level_and_calibration(tmp_path):
+    problems, marks = ["branin-2-noise-30%", "levy-6-noise-1%", "sgd-digits"], ["50", "100"]
+    for problem in problems:
+        for sampler, regret in (("GSSBO", 1.0), ("Random", 2.0)):
+            figures = {name: dict.fromkeys(marks, regret) for name in ("best", "by_gp", "ask_ms")}
+            row = {
+                "problem": problem,
+                "sampler": sampler,
+                "seed": 0,
+                "trials": 100,
+                "curve": [[50, regret], [100, regret]],
+            }
+            row |= figures | ({"covered": dict.fromkeys(marks, 0.9)} if sampler == "GSSBO" else {})
+            with (tmp_path / "some.jsonl").open("a") as file:
+                file.write(json.dumps(row) + "\n")
+    report.write_report(tmp_path, "some")
+    text = (tmp_path / "some.md").read_text()
+    for title in ("noise of 1 %", "noise of 30 %", "real"):
+        assert f"## Mean rank, {title}\n\n| trials" in text
+    spread = noisy.spread(make("branin-2-noise-30%"))
+    assert f"| 30 % | 100 | {1.0 / spread:.4f} | {2.0 / spread:.4f} |" in text
+    assert "| GSSBO | 0.90 (0.90 - 0.90) | 0.90 (0.90 - 0.90) |" in text

@@ -354,3 +354,65 @@ def test_relevance_in_rare_branches_is_that_of_the_effect_where_it_is_active():
     leaves = np.array([shares[f"x{k}"] for k in range(40)])
     assert leaves.mean() == pytest.approx(1 / 41, rel=0.1)  # all leaves vary alike, and kind by drawing a leaf again
     assert leaves.max() < 1.6 * leaves.min()
+
+
+@algorithms
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_the_best_point_anywhere_is_at_least_as_good_by_the_model(make, noise):
+    opt = run(make, 40, noise)
+    (here, value), (there, other) = opt.best_predicted(), opt.best_predicted(anywhere=True)
+    opt.space.encode(there)  # it lies in the space
+    assert type(other) is float
+    if there != here:
+        assert other == opt.predict(there)[0]
+        if noise == 0.0:
+            assert other < value
+    assert opt.best_predicted(anywhere=True) == (there, other)
+
+
+def test_the_optimum_of_the_mean_is_found():
+    space, rng = Space({"x": Float(-2.0, 2.0), "y": Float(-2.0, 2.0)}), np.random.default_rng(0)
+    opt = GPUCB(space, seed=0, n_initial=60)
+    for _ in range(60):
+        p = opt.ask()
+        opt.tell(p, (p["x"] - 0.5) ** 2 + (p["y"] + 0.25) ** 2 + 0.01 * rng.normal())
+    here, there = opt.best_predicted()[0], opt.best_predicted(anywhere=True)[0]
+    off = [np.hypot(p["x"] - 0.5, p["y"] + 0.25) for p in (here, there)]
+    assert off[1] < min(0.05, off[0])
+
+
+def test_the_best_point_anywhere_may_be_an_arm_never_pulled_but_none_that_is_barred():
+    line = np.linspace(-1.0, 1.0, 41)[:, None]
+    opt = BKB(arms=line, seed=0, n_initial=1)
+    for row in (0, 12, 28, 40):
+        opt.tell(row, -float((line[row, 0] - 0.1) ** 2))
+    row, value = opt.best_predicted(anywhere=True)
+    assert row not in (0, 12, 28, 40)
+    assert value > opt.best_predicted()[1]
+    for barred in range(row - 2, row + 3):
+        opt.exclude(barred)
+    assert abs(opt.best_predicted(anywhere=True)[0] - row) > 2
+
+
+def test_anywhere_is_a_flag():
+    with pytest.raises(ValueError, match=r"^anywhere must be one of True, False, got 'yes'\.$"):
+        run(ALGORITHMS["GSSBO"], 12).best_predicted(anywhere="yes")
+
+
+@algorithms
+def test_explain_sets_the_noise_against_the_spread(make):
+    opt = run(make, 60, 0.5)
+    found, values = opt.explain(), opt.observations[1]
+    assert found.noise_share == pytest.approx(min(1.0, found.noise_std**2 / np.var(values)))
+    grid = [SPACE.decode(SPACE.snap(x[None])[0]) for x in np.random.default_rng(5).random((2000, 3))]
+    assert found.spread_std == pytest.approx(np.std(opt.predict(grid)[0]), rel=0.2)
+    assert f"{found.noise_share:.0%} of the variance told" in str(found)
+
+
+def test_explain_says_whether_all_observations_take_part():
+    plain = run(ALGORITHMS["GSSBO-subset"], 60).explain()
+    noisy = run(ALGORITHMS["GSSBO-subset"], 60, 0.5).explain()
+    assert not plain.all_data
+    assert "model on 20" in str(plain)
+    assert noisy.all_data
+    assert "model on all through 20" in str(noisy)

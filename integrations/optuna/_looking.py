@@ -39,15 +39,19 @@ def predict(study: Study, params: Any) -> tuple[Any, Any]:
     return _sampler_of(study).predict(params, study)
 
 
-def best_predicted(study: Study) -> tuple[dict[str, Any], float] | None:
+def best_predicted(study: Study, *, anywhere: bool = False) -> tuple[dict[str, Any], float] | None:
     """The parameters of the finished trial with the best expected value, and that value; None before a success.
 
     For noisy objectives, a better answer than ``study.best_params``, which belong to the luckiest trial.
 
+    Args:
+        study: a study whose sampler is one of numbo's.
+        anywhere: whether parameters that no trial had may be returned: those that are best by the model.
+
     Raises:
         ValueError: if the sampler is not one of numbo's, or no parameter is known yet.
     """
-    return _sampler_of(study).best_predicted(study)
+    return _sampler_of(study).best_predicted(study, anywhere=anywhere)
 
 
 def _sampler_of(study: Study) -> NumboSampler:

@@ -269,13 +269,19 @@ class NumboSampler(BaseSampler):
         internal = [_internal_point(point, searched, optimizer.space) for point in points]
         return optimizer.predict(internal[0] if isinstance(params, Mapping) else internal)
 
-    def best_predicted(self, study: Study | None = None) -> tuple[dict[str, Any], float] | None:
+    def best_predicted(
+        self, study: Study | None = None, *, anywhere: bool = False
+    ) -> tuple[dict[str, Any], float] | None:
         """The parameters of the finished trial with the best expected value, and that value.
 
         For noisy objectives, a better answer than ``study.best_params``, which belong to the luckiest trial.
+
+        Args:
+            study: by default the study that the sampler was last used for.
+            anywhere: whether parameters that no trial had may be returned: those that are best by the model.
         """
         optimizer, searched = self._optimizer_of(study)
-        best = optimizer.best_predicted()
+        best = optimizer.best_predicted(anywhere=anywhere)
         return None if best is None else (to_external(best[0], searched.distributions), best[1])
 
     def explain(self, study: Study | None = None) -> Explanation:

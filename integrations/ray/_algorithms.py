@@ -47,7 +47,7 @@ class GSSBOSearch(NumboSearch):
         seed: int | None = None,
         n_initial: int = 10,
         learn_failures: bool | str = "auto",
-        avoid_repeats: bool = True,
+        avoid_repeats: bool | str = "auto",
         preset: str = "default",
         criterion: str | None = None,
         buffer_size: int | str | None = None,
@@ -64,6 +64,7 @@ class GSSBOSearch(NumboSearch):
         additive: bool | None = None,
         winsorize: bool | None = None,
         warp: bool | None = None,
+        all_data: bool | None = None,
     ) -> None:
         super().__init__(**_checks.arguments(locals()))
 
@@ -112,7 +113,7 @@ class BKBSearch(_BoundedSearch):
         seed: int | None = None,
         n_initial: int = 10,
         learn_failures: bool | str = "auto",
-        avoid_repeats: bool | None = None,
+        avoid_repeats: bool | str | None = None,
         beta: float | str = 2.0,
         kernel: str = "matern52",
         lengthscale: float | Sequence[float] | Array | None = None,
@@ -166,7 +167,7 @@ class BBKBSearch(_BoundedSearch):
         seed: int | None = None,
         n_initial: int = 10,
         learn_failures: bool | str = "auto",
-        avoid_repeats: bool | None = None,
+        avoid_repeats: bool | str | None = None,
         ratio_threshold: float = 2.0,
         stopping: str = "global",
         beta: float | str = 2.0,
@@ -228,7 +229,7 @@ class SBPESearch(NumboSearch):
         seed: int | None = None,
         n_initial: int = 10,
         learn_failures: bool | str = "auto",
-        avoid_repeats: bool | None = None,
+        avoid_repeats: bool | str | None = None,
         horizon: int | None = None,
         beta: float | str = "union",
         kernel: str = "matern52",

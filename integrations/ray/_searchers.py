@@ -291,13 +291,16 @@ class NumboSearch(StoredSearch):
             return opt.predict(space.to_params(config))
         return opt.predict([space.to_params(c) for c in config])
 
-    def best_predicted(self) -> tuple[dict[str, Any], float] | None:
+    def best_predicted(self, *, anywhere: bool = False) -> tuple[dict[str, Any], float] | None:
         """The config, without constants, of the trial with the best expected value, and that value.
 
         For noisy metrics, a better answer than Tune's best result, which is the luckiest of all trials.
+
+        Args:
+            anywhere: whether a config that no trial had may be returned: the one that is best by the model.
         """
         space, opt = self._ready()
-        best = opt.best_predicted()
+        best = opt.best_predicted(anywhere=anywhere)
         return None if best is None else (space.to_config(best[0]), best[1])
 
     def explain(self) -> Explanation:

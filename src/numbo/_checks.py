@@ -22,8 +22,8 @@ P = ParamSpec("P")
 Seed: TypeAlias = int | Sequence[int] | np.random.SeedSequence | np.random.BitGenerator | np.random.Generator | None
 
 DIRECTIONS = ("minimize", "maximize")
-#: Values of ``learn_failures``.
-LEARN_FAILURES = ("auto", True, False)
+#: Values of settings that the data may decide.
+AUTO = ("auto", True, False)
 #: Names of settings in other libraries and other parts of this one, and the names used here.
 ELSEWHERE = {
     "n_initial": "n_startup_trials",

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int, Space
 from numbo.optimizers import gssbo
+from numbo.search.run import AGREED
 
 MAKERS = {
     "GPUCB": lambda space, **kw: GPUCB(space, **({"n_initial": 5} | kw)),
@@ -191,7 +192,7 @@ def test_pending_points_change_what_comes_next(make):
 
 def test_a_finite_space_is_never_repeated_while_points_are_left(make):
     space = Space({"a": Int(0, 4), "b": Categorical("xyz"), "c": Float(0, 1, step=0.5)})
-    opt = make(space, seed=0)
+    opt = make(space, seed=0, avoid_repeats=True)
     seen, out = [], []
     for i in range(45):
         p = opt.ask()
@@ -215,6 +216,44 @@ def test_repeats_are_possible_where_they_are_wanted(make):
         values.append(p["a"])
         opt.tell(p, (p["a"] - 2) ** 2 + 0.1 * noise.normal())
     assert values.count(2) > 10
+
+
+@pytest.mark.parametrize("at_once", [1, 4])
+def test_no_more_than_two_trials_tell_a_rough_objective_from_a_noisy_one(make, at_once):
+    """White noise that is the same at every repeat: a model cannot know before it has looked."""
+    space = Space({"a": Int(0, 9), "b": Int(0, 9)})
+    table = np.random.default_rng(3).normal(size=(10, 10))
+    opt, seen = make(space, seed=0), []
+    for _ in range(60 // at_once):
+        batch = [opt.ask() for _ in range(at_once)]
+        assert len({tuple(p.values()) for p in batch}) == at_once
+        seen += [tuple(p.values()) for p in batch]
+        opt.tell(batch, [table[p["a"], p["b"]] for p in batch])
+    if not isinstance(opt, SBPE):  # which repeats what is left of its race rather than leave it
+        assert len(set(seen)) >= 60 - AGREED
+
+
+def test_a_noisy_objective_is_measured_again_where_it_is_good(make):
+    space, noise = Space({"a": Int(0, 7), "b": Int(0, 7)}), np.random.default_rng(0)
+    opt, values, seen, again = make(space, seed=0), [], set(), []
+    for _ in range(60):
+        p = opt.ask()
+        values.append(float((p["a"] - 2) ** 2 + (p["b"] - 3) ** 2))
+        opt.tell(p, values[-1] + 4.0 * noise.normal())
+        if tuple(p.values()) in seen:
+            again.append(values[-1])
+        seen.add(tuple(p.values()))
+    assert len(again) >= 3
+    everywhere = [(a - 2) ** 2 + (b - 3) ** 2 for a in range(8) for b in range(8)]
+    assert np.median(again) < np.median(everywhere)
+
+
+def test_whether_points_may_repeat_survives_a_restore(make):
+    space, noise = Space({"a": Int(0, 5), "b": Int(0, 5)}), np.random.default_rng(0)
+    opt = drive(make(space, seed=0), 40, lambda p: p["a"] + 3.0 * noise.normal())
+    again = type(opt).from_state_dict(pickle.loads(pickle.dumps(opt.state_dict())))
+    assert again._run.repeating == opt._run.repeating
+    assert [opt.ask() for _ in range(5)] == [again.ask() for _ in range(5)]
 
 
 def test_a_large_discrete_space_is_not_repeated_either(make_adaptive):

@@ -251,7 +251,7 @@ def test_reseeding_changes_the_suggestions_and_keeps_the_model(make):
 
 
 def test_threads_share_a_sampler(make):
-    study = optuna.create_study(sampler=make(search_space=SPACE))
+    study = optuna.create_study(sampler=make(search_space=SPACE, avoid_repeats=True))
     study.optimize(objective, n_trials=60, n_jobs=8)
     assert len(study.trials) == 60
     assert all(t.state == TrialState.COMPLETE for t in study.trials)

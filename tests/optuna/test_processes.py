@@ -20,7 +20,8 @@ from numbo.optuna import GSSBOSampler
 from optuna.storages.journal import JournalFileBackend
 storage = optuna.storages.JournalStorage(JournalFileBackend(sys.argv[1]))
 study = optuna.load_study(study_name="s", storage=storage,
-                          sampler=GSSBOSampler(seed=0, n_startup_trials=6, warn_independent_sampling=False))
+                          sampler=GSSBOSampler(seed=0, n_startup_trials=6, avoid_repeats=True,
+                                               warn_independent_sampling=False))
 def f(t):
     x = t.suggest_float("x", -3, 3); y = t.suggest_float("y", -3, 3); k = t.suggest_int("k", 0, 9)
     return (x - 1) ** 2 + (y + 1) ** 2 + abs(k - 4)

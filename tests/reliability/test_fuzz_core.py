@@ -56,7 +56,11 @@ class AskTell(RuleBasedStateMachine):
     """Calls of a user, a dying process and other workers, in any order."""
 
     @initialize(
-        space=SPACES, name=st.sampled_from(sorted(MAKERS)), n=st.integers(1, 6), maximize=st.booleans(), r=st.booleans()
+        space=SPACES,
+        name=st.sampled_from(sorted(MAKERS)),
+        n=st.integers(1, 6),
+        maximize=st.booleans(),
+        r=st.sampled_from([True, False, "auto"]),
     )
     def start(self, space, name, n, maximize, r):
         direction = "maximize" if maximize else "minimize"

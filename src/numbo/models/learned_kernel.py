@@ -71,6 +71,13 @@ class LearnedKernel:
         return covariance._replace(noise_variance=max(covariance.noise_variance, NOISE_FLOOR))
 
     @property
+    def noise_share(self) -> float:
+        """Variance of the noise, in units of the variance of the values; 0 before the first fit."""
+        if self._fixed is not None:
+            return float(self._fixed.noise_variance)
+        return float(self._gp.covariance.noise_variance) if self.fitted_at else 0.0
+
+    @property
     def lengthscales(self) -> Array:
         """(d,) in the unit cube."""
         return self.covariance.inverse_squared_lengthscales**-0.5

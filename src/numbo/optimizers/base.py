@@ -37,8 +37,9 @@ class Optimizer(Inspectable):
         direction: ``"minimize"`` or ``"maximize"``; by default spaces are minimised and arms are maximised.
         n_initial: number of points of the space-filling initial design before the model takes over.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
-        avoid_repeats: whether to avoid points that were observed or are pending while others are left; by default for
-            spaces, not for arms. Right for deterministic objectives; wrong where repeating a measurement pays.
+        avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
+            the default for spaces, observed points may be measured again where values are noisy and the model expects
+            more of that than of other points. False is the default for arms.
         learn_failures: whether failures depend on the parameters: ``True`` weights points by their probability of
             success, ``False`` only never repeats a point that failed, ``"auto"`` lets the data decide between the two
             (`numbo.models.Feasibility`).
@@ -55,17 +56,17 @@ class Optimizer(Inspectable):
         direction: str | None = None,
         n_initial: int = 10,
         seed: _checks.Seed = None,
-        avoid_repeats: bool | None = None,
+        avoid_repeats: bool | str | None = None,
         learn_failures: bool | str = "auto",
     ) -> None:
         domain = domain_of(type(self).__name__, space, arms, takes_arms=self._takes_arms)
         if self._takes_arms:  # the others say what their defaults are
             direction = ("maximize" if domain.explicit else "minimize") if direction is None else direction
-            avoid_repeats = not domain.explicit if avoid_repeats is None else avoid_repeats
+            avoid_repeats = (False if domain.explicit else "auto") if avoid_repeats is None else avoid_repeats
         self.direction = _checks.one_of("direction", direction, _checks.DIRECTIONS)
         self.n_initial = _checks.integer("n_initial", n_initial, 1)
-        self.avoid_repeats = _checks.flag("avoid_repeats", avoid_repeats)
-        self.learn_failures = _checks.one_of("learn_failures", learn_failures, _checks.LEARN_FAILURES)
+        self.avoid_repeats = _checks.one_of("avoid_repeats", avoid_repeats, _checks.AUTO)
+        self.learn_failures = _checks.one_of("learn_failures", learn_failures, _checks.AUTO)
         self._sign = 1.0 if direction == "maximize" else -1.0
         self._run = Run(domain, self.avoid_repeats, self.learn_failures, _checks.random_stream(seed))
         self._unfinished = False
@@ -151,6 +152,7 @@ class Optimizer(Inspectable):
         with run.times.ask(run.history.n):
             if run.step < self.n_initial or run.history.best < 0:
                 return Suggestion(run.space_filling(position))
+            run.noise_share = self._noise_share()
             if seed is not None:
                 run.rng = np.random.default_rng(seed)
             return run.attempt(propose or self._propose, lambda: Suggestion(run.space_filling(position)))
@@ -196,7 +198,7 @@ class Optimizer(Inspectable):
         return Suggestion(x)
 
     def taken(self, x: Array) -> bool:
-        """Whether ``x (d,)`` should not be suggested: it is barred, or repeats are avoided and it would be one."""
+        """Whether ``x (d,)`` should not be suggested: it is barred, or would be a repeat that is avoided."""
         return self._run.taken(x)
 
     @property
@@ -309,6 +311,10 @@ class Optimizer(Inspectable):
     @abstractmethod
     def _propose(self) -> Suggestion:
         """The next point by the algorithm; there is at least one success."""
+
+    @abstractmethod
+    def _noise_share(self) -> float:
+        """Variance of the noise in units of that of the values, as the model estimates it; 0 before its first fit."""
 
     def _scores(self, run: Run, X: Array) -> Array:
         """The acquisition function (c,) of the next suggestion at ``X (c, d)``; ``run`` as for `_view`."""

@@ -67,8 +67,8 @@ class BBKB(Optimizer):
         n_initial: number of points of the space-filling initial design: by default 1 under a fixed kernel, otherwise
             10.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
-        avoid_repeats: whether to avoid points that were observed or are pending while others are left; True by default
-            for spaces, False for arms.
+        avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
+            the default for spaces, observed points may be measured again where values are noisy; False for arms.
         learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"`` to decide from the
             data.
         ratio_threshold: C~ >= 1, the factor by which variances may shrink inside a batch.
@@ -110,7 +110,7 @@ class BBKB(Optimizer):
         direction: str | None = None,
         n_initial: int | None = None,
         seed: _checks.Seed = None,
-        avoid_repeats: bool | None = None,
+        avoid_repeats: bool | str | None = None,
         learn_failures: bool | str = "auto",
         ratio_threshold: float = 2.0,
         stopping: str = "global",
@@ -276,6 +276,9 @@ class BBKB(Optimizer):
         return self._confidence.bbkb(schedule, model.information, self.ratio_threshold, lam)
 
     # -- looking inside, state -----------------------------------------------------------------------------------
+
+    def _noise_share(self) -> float:
+        return self._model.kernel.noise_share
 
     def _view(self, run: Run) -> ModelView:
         return self._model.view(run.history, run.rng, run.success(), tuple(self._batch_sizes))

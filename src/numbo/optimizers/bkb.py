@@ -40,8 +40,8 @@ class BKB(BBKB):
         n_initial: number of points of the space-filling initial design: by default 1 under a fixed kernel, otherwise
             10.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
-        avoid_repeats: whether to avoid points that were observed or are pending while others are left; True by default
-            for spaces, False for arms.
+        avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
+            the default for spaces, observed points may be measured again where values are noisy; False for arms.
         learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"`` to decide from the
             data.
         beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the standard deviation.
@@ -76,7 +76,7 @@ class BKB(BBKB):
         direction: str | None = None,
         n_initial: int | None = None,
         seed: _checks.Seed = None,
-        avoid_repeats: bool | None = None,
+        avoid_repeats: bool | str | None = None,
         learn_failures: bool | str = "auto",
         beta: float | str = 2.0,
         kernel: str = "matern52",

@@ -25,8 +25,8 @@ class GPUCB(Optimizer):
         direction: ``"minimize"`` or ``"maximize"``.
         n_initial: number of points of the space-filling initial design before the model takes over.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
-        avoid_repeats: whether to avoid points that were observed or are pending while others are left; True by default.
-            Right for deterministic objectives; switch it off where repeating a measurement pays.
+        avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
+            observed points may be measured again where values are noisy.
         learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"`` to decide from the
             data.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
@@ -51,7 +51,7 @@ class GPUCB(Optimizer):
         direction: str = "minimize",
         n_initial: int = 10,
         seed: _checks.Seed = None,
-        avoid_repeats: bool = True,
+        avoid_repeats: bool | str = "auto",
         learn_failures: bool | str = "auto",
         kernel: str = "matern52",
         acquisition: str = "ucb",
@@ -73,6 +73,9 @@ class GPUCB(Optimizer):
 
     def _scores(self, run: Run, X: Array) -> Array:
         return self._search.copy().scores(run, np.arange(run.history.n), X)
+
+    def _noise_share(self) -> float:
+        return self._search.surrogate.noise_share
 
     def _view(self, run: Run) -> ModelView:
         return self._search.copy().view(run, np.arange(run.history.n))

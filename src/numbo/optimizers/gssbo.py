@@ -53,6 +53,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "additive": True,
         "winsorize": True,
         "warp": True,
+        "all_data": True,
         "trust_region": True,
     },
     "paper": {
@@ -66,6 +67,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "additive": False,
         "winsorize": False,
         "warp": False,
+        "all_data": False,
         "trust_region": False,
     },
 }
@@ -154,8 +156,8 @@ class GSSBO(Optimizer):
         direction: ``"minimize"`` or ``"maximize"``.
         n_initial: number of points of the space-filling initial design before the model takes over.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
-        avoid_repeats: whether to avoid points that were observed or are pending while others are left; True by default.
-            Right for deterministic objectives; switch it off where repeating a measurement pays.
+        avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
+            observed points may be measured again where values are noisy.
         learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"`` to decide from the
             data.
         preset: ``"default"``, or ``"paper"`` for the algorithm literally; sets every setting below that is None.
@@ -181,6 +183,7 @@ class GSSBO(Optimizer):
         additive: whether the covariance has an additive part, a sum of functions of one coordinate each.
         winsorize: whether outliers on the bad side are clipped if the model then predicts better.
         warp: whether the global model sees the logarithm of the gap to the best value if it then predicts better.
+        all_data: whether models stand on all observations through the subset where values are noisy.
 
     Raises:
         ValueError: for an unsupported value.
@@ -195,7 +198,7 @@ class GSSBO(Optimizer):
         direction: str = "minimize",
         n_initial: int = 10,
         seed: _checks.Seed = None,
-        avoid_repeats: bool = True,
+        avoid_repeats: bool | str = "auto",
         learn_failures: bool | str = "auto",
         preset: str = "default",
         criterion: str | None = None,
@@ -213,17 +216,17 @@ class GSSBO(Optimizer):
         additive: bool | None = None,
         winsorize: bool | None = None,
         warp: bool | None = None,
+        all_data: bool | None = None,
     ) -> None:
         self.preset = _checks.one_of("preset", preset, PRESETS)
         given = _checks.arguments(locals())
         super().__init__(**_checks.arguments(given, Optimizer))
         settings = given | {name: value for name, value in PRESETS[preset].items() if given[name] is None}
-        wide = settings | {"all_data": preset == "default"}
-        self._search = GPSearch(self.space.categorical, self.space.conditional, **_checks.arguments(wide, GPSearch))
+        self._search = GPSearch(self.space.categorical, self.space.conditional, **_checks.arguments(settings, GPSearch))
         self.kernel, self.acquisition = kernel, settings["acquisition"]
         self.beta = _checks.number_or(("log",), "beta", beta)
         self.trend, self.additive = settings["trend"], settings["additive"]
-        self.winsorize, self.warp = settings["winsorize"], settings["warp"]
+        self.winsorize, self.warp, self.all_data = settings["winsorize"], settings["warp"], settings["all_data"]
         self.criterion = _checks.one_of("criterion", settings["criterion"], CRITERIA)
         self.perturbation = _checks.number("perturbation", settings["perturbation"], 0.0)
         self.elites = _checks.number("elites", settings["elites"], 0.0, 1.0)
@@ -300,6 +303,9 @@ class GSSBO(Optimizer):
         return search.scores(run, subset.members(run, search.surrogate), X)
 
     # -- looking inside ------------------------------------------------------------------------------------------
+
+    def _noise_share(self) -> float:
+        return self._search.surrogate.noise_share
 
     def _view(self, run: Run) -> ModelView:
         search, subset = self._search.copy(), copy.deepcopy(self._subset)

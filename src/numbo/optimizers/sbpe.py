@@ -70,8 +70,8 @@ class SBPE(Optimizer):
         n_initial: number of points of the space-filling initial design: by default 1 under a fixed kernel, otherwise
             10.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
-        avoid_repeats: whether to avoid points that were observed or are pending while others are left; True by default
-            for spaces, False for arms.
+        avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
+            the default for spaces, observed points may be measured again where values are noisy; False for arms.
         learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"`` to decide from the
             data.
         horizon: N, the expected number of evaluations; it determines the sizes of the batches.
@@ -113,7 +113,7 @@ class SBPE(Optimizer):
         direction: str | None = None,
         n_initial: int | None = None,
         seed: _checks.Seed = None,
-        avoid_repeats: bool | None = None,
+        avoid_repeats: bool | str | None = None,
         learn_failures: bool | str = "auto",
         horizon: int = 1000,
         beta: float | str = "union",
@@ -330,6 +330,9 @@ class SBPE(Optimizer):
         return Filter(gp.posterior, beta, 2.0 / n, 2.0 / math.sqrt(n))
 
     # -- looking inside, state -----------------------------------------------------------------------------------
+
+    def _noise_share(self) -> float:
+        return self._model.kernel.noise_share
 
     def _view(self, run: Run) -> ModelView:
         """By a model of all observations, not of the present batch alone."""

@@ -34,14 +34,15 @@ class ArmSearch(Chooser):
         self._arm_of: Indices = np.empty(0, dtype=np.int64)  # by the number of a distinct point
         self._success: Array | float = 1.0
         self._weighed = 0, 0  # failures, and all that was told, when it was computed
-        self._sliced = False
+        self._sliced = self._repeating = False
         self._chosen = -1
 
     # -- choosing ----------------------------------------------------------------------------------------------
 
     def next_point(self, model: FeedbackModel) -> Array | None:
         """The next arm (d,), line 4 of the papers; None if none is left."""
-        if self._weigh() or self._run.pinned is not None or self._sliced:
+        changed = self._sliced or self._repeating != self._run.repeating
+        if self._weigh() or self._run.pinned is not None or changed:
             self.start(model)
         arm = self._posterior.choose()
         if arm < 0 and self._run.race is not None:  # the last free arm of the race has entered the batch
@@ -58,7 +59,7 @@ class ArmSearch(Chooser):
     def start(self, model: FeedbackModel) -> None:
         """Choose from all arms that may be suggested, with what is known of failures."""
         worst = float(model.kernel.transform.forward(self._run.history.values()).min())
-        self._sliced = self._run.pinned is not None
+        self._sliced, self._repeating = self._run.pinned is not None, self._run.repeating
         self._posterior.start(
             model.multiplier,
             self._run.excluded(),

@@ -18,6 +18,7 @@ from numbo.models.view import ModelView
 from numbo.search.candidates import CANDIDATES, elite_rows
 from numbo.search.maximize import maximize
 from numbo.search.run import Run
+from numbo.spaces import INACTIVE
 from numbo.trials import History
 
 Array = NDArray[np.float64]
@@ -71,7 +72,7 @@ class GPSearch:
             "trend": _checks.flag("trend", trend),
             "additive": _checks.flag("additive", additive),
             "winsorize": _checks.flag("winsorize", winsorize),
-            "all_data": all_data,
+            "all_data": _checks.flag("all_data", all_data),
         }
         self._acquisition = _checks.one_of("acquisition", acquisition, ACQUISITIONS)
         self._beta = _checks.number_or(("log",), "beta", beta)
@@ -118,6 +119,8 @@ class GPSearch:
         with run.times.phase("search"):
             alone, dormant = surrogate.posterior if run.history.pending else None, run.dormant(run.rng)
             surrogate.hold(run.history.pending_points())
+            if run.repeating and not run.space.continuous.any():  # nothing is as near as the point itself
+                groups = [*groups, _again(run.history.X, surrogate, lower, upper)]
             groups, acquisition = [run.pin_points(group, dormant) for group in groups], self.acquisition(run, surrogate)
             if run.pinned is not None and acquisition.kind == LOG_EI:
                 # improve on the best mean among the candidates of its slice
@@ -197,6 +200,13 @@ class GPSearch:
     def restore(self, run: Run, state: dict[str, Any]) -> None:
         """Take in a `state_dict`."""
         restore_surrogate(run.history, self.surrogate, state)
+
+
+def _again(X: Array, surrogate: Surrogate, lower: Array, upper: Array) -> Array:
+    """The best observed points (s, d) of ``X (n, d)`` by the model that lie in a box, which may be measured again."""
+    best = X[surrogate.rows[np.argsort(-surrogate.means, kind="stable")[:STARTS]]]
+    out: Array = best[np.all((best >= lower) & (best <= upper) | (best == INACTIVE), axis=1)]
+    return out
 
 
 def restore_surrogate(history: History, surrogate: Surrogate, state: dict[str, Any]) -> None:

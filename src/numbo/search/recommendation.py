@@ -24,8 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbo._rows import distinct_rows
+from numbo.kernels.acquisition import UCB, Acquisition, acquisition_values, predict
 from numbo.models.surrogate import Surrogate
+from numbo.models.view import ModelView
+from numbo.search.candidates import elite_rows
 from numbo.search.local_search import LocalSearch
+from numbo.search.maximize import maximize
+from numbo.search.run import Run
 from numbo.trials.history import History
 
 Array = NDArray[np.float64]
@@ -37,6 +42,8 @@ NONE = 1e-6
 #: Noise is established if the data are more probable with it than without by this factor: strong evidence according to
 #: Kass & Raftery (1995), "Bayes Factors".
 ODDS = 20.0
+#: Number of points of each kind from which the optimum of the model is sought.
+STARTS = 8
 
 
 def noise_near_best(space: Any, history: History) -> float:
@@ -54,6 +61,33 @@ def noise_near_best(space: Any, history: History) -> float:
     noise = math.sqrt(gp.covariance.noise_variance) * transform.scale
     with_noise, _ = gp.log_posterior(gp.theta, np.ascontiguousarray(X.T), values)
     return noise if with_noise - gp.fit(X, values, noise=NONE) > math.log(ODDS) else 0.0
+
+
+def optimum(run: Run, view: ModelView, scores: Array, caution: float) -> Array | None:
+    """The point (d,) of the space with the largest posterior mean less ``caution`` standard deviations.
+
+    Where points may fail, one with probability p of success counts p times its value, and otherwise as the worst that
+    the model expects of an observation. None if nothing may be suggested.
+
+    Args:
+        run: what is known, with nothing pending.
+        view: the model.
+        scores: (n,) of the observations; around the best ones the search is closest.
+        caution: 0 or more.
+    """
+    X, rng = run.history.X, np.random.default_rng(0)
+    worst = float(predict(view.posterior, X)[0].min())
+    acquisition = Acquisition(UCB, -caution, view.acquisition.success, worst)
+    if run.grid is not None:
+        free = np.flatnonzero([not run.barred(x) for x in run.grid])
+        values = acquisition_values(view.posterior, acquisition, run.grid[free])
+        return run.grid[free[np.argmax(values)]] if len(free) else None
+    groups = run.starts.groups(X[elite_rows(X, scores)], view.lengthscales, rng)
+    corners = np.zeros(run.space.d), np.ones(run.space.d)
+    dormant = run.dormant(rng)
+    return maximize(
+        view.posterior, acquisition, run.space, groups, *corners, run.barred, starts=STARTS, dormant=dormant
+    )
 
 
 def expected_values(history: History, mean: Array, unexplained: Array, noise_seen: float, noise: float) -> Array:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from numbo._interrupts import raise_interrupt
 from numbo.kernels.acquisition import Success
 from numbo.models import Feasibility
+from numbo.models.surrogate import NOISY
 from numbo.search.candidates import DORMANT, BestWhereActive, Candidates
 from numbo.spaces import Domain
 from numbo.trials import History, Pending, own, point_key
@@ -33,6 +34,8 @@ ENUMERABLE = 50_000
 ANYWHERE = 4096
 #: Number of points of the sequence searched for a free one.
 WINDOW = 64
+#: Equal values at points measured again after which there is no noise, as long as none differed.
+AGREED = 2
 #: Origin of a point that no local search proposed.
 GLOBAL = -1
 
@@ -75,7 +78,8 @@ class Run:
 
     Args:
         space: what is searched.
-        avoid_repeats: whether points that are observed or pending may not be suggested again.
+        avoid_repeats: whether points that are observed or pending may not be suggested again; with ``"auto"``, observed
+            ones may be where values are noisy.
         learn_failures: what failures say (`numbo.models.Feasibility`).
         rng: source of all random draws.
 
@@ -87,13 +91,14 @@ class Run:
         race: (A,) which of them an algorithm still considers, None for all. Once all of these are taken, repeating them
             is better than leaving the race.
         pinned: (d,) coordinates that the present suggestion must keep fixed, NaN where it is free; None for none.
+        noise_share: variance of the noise in units of that of the values, as the model estimates it.
         times: how long asks take.
         search_rng: source of the draws of one search, see `fork_search_rng`.
         warned: whether a failure of a model was logged.
     """
 
     def __init__(
-        self, space: Domain, avoid_repeats: bool, learn_failures: bool | str, rng: np.random.Generator
+        self, space: Domain, avoid_repeats: bool | str, learn_failures: bool | str, rng: np.random.Generator
     ) -> None:
         self.space: Any = space
         self.avoid_repeats, self.rng = avoid_repeats, rng
@@ -103,6 +108,7 @@ class Run:
         self.times = AskTimes()
         self.search_rng = rng
         self.warned = False
+        self.noise_share = 0.0
         self.pinned: Array | None = None
         self.grid: Array | None = space.grid() if space.cardinality <= ENUMERABLE or space.explicit else None
         self.race: Mask | None = None
@@ -167,19 +173,36 @@ class Run:
 
     def taken(self, x: Array) -> bool:
         """Whether ``x (d,)`` should not be suggested: it is barred, or repeats are avoided and it would be one."""
-        if self._barred(x):
+        if self.barred(x):
             return True
-        repeated = self.avoid_repeats and self.history.taken(x)
+        history = self.history
+        repeated = bool(self.avoid_repeats) and (
+            history.is_pending(x) or (history.is_observed(x) and not self.repeating)
+        )
         return repeated and (self.race is None or bool(self._free_in(self.race).any()))
 
-    def _barred(self, x: Array) -> bool:
+    @property
+    def repeating(self) -> bool:
+        """Whether points that were observed may be suggested again.
+
+        With ``avoid_repeats="auto"``, they may where values are noisy. A model may also take for noise what is too fine
+        for it. The points that it has measured again tell one from the other.
+        """
+        if self.avoid_repeats != "auto":
+            return not self.avoid_repeats
+        history = self.history
+        if self.noise_share <= NOISY:
+            return False
+        return history.differed > 0 or history.agreed + history.pending_again() < AGREED
+
+    def barred(self, x: Array) -> bool:
         """Whether ``x (d,)`` is excluded, or failed as often as allowed and never succeeded."""
         key = point_key(x)
         return key in self.history.excluded or self._given_up(key)
 
     def _given_up(self, key: bytes) -> bool:
         history = self.history
-        return history.failed_counts[key] >= self.feasibility.patience and key not in history.counts
+        return history.failed_counts[key] >= self.feasibility.patience and key not in history.first
 
     def pin(self, points: Array) -> Array:
         """``points (..., d)`` with the coordinates that the present suggestion must keep fixed."""
@@ -203,14 +226,15 @@ class Run:
 
     def free_rows(self) -> Indices:
         """Rows of the grid that may be suggested."""
-        return np.flatnonzero(self._free(self.avoid_repeats))
+        return np.flatnonzero(self._free())
 
-    def _free(self, avoid_repeats: bool) -> Mask:
-        """Which points (A,) of the grid may be suggested."""
+    def _free(self, *, anyhow: bool = False) -> Mask:
+        """Which points (A,) of the grid may be suggested; ``anyhow``, also as repeats."""
         assert self.grid is not None
         history = self.history
-        free = self._unseen.copy() if avoid_repeats else np.ones(len(self.grid), dtype=bool)
-        out = [p.x for p in history.pending.values()] if avoid_repeats else []
+        repeating = anyhow or self.repeating
+        free = np.ones(len(self.grid), dtype=bool) if repeating else self._unseen.copy()
+        out = [p.x for p in history.pending.values()] if self.avoid_repeats and not anyhow else []
         out += history.excluded.values()
         out += [x for key, x in history.failed.items() if self._given_up(key)]
         if out:
@@ -220,21 +244,21 @@ class Run:
         return free
 
     def _free_in(self, race: Mask) -> Mask:
-        return race & self._free(self.avoid_repeats)
+        return race & self._free()
 
     def excluded(self) -> Mask | None:
         """Which points (A,) of the grid must not be suggested; None if all may be."""
         if self.race is not None:
             free = self._free_in(self.race)
-            return ~free if free.any() else ~(self.race & self._free(False))
+            return ~free if free.any() else ~(self.race & self._free(anyhow=True))
         history = self.history
         anything = self.avoid_repeats or history.failed or history.excluded or self.pinned is not None
-        return ~self._free(self.avoid_repeats) if anything else None
+        return ~self._free() if anything else None
 
     @property
     def exhausted(self) -> bool:
         """Whether every point of a finite space was told or is pending, and repeats are avoided."""
-        return self.grid is not None and self.avoid_repeats and not self._free(True).any()
+        return self.grid is not None and not self.repeating and not self._free().any()
 
     # -- space-filling points ----------------------------------------------------------------------------------
 
@@ -273,6 +297,7 @@ class Run:
             "rng": self.rng.bit_generator.state,
             "design_seed": self.design_seed,
             "feasibility": self.feasibility.state_dict(),
+            "noise_share": self.noise_share,
         }
 
     @staticmethod
@@ -287,3 +312,4 @@ class Run:
         self.rng = np.random.Generator(getattr(np.random, state["rng"]["bit_generator"])())
         self.rng.bit_generator.state = state["rng"]
         self.feasibility.restore(state["feasibility"], self.history)
+        self.noise_share = state.get("noise_share", 0.0)

@@ -56,12 +56,13 @@ class History:
     """Observations ``X (n, d)``, ``y (n,)`` (larger is better), failures, and pending points by key.
 
     A single assignment or `list.append` makes a record part of the history. What is derived from the records
-    (`counts`, `best`) can be recomputed by `refresh`, so that an interrupt at any point loses nothing.
+    (`first`, `best` and the like) can be recomputed by `refresh`, so that an interrupt at any point loses nothing.
 
     Attributes:
         n: number of observations.
         origins: (n,) which part of the search proposed each of them (`numbo.search.run.Suggestion`).
-        counts: how often each point was observed, by its identity.
+        first: the first observation at each point, by its identity.
+        agreed, differed: how many observations at a point known already have the value of the first, or another one.
         excluded: points without a result that must not be suggested.
         best, best_params: index of the best observation, -1 before the first, and its parameters exactly as told.
     """
@@ -72,7 +73,8 @@ class History:
         self._failed: list[tuple[int, Array, bytes]] = []
         self.failed_counts: Counter[bytes] = Counter()
         self.excluded: dict[bytes, Array] = {}
-        self.counts: Counter[bytes] = Counter()
+        self.first: dict[bytes, int] = {}
+        self.agreed = self.differed = 0
         self.pending: dict[Hashable, Pending] = {}
         self.best = -1
         self.best_params: Any = {}
@@ -95,7 +97,7 @@ class History:
         """An independent history with the same records; what is told to this one later does not affect it."""
         twin = copy.copy(self)  # arrays are shared: records are only appended, beyond the copy's n
         twin._failed, twin.excluded, twin.pending = list(self._failed), dict(self.excluded), dict(self.pending)
-        twin.failed_counts, twin.counts = self.failed_counts.copy(), self.counts.copy()
+        twin.failed_counts, twin.first = self.failed_counts.copy(), dict(self.first)
         return twin
 
     @property
@@ -124,10 +126,17 @@ class History:
             self._origins = np.concatenate([self._origins, np.empty_like(self._origins)])
         self._X[i], self._y[i], self._origins[i] = x, y, origin
         self.n = i + 1
-        self.counts[point_key(x)] += 1
+        self._place(i)
         if self.best < 0 or y > self._y[self.best]:
             self.best, self.best_params = i, own(params)
         return i
+
+    def _place(self, i: int) -> None:
+        """Note whether observation ``i`` is the first at its point."""
+        first = self.first.setdefault(point_key(self._X[i]), i)
+        if first != i:
+            same = bool(self._y[first] == self._y[i])
+            self.agreed, self.differed = self.agreed + same, self.differed + (not same)
 
     def fail(self, x: Array) -> None:
         """Append a failure."""
@@ -141,7 +150,9 @@ class History:
 
     def refresh(self, decode: Callable[[Array], Any]) -> None:
         """Recompute what is derived from the records."""
-        self.counts = Counter(point_key(x) for x in self.X)
+        self.first, self.agreed, self.differed = {}, 0, 0
+        for i in range(self.n):
+            self._place(i)
         self.failed_counts = Counter(key for _, _, key in self._failed)
         best = int(np.argmax(self.y)) if self.n else -1
         if best != self.best:
@@ -150,13 +161,13 @@ class History:
     @property
     def failed(self) -> dict[bytes, Array]:
         """Points that failed and never succeeded, by their identity."""
-        return {key: x for _, x, key in self._failed if key not in self.counts}
+        return {key: x for _, x, key in self._failed if key not in self.first}
 
     def superseded(self) -> NDArray[np.bool_]:
         """Which of all trials told (told,) are failures at a point that has also succeeded."""
         out = np.zeros(self.told, dtype=bool)
         for j, (position, _, key) in enumerate(self._failed):
-            out[position + j] = key in self.counts
+            out[position + j] = key in self.first
         return out
 
     def in_order(self) -> tuple[Array, Array]:
@@ -189,10 +200,14 @@ class History:
         wanted = point_key(x)
         return next((key for key, p in self.pending.items() if p.identity == wanted), None)
 
-    def taken(self, x: Array) -> bool:
-        """Whether the point was observed, is excluded or is pending."""
-        key = point_key(x)
-        return key in self.counts or key in self.excluded or self._is_pending(key)
+    def is_observed(self, x: Array) -> bool:
+        """Whether there is an observation at ``x (d,)``."""
+        return point_key(x) in self.first
 
-    def _is_pending(self, key: bytes) -> bool:
-        return any(p.identity == key for p in self.pending.values())
+    def is_pending(self, x: Array) -> bool:
+        """Whether ``x (d,)`` is pending."""
+        return self.key_of(x) is not None
+
+    def pending_again(self) -> int:
+        """How many points that were observed are pending."""
+        return sum(p.identity in self.first for p in self.pending.values())

@@ -1,0 +1,142 @@
+"""What an optimizer's model is made of, and which parameters matter to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo.search.trust_region import Region
+from numbo.spaces import INACTIVE, Domain, Space
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+#: Points at which relevance is estimated, a power of two; the mean is computed at this number for each parameter.
+SAMPLES = 256
+#: Points that are drawn to find as many at which a conditional parameter is active.
+DRAWN = 2**14
+
+
+def relevance(mean: Callable[[Array], Array], space: Domain) -> dict[str, float]:
+    """Shares of the parameters in the variation of ``mean`` over the points (c, d) of a space.
+
+    They sum to 1, or are all 0 where nothing varies.
+
+    They are the total Sobol' indices (Saltelli et al. 2010), by Monte Carlo: how much of the variance over the space is
+    left when all other parameters are known. Lengthscales alone would not say how far values change, only how fast. A
+    conditional parameter counts by its effect where it is active.
+    """
+    names = space.names
+    if isinstance(space, Space) and space.conditional.any():
+        total = _effects(mean, space)
+    else:
+        total = _total_indices(lambda X: mean(space.snap(X)), space.d)
+    shares = total / max(float(total.sum()), np.finfo(float).tiny)
+    return {names[j]: float(shares[j]) for j in np.argsort(-shares, kind="stable")}
+
+
+def _total_indices(mean: Callable[[Array], Array], d: int) -> Array:
+    """Total Sobol' indices (d,) of a function of the unit cube."""
+    from scipy.stats import sobol_indices, uniform
+
+    if d == 1:
+        return np.ones(1)
+    found = sobol_indices(
+        func=lambda x: mean(np.ascontiguousarray(x.T)),
+        n=SAMPLES,
+        dists=[uniform()] * d,
+        rng=np.random.default_rng(0),
+    )
+    out: Array = np.nan_to_num(np.maximum(np.atleast_1d(found.total_order), 0.0))
+    return out
+
+
+def _effects(mean: Callable[[Array], Array], space: Space) -> Array:
+    """Half the mean squared effect (d,) of drawing one parameter again, where it is active (Jansen 1999)."""
+    rng = np.random.default_rng(0)
+    drawn = rng.random((DRAWN, space.d))
+    points, out = space.snap(drawn), np.zeros(space.d)
+    for j in range(space.d):
+        rows = np.flatnonzero(points[:, j] != INACTIVE)[:SAMPLES]
+        if len(rows):
+            other = drawn[rows]
+            other[:, j] = rng.random(len(rows))
+            out[j] = 0.5 * np.mean((mean(space.snap(other)) - mean(points[rows])) ** 2)
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What an optimizer's model is made of, given all observations.
+
+    Attributes:
+        algorithm: name of the optimizer.
+        n_told, n_pending: numbers of observations and of pending points.
+        members: (m,) observations that the model rests on, counted in the order in which they were told: the subset
+            of GSSBO, the atoms of the dictionary of BKB, BBKB and S-BPE, all observations of GP-UCB.
+        relevance: share of each parameter in the variation of the posterior mean over the space, the largest first.
+        conditions: in words, of the parameters that have one: under which values of others they are used.
+        lengthscales: of each parameter: distance in the unit cube over which values stay correlated, apart from the
+            trend and the additive part.
+        noise_std: standard deviation of the noise that the model sees, in the units of the objective.
+        spread_std: standard deviation of the posterior mean over the space, in the same units.
+        noise_share: share of the variance of all values told that is noise.
+        all_data: whether all observations take part in the posterior, through the members.
+        buffer_size: M, how many observations a chosen subset has; None where there is no limit (yet).
+        beta: multiplier of the standard deviation in the confidence bounds; None where it is not used.
+        effective_dimension: of a sparse model, ``sum var~(x_s)`` over the observations; None for other models.
+        batch_sizes: of the batches that ended.
+        region: the trust region, where there is one.
+        phases: seconds of the last ask, by what was done: ``"selection"`` of the subset, ``"model"`` for fitting and
+            conditioning it, ``"search"`` for maximising the acquisition function.
+        asked_at, ask_seconds: (asks,) numbers of observations at which a point was asked for, and the time it took;
+            in this process only.
+    """
+
+    algorithm: str
+    n_told: int
+    n_pending: int
+    members: Indices = field(repr=False)
+    relevance: dict[str, float]
+    lengthscales: dict[str, float]
+    noise_std: float
+    spread_std: float
+    noise_share: float
+    all_data: bool = False
+    conditions: dict[str, str] = field(default_factory=dict)
+    buffer_size: int | None = None
+    beta: float | None = None
+    effective_dimension: float | None = None
+    batch_sizes: tuple[int, ...] = ()
+    region: Region | None = None
+    phases: dict[str, float] = field(default_factory=dict)
+    asked_at: Indices = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
+    ask_seconds: Array = field(default_factory=lambda: np.empty(0), repr=False)
+
+    def __str__(self) -> str:
+        model = f"model on all through {len(self.members)}" if self.all_data else f"model on {len(self.members)}"
+        lines = [
+            f"{self.algorithm}: {self.n_told} observations, {self.n_pending} pending, {model}",
+            f"noise       {self.noise_std:.3g}, where values spread by {self.spread_std:.3g} over the space; "
+            f"{self.noise_share:.0%} of the variance told",
+            "relevance   " + ", ".join(f"{name} {share:.0%}" for name, share in self.relevance.items()),
+        ]
+        if self.conditions:
+            lines.append("conditions  " + "; ".join(f"{name} where {words}" for name, words in self.conditions.items()))
+        if self.buffer_size is not None:
+            lines.append(f"buffer      {self.buffer_size} observations")
+        if self.effective_dimension is not None:
+            lines.append(f"dimension   {self.effective_dimension:.1f} effective")
+        if self.beta is not None:
+            lines.append(f"beta        {self.beta:.3g}")
+        if self.batch_sizes:
+            sizes = self.batch_sizes
+            lines.append(f"batches     {len(sizes)}, the last of {sizes[-1]}")
+        if self.region is not None:
+            lines.append(f"region      number {self.region.number}, length {self.region.length:.3g}")
+        if self.phases:
+            lines.append("last ask    " + ", ".join(f"{name} {1e3 * s:.1f} ms" for name, s in self.phases.items()))
+        return "\n".join(lines)

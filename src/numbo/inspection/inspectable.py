@@ -1,0 +1,103 @@
+"""The part of an optimizer that answers questions about it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo._interrupts import interrupts_get_out
+from numbo.inspection.explanation import Explanation
+from numbo.inspection.snapshot import Snapshot
+from numbo.models.view import ModelView
+from numbo.search.run import Run
+from numbo.search.trust_region import Region
+
+Array = NDArray[np.float64]
+
+
+class Inspectable(ABC):
+    """The part of `numbo.optimizers.Optimizer` that answers questions."""
+
+    _run: Run
+    _sign: float
+
+    @abstractmethod
+    def _repair(self) -> None: ...
+
+    @abstractmethod
+    def _view(self, run: Run) -> ModelView:
+        """The model brought up to date with ``run``, a copy in which nothing is pending; this one stays as it is."""
+
+    @abstractmethod
+    def _region(self) -> Region | None: ...
+
+    @overload
+    def predict(self, params: Mapping[str, Any] | int) -> tuple[float, float]: ...
+    @overload
+    def predict(self, params: Sequence[Any]) -> tuple[Array, Array]: ...
+    def predict(self, params: Any) -> tuple[Any, Any]:
+        """Posterior mean and standard deviation of the objective, without its noise, in the user's units.
+
+        For one point, or as arrays (c,) for a sequence of ``c`` points. The model is fitted to the raw values, or to
+        values with outliers clipped; the search itself may use log-transformed values.
+
+        Raises:
+            ValueError: before the first successful observation, or for points outside the space.
+        """
+        return self.snapshot().predict(params)
+
+    def best_predicted(self, *, anywhere: bool = False) -> tuple[Any, float] | None:
+        """The observed point with the best expected value, and that value; ``None`` before the first success.
+
+        For noisy objectives, a better answer than `best`, which is the luckiest observation. The expectation is that of
+        the model, corrected by the values observed at the point itself (`numbo.search.recommendation`); where noise
+        prevails, the point is the one with the largest mean less one standard deviation. As long as the data show no
+        evidence of noise, this is `best`.
+
+        Args:
+            anywhere: whether a point that was not observed may be returned: the one of the whole space that is best by
+                the model, with its posterior mean. It is a prediction that nobody has checked.
+        """
+        return self.snapshot().best_predicted(anywhere=anywhere)
+
+    def acquisition_values(self, params: Sequence[Any]) -> Array:
+        """What the next ask maximises (c,), at a sequence of ``c`` points, with nothing pending; of the global model.
+
+        Larger is better. For UCB it is the mean of the standardised values plus beta standard deviations, otherwise the
+        logarithm of the expected improvement.
+
+        Raises:
+            ValueError: before the first successful observation, or for points outside the space.
+        """
+        return self.snapshot().acquisition_values(params)
+
+    def explain(self) -> Explanation:
+        """What the model is made of, and where the time goes; `ValueError` before the first successful observation."""
+        return self.snapshot().explain()
+
+    @interrupts_get_out()
+    def snapshot(self) -> Snapshot:
+        """A read-only copy for inspection, safe to use from another thread; its model knows all observations.
+
+        It answers what the optimizer itself answers, and costs one update of the model however much it is asked.
+        """
+        self._repair()
+        run = self._run.quiet()
+        view, region = (None, None) if run.history.best < 0 else (self._view(run), self._region())
+        run.history.pending.update(self._run.history.pending)
+        return Snapshot(type(self).__name__, run, self._sign, view, region, self._run.times)
+
+    @property
+    def parameter_names(self) -> list[str]:
+        """Names of the dimensions, in the order of the coordinates of the unit cube."""
+        return list(self._run.space.names)
+
+    @property
+    def observations(self) -> tuple[Array, Array]:
+        """All points told (n, d) in the unit cube, in their order, and their values (n,), NaN for a failure."""
+        X, y = self._run.history.in_order()
+        return X, self._sign * y

@@ -1,0 +1,213 @@
+"""A copy of what an optimizer knew at one moment, which answers questions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numbo import _checks
+from numbo._interrupts import interrupts_get_out
+from numbo.inspection.explanation import SAMPLES, Explanation, relevance
+from numbo.models.view import ModelView
+from numbo.search.recommendation import expected_values, noise_near_best, optimum
+from numbo.search.run import AskTimes, Run
+from numbo.search.trust_region import Region
+from numbo.spaces import INACTIVE, Condition, Space
+from numbo.trials import own, point_key
+
+Array = NDArray[np.float64]
+
+#: Share of noise in what the model leaves unexplained from which recommendations are cautious.
+NOISE_PREVAILS = 0.25
+
+
+class Snapshot:
+    """What an optimizer knew and believed at one moment. It can be queried later, and from another thread.
+
+    Args:
+        algorithm: name of the optimizer.
+        run: what it knew, with what was pending; a copy of its own.
+        sign: -1 if the objective is minimised, 1 if it is maximised.
+        view: the model of all observations; None before the first success.
+        region: the trust region, where there is one.
+        times: of the optimizer.
+    """
+
+    def __init__(
+        self, algorithm: str, run: Run, sign: float, view: ModelView | None, region: Region | None, times: AskTimes
+    ) -> None:
+        self.algorithm, self.space, self._run = algorithm, run.space, run
+        self._history, self._sign, self._view, self._region = run.history, sign, view, region
+        self._asks, self._phases = list(times.asks), dict(times.phases)
+
+    def _model(self, what: str) -> ModelView:
+        if self._view is None:
+            raise ValueError(f"{what} needs at least one successful observation; tell one first.")
+        return self._view
+
+    @overload
+    def predict(self, params: Mapping[str, Any] | int) -> tuple[float, float]: ...
+    @overload
+    def predict(self, params: Sequence[Any]) -> tuple[Array, Array]: ...
+    @interrupts_get_out()
+    def predict(self, params: Any) -> tuple[Any, Any]:
+        """Posterior mean and standard deviation of the objective (`numbo.optimizers.Optimizer.predict`)."""
+        view = self._model("predict")
+        if isinstance(params, Mapping) or np.ndim(params) == 0:
+            mean, std = view.predict(self._encoded([params]))
+            return self._sign * float(mean[0]), float(std[0])
+        mean, std = view.predict(self._encoded(params))
+        return self._sign * mean, std
+
+    @interrupts_get_out()
+    def best_predicted(self, having: Collection[str] = (), *, anywhere: bool = False) -> tuple[Any, float] | None:
+        """The point with the best expected value (`numbo.optimizers.Optimizer.best_predicted`).
+
+        Only observed points ``having`` these conditional dimensions are considered; None if there is none.
+        """
+        _checks.flag("anywhere", anywhere)
+        history = self._history
+        columns = [self.parameter_names.index(name) for name in having]
+        rows = np.flatnonzero((history.X[:, columns] != INACTIVE).all(axis=1))
+        if self._view is None or not len(rows):
+            return None
+        i = int(rows[np.argmax(self._assured[rows])])
+        if anywhere and (found := self._optimum) is not None:
+            x, mean, assured = found
+            if assured > self._assured[i]:
+                return self.space.decode(x), self._sign * mean
+        same = point_key(history.X[i]) == point_key(history.X[history.best])
+        params = own(history.best_params) if same else self.space.decode(history.X[i])
+        return params, self._sign * float(self._value[i])
+
+    @cached_property
+    def _noise(self) -> float:
+        """Standard deviation of the noise around the best observation."""
+        view = self._model("best_predicted")
+        return view.noise_std if view.noise_is_given else noise_near_best(self.space, self._history)
+
+    @cached_property
+    def _expected(self) -> Array:
+        """The expected value (n,) of each successful observation."""
+        history, view = self._history, self._model("best_predicted")
+        mean, unexplained = view.at_observations(history.X)
+        return expected_values(history, mean, unexplained, view.noise_std, self._noise)
+
+    @cached_property
+    def _assured(self) -> Array:
+        """What a recommendation maximises (n,), at each successful observation.
+
+        Among many uncertain values the largest is too large. So where most of what the model leaves unexplained is
+        noise, it is the mean less one standard deviation.
+        """
+        return self._expected if not self._caution else self._predicted[0] - self._caution * self._predicted[1]
+
+    @cached_property
+    def _predicted(self) -> tuple[Array, Array]:
+        """Mean and standard deviation (n,) at each successful observation."""
+        return self._model("best_predicted").predict(self._history.X)
+
+    @property
+    def _value(self) -> Array:
+        """What each successful observation is worth (n,): with caution, what the model predicts there."""
+        return self._predicted[0] if self._caution else self._expected
+
+    @cached_property
+    def _caution(self) -> float:
+        """By how many standard deviations a recommendation is better than others."""
+        return 1.0 if self._noise**2 > NOISE_PREVAILS * self._model("best_predicted").noise_std ** 2 else 0.0
+
+    @cached_property
+    def _optimum(self) -> tuple[Array, float, float] | None:
+        """The point (d,) of the whole space that a recommendation maximises, its mean, and what it is assured of."""
+        view = self._model("best_predicted")
+        x = optimum(self._run, view, self._assured, self._caution)
+        if x is None:
+            return None
+        mean, std = view.predict(x[None])
+        return x, float(mean[0]), float(mean[0] - self._caution * std[0])
+
+    @interrupts_get_out()
+    def woken(self, X: Array) -> Array:
+        """Points ``X (c, d)`` where conditions hold: what they make active has the values of the best observation."""
+        best = np.argsort(-self._expected, kind="stable")
+        observed = self._history.X[best]
+        first = np.argmax(observed != INACTIVE, axis=0)
+        values: Array = observed[first, np.arange(self.space.d)]
+        out: Array = self.space.snap(X, np.where(values == INACTIVE, 0.5, values)[None])
+        return out
+
+    @interrupts_get_out()
+    def acquisition_values(self, params: Sequence[Any]) -> Array:
+        """What the next ask maximises (`numbo.optimizers.Optimizer.acquisition_values`)."""
+        view = self._model("acquisition_values")
+        return view.acquire(self._encoded(params))
+
+    @interrupts_get_out()
+    def explain(self) -> Explanation:
+        """What the model is made of, and where the time goes (`numbo.optimizers.Optimizer.explain`)."""
+        view, history, names = self._model("explain"), self._history, self.parameter_names
+        drawn = np.random.default_rng(0).random((SAMPLES, self.space.d))
+        variance = float(np.var(history.values()))
+        return Explanation(
+            algorithm=self.algorithm,
+            n_told=history.told,
+            n_pending=len(history.pending),
+            members=history.order_of(view.members),
+            relevance=relevance(lambda X: view.predict(X)[0], self.space),
+            lengthscales=dict(zip(names, view.lengthscales.tolist(), strict=True)),
+            noise_std=view.noise_std,
+            spread_std=float(np.std(view.predict(self.space.snap(drawn))[0])),
+            noise_share=min(1.0, view.noise_std**2 / variance) if variance > 0.0 else 0.0,
+            all_data=view.sparse is not None,
+            conditions={name: str(condition) for name, condition in self.conditions.items()},
+            buffer_size=view.buffer_size,
+            beta=view.beta,
+            effective_dimension=view.effective_dimension,
+            batch_sizes=view.batch_sizes,
+            region=self._region,
+            phases=self._phases,
+            asked_at=np.array([n for n, _ in self._asks], dtype=np.int64),
+            ask_seconds=np.array([seconds for _, seconds in self._asks], dtype=np.float64),
+        )
+
+    @property
+    def parameter_names(self) -> list[str]:
+        """Names of the dimensions, in the order of the coordinates of the unit cube."""
+        return self.space.names
+
+    @property
+    def conditions(self) -> Mapping[str, Condition]:
+        """Conditions of the dimensions that have one."""
+        return self.space.conditions if isinstance(self.space, Space) else {}
+
+    @property
+    def observations(self) -> tuple[Array, Array]:
+        """All points told (n, d) in the unit cube, in their order, and their values (n,), NaN for a failure.
+
+        Inactive coordinates are `numbo.spaces.INACTIVE`, which is outside the cube.
+        """
+        X, y = self._history.in_order()
+        return X, self._sign * y
+
+    @property
+    def best(self) -> tuple[Any, float] | None:
+        """Best point and its value, ``None`` before the first success."""
+        return self._history.best_of(self._sign)
+
+    @property
+    def n_told(self) -> int:
+        """Number of observations, failures included."""
+        return self._history.told
+
+    @property
+    def pending(self) -> list[Any]:
+        """Points that were pending, oldest first."""
+        return [own(p.params) for p in self._history.pending.values()]
+
+    def _encoded(self, params: Sequence[Any]) -> Array:
+        return np.array([self.space.encode(p) for p in params]).reshape(-1, self.space.d)
