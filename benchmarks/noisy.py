@@ -2,7 +2,7 @@
 
 A sampler is judged by the noise-free value of what it recommends: `best_predicted` for numbo's, the best trial for
 others. What an exact GP on the sampler's own trials recommends is recorded as well, so that searches can be compared,
-and not only recommendations.
+and not only recommendations; and, for numbo's, how many values at random points lie in their predicted 90 % intervals.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ Params = Mapping[str, Any]
 LEVELS = (1, 10, 30)
 #: Random points from which the latter is estimated.
 SPREAD = 1000
+#: Random points whose values are predicted, and half the width of a 90 % interval in standard deviations.
+HELD_OUT, WIDTH = 200, 1.645
 #: Trainings over which the value of a recommendation is averaged.
 AVERAGED = 40
 CHECKPOINTS = (50, 100, 300, 1000)
@@ -78,9 +80,13 @@ def _function(name: str) -> Any:
 
 def spread(problem: Any) -> float:
     """Standard deviation of a problem's function over its space."""
+    return float(np.std([problem.function(params) for params in random_points(problem, SPREAD)]))
+
+
+def random_points(problem: Any, count: int) -> list[Params]:
+    """Random points of a problem's space, always the same."""
     study = optuna.create_study(sampler=RandomSampler(seed=0))
-    trials = (study.ask(fixed_distributions=dict(problem.space)) for _ in range(SPREAD))
-    return float(np.std([problem.function(trial.params) for trial in trials]))
+    return [study.ask(fixed_distributions=dict(problem.space)).params for _ in range(count)]
 
 
 # -- searches whose repeats differ ---------------------------------------------------------------------------------
@@ -177,6 +183,14 @@ def by_gp(study: Study) -> Params:
     return found[0]
 
 
+def covered(study: Study, points: list[Params], values: list[float]) -> float:
+    """Share of the values at points that lie in the 90 % intervals that a study's sampler predicts."""
+    from numbo.optuna import explain, predict
+
+    mean, std = predict(study, points)
+    return float(np.mean(np.abs(values - mean) <= WIDTH * np.hypot(std, explain(study).noise_std)))
+
+
 def run_one(problem: Any, sampler: Any, seed: int, trials: int) -> dict[str, Any]:
     """One study: regrets of what is recommended, and the median of the last ask times, at the checkpoints."""
     rng, study = np.random.default_rng((seed, 1)), optuna.create_study(sampler=sampler)
@@ -186,8 +200,11 @@ def run_one(problem: Any, sampler: Any, seed: int, trials: int) -> dict[str, Any
         return float(problem.function(dict(params)) - problem.minimum)
 
     figures: dict[str, dict[str, float]] = {"best": {}, "by_gp": {}, "ask_ms": {}}
+    predicts = hasattr(sampler, "predict")
     asks: list[float] = []
     told = problem.told or (lambda p, rng: problem.function(p) + problem.noise * rng.normal())
+    held_out = random_points(problem, HELD_OUT) if predicts else []
+    values = [told(params, np.random.default_rng((seed, 2, i))) for i, params in enumerate(held_out)]
     for t in range(1, trials + 1):
         before = time.perf_counter()
         trial = problem.ask(study)
@@ -196,6 +213,8 @@ def run_one(problem: Any, sampler: Any, seed: int, trials: int) -> dict[str, Any
         if t in problem.checkpoints:
             for name, find in (("best", recommended), ("by_gp", by_gp)):
                 figures[name][str(t)] = regret(tuple(find(study).items()))
+            if predicts:
+                figures.setdefault("covered", {})[str(t)] = covered(study, held_out, values)
             figures["ask_ms"][str(t)] = 1e3 * float(np.median(asks[-20:]))
     curve = [[int(t), regret] for t, regret in figures["best"].items()]
     return figures | {"ask_seconds": float(np.sum(asks)), "curve": curve}

@@ -228,9 +228,9 @@ def write_report(results: Path, name: str) -> None:
             ]
         text += ["", f"![mean ranks and ask time]({name}{suffix}-ranks.png)"]
         if any("by_gp" in row for rows in runs.values() for row in rows):
-            recommended = {key: [row | {"best": row["by_gp"]} for row in rows] for key, rows in runs.items()}
-            text += ["", f"## Mean rank of what an exact GP on each sampler's trials recommends{heading}", ""]
-            text += [mean_ranks(recommended, samplers, problems)]
+            from benchmarks import noisy_report  # which needs the tables above
+
+            text += noisy_report.sections(runs, samplers, problems)
         else:
             text += ["", f"## Mean regret of all trials so far{heading}", ""]
             text += [table(runs, "mean_regret", samplers, problems)]

@@ -24,6 +24,12 @@ def _bbkb(seed: int) -> optuna.samplers.BaseSampler:
     return BBKBSampler(seed=seed)
 
 
+def _bkb(seed: int) -> optuna.samplers.BaseSampler:
+    from numbo.optuna import BKBSampler
+
+    return BKBSampler(seed=seed)
+
+
 def _gp_ucb(seed: int) -> optuna.samplers.BaseSampler:
     from numbo.optuna import GPUCBSampler
 
@@ -71,6 +77,8 @@ ABLATIONS: dict[str, dict[str, object]] = {
     "GSSBO-no-region": {"trust_region": False},
     "GSSBO-no-winsorizing": {"winsorize": False},
     "GSSBO-no-warp": {"warp": False},
+    "GSSBO-no-averaging": {"all_data": False},
+    "GSSBO-no-repeats": {"avoid_repeats": True},
     "GSSBO-ucb": {"acquisition": "ucb"},
     "GSSBO-initial-20": {"n_startup_trials": 20},
     "GSSBO-M64": {"buffer_size": 64},
@@ -83,6 +91,7 @@ SAMPLERS: dict[str, Callable[[int], optuna.samplers.BaseSampler]] = {
     **{name: _gssbo(**settings) for name, settings in ABLATIONS.items()},
     **{f"GSSBO-{c}": _gssbo(criterion=c) for c in CRITERIA},
     **{f"GSSBO-paper-{c}": _gssbo(preset="paper", n_startup_trials=20, criterion=c) for c in CRITERIA},
+    "BKB": _bkb,
     "BBKB": _bbkb,
     "GPUCB": _gp_ucb,
     "Random": lambda seed: optuna.samplers.RandomSampler(seed=seed),
