@@ -160,3 +160,40 @@ def test_what_is_new_is_added_until_much_is_new_or_the_anchor_changes():
     np.testing.assert_array_equal(model.members, members + 1)
     model.update_all(X, y, members + 2, np.arange(320), anchor=2)
     np.testing.assert_array_equal(model.members, members + 2)
+
+
+def test_widening_is_what_leave_one_out_intervals_need():
+    """Against one model for each observation that is left out."""
+    rng = np.random.default_rng(0)
+    X = rng.random((40, 2))
+    y = np.exp(4.0 * X[:, 0]) + np.abs(X[:, 1] - 0.5) + 0.1 * rng.standard_t(2, size=40)
+    model = surrogate(winsorize=False, d=2)
+    model.update(X, y, np.arange(40))
+    noise = float(model.gp.covariance.noise_variance)
+    needed, open_ = np.empty(40), np.empty(40)
+    for i in range(40):
+        rest = np.delete(np.arange(40), i)
+        one = surrogate(winsorize=False, d=2)
+        one.gp.theta = model.gp.theta.copy()
+        one.gp.condition(X[rest], model.transform.forward(y[rest]))
+        mean, std = (float(part[0]) for part in one.gp.predict(X[[i]]))
+        gap = (float(model.transform.forward(y[[i]])[0]) - mean) / 1.645
+        needed[i], open_[i] = np.sqrt(max(gap**2 - noise, 0.0)) / std, std**2
+    factor = model.widening(y)
+    inside = open_[needed <= factor * (1.0 + 1e-6)].sum() / open_.sum()
+    below = open_[needed < factor * (1.0 - 1e-6)].sum() / open_.sum()
+    assert inside >= 0.9 > below or factor == 1.0
+    assert factor == pytest.approx(max(1.0, np.sort(needed[needed <= factor * (1.0 + 1e-6)])[-1]), rel=1e-5)
+
+
+def test_a_model_that_is_right_is_hardly_widened_and_one_that_clips_is():
+    rng = np.random.default_rng(1)
+    X = rng.random((80, 2))
+    right, clipping = surrogate(d=2), surrogate(d=2)
+    y = np.sin(5.0 * X[:, 0]) + X[:, 1] ** 2 + 0.05 * rng.normal(size=80)
+    right.update(X, y, np.arange(80))
+    assert 1.0 <= right.widening(y) < 1.5
+    y[::9] -= 1e3 * rng.random(9)
+    clipping.update(X, y, np.arange(80))
+    assert clipping.kind == "winsorize"
+    assert clipping.widening(y) > 10.0

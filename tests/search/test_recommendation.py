@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from numbo.models import ExactGP
-from numbo.search.recommendation import expected_values, noise_near_best
+from numbo.search.recommendation import expected_values, noise_near_best, with_own_values
 from numbo.spaces import Float, Space
 from numbo.trials.history import History
 
@@ -46,6 +46,24 @@ def test_own_values_are_one_more_exact_observation(repeats):
     whole = subset_model(history.X, history.y)
     np.testing.assert_allclose(values[20:], whole.predict(x)[0][0], rtol=1e-9)
     np.testing.assert_allclose(values[:20], gp.fitted_means, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e200])
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_mean_and_deviation_given_own_values_are_those_of_the_model_that_knows_them(repeats, size):
+    rng = np.random.default_rng(0)
+    X, x = rng.random((20, 3)), rng.random((1, 3))
+    y, own, gp = wave(X), rng.normal(size=repeats), subset_model(X, wave(X))
+    history = told(np.concatenate([X, np.repeat(x, repeats, axis=0)]), size * np.concatenate([y, own]))
+    mean, std = gp.predict(history.X)
+    others = np.arange(20 + repeats) >= 20
+    noise = np.sqrt(gp.covariance.noise_variance)
+    found = with_own_values(history, size * mean, size * std, others, size * noise)
+    whole = subset_model(history.X, history.y / size)
+    for values, expected in zip(found, whole.predict(x), strict=True):
+        np.testing.assert_allclose(values[20:] / size, expected[0], rtol=1e-9)
+    np.testing.assert_array_equal(found[0][:20], size * mean[:20])
+    np.testing.assert_array_equal(found[1][:20], size * std[:20])
 
 
 def test_what_is_no_noise_is_the_observed_value_to_the_last_bit():

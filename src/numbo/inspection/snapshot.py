@@ -13,7 +13,7 @@ from numbo import _checks
 from numbo._interrupts import interrupts_get_out
 from numbo.inspection.explanation import SAMPLES, Explanation, relevance
 from numbo.models.view import ModelView
-from numbo.search.recommendation import expected_values, noise_near_best, optimum
+from numbo.search.recommendation import expected_values, noise_near_best, optimum, with_own_values
 from numbo.search.run import AskTimes, Run
 from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE, Condition, Space
@@ -58,10 +58,10 @@ class Snapshot:
         """Posterior mean and standard deviation of the objective (`numbo.optimizers.Optimizer.predict`)."""
         view = self._model("predict")
         if isinstance(params, Mapping) or np.ndim(params) == 0:
-            mean, std = view.predict(self._encoded([params]))
-            return self._sign * float(mean[0]), float(std[0])
+            mean, std = self.predict([params])
+            return float(mean[0]), float(std[0])
         mean, std = view.predict(self._encoded(params))
-        return self._sign * mean, std
+        return self._sign * mean, view.widening * std
 
     @interrupts_get_out()
     def best_predicted(self, having: Collection[str] = (), *, anywhere: bool = False) -> tuple[Any, float] | None:
@@ -108,8 +108,14 @@ class Snapshot:
 
     @cached_property
     def _predicted(self) -> tuple[Array, Array]:
-        """Mean and standard deviation (n,) at each successful observation."""
-        return self._model("best_predicted").predict(self._history.X)
+        """Mean and standard deviation (n,) at each successful observation, given its own values as well."""
+        view, history = self._model("best_predicted"), self._history
+        mean, std = view.predict(history.X)
+        if view.sparse is not None:  # conditioned on all of them
+            return mean, std
+        others = np.ones(history.n, dtype=bool)
+        others[view.members] = False
+        return with_own_values(history, mean, std, others, view.noise_std)
 
     @property
     def _value(self) -> Array:

@@ -29,6 +29,8 @@ DECISION_EVERY = 3
 NOISY = 1e-2
 #: The atoms of a posterior on more than the members are chosen again after this share of new observations.
 STALE = 0.02, 8
+#: Share of a normal distribution, and how many standard deviations around its mean hold it.
+HELD, WIDTH = 0.9, 1.645
 
 
 class Surrogate:
@@ -225,6 +227,22 @@ class Surrogate:
         if twin._all is not None:
             twin._build(X, y)
         return twin
+
+    def widening(self, y: Array) -> float:
+        """The factor of at least 1 by which predicted standard deviations are too small, judged by leaving one out.
+
+        Every member is predicted from the others; ``y (m,)`` are their values, not clipped. With the factor, the
+        interval that should hold a share `HELD` of them does so, noise included. A search crowds where values are good:
+        members count by how much the others leave open, as places that nobody has looked at yet.
+        """
+        residual, variance = self.gp.leave_one_out()
+        noise = self.gp.covariance.noise_variance
+        open_ = np.maximum(variance - noise, np.finfo(float).tiny)
+        predicted, scale = self.transform.backward(self.gp.values - residual, np.ones(len(y)))
+        needed = np.sqrt(np.maximum(((y - predicted) / (WIDTH * scale)) ** 2 - noise, 0.0) / open_)
+        order = np.argsort(needed)
+        held = np.cumsum(open_[order]) / np.sum(open_)
+        return max(1.0, float(needed[order][np.searchsorted(held, HELD)]))
 
     def hold(self, points: Array) -> None:
         """Hallucinate pending ``points (p, d)`` until the next update."""

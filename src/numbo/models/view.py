@@ -29,6 +29,7 @@ class ModelView:
         lengthscales: (d,) in the unit cube.
         noise_std: standard deviation of the noise according to the model, in units of the objective.
         noise_is_given: whether the noise was set by the user.
+        widening: factor by which standard deviations have to grow for predictions anywhere to be calibrated.
         sparse: the sparse model behind ``posterior``; None for an exact one, which is conditioned on ``members``.
         beta: multiplier of the standard deviation, None if it is not used.
         effective_dimension: effective dimension of a sparse model.
@@ -44,6 +45,7 @@ class ModelView:
     lengthscales: Array
     noise_std: float
     noise_is_given: bool = False
+    widening: float = 1.0
     sparse: SparseGP | None = None
     beta: float | None = None
     effective_dimension: float | None = None

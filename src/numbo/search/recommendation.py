@@ -103,11 +103,33 @@ def expected_values(history: History, mean: Array, unexplained: Array, noise_see
     y = history.values()
     if not noise_seen > 0.0:
         return y
-    _, point = distinct_rows(np.rint(history.X * 1e12))
-    counts = np.bincount(point)
-    averages, counts = (np.bincount(point, y) / counts)[point], counts[point]
+    averages, counts = _averages(history)
     noise_share = min(noise / noise_seen, 1.0) ** 2
     latent = (unexplained / noise_seen) ** 2 + 1.0 - noise_share
     own = latent / (latent + noise_share / counts)
     out: Array = (1.0 - own) * mean + own * averages
     return out
+
+
+def with_own_values(
+    history: History, mean: Array, std: Array, others: NDArray[np.bool_], noise: float
+) -> tuple[Array, Array]:
+    """Mean and standard deviation (n,) at each observation, given its own values as well.
+
+    Args:
+        history: ``n`` observations.
+        mean, std: (n,) by a model.
+        others: (n,) observations that the model is not conditioned on.
+        noise: standard deviation of the noise, above 0.
+    """
+    averages, counts = _averages(history)
+    latent = np.where(others, std / noise, 0.0) ** 2
+    own = latent / (latent + 1.0 / counts)
+    return mean + own * (averages - mean), std * np.sqrt(1.0 - own)
+
+
+def _averages(history: History) -> tuple[Array, Array]:
+    """The mean (n,) of all values at the point of each observation, and their number (n,)."""
+    _, point = distinct_rows(np.rint(history.X * 1e12))
+    counts = np.bincount(point)
+    return (np.bincount(point, history.values()) / counts)[point], counts[point].astype(np.float64)
