@@ -153,7 +153,8 @@ class StudyView:
             if params is None:
                 self._left_out += trial.state == TrialState.COMPLETE
                 continue
-            self.optimizer.tell(params, self._value(trial), key=trial.number)
+            partial = trial.state == TrialState.PRUNED
+            self.optimizer.tell(params, self._value(trial), key=trial.number, partial=partial)
             self._told += 1
 
     def _misfit(self, trials: Iterable[FrozenTrial]) -> str:

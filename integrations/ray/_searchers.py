@@ -25,7 +25,7 @@ class NumboSearch(StoredSearch):
     `suggest` runs on Tune's control loop: it takes milliseconds, and running trials are pending points that reduce the
     model's uncertainty around them. A trial that a scheduler stopped early is learned with its last reported value; one
     that failed or reported NaN says where trials fail. Once every point of a finite space has been suggested, the
-    search is finished, unless repeats are allowed (``avoid_repeats=False``).
+    search is finished, unless points are measured again (``avoid_repeats``).
 
     Args:
         space: domains as in ``param_space``; by default, the ``param_space`` of the `Tuner`.
@@ -198,11 +198,18 @@ class NumboSearch(StoredSearch):
             self._opt.release(trial_id)
         else:
             value = None if not result or error else self._value(result)
-            self._refuse(lambda opt: opt.tell(params, value, key=key))
+            partial = value is not None and self._of_another_length(result)
+            self._refuse(lambda opt: opt.tell(params, value, key=key, partial=partial))
             if value is None:
                 self._failed.add(trial_id)
         self._done.add(trial_id)
         self._live.pop(trial_id, None)
+
+    def _of_another_length(self, result: Mapping[str, Any] | None) -> bool:
+        """Whether a trial reported more or fewer results than the first: some are stopped, their values are partial."""
+        reports = (result or {}).get("training_iteration")
+        self._reports = reports if self._reports is None else self._reports
+        return bool(reports != self._reports)
 
     def _refuse(self, action: Any) -> None:
         """Run an action on a point that may no longer be in the space; warn if it is not."""

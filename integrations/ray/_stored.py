@@ -38,6 +38,7 @@ class StoredSearch(Searcher):
         self._failed: set[str] = set()
         self._warned: set[str] = set()
         self._max_concurrent: int | None = None
+        self._reports: int | None = None
         self._resumed = self._waited = False
         self._failure: str | None = None
 

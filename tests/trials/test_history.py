@@ -29,7 +29,7 @@ def test_what_is_told_after_a_copy_does_not_reach_it():
     np.testing.assert_array_equal(copy.in_order()[0], X)
     np.testing.assert_array_equal(copy.in_order()[1], y)
     assert copy.best_of(-1.0) == ({"a": 1}, -1.0)
-    assert copy.counts.total() == copy.failed_counts.total() == 1
+    assert len(copy.first) == copy.failed_counts.total() == 1
 
 
 def test_what_is_told_to_a_copy_does_not_reach_the_original():

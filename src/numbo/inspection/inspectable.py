@@ -59,8 +59,9 @@ class Inspectable(ABC):
         evidence of noise, this is `best`.
 
         Args:
-            anywhere: whether a point that was not observed may be returned: the one of the whole space that is best by
-                the model, with its posterior mean. It is a prediction that nobody has checked.
+            anywhere: whether a point that was not observed may be returned, with its posterior mean: the one of the
+                whole space with the largest mean less one standard deviation, if that is better than what was observed.
+                It is a prediction that nobody has checked.
         """
         return self.snapshot().best_predicted(anywhere=anywhere)
 

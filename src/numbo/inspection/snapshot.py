@@ -129,13 +129,13 @@ class Snapshot:
 
     @cached_property
     def _optimum(self) -> tuple[Array, float, float] | None:
-        """The point (d,) of the whole space that a recommendation maximises, its mean, and what it is assured of."""
+        """The point (d,) of the whole space with the largest mean less one standard deviation, and both of these."""
         view = self._model("best_predicted")
-        x = optimum(self._run, view, self._assured, self._caution)
+        x = optimum(self._run, view, self._assured)
         if x is None:
             return None
         mean, std = view.predict(x[None])
-        return x, float(mean[0]), float(mean[0] - self._caution * std[0])
+        return x, float(mean[0]), float(mean[0] - std[0])
 
     @interrupts_get_out()
     def woken(self, X: Array) -> Array:
@@ -158,7 +158,9 @@ class Snapshot:
         """What the model is made of, and where the time goes (`numbo.optimizers.Optimizer.explain`)."""
         view, history, names = self._model("explain"), self._history, self.parameter_names
         drawn = np.random.default_rng(0).random((SAMPLES, self.space.d))
-        variance = float(np.var(history.values()))
+        points = self.space.grid()[(drawn[:, 0] * self.space.cardinality).astype(int)] if self.space.explicit else drawn
+        with np.errstate(over="ignore"):  # values may be of any size
+            variance = float(np.var(history.values()))
         return Explanation(
             algorithm=self.algorithm,
             n_told=history.told,
@@ -167,7 +169,7 @@ class Snapshot:
             relevance=relevance(lambda X: view.predict(X)[0], self.space),
             lengthscales=dict(zip(names, view.lengthscales.tolist(), strict=True)),
             noise_std=view.noise_std,
-            spread_std=float(np.std(view.predict(self.space.snap(drawn))[0])),
+            spread_std=float(np.std(view.predict(self.space.snap(points))[0])),
             noise_share=min(1.0, view.noise_std**2 / variance) if variance > 0.0 else 0.0,
             all_data=view.sparse is not None,
             conditions={name: str(condition) for name, condition in self.conditions.items()},

@@ -31,6 +31,7 @@ class FITC:
 
     Attributes:
         gp: the sparse model behind it, of weighted points.
+        lacking: whether a point was measured again since then that should be an atom (`unrepresented`).
     """
 
     def __init__(self, covariance: Covariance, X: Array, y: Array, atoms: Array) -> None:
@@ -45,6 +46,7 @@ class FITC:
         self.gp.condition_embedded(X[first], Z * self._roots[:, None])
         self.gp.set_values(self._roots * self._averages)
         self._held = X[:0]
+        self.lacking = False
 
     def _root(self, counts: Array, open_: Array) -> Array:
         noise = self.gp.regularization
@@ -65,9 +67,21 @@ class FITC:
             return
         self._counts[i] += 1.0
         self._averages[i] += (y - self._averages[i]) / self._counts[i]
+        self.lacking |= bool(self._open[i] * self._counts[i] > self.gp.regularization)
         before = self._roots[i]
         self._roots[i] = self._root(self._counts[i : i + 1], self._open[i : i + 1])[0]
         self.gp.scale_up(i, self._roots[i] / before, self._roots[i] * self._averages[i])
+
+    def unrepresented(self) -> NDArray[np.int64]:
+        """Observations at points measured again that the atoms leave more open than they do noise, most often first.
+
+        Their own values teach the posterior next to nothing, however many they are, until they are atoms.
+        """
+        again = np.flatnonzero((self._counts > 1.0) & (self._open * self._counts > self.gp.regularization))
+        again = again[np.argsort(-self._counts[again], kind="stable")]
+        first = np.full(len(self._counts), len(self._point))
+        np.minimum.at(first, self._point, np.arange(len(self._point)))
+        return first[again]
 
     def hold(self, points: Array) -> None:
         """Make ``points (p, d)`` pending in place of those that were: variances shrink, the mean stays."""

@@ -29,6 +29,10 @@ DECISION_EVERY = 3
 NOISY = 1e-2
 #: The atoms of a posterior on more than the members are chosen again after this share of new observations.
 STALE = 0.02, 8
+#: Likewise, if a point was measured again that the atoms do not represent.
+LACKING = 0.002
+#: Maximum number of such points that become atoms.
+MORE = 64
 #: Share of a normal distribution, and how many standard deviations around its mean hold it.
 HELD, WIDTH = 0.9, 1.645
 
@@ -132,6 +136,8 @@ class Surrogate:
         """
         n = len(y)
         many = max(STALE[1], int(STALE[0] * self._built_at))
+        if self._all is not None and self._all.lacking:
+            many = max(1, int(LACKING * self._built_at))
         if self._all is not None and not self.refit_due(n) and anchor == self._anchor and n - self._built_at < many:
             self._all.release()
             self._add(X, y, self.updated_at, n)
@@ -143,9 +149,12 @@ class Surrogate:
             self._build(X, y)
 
     def _build(self, X: Array, y: Array) -> None:
-        """Condition on all of the rows through the members."""
+        """Condition on all of the rows through the members, and through other points that were measured again."""
+        rows, atoms = X[self._rows], X[self.members]
         targets = self.transform.forward(y[self._rows])
-        self._all = FITC(self.gp.covariance, X[self._rows], targets, X[self.members])
+        self._all = FITC(self.gp.covariance, rows, targets, atoms)
+        if len(again := self._all.unrepresented()[:MORE]):
+            self._all = FITC(self.gp.covariance, rows, targets, np.concatenate([atoms, rows[again]]))
 
     def _add(self, X: Array, y: Array, first: int, n: int) -> None:
         """Take in the observations from ``first`` to ``n``."""
@@ -216,8 +225,8 @@ class Surrogate:
         mean absolute error of leave-one-out predictions decides here, in the units of ``y``.
         """
         inputs, values = X[self.members], y[self.members]
-        outliers = bool(self._outliers(values).any())
-        if self.kind == "plain" or (self.kind == "winsorize" and not outliers):
+        outliers = bool((values <= OutputTransform.fit(values, "winsorize").floor).any())
+        if self.kind != "log" and not outliers:
             return self
 
         twin = copy.deepcopy(self)
@@ -239,7 +248,8 @@ class Surrogate:
         noise = self.gp.covariance.noise_variance
         open_ = np.maximum(variance - noise, np.finfo(float).tiny)
         predicted, scale = self.transform.backward(self.gp.values - residual, np.ones(len(y)))
-        needed = np.sqrt(np.maximum(((y - predicted) / (WIDTH * scale)) ** 2 - noise, 0.0) / open_)
+        with np.errstate(over="ignore"):  # values may be of any size
+            needed = np.sqrt(np.maximum(((y - predicted) / (WIDTH * scale)) ** 2 - noise, 0.0) / open_)
         order = np.argsort(needed)
         held = np.cumsum(open_[order]) / np.sum(open_)
         return max(1.0, float(needed[order][np.searchsorted(held, HELD)]))

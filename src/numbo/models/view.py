@@ -52,6 +52,11 @@ class ModelView:
     batch_sizes: tuple[int, ...] = ()
     buffer_size: int | None = None
 
+    @property
+    def noise_share(self) -> float:
+        """Variance of the noise, in units of the variance of the values."""
+        return float((self.noise_std / self.transform.scale) ** 2)
+
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Mean and standard deviation (c,) of the objective at ``X (c, d)``."""
         mean, variance = predict(self.posterior, np.ascontiguousarray(X))

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+#: Number of initial designs after which a space of categories alone is probed for noise.
+PROBED = 2
 #: Version of what `Optimizer.state_dict` returns.
 STATE_FORMAT = 2
 
@@ -152,9 +154,10 @@ class Optimizer(Inspectable):
         with run.times.ask(run.history.n):
             if run.step < self.n_initial or run.history.best < 0:
                 return Suggestion(run.space_filling(position))
-            run.noise_share = self._noise_share()
             if seed is not None:
                 run.rng = np.random.default_rng(seed)
+            if propose is None and run.history.n >= PROBED * self.n_initial and (x := run.probe()) is not None:
+                return Suggestion(x)
             return run.attempt(propose or self._propose, lambda: Suggestion(run.space_filling(position)))
 
     def suggest_value(self, name: str, params: Mapping[str, Any], among: Dimension, seed: Any) -> Any:
@@ -204,7 +207,11 @@ class Optimizer(Inspectable):
     @property
     def exhausted(self) -> bool:
         """Whether every point of a finite space was told or is pending, and repeats are avoided."""
-        return self._run.exhausted
+        run = self._run
+        unknown = run.avoid_repeats == "auto" and run.noise_share is None and run.history.n >= self.n_initial
+        if unknown and run.exhausted:
+            run.noise_share = run.attempt(lambda: self._view(run.quiet()).noise_share, lambda: 0.0)
+        return run.exhausted
 
     def hold(self, key: Hashable, params: Any, origin: int = GLOBAL) -> None:
         """Make ``params`` pending under ``key``: what other workers are evaluating shapes the next suggestions."""
@@ -229,31 +236,39 @@ class Optimizer(Inspectable):
 
     # -- tell --------------------------------------------------------------------------------------------------
 
-    def tell(self, params: Any, value: Any, *, key: Hashable | None = None) -> None:
+    def tell(self, params: Any, value: Any, *, key: Hashable | None = None, partial: bool = False) -> None:
         """Report the objective at ``params``, which need not have been asked for.
 
         ``None`` and NaN report a failure; what is learned from it depends on ``learn_failures``. Infinite values count
         as the best or worst finite one. A sequence of points takes a sequence of as many values.
 
+        Args:
+            params: the point.
+            value: the objective there.
+            key: under which the point is pending; by default the oldest pending one that is equal.
+            partial: whether the value is not final, as that of a trial that was stopped. Two such values at one point
+                may differ without noise, so that ``avoid_repeats="auto"`` avoids repeats.
+
         Raises:
             ValueError: if ``params`` do not lie in the space or lengths differ; nothing is stored then.
         """
         if isinstance(params, Mapping) or np.ndim(params) == 0:
-            self._store(self.space.encode(params), self._signed(value), params, key)
+            self._store(self.space.encode(params), self._signed(value), params, key, partial)
             return
         values = list(value) if isinstance(value, Iterable) else [value]
         if len(params) != len(values):
             raise ValueError(f"tell got {len(params)} points and {len(values)} values; they must match.")
         encoded = [(self.space.encode(p), self._signed(v), p) for p, v in zip(params, values, strict=True)]
         for x, y, p in encoded:
-            self._store(x, y, p, None)
+            self._store(x, y, p, None, partial)
 
     def _signed(self, value: Any) -> float:
         return math.nan if value is None else self._sign * _checks.objective(value)
 
-    def _store(self, x: Array, y: float, params: Any, key: Hashable | None) -> None:
+    def _store(self, x: Array, y: float, params: Any, key: Hashable | None, partial: bool) -> None:
         self._repair()
         history = self._run.history
+        history.partial |= partial
         key = history.key_of(x) if key is None else key
         pending = history.pending.get(key)
         origin = GLOBAL if pending is None else pending.origin
@@ -311,10 +326,6 @@ class Optimizer(Inspectable):
     @abstractmethod
     def _propose(self) -> Suggestion:
         """The next point by the algorithm; there is at least one success."""
-
-    @abstractmethod
-    def _noise_share(self) -> float:
-        """Variance of the noise in units of that of the values, as the model estimates it; 0 before its first fit."""
 
     def _scores(self, run: Run, X: Array) -> Array:
         """The acquisition function (c,) of the next suggestion at ``X (c, d)``; ``run`` as for `_view`."""

@@ -200,6 +200,7 @@ class BBKB(Optimizer):
     def _next_point(self) -> Suggestion:
         """Line 4: the point with the largest upper confidence bound, or variance while a minimum batch is prepared."""
         run = self._run
+        run.noise_share = self._model.kernel.noise_share
         with run.times.phase("search"):
             if self._model.by_variance:
                 self._end_exploration()
@@ -276,9 +277,6 @@ class BBKB(Optimizer):
         return self._confidence.bbkb(schedule, model.information, self.ratio_threshold, lam)
 
     # -- looking inside, state -----------------------------------------------------------------------------------
-
-    def _noise_share(self) -> float:
-        return self._model.kernel.noise_share
 
     def _view(self, run: Run) -> ModelView:
         return self._model.view(run.history, run.rng, run.success(), tuple(self._batch_sizes))

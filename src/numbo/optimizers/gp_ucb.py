@@ -74,9 +74,6 @@ class GPUCB(Optimizer):
     def _scores(self, run: Run, X: Array) -> Array:
         return self._search.copy().scores(run, np.arange(run.history.n), X)
 
-    def _noise_share(self) -> float:
-        return self._search.surrogate.noise_share
-
     def _view(self, run: Run) -> ModelView:
         return self._search.copy().view(run, np.arange(run.history.n))
 

@@ -286,6 +286,7 @@ class GSSBO(Optimizer):
         run = self._run
         with run.times.phase("model"):
             corners = local.update(run.history, run.history.values())
+            run.noise_share = local.surrogate.noise_share
         if corners is None:
             return None
         if not np.array_equal(np.clip(run.pin(corners[0]), *corners), run.pin(corners[0])):
@@ -303,9 +304,6 @@ class GSSBO(Optimizer):
         return search.scores(run, subset.members(run, search.surrogate), X)
 
     # -- looking inside ------------------------------------------------------------------------------------------
-
-    def _noise_share(self) -> float:
-        return self._search.surrogate.noise_share
 
     def _view(self, run: Run) -> ModelView:
         search, subset = self._search.copy(), copy.deepcopy(self._subset)

@@ -331,9 +331,6 @@ class SBPE(Optimizer):
 
     # -- looking inside, state -----------------------------------------------------------------------------------
 
-    def _noise_share(self) -> float:
-        return self._model.kernel.noise_share
-
     def _view(self, run: Run) -> ModelView:
         """By a model of all observations, not of the present batch alone."""
         return self._model.view(run.history, run.rng, run.success(), tuple(self._batch_sizes))

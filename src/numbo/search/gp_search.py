@@ -148,6 +148,7 @@ class GPSearch:
         y = history.values()
         with run.times.phase("model"):
             self._update(history, y, members)
+            run.noise_share = self.surrogate.noise_share
             # a slice may lie far from the optimum, where the model of the search discriminates poorly
             model = self.surrogate if run.pinned is None else self.surrogate.shown(history.X, y)
         x = self.best(run, model, self._candidates(run, members, y), np.zeros(d), np.ones(d))

@@ -63,8 +63,10 @@ def noise_near_best(space: Any, history: History) -> float:
     return noise if with_noise - gp.fit(X, values, noise=NONE) > math.log(ODDS) else 0.0
 
 
-def optimum(run: Run, view: ModelView, scores: Array, caution: float) -> Array | None:
-    """The point (d,) of the space with the largest posterior mean less ``caution`` standard deviations.
+def optimum(run: Run, view: ModelView, scores: Array) -> Array | None:
+    """The point (d,) of the space with the largest posterior mean less one standard deviation.
+
+    Among many points that nobody has measured the largest mean is too large.
 
     Where points may fail, one with probability p of success counts p times its value, and otherwise as the worst that
     the model expects of an observation. None if nothing may be suggested.
@@ -73,13 +75,12 @@ def optimum(run: Run, view: ModelView, scores: Array, caution: float) -> Array |
         run: what is known, with nothing pending.
         view: the model.
         scores: (n,) of the observations; around the best ones the search is closest.
-        caution: 0 or more.
     """
     X, rng = run.history.X, np.random.default_rng(0)
     worst = float(predict(view.posterior, X)[0].min())
-    acquisition = Acquisition(UCB, -caution, view.acquisition.success, worst)
+    acquisition = Acquisition(UCB, -1.0, view.acquisition.success, worst)
     if run.grid is not None:
-        free = np.flatnonzero([not run.barred(x) for x in run.grid])
+        free = run.free_rows(anyhow=True)
         values = acquisition_values(view.posterior, acquisition, run.grid[free])
         return run.grid[free[np.argmax(values)]] if len(free) else None
     groups = run.starts.groups(X[elite_rows(X, scores)], view.lengthscales, rng)

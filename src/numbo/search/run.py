@@ -34,8 +34,12 @@ ENUMERABLE = 50_000
 ANYWHERE = 4096
 #: Number of points of the sequence searched for a free one.
 WINDOW = 64
-#: Equal values at points measured again after which there is no noise, as long as none differed.
-AGREED = 2
+#: Number of repeats that tell noise from what is too fine for the model.
+TOLD_APART = 2
+#: Variance of the values at one point from which it is noise, in units of the variance of all values.
+SCATTER = 1e-4
+#: Quartiles of a normal distribution lie this many standard deviations apart.
+QUARTILES = 1.349
 #: Origin of a point that no local search proposed.
 GLOBAL = -1
 
@@ -91,7 +95,8 @@ class Run:
         race: (A,) which of them an algorithm still considers, None for all. Once all of these are taken, repeating them
             is better than leaving the race.
         pinned: (d,) coordinates that the present suggestion must keep fixed, NaN where it is free; None for none.
-        noise_share: variance of the noise in units of that of the values, as the model estimates it.
+        noise_share: variance of the noise in units of that of the values, as the model that suggests estimates it; None
+            before there is one.
         times: how long asks take.
         search_rng: source of the draws of one search, see `fork_search_rng`.
         warned: whether a failure of a model was logged.
@@ -108,7 +113,8 @@ class Run:
         self.times = AskTimes()
         self.search_rng = rng
         self.warned = False
-        self.noise_share = 0.0
+        self.noise_share: float | None = None
+        self._spread = 0, 0.0  # of this many values
         self.pinned: Array | None = None
         self.grid: Array | None = space.grid() if space.cardinality <= ENUMERABLE or space.explicit else None
         self.race: Mask | None = None
@@ -176,9 +182,14 @@ class Run:
         if self.barred(x):
             return True
         history = self.history
-        repeated = bool(self.avoid_repeats) and (
-            history.is_pending(x) or (history.is_observed(x) and not self.repeating)
-        )
+        if not self.avoid_repeats:
+            return False
+        if history.is_pending(x):
+            if self.grid is None or (self.race is None and not self.repeating):
+                return True
+            free = self._free_in(self.race)
+            return bool(free.any()) and not bool(free[self.space.grid_index(x[None])[0]])
+        repeated = history.is_observed(x) and not self.repeating
         return repeated and (self.race is None or bool(self._free_in(self.race).any()))
 
     @property
@@ -186,14 +197,44 @@ class Run:
         """Whether points that were observed may be suggested again.
 
         With ``avoid_repeats="auto"``, they may where values are noisy. A model may also take for noise what is too fine
-        for it. The points that it has measured again tell one from the other.
+        for it. The points that it has measured again tell one from the other, if all values are final.
         """
         if self.avoid_repeats != "auto":
             return not self.avoid_repeats
         history = self.history
-        if self.noise_share <= NOISY:
+        if self.noise_share is None or history.partial:
             return False
-        return history.differed > 0 or history.agreed + history.pending_again() < AGREED
+        if history.repeats + history.pending_again() < TOLD_APART:
+            return self.noise_share > NOISY
+        share = self._scatter_share()
+        return share > NOISY or (share > SCATTER and self.noise_share > NOISY)
+
+    def _scatter_share(self) -> float:
+        """Variance of the noise by points measured again, in units of that of all values without outliers."""
+        history = self.history
+        if not history.scatter:
+            return 0.0
+        if self._spread[0] != history.n:
+            y = history.values()
+            low, high = np.quantile(y, (0.25, 0.75))
+            self._spread = history.n, float((high - low) / QUARTILES if high > low else np.std(y))
+        root = math.sqrt(history.scatter / history.repeats)
+        return (root / self._spread[1]) ** 2 if self._spread[1] > 0.0 else 0.0
+
+    def probe(self) -> Array | None:
+        """The best point (d,), to be measured again, where nothing else tells noise; None if there is no need.
+
+        Values of categories that have nothing in common may be anything: a model without repeats takes all noise for
+        signal.
+        """
+        history = self.history
+        if self.avoid_repeats != "auto" or self.pinned is not None or not bool(np.all(self.space.categorical)):
+            return None
+        tried = history.repeats + history.pending_again()
+        if tried or history.partial or history.best < 0:
+            return None
+        x = history.X[history.best]
+        return None if self.barred(x) or history.is_pending(x) else x
 
     def barred(self, x: Array) -> bool:
         """Whether ``x (d,)`` is excluded, or failed as often as allowed and never succeeded."""
@@ -224,9 +265,9 @@ class Run:
         self._awake = self._awake.seeing(self.history.X, self.history.y)
         return self._awake.filled(self.space.rounded(rng.random((DORMANT, self.space.d))))
 
-    def free_rows(self) -> Indices:
-        """Rows of the grid that may be suggested."""
-        return np.flatnonzero(self._free())
+    def free_rows(self, *, anyhow: bool = False) -> Indices:
+        """Rows of the grid that may be suggested; ``anyhow``, also as repeats."""
+        return np.flatnonzero(self._free(anyhow=anyhow))
 
     def _free(self, *, anyhow: bool = False) -> Mask:
         """Which points (A,) of the grid may be suggested; ``anyhow``, also as repeats."""
@@ -234,17 +275,19 @@ class Run:
         history = self.history
         repeating = anyhow or self.repeating
         free = np.ones(len(self.grid), dtype=bool) if repeating else self._unseen.copy()
-        out = [p.x for p in history.pending.values()] if self.avoid_repeats and not anyhow else []
-        out += history.excluded.values()
-        out += [x for key, x in history.failed.items() if self._given_up(key)]
+        out = [*history.excluded.values(), *(x for key, x in history.failed.items() if self._given_up(key))]
         if out:
             free[self.space.grid_index(np.array(out))] = False
         if self.pinned is not None:
             free &= np.all(self.pin(self.grid) == self.grid, axis=1)
+        if self.avoid_repeats and not anyhow and history.pending:
+            alone = free.copy()
+            alone[self.space.grid_index(history.pending_points())] = False
+            free = alone if alone.any() or not repeating else free
         return free
 
-    def _free_in(self, race: Mask) -> Mask:
-        return race & self._free()
+    def _free_in(self, race: Mask | None) -> Mask:
+        return self._free() if race is None else race & self._free()
 
     def excluded(self) -> Mask | None:
         """Which points (A,) of the grid must not be suggested; None if all may be."""
@@ -298,12 +341,15 @@ class Run:
             "design_seed": self.design_seed,
             "feasibility": self.feasibility.state_dict(),
             "noise_share": self.noise_share,
+            "partial": history.partial,
         }
 
     @staticmethod
     def history_of(state: Mapping[str, Any]) -> History:
         """What was told, from a `state_dict`."""
-        return History.of(state["X"], state["y"], state["origins"], state["excluded"], state["best_params"])
+        history = History.of(state["X"], state["y"], state["origins"], state["excluded"], state["best_params"])
+        history.partial = state.get("partial", False)
+        return history
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take in the rest of a `state_dict`; the history is known already."""
@@ -312,4 +358,4 @@ class Run:
         self.rng = np.random.Generator(getattr(np.random, state["rng"]["bit_generator"])())
         self.rng.bit_generator.state = state["rng"]
         self.feasibility.restore(state["feasibility"], self.history)
-        self.noise_share = state.get("noise_share", 0.0)
+        self.noise_share = state.get("noise_share")

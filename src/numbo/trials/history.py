@@ -62,7 +62,10 @@ class History:
         n: number of observations.
         origins: (n,) which part of the search proposed each of them (`numbo.search.run.Suggestion`).
         first: the first observation at each point, by its identity.
-        agreed, differed: how many observations at a point known already have the value of the first, or another one.
+        repeats: how many observations are not the first at their point.
+        scatter: sum over them of half the squared difference from the value of the first; its mean is the variance of
+            the noise.
+        partial: whether values were told that are not final, so that two of them may differ without noise.
         excluded: points without a result that must not be suggested.
         best, best_params: index of the best observation, -1 before the first, and its parameters exactly as told.
     """
@@ -74,7 +77,8 @@ class History:
         self.failed_counts: Counter[bytes] = Counter()
         self.excluded: dict[bytes, Array] = {}
         self.first: dict[bytes, int] = {}
-        self.agreed = self.differed = 0
+        self.repeats, self.scatter = 0, 0.0
+        self.partial = False
         self.pending: dict[Hashable, Pending] = {}
         self.best = -1
         self.best_params: Any = {}
@@ -135,8 +139,9 @@ class History:
         """Note whether observation ``i`` is the first at its point."""
         first = self.first.setdefault(point_key(self._X[i]), i)
         if first != i:
-            same = bool(self._y[first] == self._y[i])
-            self.agreed, self.differed = self.agreed + same, self.differed + (not same)
+            one, other = float(self._y[first]), float(self._y[i])
+            gap = 0.0 if one == other else one - other  # which may be infinite values
+            self.repeats, self.scatter = self.repeats + 1, self.scatter + 0.5 * gap * gap
 
     def fail(self, x: Array) -> None:
         """Append a failure."""
@@ -150,7 +155,7 @@ class History:
 
     def refresh(self, decode: Callable[[Array], Any]) -> None:
         """Recompute what is derived from the records."""
-        self.first, self.agreed, self.differed = {}, 0, 0
+        self.first, self.repeats, self.scatter = {}, 0, 0.0
         for i in range(self.n):
             self._place(i)
         self.failed_counts = Counter(key for _, _, key in self._failed)
