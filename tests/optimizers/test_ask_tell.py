@@ -287,6 +287,8 @@ def test_an_optimizer_that_was_only_told_knows_whether_values_are_noisy(make, re
     if restored:
         opt = type(opt).from_state_dict(opt.state_dict())
     if noise:
+        if len(opt.explain().members) < 20:
+            pytest.skip("so small a subset shows no noise")
         assert not opt.exhausted
         found = [truth[points.index(opt.ask())] for _ in range(4)]
         assert np.median(found) < np.median(truth) or isinstance(opt, SBPE)  # which looks where it is least certain
