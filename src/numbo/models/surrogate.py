@@ -237,19 +237,17 @@ class Surrogate:
             twin._build(X, y)
         return twin
 
-    def widening(self, y: Array) -> float:
+    def widening(self) -> float:
         """The factor of at least 1 by which predicted standard deviations are too small, judged by leaving one out.
 
-        Every member is predicted from the others; ``y (m,)`` are their values, not clipped. With the factor, the
-        interval that should hold a share `HELD` of them does so, noise included. A search crowds where values are good:
-        members count by how much the others leave open, as places that nobody has looked at yet.
+        Every member is predicted from the others. With the factor, the interval that should hold a share `HELD` of the
+        values, clipped as the model sees them, does so, noise included. A search crowds where values are good: members
+        count by how much the others leave open, as places that nobody has looked at yet.
         """
         residual, variance = self.gp.leave_one_out()
         noise = self.gp.covariance.noise_variance
         open_ = np.maximum(variance - noise, np.finfo(float).tiny)
-        predicted, scale = self.transform.backward(self.gp.values - residual, np.ones(len(y)))
-        with np.errstate(over="ignore"):  # values may be of any size
-            needed = np.sqrt(np.maximum(((y - predicted) / (WIDTH * scale)) ** 2 - noise, 0.0) / open_)
+        needed = np.sqrt(np.maximum((residual / WIDTH) ** 2 - noise, 0.0) / open_)
         order = np.argsort(needed)
         held = np.cumsum(open_[order]) / np.sum(open_)
         return max(1.0, float(needed[order][np.searchsorted(held, HELD)]))

@@ -193,7 +193,7 @@ class GPSearch:
             beta=acquisition.parameter if acquisition.kind == UCB else None,
             buffer_size=buffer_size,
             sparse=shown.sparse,
-            widening=shown.widening(y[shown.members]),
+            widening=shown.widening(),
         )
 
     def state_dict(self) -> dict[str, Any]:
