@@ -13,7 +13,7 @@ from numbo import _checks
 from numbo._interrupts import interrupts_get_out
 from numbo.inspection.explanation import SAMPLES, Explanation, relevance
 from numbo.models.view import ModelView
-from numbo.search.recommendation import expected_values, noise_near_best, optimum, with_own_values
+from numbo.search.recommendation import closer, expected_values, noise_near_best, optimum, with_own_values
 from numbo.search.run import AskTimes, Run
 from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE, Condition, Space
@@ -91,9 +91,15 @@ class Snapshot:
         return view.noise_std if view.noise_is_given else noise_near_best(self.space, self._history)
 
     @cached_property
+    def _closer(self) -> ModelView:
+        """The model that recommendations are made by; without noise they hardly need one."""
+        view = self._model("best_predicted")
+        return closer(self._history, view) if self._noise > 0.0 else view
+
+    @cached_property
     def _expected(self) -> Array:
         """The expected value (n,) of each successful observation."""
-        history, view = self._history, self._model("best_predicted")
+        history, view = self._history, self._closer
         mean, unexplained = view.at_observations(history.X)
         return expected_values(history, mean, unexplained, view.noise_std, self._noise)
 
@@ -109,7 +115,7 @@ class Snapshot:
     @cached_property
     def _predicted(self) -> tuple[Array, Array]:
         """Mean and standard deviation (n,) at each successful observation, given its own values as well."""
-        view, history = self._model("best_predicted"), self._history
+        view, history = self._closer, self._history
         mean, std = view.predict(history.X)
         if view.sparse is not None:  # conditioned on all of them
             return mean, std
@@ -125,12 +131,12 @@ class Snapshot:
     @cached_property
     def _caution(self) -> float:
         """By how many standard deviations a recommendation is better than others."""
-        return 1.0 if self._noise**2 > NOISE_PREVAILS * self._model("best_predicted").noise_std ** 2 else 0.0
+        return 1.0 if self._noise**2 > NOISE_PREVAILS * self._closer.noise_std**2 else 0.0
 
     @cached_property
     def _optimum(self) -> tuple[Array, float, float] | None:
         """The point (d,) of the whole space with the largest mean less one standard deviation, and both of these."""
-        view = self._model("best_predicted")
+        view = self._closer
         x = optimum(self._run, view, self._assured)
         if x is None:
             return None

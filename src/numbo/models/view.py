@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from numbo.kernels.acquisition import Acquisition, Posterior, acquisition_values, predict
 from numbo.kernels.covariance import prior_variances
 from numbo.models.sparse_gp import SparseGP
+from numbo.models.surrogate import Surrogate
 from numbo.models.transforms import OutputTransform
 
 Array = NDArray[np.float64]
@@ -30,6 +31,8 @@ class ModelView:
         noise_std: standard deviation of the noise according to the model, in units of the objective.
         noise_is_given: whether the noise was set by the user.
         widening: factor by which standard deviations have to grow for predictions anywhere to be calibrated.
+        unfitted: a model with the same settings that has seen nothing; None if it could not learn more from more of the
+            observations.
         sparse: the sparse model behind ``posterior``; None for an exact one, which is conditioned on ``members``.
         beta: multiplier of the standard deviation, None if it is not used.
         effective_dimension: effective dimension of a sparse model.
@@ -46,6 +49,7 @@ class ModelView:
     noise_std: float
     noise_is_given: bool = False
     widening: float = 1.0
+    unfitted: Surrogate | None = None
     sparse: SparseGP | None = None
     beta: float | None = None
     effective_dimension: float | None = None

@@ -194,6 +194,7 @@ class GPSearch:
             buffer_size=buffer_size,
             sparse=shown.sparse,
             widening=shown.widening(),
+            unfitted=self.new_surrogate() if self.surrogate.all_data else None,
         )
 
     def state_dict(self) -> dict[str, Any]:

@@ -17,7 +17,9 @@ The noise is estimated where it matters, from the observations around the best o
 
 from __future__ import annotations
 
+import copy
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +44,8 @@ NONE = 1e-6
 #: Noise is established if the data are more probable with it than without by this factor: strong evidence according to
 #: Kass & Raftery (1995), "Bayes Factors".
 ODDS = 20.0
+#: Maximum number of observations that a model for a recommendation is fitted to.
+ATOMS = 384
 #: Number of points of each kind from which the optimum of the model is sought.
 STARTS = 8
 
@@ -61,6 +65,31 @@ def noise_near_best(space: Any, history: History) -> float:
     noise = math.sqrt(gp.covariance.noise_variance) * transform.scale
     with_noise, _ = gp.log_posterior(gp.theta, np.ascontiguousarray(X.T), values)
     return noise if with_noise - gp.fit(X, values, noise=NONE) > math.log(ODDS) else 0.0
+
+
+def closer(history: History, view: ModelView) -> ModelView:
+    """The view of a model that rests on up to `ATOMS` observations, the best of them by ``view`` and a random sample.
+
+    A search can afford a small subset only; a recommendation is made once.
+    """
+    X, y, n = history.X, history.values(), history.n
+    if view.unfitted is None or n <= len(view.members):
+        return view
+    order = np.argsort(-view.predict(X)[0], kind="stable")
+    best = min(n, ATOMS) // 4
+    others = np.random.default_rng(0).permutation(order[best:])[: ATOMS - best]
+    model, members = copy.deepcopy(view.unfitted), np.sort(np.concatenate([order[:best], others]))
+    model.update_all(X, y, members, np.arange(n))
+    found = model.gp.hyperparameters
+    return replace(
+        view,
+        posterior=model.posterior,
+        transform=model.transform,
+        members=model.members,
+        lengthscales=found.lengthscales,
+        noise_std=math.sqrt(found.noise_variance) * model.transform.scale,
+        sparse=model.sparse,
+    )
 
 
 def optimum(run: Run, view: ModelView, scores: Array) -> Array | None:
