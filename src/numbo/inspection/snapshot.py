@@ -110,7 +110,7 @@ class Snapshot:
         Among many uncertain values the largest is too large. So where most of what the model leaves unexplained is
         noise, it is the mean less one standard deviation.
         """
-        return self._expected if not self._caution else self._predicted[0] - self._caution * self._predicted[1]
+        return self._value - self._predicted[1] if self._cautious else self._expected
 
     @cached_property
     def _predicted(self) -> tuple[Array, Array]:
@@ -126,12 +126,12 @@ class Snapshot:
     @property
     def _value(self) -> Array:
         """What each successful observation is worth (n,): with caution, what the model predicts there."""
-        return self._predicted[0] if self._caution else self._expected
+        return self._predicted[0] if self._cautious else self._expected
 
     @cached_property
-    def _caution(self) -> float:
-        """By how many standard deviations a recommendation is better than others."""
-        return 1.0 if self._noise**2 > NOISE_PREVAILS * self._closer.noise_std**2 else 0.0
+    def _cautious(self) -> bool:
+        """Whether most of what the model leaves unexplained is noise."""
+        return self._noise**2 > NOISE_PREVAILS * self._closer.noise_std**2
 
     @cached_property
     def _optimum(self) -> tuple[Array, float, float] | None:

@@ -7,6 +7,7 @@ of the history that the GP is conditioned on; ``frame`` center (d,) and radius o
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,11 @@ class Surrogate:
     def noise_share(self) -> float:
         """Variance of the noise, in units of the variance of the values; 0 before the first fit."""
         return float(self.gp.covariance.noise_variance) if self.fitted_at else 0.0
+
+    @property
+    def noise_std(self) -> float:
+        """Standard deviation of the noise in the units of the history's values, unless they are warped."""
+        return math.sqrt(self.gp.covariance.noise_variance) * self.transform.scale
 
     @property
     def noisy(self) -> bool:

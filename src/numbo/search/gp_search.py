@@ -181,15 +181,14 @@ class GPSearch:
         history, y = run.history, run.history.values()
         self._update(history, y, members)
         shown, acquisition = self.surrogate.shown(history.X, y), self.acquisition(run, self.surrogate)
-        found = shown.gp.hyperparameters
         return ModelView(
             posterior=shown.posterior,
             transform=shown.transform,
             searched=self.surrogate.posterior,
             acquisition=acquisition,
             members=shown.members,
-            lengthscales=found.lengthscales,
-            noise_std=math.sqrt(found.noise_variance) * shown.transform.scale,
+            lengthscales=shown.gp.hyperparameters.lengthscales,
+            noise_std=shown.noise_std,
             beta=acquisition.parameter if acquisition.kind == UCB else None,
             buffer_size=buffer_size,
             sparse=shown.sparse,

@@ -62,7 +62,7 @@ def noise_near_best(space: Any, history: History) -> float:
     X, values = history.X[members], transform.forward(y[members])
     if gp.covariance.noise_variance <= NONE:
         return 0.0
-    noise = math.sqrt(gp.covariance.noise_variance) * transform.scale
+    noise = surrogate.noise_std
     with_noise, _ = gp.log_posterior(gp.theta, np.ascontiguousarray(X.T), values)
     return noise if with_noise - gp.fit(X, values, noise=NONE) > math.log(ODDS) else 0.0
 
@@ -80,14 +80,13 @@ def closer(history: History, view: ModelView) -> ModelView:
     others = np.random.default_rng(0).permutation(order[best:])[: ATOMS - best]
     model, members = copy.deepcopy(view.unfitted), np.sort(np.concatenate([order[:best], others]))
     model.update_all(X, y, members, np.arange(n))
-    found = model.gp.hyperparameters
     return replace(
         view,
         posterior=model.posterior,
         transform=model.transform,
         members=model.members,
-        lengthscales=found.lengthscales,
-        noise_std=math.sqrt(found.noise_variance) * model.transform.scale,
+        lengthscales=model.gp.hyperparameters.lengthscales,
+        noise_std=model.noise_std,
         sparse=model.sparse,
     )
 
