@@ -245,6 +245,18 @@ def test_rounding_is_no_noise(make):
         assert len(set(seen)) >= 60 - TOLD_APART
 
 
+@pytest.mark.parametrize(
+    "values", [[0.0, 0.0, 0.0, -1.0, -1e-172], [0.0, 1e-320, 0.0, 1e300, 2e-320], [1.0, -1e300, 1e300]]
+)
+def test_repeats_far_apart_among_equal_values(make, values):
+    opt = make(Space({"a": Int(0, 3)}), seed=0, n_initial=1)
+    opt.tell([{"a": 0}] * len(values), values)
+    opt.tell([{"a": 1}, {"a": 2}], [0.0, 0.0])
+    for _ in range(3):
+        opt.tell(opt.ask(), 0.0)
+    assert type(opt).from_state_dict(opt.state_dict()).ask() == opt.ask()
+
+
 def test_values_that_are_not_final_tell_nothing_about_noise(make):
     space, rng = Space({"a": Int(0, 9), "b": Int(0, 9)}), np.random.default_rng(3)
     opt, seen = make(space, seed=0), []

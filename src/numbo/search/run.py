@@ -219,7 +219,8 @@ class Run:
             low, high = np.quantile(y, (0.25, 0.75))
             self._spread = history.n, float((high - low) / QUARTILES if high > low else np.std(y))
         root = math.sqrt(history.scatter / history.repeats)
-        return (root / self._spread[1]) ** 2 if self._spread[1] > 0.0 else 0.0
+        ratio = root / self._spread[1] if self._spread[1] > 0.0 else 0.0
+        return ratio * ratio  # `**` raises where this is infinite
 
     def probe(self) -> Array | None:
         """The best point (d,), to be measured again, where nothing else tells noise; None if there is no need.
