@@ -84,8 +84,9 @@ class AskTell(RuleBasedStateMachine):
         for params in points:
             self.check(params)
         if not exhausted and n is None and self.opt.avoid_repeats:
-            over = isinstance(self.opt, SBPE) and not self.opt._run._free_in(self.opt._run.race).any()
-            assert points[0] not in before or over  # which repeats what is left of its race rather than leave it
+            run = self.opt._run
+            over = run.race is not None and not run._free_in(run.race).any()
+            assert points[0] not in before or over  # S-BPE repeats what is left of its race rather than leave it
 
     @precondition(lambda self: self.opt.pending)
     @rule(data=st.data(), value=VALUES)
