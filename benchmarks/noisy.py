@@ -20,6 +20,7 @@ from optuna.study import Study
 
 import optuna
 from benchmarks import functions, tables
+from benchmarks.calibration import WIDTH
 from benchmarks.examples import example
 
 Params = Mapping[str, Any]
@@ -28,8 +29,8 @@ Params = Mapping[str, Any]
 LEVELS = (1, 10, 30)
 #: Random points from which the latter is estimated.
 SPREAD = 1000
-#: Random points whose values are predicted, and half the width of a 90 % interval in standard deviations.
-HELD_OUT, WIDTH = 200, 1.645
+#: Random points whose values are predicted.
+HELD_OUT = 200
 #: Trainings over which the value of a recommendation is averaged.
 AVERAGED = 40
 CHECKPOINTS = (50, 100, 300, 1000)

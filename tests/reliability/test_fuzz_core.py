@@ -84,9 +84,18 @@ class AskTell(RuleBasedStateMachine):
         for params in points:
             self.check(params)
         if not exhausted and n is None and self.opt.avoid_repeats:
-            run = self.opt._run
-            over = run.race is not None and not run._free_in(run.race).any()
-            assert points[0] not in before or over  # S-BPE repeats what is left of its race rather than leave it
+            assert points[0] not in before or not self.left()
+
+    def left(self):
+        """Whether there is a point, in the race if there is one, that is neither pending nor a repeat to be avoided."""
+        run = self.opt._run
+        if run.grid is None:
+            return True
+        known, again = run.history, run.repeating
+        for x in run.grid if run.race is None else run.grid[run.race]:
+            if not (known.is_pending(x) or run.barred(x) or (known.is_observed(x) and not again)):
+                return True
+        return False
 
     @precondition(lambda self: self.opt.pending)
     @rule(data=st.data(), value=VALUES)
