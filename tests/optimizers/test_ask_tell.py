@@ -245,15 +245,27 @@ def test_rounding_is_no_noise(make):
         assert len(set(seen)) >= 60 - TOLD_APART
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
-    "values", [[0.0, 0.0, 0.0, -1.0, -1e-172], [0.0, 1e-320, 0.0, 1e300, 2e-320], [1.0, -1e300, 1e300]]
+    "values",
+    [
+        [0.0, 0.0, 0.0, -1.0, -1e-172],
+        [0.0, 1e-320, 0.0, 1e300, 2e-320],
+        [1.0, -1e300, 1e300, 0.0],
+        [1e308, -1e308, 1e155, 3.0],
+    ],
 )
-def test_repeats_far_apart_among_equal_values(make, values):
-    opt = make(Space({"a": Int(0, 3)}), seed=0, n_initial=1)
-    opt.tell([{"a": 0}] * len(values), values)
-    opt.tell([{"a": 1}, {"a": 2}], [0.0, 0.0])
-    for _ in range(3):
-        opt.tell(opt.ask(), 0.0)
+def test_repeats_far_apart_among_values_of_any_size(make, values):
+    opt = make(Space({"a": Int(0, 9), "b": Float(0.0, 1.0)}), seed=0, n_initial=1)
+    points = [{"a": i, "b": 0.25 * i} for i in range(len(values))]
+    opt.tell(points + points, values + values[::-1])
+    for value in values[:3]:
+        opt.tell(opt.ask(), value)
+    assert 0.0 <= opt.explain().noise_share <= 1.0
+    for anywhere in (False, True):
+        params, value = opt.best_predicted(anywhere=anywhere)
+        opt.space.encode(params)
+        assert np.isfinite(value) or opt._settings().get("noise_std")  # a fixed kernel takes values as they are
     assert type(opt).from_state_dict(opt.state_dict()).ask() == opt.ask()
 
 

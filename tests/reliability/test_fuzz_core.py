@@ -138,6 +138,12 @@ class AskTell(RuleBasedStateMachine):
         )
         assert np.isfinite(mean).all()
         assert (std >= 0.0).all()
+        for anywhere in (False, True):
+            params, _ = self.opt.best_predicted(anywhere=anywhere)
+            self.check(params)
+        shown = self.opt.explain()
+        assert 0.0 <= shown.noise_share <= 1.0
+        assert sum(shown.relevance.values()) == pytest.approx(1.0) or not any(shown.relevance.values())
 
     @invariant()
     def nothing_is_lost(self):

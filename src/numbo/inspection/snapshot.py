@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, overload
@@ -131,7 +132,7 @@ class Snapshot:
     @cached_property
     def _cautious(self) -> bool:
         """Whether most of what the model leaves unexplained is noise."""
-        return self._noise**2 > NOISE_PREVAILS * self._closer.noise_std**2
+        return self._noise > math.sqrt(NOISE_PREVAILS) * self._closer.noise_std
 
     @cached_property
     def _optimum(self) -> tuple[Array, float, float] | None:
@@ -165,18 +166,19 @@ class Snapshot:
         view, history, names = self._model("explain"), self._history, self.parameter_names
         drawn = np.random.default_rng(0).random((SAMPLES, self.space.d))
         points = self.space.grid()[(drawn[:, 0] * self.space.cardinality).astype(int)] if self.space.explicit else drawn
-        with np.errstate(over="ignore"):  # values may be of any size
-            variance = float(np.var(history.values()))
+        unit = view.transform.scale  # values may be of any size
+        with np.errstate(over="ignore"):
+            variance = float(np.var(history.values() / unit))
         return Explanation(
             algorithm=self.algorithm,
             n_told=history.told,
             n_pending=len(history.pending),
             members=history.order_of(view.members),
-            relevance=relevance(lambda X: view.predict(X)[0], self.space),
+            relevance=relevance(lambda X: view.predict(X)[0] / unit, self.space),
             lengthscales=dict(zip(names, view.lengthscales.tolist(), strict=True)),
             noise_std=view.noise_std,
-            spread_std=float(np.std(view.predict(self.space.snap(points))[0])),
-            noise_share=min(1.0, view.noise_std**2 / variance) if variance > 0.0 else 0.0,
+            spread_std=unit * float(np.std(view.predict(self.space.snap(points))[0] / unit)),
+            noise_share=min(1.0, (view.noise_std / unit) ** 2 / variance) if variance > 0.0 else 0.0,
             all_data=view.sparse is not None,
             conditions={name: str(condition) for name, condition in self.conditions.items()},
             buffer_size=view.buffer_size,

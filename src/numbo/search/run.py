@@ -217,7 +217,8 @@ class Run:
         if self._spread[0] != history.n:
             y = history.values()
             low, high = np.quantile(y, (0.25, 0.75))
-            self._spread = history.n, float((high - low) / QUARTILES if high > low else np.std(y))
+            with np.errstate(over="ignore"):  # values may be of any size
+                self._spread = history.n, float((high - low) / QUARTILES if high > low else np.std(y))
         root = math.sqrt(history.scatter / history.repeats)
         ratio = root / self._spread[1] if self._spread[1] > 0.0 else 0.0
         return ratio * ratio  # `**` raises where this is infinite
