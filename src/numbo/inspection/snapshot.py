@@ -161,14 +161,14 @@ class Snapshot:
         return view.acquire(self._encoded(params))
 
     @interrupts_get_out()
+    @np.errstate(over="ignore", invalid="ignore")
     def explain(self) -> Explanation:
         """What the model is made of, and where the time goes (`numbo.optimizers.Optimizer.explain`)."""
         view, history, names = self._model("explain"), self._history, self.parameter_names
         drawn = np.random.default_rng(0).random((SAMPLES, self.space.d))
         points = self.space.grid()[(drawn[:, 0] * self.space.cardinality).astype(int)] if self.space.explicit else drawn
         unit = view.transform.scale  # values may be of any size
-        with np.errstate(over="ignore"):
-            variance = float(np.var(history.values() / unit))
+        variance = float(np.var(history.values() / unit))
         return Explanation(
             algorithm=self.algorithm,
             n_told=history.told,
