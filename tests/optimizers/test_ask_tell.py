@@ -334,6 +334,40 @@ def test_more_workers_than_points_go_where_the_model_expects_something(make):
     assert count[0] > 80 / 5
 
 
+def test_most_suggestions_are_new_as_long_as_any_are_left(make):
+    """A search that measures the best hill so far again and again finds no other."""
+    space, rng = Space({"a": Int(0, 5), "b": Int(0, 5)}), np.random.default_rng(0)
+    opt, seen, new = make(space, seed=0, n_initial=4), set(), 0
+    while len(seen) < 36 and opt.n_told < 36:
+        p = opt.ask()
+        new += tuple(p.values()) not in seen
+        seen.add(tuple(p.values()))
+        opt.tell(p, p["a"] + 3.0 * rng.normal())
+    assert new >= 0.7 * opt.n_told or isinstance(opt, SBPE)  # which looks where it is least certain
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_a_failure_is_no_value_that_is_not_final(make, partial):
+    opt = make(Space({"a": Int(0, 9)}), seed=0)
+    opt.tell({"a": 3}, None, partial=partial)
+    assert not opt._run.history.partial
+
+
+def test_values_that_repeats_have_shown_to_be_exact_are_believed(make):
+    """However rough they are: what is too fine for the model is no noise then."""
+    space, rng = Space({"a": Int(0, 19), "b": Int(0, 19)}), np.random.default_rng(0)
+    table, opt = rng.normal(size=(20, 20)), make(space, seed=0)
+    if opt._settings().get("noise_std"):
+        pytest.skip("whose noise is given")
+    for _ in range(60):
+        p = opt.ask()
+        opt.tell(p, table[p["a"], p["b"]])
+    again = opt.best[0]
+    opt.tell([again] * TOLD_APART, [opt.best[1]] * TOLD_APART)
+    params, value = opt.best_predicted()
+    assert (params, pytest.approx(value)) == opt.best
+
+
 def test_a_noisy_objective_is_measured_again_where_it_is_good(make):
     space, noise = Space({"a": Int(0, 7), "b": Int(0, 7)}), np.random.default_rng(0)
     opt, values, seen, again = make(space, seed=0), [], set(), []

@@ -89,7 +89,9 @@ class Snapshot:
     def _noise(self) -> float:
         """Standard deviation of the noise around the best observation."""
         view = self._model("best_predicted")
-        return view.noise_std if view.noise_is_given else noise_near_best(self.space, self._history)
+        if view.noise_is_given:
+            return view.noise_std
+        return 0.0 if self._run.exact else noise_near_best(self.space, self._history)
 
     @cached_property
     def _closer(self) -> ModelView:

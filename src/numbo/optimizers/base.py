@@ -268,7 +268,7 @@ class Optimizer(Inspectable):
     def _store(self, x: Array, y: float, params: Any, key: Hashable | None, partial: bool) -> None:
         self._repair()
         history = self._run.history
-        history.partial |= partial
+        history.partial |= partial and not math.isnan(y)
         key = history.key_of(x) if key is None else key
         pending = history.pending.get(key)
         origin = GLOBAL if pending is None else pending.origin

@@ -34,6 +34,9 @@ ENUMERABLE = 50_000
 ANYWHERE = 4096
 #: Number of points of the sequence searched for a free one.
 WINDOW = 64
+#: Where values are noisy, one suggestion in `AGAIN` may measure a point again: more stay on a hill that is not the
+#: highest.
+AGAIN = 4
 #: Number of repeats that tell noise from what is too fine for the model.
 TOLD_APART = 2
 #: Variance of the values at one point from which it is noise, in units of the variance of all values.
@@ -194,20 +197,42 @@ class Run:
 
     @property
     def repeating(self) -> bool:
-        """Whether points that were observed may be suggested again.
+        """Whether the present suggestion may be a point that was observed.
 
-        With ``avoid_repeats="auto"``, they may where values are noisy. A model may also take for noise what is too fine
-        for it. The points that it has measured again tell one from the other, if all values are final.
+        With ``avoid_repeats="auto"``, one in `AGAIN` may where values are noisy, and any until there are `TOLD_APART`
+        repeats or if no other point is left.
         """
         if self.avoid_repeats != "auto":
             return not self.avoid_repeats
+        if not self.noisy or self.race is not None:
+            return self.noisy
+        return self.step % AGAIN == AGAIN - 1 or self._again < TOLD_APART or not self._anything_new()
+
+    @property
+    def _again(self) -> int:
+        """How many points were measured again, or are pending again."""
+        return self.history.repeats + self.history.pending_again()
+
+    @property
+    def noisy(self) -> bool:
+        """Whether values are noisy, as the model and the points that were measured again have it.
+
+        A model may also take for noise what is too fine for it. The points that it has measured again tell one from the
+        other, if all values are final.
+        """
         history = self.history
         if self.noise_share is None or history.partial:
             return False
-        if history.repeats + history.pending_again() < TOLD_APART:
+        if self._again < TOLD_APART:
             return self.noise_share > NOISY
         share = self._scatter_share()
         return share > NOISY or (share > SCATTER and self.noise_share > NOISY)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the points that were measured again show that there is no noise."""
+        history = self.history
+        return history.repeats >= TOLD_APART and not history.partial and not self._scatter_share() > SCATTER
 
     def _scatter_share(self) -> float:
         """Variance of the noise by points measured again, in units of that of all values without outliers."""
@@ -232,8 +257,7 @@ class Run:
         history = self.history
         if self.avoid_repeats != "auto" or self.pinned is not None or not bool(np.all(self.space.categorical)):
             return None
-        tried = history.repeats + history.pending_again()
-        if tried or history.partial or history.best < 0:
+        if self._again or history.partial or history.best < 0:
             return None
         x = history.X[history.best]
         return None if self.barred(x) or history.is_pending(x) else x
@@ -276,17 +300,32 @@ class Run:
         assert self.grid is not None
         history = self.history
         repeating = anyhow or self.repeating
-        free = np.ones(len(self.grid), dtype=bool) if repeating else self._unseen.copy()
-        out = [*history.excluded.values(), *(x for key, x in history.failed.items() if self._given_up(key))]
-        if out:
-            free[self.space.grid_index(np.array(out))] = False
-        if self.pinned is not None:
-            free &= np.all(self.pin(self.grid) == self.grid, axis=1)
+        free = self._open(np.ones(len(self.grid), dtype=bool) if repeating else self._unseen.copy())
         if self.avoid_repeats and not anyhow and history.pending:
             alone = free.copy()
             alone[self.space.grid_index(history.pending_points())] = False
             free = alone if alone.any() or not repeating else free
         return free
+
+    def _open(self, rows: Mask) -> Mask:
+        """The ``rows (A,)`` of the grid without those that are barred or lack the fixed values; changed in place."""
+        assert self.grid is not None
+        history = self.history
+        out = [*history.excluded.values(), *(x for key, x in history.failed.items() if self._given_up(key))]
+        if out:
+            rows[self.space.grid_index(np.array(out))] = False
+        if self.pinned is not None:
+            rows &= np.all(self.pin(self.grid) == self.grid, axis=1)
+        return rows
+
+    def _anything_new(self) -> bool:
+        """Whether there is a point that may be suggested and is neither observed nor pending."""
+        if self.grid is None:
+            return True
+        new = self._open(self._unseen.copy())
+        if self.history.pending:
+            new[self.space.grid_index(self.history.pending_points())] = False
+        return bool(new.any())
 
     def _free_in(self, race: Mask | None) -> Mask:
         return self._free() if race is None else race & self._free()
