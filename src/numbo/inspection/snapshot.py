@@ -15,7 +15,8 @@ from numbo._interrupts import interrupts_get_out
 from numbo.inspection.explanation import SAMPLES, Explanation, relevance
 from numbo.models.view import ModelView
 from numbo.search.recommendation import closer, expected_values, noise_near_best, optimum, with_own_values
-from numbo.search.run import AskTimes, Run
+from numbo.search.run import Run
+from numbo.search.times import AskTimes
 from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE, Condition, Space
 from numbo.trials import own, point_key

@@ -5,9 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 import math
-import time
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -18,6 +16,7 @@ from numbo.kernels.acquisition import Success
 from numbo.models import Feasibility
 from numbo.models.surrogate import NOISY
 from numbo.search.candidates import DORMANT, BestWhereActive, Candidates
+from numbo.search.times import AskTimes
 from numbo.spaces import Domain
 from numbo.trials import History, Pending, own, point_key
 
@@ -52,32 +51,6 @@ class Suggestion(NamedTuple):
 
     x: Array
     origin: int = GLOBAL
-
-
-class AskTimes:
-    """Seconds that each ask took, and those of the phases of the last one."""
-
-    def __init__(self) -> None:
-        self.asks: list[tuple[int, float]] = []
-        self.phases: dict[str, float] = {}
-
-    @contextmanager
-    def ask(self, n: int) -> Iterator[None]:
-        """Time an ask at which ``n`` observations are known."""
-        self.phases, started = {}, time.perf_counter()
-        try:
-            yield
-        finally:
-            self.asks.append((n, time.perf_counter() - started))
-
-    @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
-        """Time a part of the present ask; parts of one name add up."""
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.phases[name] = self.phases.get(name, 0.0) + time.perf_counter() - started
 
 
 class Run:
