@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 from numbo.optuna._samplers import NumboSampler
+from numbo.optuna._view import checked
 
 from numbo.optimizers import Explanation
 from numbo.spaces import Array
@@ -56,9 +57,7 @@ def best_predicted(study: Study, *, anywhere: bool = False) -> tuple[dict[str, A
 
 def _sampler_of(study: Study) -> NumboSampler:
     """The numbo sampler that the study uses, perhaps wrapped in others such as `PartialFixedSampler`."""
-    if not isinstance(study, Study):
-        raise ValueError(f"study must be an optuna.Study, got {study!r}.")
-    sampler: Any = study.sampler
+    sampler: Any = checked(study).sampler
     while not isinstance(sampler, NumboSampler):
         if not hasattr(sampler, "_base_sampler"):
             raise ValueError(f"The study's sampler must be one of numbo.optuna, got {type(study.sampler).__name__}.")

@@ -23,7 +23,7 @@ from numbo.optuna._distributions import (
     to_space,
 )
 from numbo.optuna._fixed import fixed_params, within
-from numbo.optuna._view import StudyView
+from numbo.optuna._view import StudyView, checked
 
 from numbo import _checks
 from numbo._ahead import compile_ahead
@@ -306,8 +306,7 @@ class NumboSampler(BaseSampler):
         if study is None:
             used = "no study yet" if self._latest is _no_study else "a study that no longer exists"
             raise ValueError(f"{type(self).__name__} has been used for {used}: pass study= to say which one is meant.")
-        if not isinstance(study, Study):
-            raise ValueError(f"study must be an optuna.Study, got {study!r}.")
+        study = checked(study)
         with self._lock, self._view_of(study) as (view, trials):
             searched = self._searched(view, trials, -1)
             if view.optimizer is not None:  # what suggestions were asked for

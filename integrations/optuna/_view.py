@@ -12,6 +12,7 @@ from numbo.optuna._distributions import KnownSpace, Searched, to_internal, to_sp
 
 from numbo.optimizers import GLOBAL, Optimizer
 from numbo.spaces import Space, misfit
+from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 #: Maximum number of running trials that are considered: the newest ones.
@@ -191,3 +192,10 @@ def _completion(trial: FrozenTrial) -> tuple[float, int]:
     """Sort key for the order of completion, for times with and without a time zone."""
     done = trial.datetime_complete
     return (-math.inf if done is None else done.timestamp(), trial.number)
+
+
+def checked(study: Any) -> Study:
+    """The study, if it is one."""
+    if not isinstance(study, Study):
+        raise ValueError(f"study must be an optuna.Study, got {study!r}.")
+    return study

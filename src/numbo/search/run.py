@@ -177,9 +177,10 @@ class Run:
         """
         if self.avoid_repeats != "auto":
             return not self.avoid_repeats
-        if not self.noisy or self.race is not None:
-            return self.noisy
-        return self.step % AGAIN == AGAIN - 1 or self._again < TOLD_APART or not self._anything_new()
+        if not self.noisy:
+            return False
+        in_turn = self.step % AGAIN == AGAIN - 1
+        return self.race is not None or in_turn or self._again < TOLD_APART or not self._anything_new()
 
     @property
     def _again(self) -> int:
@@ -271,14 +272,20 @@ class Run:
     def _free(self, *, anyhow: bool = False) -> Mask:
         """Which points (A,) of the grid may be suggested; ``anyhow``, also as repeats."""
         assert self.grid is not None
-        history = self.history
         repeating = anyhow or self.repeating
         free = self._open(np.ones(len(self.grid), dtype=bool) if repeating else self._unseen.copy())
-        if self.avoid_repeats and not anyhow and history.pending:
-            alone = free.copy()
-            alone[self.space.grid_index(history.pending_points())] = False
+        if self.avoid_repeats and not anyhow:
+            alone = self._not_pending(free)
             free = alone if alone.any() or not repeating else free
         return free
+
+    def _not_pending(self, rows: Mask) -> Mask:
+        """The ``rows (A,)`` of the grid without pending points."""
+        if not self.history.pending:
+            return rows
+        alone = rows.copy()
+        alone[self.space.grid_index(self.history.pending_points())] = False
+        return alone
 
     def _open(self, rows: Mask) -> Mask:
         """The ``rows (A,)`` of the grid without those that are barred or lack the fixed values; changed in place."""
@@ -295,10 +302,7 @@ class Run:
         """Whether there is a point that may be suggested and is neither observed nor pending."""
         if self.grid is None:
             return True
-        new = self._open(self._unseen.copy())
-        if self.history.pending:
-            new[self.space.grid_index(self.history.pending_points())] = False
-        return bool(new.any())
+        return bool(self._not_pending(self._open(self._unseen.copy())).any())
 
     def _free_in(self, race: Mask | None) -> Mask:
         return self._free() if race is None else race & self._free()
