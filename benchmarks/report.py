@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+import optuna
 from benchmarks.problems import PROBLEMS
 from benchmarks.storage import load
 
@@ -170,9 +171,8 @@ def plot_headline(runs: Runs, samplers: list[str], problems: list[str], path: Pa
             mean, low, high = bootstrap(runs, names, problems, c)
             for i, name in enumerate(names):
                 x = c * 1.03 ** (i - len(names) / 2)
-                left.errorbar(
-                    x, mean[i], [[mean[i] - low[i]], [high[i] - mean[i]]], fmt="o", color=_color(name, samplers)
-                )
+                span = np.maximum([mean[i] - low[i], high[i] - mean[i]], 0.0)  # the mean may lie outside
+                left.errorbar(x, mean[i], span[:, None], fmt="o", color=_color(name, samplers))
     left.set(xscale="log", xlabel="trials", ylabel=f"mean rank on {len(problems)} problems, 90% interval")
     left.invert_yaxis()
     right.set(xscale="log", yscale="log", xlabel="trials", ylabel="median time of a suggestion (ms)")
@@ -197,6 +197,7 @@ def _legend(figure: Any, axes: list[Any], rows: int) -> None:
 
 def write_report(results: Path, name: str) -> None:
     """Write ``NAME.md`` and its plots from ``NAME.jsonl``."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
     runs = grouped(load(results / f"{name}.jsonl"))
     if not runs:
         raise SystemExit(f"There are no results in {results / f'{name}.jsonl'}; run the benchmark first.")
