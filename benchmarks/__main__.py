@@ -54,7 +54,8 @@ def main() -> None:
         "--suites",
         nargs="+",
         metavar="SUITE",
-        help="paper, continuous, mixed, tabular, unseen (the default), ripples, failures, branching, noisy",
+        help="paper, continuous, mixed, tabular, unseen (the default), ripples, failures, branching, noisy, few, "
+        "few-aside, long, long-aside",
     )
     run.add_argument("--problems", nargs="+", metavar="PROBLEM", help="single problems, in place of suites")
     run.add_argument("--samplers", nargs="+", default=["GSSBO"], metavar="SAMPLER")

@@ -1,8 +1,8 @@
 """Problems on which the samplers are compared. All are minimised, through Optuna's distributions.
 
 Four suites make up the comparison, with a fifth one, `UNSEEN`, which is never looked at while settings are chosen.
-`RIPPLES` is separate and counts in no rank: a smooth model has little to say about ripples around the optimum. So is
-`BRANCHING`, whose spaces branch, and the suite of `benchmarks.noisy`.
+`RIPPLES` is separate and counts in no rank: a smooth model has little to say about ripples around the optimum. So are
+`BRANCHING`, whose spaces branch, and the suites of `benchmarks.noisy`, `benchmarks.few` and `benchmarks.long`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from optuna.distributions import (
 from optuna.study import Study
 from optuna.trial import BaseTrial, Trial
 
-from benchmarks import branching, functions, noisy, tables
+from benchmarks import branching, few, functions, long, noisy, tables
 from benchmarks.examples import example
 
 Array = NDArray[np.float64]
@@ -261,6 +261,10 @@ FAILURES = [
 COMPARED = {"paper": PAPER, "continuous": CONTINUOUS, "mixed": MIXED, "tabular": TABULAR, "unseen": UNSEEN}
 BRANCHING = list(branching.PROGRAMS)
 SUITES = COMPARED | {"ripples": RIPPLES, "failures": FAILURES, "branching": BRANCHING, "noisy": noisy.NAMES}
+for _suite in (few, long):
+    _name = _suite.__name__.rpartition(".")[2]
+    SUITES[_name] = [name for name in _suite.problems() if name not in _suite.ASIDE]
+    SUITES[f"{_name}-aside"] = list(_suite.ASIDE)
 
 
 def _rosenbrock_4() -> Problem:
@@ -326,6 +330,8 @@ _MAKERS: dict[str, Callable[[], Problem]] = {
     "levy-6-edge-fails-and-10%": lambda: failing(_levy_6(), _beyond_the_optimum, 0.1),
     **{name: partial(program, *found) for name, found in branching.PROGRAMS.items()},
     **{name: partial(noisy.make, name) for name in noisy.NAMES},
+    **few.problems(),
+    **long.problems(),
 }
 PROBLEMS = tuple(_MAKERS)
 

@@ -60,7 +60,7 @@ def run_one(problem_name: str, sampler_name: str, seed: int, trials: int) -> dic
             continue
         value = problem.value(trial)
         asks[t] += getattr(trial, "seconds", 0.0)  # what a program asks for as it goes
-        told = value + problem.noise * noise.normal()
+        told = problem.told(trial.params, noise) if problem.told else value + problem.noise * noise.normal()
         study.tell(trial.number, told)
         regrets[t] = value - problem.minimum
         best[t] = regrets[t] if told < lowest else best[t - 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import functions, noisy, report, runner, storage
+from benchmarks import functions, long, noisy, report, runner, storage
 from benchmarks.problems import COMPARED, PROBLEMS, SUITES, categories, make
 
 import optuna
@@ -28,10 +29,31 @@ OPTIMA = {
     "branin-2": np.array([np.pi, 2.275]),
     "schwefel-5": np.full(5, 420.968746),
     "styblinski-tang-12": np.full(12, -2.903534),
+    "camel-2": np.array([0.0898, -0.7126]),
+    "goldstein-price-2": np.array([0.0, -1.0]),
+    "shekel-4": np.array([4.000747, 3.99951, 4.00075, 3.99951]),
+    "dixon-price-5": 2.0 ** (2.0 ** -np.arange(5) - 1.0),
+    "rosenbrock-3": np.ones(3),
+    "trid-6": np.array([6.0, 10.0, 12.0, 12.0, 10.0, 6.0]),
 }
 #: Models are trained there, for an error that cannot be negative.
 TRAINED = ("diabetes-4", "pipeline-wine", "pipeline-cancer", "pipeline-digits", "regression", "network")
-TRAINED += ("diabetes-4-once", "sgd-digits")
+TRAINED += ("diabetes-4-once", "sgd-digits", "weighted-svm-66")
+TRAINED += ("svm-wine", "svm-digits", "boosting-diabetes", "forest-cancer", "network-wine", "elastic-diabetes")
+#: Functions of long runs, whose minimum is 0 at the origin.
+AT_ORIGIN = [
+    long.ill_conditioned,
+    long.discus,
+    long.cigar,
+    long.different_powers,
+    long.sharp_ridge,
+    long.steps,
+    long.schaffer_f7,
+    long.griewank_rosenbrock,
+    long.two_funnels,
+    long.weierstrass,
+    long.peaks(10, 0),
+]
 #: Of the programs that branch, with known optima.
 BRANCHING_OPTIMA = {
     "jenatton": {"b1": 0, "b2": 0, "x4": 0.0, "r8": 0.0},
@@ -110,8 +132,55 @@ def test_ripples_around_a_minimum_at_the_origin(function):
     assert np.sum(np.diff(np.sign(np.diff(along))) > 0) >= 2  # local minima on the way
 
 
+@pytest.mark.parametrize("function", AT_ORIGIN)
+def test_functions_of_long_runs_are_smallest_at_the_origin(function):
+    assert function(np.zeros(10)) == pytest.approx(0.0, abs=1e-9)
+    rng = np.random.default_rng(0)
+    for scale in (0.2, 1.0, 5.0):
+        assert all(function(scale * rng.uniform(-1.0, 1.0, 10)) > 1e-9 for _ in range(100))
+
+
+def test_two_funnels_are_about_as_deep_and_the_other_one_is_wider():
+    across = np.array([long.two_funnels(np.full(20, t)) for t in range(-8, 5)])  # where the cosines vanish
+    bottoms = np.flatnonzero((across[1:-1] < across[:-2]) & (across[1:-1] < across[2:])) - 7
+    assert bottoms.tolist() == [-5, 0]
+    assert 0.0 < across[3] < 0.1 * across.max()
+
+
+def test_a_rover_pays_for_obstacles_and_for_missing_its_ends():
+    straight = np.linspace(0.05, 0.95, 30).repeat(2)
+    around = np.concatenate([[0.05, 0.05], np.tile([0.05, 0.95], 14), [0.95, 0.95]])
+    assert long.rover(straight + np.where(np.arange(60) < 2, 0.04, 0.0)) > long.rover(straight) + 0.5
+    assert long.rover(straight) > 1.0
+    assert long.rover(around) > 0.05 * 1.8
+
+
+def test_a_cart_that_does_nothing_drops_its_poles_sooner_than_some():
+    rng = np.random.default_rng(0)
+    others = [long.two_poles(rng.uniform(-1.0, 1.0, 40)) for _ in range(100)]
+    assert min(others) < long.two_poles(np.zeros(40)) - 0.05
+    assert 1.0 < min(others) < max(others) < 2.0
+
+
+def test_problems_that_were_put_aside_are_a_third():
+    for name in ("few", "long"):
+        aside = len(SUITES[f"{name}-aside"])
+        assert 3 * aside >= len(SUITES[name]) + aside
+
+
+def test_a_repeat_drawn_at_random_is_what_a_sampler_is_told(monkeypatch):
+    seen = []
+    problem = make("hpobench-car-once")
+    told = lambda params, rng: seen.append(problem.told(params, rng)) or seen[-1]  # noqa: E731
+    monkeypatch.setattr(runner, "make", lambda name: dataclasses.replace(problem, told=told))
+    row = runner.run_one("hpobench-car-once", "Random", 0, 10)
+    assert len(seen) == 10
+    assert row["best"]["10"] >= 0.0
+
+
 def test_ripples_are_in_no_rank():
-    assert set(SUITES) - set(COMPARED) == {"ripples", "failures", "branching", "noisy"}
+    others = {"ripples", "failures", "branching", "noisy", "few", "few-aside", "long", "long-aside"}
+    assert set(SUITES) - set(COMPARED) == others
     assert sum(map(len, COMPARED.values())) == 30
 
 
