@@ -51,7 +51,7 @@ def _smac(seed: int) -> optuna.samplers.BaseSampler:
     return SMACSampler(seed)
 
 
-def _hub(package: str, name: str) -> Callable[[int], optuna.samplers.BaseSampler]:
+def _hub(package: str, name: str, **settings: object) -> Callable[[int], optuna.samplers.BaseSampler]:
     """A sampler from OptunaHub: from the checkout that ``OPTUNAHUB_REGISTRY`` names, or else from the network."""
 
     def make(seed: int) -> optuna.samplers.BaseSampler:
@@ -62,7 +62,7 @@ def _hub(package: str, name: str) -> Callable[[int], optuna.samplers.BaseSampler
             module = optunahub.load_module(f"samplers/{package}")
         else:
             module = optunahub.load_local_module(f"samplers/{package}", registry_root=f"{checkout}/package")
-        sampler: optuna.samplers.BaseSampler = getattr(module, name)(seed=seed)
+        sampler: optuna.samplers.BaseSampler = getattr(module, name)(seed=seed, **settings)
         return sampler
 
     return make
@@ -78,6 +78,7 @@ ABLATIONS: dict[str, dict[str, object]] = {
     "GSSBO-no-winsorizing": {"winsorize": False},
     "GSSBO-no-warp": {"warp": False},
     "GSSBO-no-averaging": {"all_data": False},
+    "GSSBO-no-lines": {"coordinate_lines": False},
     "GSSBO-no-repeats": {"avoid_repeats": True},
     "GSSBO-ucb": {"acquisition": "ucb"},
     "GSSBO-initial-20": {"n_startup_trials": 20},
@@ -102,4 +103,6 @@ SAMPLERS: dict[str, Callable[[int], optuna.samplers.BaseSampler]] = {
     "SMAC": _smac,
     "AutoSampler": _hub("auto_sampler", "AutoSampler"),
     "TuRBO": _hub("turbo", "TuRBOSampler"),
+    "CMA-ES-restarts": _hub("restart_cmaes", "RestartCmaEsSampler", restart_strategy="ipop"),
+    "HEBO": _hub("hebo", "HEBOSampler"),
 }

@@ -81,7 +81,17 @@ def test_a_misspelt_setting_names_the_users_class(cls):
 @pytest.mark.parametrize("cls", OPTIMIZERS, ids=lambda cls: cls.__name__)
 def test_settings_of_the_wrong_type_are_refused(cls):
     names = signature(cls)
-    flags = ("avoid_repeats", "trend", "winsorize", "warp", "all_data", "additive", "trust_region", "learn_failures")
+    flags = (
+        "avoid_repeats",
+        "trend",
+        "winsorize",
+        "warp",
+        "all_data",
+        "coordinate_lines",
+        "additive",
+        "trust_region",
+        "learn_failures",
+    )
     for name in flags:
         if name in names:
             with pytest.raises(ValueError, match=rf"{name} must be one of .*True, False, got 'no'"):

@@ -67,6 +67,7 @@ class GSSBOSampler(NumboSampler):
         winsorize: bool | None = None,
         warp: bool | None = None,
         all_data: bool | None = None,
+        coordinate_lines: bool | None = None,
     ) -> None:
         super().__init__(**_checks.arguments(locals()))
 

@@ -65,6 +65,7 @@ class GSSBOSearch(NumboSearch):
         winsorize: bool | None = None,
         warp: bool | None = None,
         all_data: bool | None = None,
+        coordinate_lines: bool | None = None,
     ) -> None:
         super().__init__(**_checks.arguments(locals()))
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.conftest import compiled_only
 
-from numbo import GPUCB, GSSBO, Arms, Float, Space
+from numbo import GPUCB, GSSBO, Arms, Categorical, Float, Space
 from numbo.models.buffer import DynamicBuffer, iteration_work
-from numbo.search.gp_search import TURN
+from numbo.search.gp_search import LINES_FROM, TURN
 from numbo.selection import CRITERIA
 
 SPACE = Space({"x": Float(0, 1), "y": Float(0, 1), "z": Float(0, 1)})
@@ -221,3 +221,33 @@ def test_under_noise_the_region_follows_what_the_model_expects():
     assert local.region.center == best
     assert local.region.best == pytest.approx(surrogate.predict(history.X[[best]])[0][0])
     assert local.region.best < history.y.max()  # the luckiest value is no measure
+
+
+def test_exploring_suggestions_differ_from_the_best_point_in_one_coordinate():
+    settings = {"trust_region": False, "n_initial": 8, "seed": 0}
+    opt, changed = GSSBO(SPACE, **settings), []
+    for n in range(LINES_FROM + 4 * TURN):
+        p = opt.ask()
+        if n >= LINES_FROM and n // TURN % 2 == 0:
+            best = opt._search.surrogate.rows[np.argmax(opt._search.surrogate.means)]
+            near = opt.space.decode(opt._run.history.X[best])
+            changed.append(sum(p[name] != near[name] for name in p))
+        opt.tell(p, f(p))
+    assert changed == [1] * len(changed)
+    assert len(changed) == 2 * TURN
+
+
+def test_lines_of_which_every_point_was_tried_give_way_to_the_whole_space():
+    space = Space({f"c{i}": Categorical("abcdef") for i in range(7)})
+    opt = GSSBO(space, seed=0, n_initial=8, avoid_repeats=True)
+    best = dict.fromkeys(space.names, "a")
+    opt.tell([best | {name: c} for name in best for c in "bcdef"] + [best], [1.0] * 35 + [0.0])
+    rng = np.random.default_rng(0)
+    for _ in range(LINES_FROM):
+        opt.tell({name: "abcdef"[rng.integers(6)] for name in best}, 2.0)
+    while not opt._search._exploring(opt._run) or opt._run.step % TURN:
+        opt.tell(opt.ask(), 2.0)
+    before = opt._run._design
+    p = opt.ask()
+    assert sum(p[name] != "a" for name in p) >= 2
+    assert opt._run._design is before  # it is no point of the space-filling sequence

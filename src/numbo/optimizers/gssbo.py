@@ -54,6 +54,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "winsorize": True,
         "warp": True,
         "all_data": True,
+        "coordinate_lines": True,
         "trust_region": True,
     },
     "paper": {
@@ -68,6 +69,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "winsorize": False,
         "warp": False,
         "all_data": False,
+        "coordinate_lines": False,
         "trust_region": False,
     },
 }
@@ -184,6 +186,8 @@ class GSSBO(Optimizer):
         winsorize: whether outliers on the bad side are clipped if the model then predicts better.
         warp: whether the global model sees the logarithm of the gap to the best value if it then predicts better.
         all_data: whether models stand on all observations through the subset where values are noisy.
+        coordinate_lines: whether the suggestions by which ``"alternate"`` explores differ from the best point in one
+            coordinate, once 60 observations are known (Kirschner et al. 2019); not in spaces that are enumerated.
 
     Raises:
         ValueError: for an unsupported value.
@@ -217,6 +221,7 @@ class GSSBO(Optimizer):
         winsorize: bool | None = None,
         warp: bool | None = None,
         all_data: bool | None = None,
+        coordinate_lines: bool | None = None,
     ) -> None:
         self.preset = _checks.one_of("preset", preset, PRESETS)
         given = _checks.arguments(locals())
@@ -227,6 +232,7 @@ class GSSBO(Optimizer):
         self.beta = _checks.number_or(("log",), "beta", beta)
         self.trend, self.additive = settings["trend"], settings["additive"]
         self.winsorize, self.warp, self.all_data = settings["winsorize"], settings["warp"], settings["all_data"]
+        self.coordinate_lines = settings["coordinate_lines"]
         self.criterion = _checks.one_of("criterion", settings["criterion"], CRITERIA)
         self.perturbation = _checks.number("perturbation", settings["perturbation"], 0.0)
         self.elites = _checks.number("elites", settings["elites"], 0.0, 1.0)

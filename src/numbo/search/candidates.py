@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,8 @@ PERTURBATIONS = 16
 BRANCHES = 8
 #: Number of points in which branches are looked for, best first.
 RANKED = 1024
+#: Number of points on the lines through a point.
+ON_LINES = 1024
 #: Number of values that a coordinate may take when it becomes active.
 DORMANT = 3
 
@@ -100,3 +103,12 @@ class Candidates:
         near = np.where(asleep, drawn, near)  # should it become active
         near = np.concatenate([np.where(asleep, drawn[0], elites), near.reshape(-1, self.space.d)])
         return [self.space.snap(near), self.space.snap(self.spread(count, rng))]
+
+    def lines(self, x: Array, rng: np.random.Generator) -> Array:
+        """Snapped points (c, d) that differ from ``x (d,)`` in one coordinate, equally many in each active one."""
+        awake = np.flatnonzero(x != INACTIVE)
+        each = math.ceil(ON_LINES / len(awake))
+        points = np.tile(np.where(x == INACTIVE, rng.random(len(x)), x), (each * len(awake), 1))
+        at = (np.arange(each)[:, None] + rng.random((each, len(awake)))) / each  # one in each of as many intervals
+        points[np.arange(len(points)), np.tile(awake, each)] = at.ravel()
+        return self.space.snap(points)

@@ -29,6 +29,8 @@ ACQUISITIONS = ("ucb", "log_ei", "alternate")
 #: switch every `TURN` suggestions.
 TURN = 4
 STARTS = 3
+#: Number of observations from which exploring suggestions lie on lines; before that the best point is not good enough.
+LINES_FROM = 60
 #: Share of the noise in the variance of the values above which no improvement is certain enough to be pursued.
 STRONG_NOISE = 0.06
 
@@ -47,6 +49,8 @@ class GPSearch:
         trend, additive, winsorize: as `numbo.models.surrogate.Surrogate`.
         warp: likewise, of the global model only.
         all_data: whether the posterior stands on all observations under noise, and on no more than members otherwise.
+        coordinate_lines: whether, with ``"alternate"``, suggestions by UCB differ from the best point in one coordinate
+            (coordinate LineBO, Kirschner et al. 2019): what is far away in all of them at once is hardly ever better.
 
     Attributes:
         surrogate: the global model.
@@ -65,6 +69,7 @@ class GPSearch:
         winsorize: bool,
         warp: bool,
         all_data: bool = False,
+        coordinate_lines: bool = False,
     ) -> None:
         self._kinds = categorical, optional
         self._settings: dict[str, Any] = {
@@ -74,6 +79,7 @@ class GPSearch:
             "winsorize": _checks.flag("winsorize", winsorize),
             "all_data": _checks.flag("all_data", all_data),
         }
+        self._coordinate_lines = _checks.flag("coordinate_lines", coordinate_lines)
         self._acquisition = _checks.one_of("acquisition", acquisition, ACQUISITIONS)
         self._beta = _checks.number_or(("log",), "beta", beta)
         self.surrogate = self.new_surrogate(warp=_checks.flag("warp", warp))
@@ -93,10 +99,9 @@ class GPSearch:
         """
         kind = self._acquisition
         if kind == "alternate":
-            exploring = surrogate is self.surrogate and (run.step // TURN) % 2 == 0
+            exploring = surrogate is self.surrogate and self._exploring(run)
             exploring |= self.surrogate.all_data and self.surrogate.noise_share > STRONG_NOISE
-            exploring &= run.pinned is None
-            kind = "ucb" if exploring else "log_ei"
+            kind = "ucb" if exploring and run.pinned is None else "log_ei"
         success = run.success()
         if kind == "log_ei":
             return Acquisition(LOG_EI, surrogate.best_mean, success)
@@ -105,7 +110,19 @@ class GPSearch:
             beta = math.sqrt(0.2 * run.space.d * math.log(2.0 * max(run.history.n, 1)))
         return Acquisition(UCB, float(beta), success, float(surrogate.means.min()))
 
-    def best(self, run: Run, surrogate: Surrogate, groups: Sequence[Array], lower: Array, upper: Array) -> Array | None:
+    def _exploring(self, run: Run) -> bool:
+        """Whether it is the global model's turn to explore, where it has turns."""
+        return self._acquisition == "alternate" and (run.step // TURN) % 2 == 0 and run.pinned is None
+
+    def best(
+        self,
+        run: Run,
+        surrogate: Surrogate,
+        groups: Sequence[Array],
+        lower: Array,
+        upper: Array,
+        starts: int = STARTS,
+    ) -> Array | None:
         """The best point (d,) in a box given all pending points, from groups of candidates; ``None`` if none is left.
 
         Pending points stay hallucinated in ``surrogate`` until its next update.
@@ -113,7 +130,7 @@ class GPSearch:
         Args:
             run: what is known.
             surrogate: a model that is up to date.
-            groups: as `numbo.search.maximize.maximize`.
+            groups, starts: as `numbo.search.maximize.maximize`.
             lower, upper: corners (d,) of the box.
         """
         with run.times.phase("search"):
@@ -134,7 +151,7 @@ class GPSearch:
                 run.pin(lower),
                 run.pin(upper),
                 run.taken,
-                starts=STARTS,
+                starts=starts,
                 alone=alone,
                 dormant=dormant,
             )
@@ -151,7 +168,12 @@ class GPSearch:
             run.noise_share = self.surrogate.noise_share
             # a slice may lie far from the optimum, where the model of the search discriminates poorly
             model = self.surrogate if run.pinned is None else self.surrogate.shown(history.X, y)
-        x = self.best(run, model, self._candidates(run, members, y), np.zeros(d), np.ones(d))
+        x, lower, upper = None, np.zeros(d), np.ones(d)
+        if self._coordinate_lines and run.grid is None and history.n >= LINES_FROM and self._exploring(run):
+            x = self.best(run, model, [self._lines(run)], lower, upper, starts=0)
+            model.release()
+        if x is None:
+            x = self.best(run, model, self._candidates(run, members, y), lower, upper)
         return run.space_filling() if x is None else x
 
     def _candidates(self, run: Run, members: Indices, y: Array) -> list[Array]:
@@ -163,6 +185,11 @@ class GPSearch:
             return [run.grid[rows] if len(rows) else run.pin(run.grid[:1])]
         elites = run.history.X[members[elite_rows(run.history.X[members], y[members])]]
         return run.starts.groups(elites, self.surrogate.gp.hyperparameters.lengthscales, run.rng)
+
+    def _lines(self, run: Run) -> Array:
+        """Points that differ in one coordinate from the point that is best by the model."""
+        best = self.surrogate.rows[np.argmax(self.surrogate.means)]
+        return run.starts.lines(run.history.X[best], run.rng)
 
     def scores(self, run: Run, members: Indices, X: Array) -> Array:
         """The acquisition function (c,) at ``X (c, d)`` by a model on ``members`` of the history."""

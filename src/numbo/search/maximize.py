@@ -52,7 +52,7 @@ def maximize(
         groups: snapped points (c, d) of the space inside the box, in groups from different sources.
         lower, upper: corners (d,) of the box in the unit cube.
         taken: which points must not be proposed.
-        starts: how many of the candidates of each group are improved.
+        starts: how many of the candidates of each group are improved; 0 to take the best candidate as it is.
         alone: the posterior without the pending points, ``None`` if there are none.
         dormant: (m, d) values for coordinates that become active; None where all are always active.
     """
@@ -66,9 +66,9 @@ def maximize(
     best = np.array(chosen, dtype=np.int64)
     X, found = candidates[best], values[best]
     improve = _Improvement(posterior, acquisition, space, lower, upper, dormant)
-    if space.relaxed.any():
+    if starts and space.relaxed.any():
         X, found = improve.ascend(X, found)
-    if space.discrete.any():
+    if starts and space.discrete.any():
         X, found = improve.flip(X, found)
     points, values = np.concatenate([X, candidates]), np.concatenate([found, values])
     free = (points[i] for i in _uncrowded(posterior, alone, points, values) if not taken(points[i]))
