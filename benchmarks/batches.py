@@ -25,6 +25,7 @@ from tqdm import tqdm
 
 import optuna
 from benchmarks import functions
+from benchmarks.functions import dixon_price, zakharov
 from benchmarks.problems import Params, Problem, box, moved
 from benchmarks.samplers import SAMPLERS
 from benchmarks.storage import load
@@ -52,18 +53,6 @@ _HARTMANN_P = 1e-4 * np.array([[3689, 1170, 2673], [4699, 4387, 7470], [1091, 87
 
 def hartmann3(x: Array) -> float:
     return float(-np.array([1.0, 1.2, 3.0, 3.2]) @ np.exp(-np.sum(_HARTMANN_A * (x - _HARTMANN_P) ** 2, axis=1)))
-
-
-def zakharov(x: Array) -> float:
-    slope = 0.5 * np.arange(1, len(x) + 1) @ x
-    return float(x @ x + slope**2 + slope**4)
-
-
-def dixon_price(x: Array) -> float:
-    """With its minimum at the origin."""
-    i = np.arange(1, len(x) + 1)
-    x = x + 2.0 ** (2.0 ** -(i - 1.0) - 1.0)
-    return float((x[0] - 1.0) ** 2 + np.sum(i[1:] * (2.0 * x[1:] ** 2 - x[:-1]) ** 2))
 
 
 def bowl(x: Array) -> float:

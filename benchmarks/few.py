@@ -28,9 +28,9 @@ CHECKPOINTS = (10, 20, 50, 100)
 # -- functions -----------------------------------------------------------------------------------------------------
 
 
-def six_hump_camel(x: Array) -> float:
+def beale(x: Array) -> float:
     a, b = x
-    return float((4.0 - 2.1 * a**2 + a**4 / 3.0) * a**2 + a * b + (4.0 * b**2 - 4.0) * b**2)
+    return float((1.5 - a + a * b) ** 2 + (2.25 - a + a * b**2) ** 2 + (2.625 - a + a * b**3) ** 2)
 
 
 def goldstein_price(x: Array) -> float:
@@ -54,15 +54,6 @@ _SHEKEL_BETA = np.array([1.0, 2.0, 2.0, 4.0, 4.0, 6.0, 3.0, 7.0, 5.0, 5.0]) / 10
 
 def shekel(x: Array) -> float:
     return float(-np.sum(1.0 / (np.sum((x[:, None] - _SHEKEL) ** 2, axis=0) + _SHEKEL_BETA)))
-
-
-def dixon_price(x: Array) -> float:
-    return float((x[0] - 1.0) ** 2 + np.sum(np.arange(2, len(x) + 1) * (2.0 * x[1:] ** 2 - x[:-1]) ** 2))
-
-
-def zakharov(x: Array) -> float:
-    tilted = 0.5 * np.arange(1, len(x) + 1) @ x
-    return float(np.sum(x**2) + tilted**2 + tilted**4)
 
 
 def trid(x: Array) -> float:
@@ -242,11 +233,11 @@ def problems() -> dict[str, Callable[[], Any]]:
         return Problem(space, value, minimum, told=told)
 
     makers: dict[str, Callable[[], Problem]] = {
-        "camel-2": lambda: box(six_hump_camel, 2, -3.0, 3.0, -1.031628453489877),
+        "beale-2": lambda: box(beale, 2, -4.5, 4.5),
         "goldstein-price-2": lambda: box(goldstein_price, 2, -2.0, 2.0, float(np.log(3.0))),
         "shekel-4": lambda: box(shekel, 4, 0.0, 10.0, -10.536443153483528),
-        "dixon-price-5": lambda: box(dixon_price, 5, -10.0, 10.0),
-        "zakharov-6": lambda: moved(zakharov, 6, -5.0, 10.0, 201),
+        "dixon-price-5": lambda: moved(functions.dixon_price, 5, -10.0, 10.0, 206),
+        "zakharov-6": lambda: moved(functions.zakharov, 6, -5.0, 10.0, 201),
         "rosenbrock-3": lambda: box(functions.rosenbrock, 3, -2.0, 2.0),
         "levy-5-rotated": lambda: moved(lambda x: functions.levy(x + 1), 5, -10.0, 10.0, 202, rotate=True),
         "ackley-4-rounded": lambda: moved(rounded, 4, -10.0, 10.0, 203),

@@ -105,6 +105,18 @@ def branin(x: Array) -> float:
     return float(bowl + 10.0 * (1 - 1 / (8 * np.pi)) * np.cos(a) + 10.0)
 
 
+def zakharov(x: Array) -> float:
+    slope = 0.5 * np.arange(1, len(x) + 1) @ x
+    return float(x @ x + slope**2 + slope**4)
+
+
+def dixon_price(x: Array) -> float:
+    """With its minimum at the origin."""
+    i = np.arange(1, len(x) + 1)
+    x = x + 2.0 ** (2.0 ** -(i - 1.0) - 1.0)
+    return float((x[0] - 1.0) ** 2 + np.sum(i[1:] * (2.0 * x[1:] ** 2 - x[:-1]) ** 2))
+
+
 def rotation(d: int, seed: int) -> Array:
     """A random orthogonal matrix (d, d)."""
     q, r = np.linalg.qr(np.random.default_rng(seed).normal(size=(d, d)))
