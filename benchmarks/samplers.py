@@ -78,7 +78,7 @@ ABLATIONS: dict[str, dict[str, object]] = {
     "GSSBO-no-winsorizing": {"winsorize": False},
     "GSSBO-no-warp": {"warp": False},
     "GSSBO-no-averaging": {"all_data": False},
-    "GSSBO-no-lines": {"coordinate_lines": False},
+    "GSSBO-lines": {"coordinate_lines": True},
     "GSSBO-no-repeats": {"avoid_repeats": True},
     "GSSBO-ucb": {"acquisition": "ucb"},
     "GSSBO-initial-20": {"n_startup_trials": 20},

@@ -224,7 +224,7 @@ def test_under_noise_the_region_follows_what_the_model_expects():
 
 
 def test_exploring_suggestions_differ_from_the_best_point_in_one_coordinate():
-    settings = {"trust_region": False, "n_initial": 8, "seed": 0}
+    settings = {"trust_region": False, "coordinate_lines": True, "n_initial": 8, "seed": 0}
     opt, changed = GSSBO(SPACE, **settings), []
     for n in range(LINES_FROM + 4 * TURN):
         p = opt.ask()
@@ -239,7 +239,7 @@ def test_exploring_suggestions_differ_from_the_best_point_in_one_coordinate():
 
 def test_lines_of_which_every_point_was_tried_give_way_to_the_whole_space():
     space = Space({f"c{i}": Categorical("abcdef") for i in range(7)})
-    opt = GSSBO(space, seed=0, n_initial=8, avoid_repeats=True)
+    opt = GSSBO(space, seed=0, n_initial=8, avoid_repeats=True, coordinate_lines=True)
     best = dict.fromkeys(space.names, "a")
     opt.tell([best | {name: c} for name in best for c in "bcdef"] + [best], [1.0] * 35 + [0.0])
     rng = np.random.default_rng(0)

@@ -54,7 +54,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "winsorize": True,
         "warp": True,
         "all_data": True,
-        "coordinate_lines": True,
+        "coordinate_lines": False,
         "trust_region": True,
     },
     "paper": {
