@@ -9,8 +9,7 @@ weights of the features of a support vector machine; and a controller of a cart 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -195,15 +194,11 @@ def two_poles(x: Array) -> float:
 # -- the suite -----------------------------------------------------------------------------------------------------
 
 
-def _looked_at(make: Callable[[], Any]) -> Any:
-    return replace(make(), checkpoints=CHECKPOINTS)
-
-
 def problems() -> dict[str, Callable[[], Any]]:
     """The makers of all problems by name; those of `ASIDE` were no help in choosing settings."""
-    from benchmarks.problems import Problem, box, moved
+    from benchmarks.problems import box, moved
 
-    makers: dict[str, Callable[[], Problem]] = {
+    return {
         "ill-conditioned-20-rotated": lambda: moved(ill_conditioned, 20, -5.0, 5.0, 101, rotate=True),
         "sharp-ridge-20-rotated": lambda: moved(sharp_ridge, 20, -5.0, 5.0, 102, rotate=True),
         "steps-20": lambda: moved(steps, 20, -5.0, 5.0, 103),
@@ -224,7 +219,6 @@ def problems() -> dict[str, Callable[[], Any]]:
         "rover-60": lambda: box(rover, 60, 0.0, 1.0),
         "two-poles-40": lambda: box(two_poles, 40, -1.0, 1.0),
     }
-    return {name: partial(_looked_at, make) for name, make in makers.items()}
 
 
 ASIDE = (

@@ -279,6 +279,10 @@ def _levy_6() -> Problem:
     return box(functions.levy, 6, -10.0, 10.0)
 
 
+def _marked(checkpoints: tuple[int, ...], make: Callable[[], Problem]) -> Problem:
+    return replace(make(), checkpoints=checkpoints)
+
+
 def _above_the_middle(x: Array) -> bool:
     return bool(x[0] + x[1] > 0.0)
 
@@ -330,8 +334,8 @@ _MAKERS: dict[str, Callable[[], Problem]] = {
     "levy-6-edge-fails-and-10%": lambda: failing(_levy_6(), _beyond_the_optimum, 0.1),
     **{name: partial(program, *found) for name, found in branching.PROGRAMS.items()},
     **{name: partial(noisy.make, name) for name in noisy.NAMES},
-    **few.problems(),
-    **long.problems(),
+    **{name: partial(_marked, few.CHECKPOINTS, make) for name, make in few.problems().items()},
+    **{name: partial(_marked, long.CHECKPOINTS, make) for name, make in long.problems().items()},
 }
 PROBLEMS = tuple(_MAKERS)
 
