@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from numbo.optuna._distributions import Searched
 
 from numbo.optimizers import GLOBAL
+from numbo.trials import UNASKED
 from optuna.distributions import CategoricalDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial
@@ -65,6 +66,6 @@ def read(trial: FrozenTrial, identity: Identity) -> tuple[dict[str, Any], int]:
     except (ValueError, KeyError, TypeError):
         valid = False
     if not valid:
-        return {}, GLOBAL
+        return {}, UNASKED
     same = {n: v for n, v in params.items() if n in identity.names and choices.get(n) == identity.choices.get(n)}
     return same, origin if space == identity.space else GLOBAL

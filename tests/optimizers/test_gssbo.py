@@ -195,7 +195,7 @@ def test_under_noise_the_model_stands_on_all_observations_and_a_restored_one_goe
         p = opt.ask()
         opt.tell(p, noisy(p, rng))
     assert len(opt.explain().members) == 128
-    assert opt._search.surrogate.noisy
+    assert opt._search.surrogate.averages(opt._run.noise)
     assert len(opt._search.surrogate.rows) > 128
     again = GSSBO.from_state_dict(opt.state_dict())
     for _ in range(20):
@@ -214,9 +214,9 @@ def test_under_noise_the_region_follows_what_the_model_expects():
         p = opt.ask()
         opt.tell(p, noisy(p, rng))
     local = opt._local
-    local.update(opt._run.history, opt._run.history.values())
+    local.update(opt._run.history, opt._run.history.values(), opt._run.noise)
     surrogate, history = local.surrogate, opt._run.history
-    assert surrogate.noisy
+    assert surrogate.averages(opt._run.noise)
     best = surrogate.rows[np.argmax(surrogate.means)]
     assert local.region.center == best
     assert local.region.best == pytest.approx(surrogate.predict(history.X[[best]])[0][0])

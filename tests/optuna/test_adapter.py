@@ -384,7 +384,7 @@ def test_long_parameters_are_published_in_short_pieces():
     del attrs[last]
     torn = study.trials[0]
     torn.system_attrs = attrs
-    assert _records.read(torn, identity) == ({}, -1)
+    assert _records.read(torn, identity) == ({}, -2)
 
 
 def test_what_was_published_for_another_space_holds_as_far_as_both_have_it():

@@ -92,13 +92,13 @@ class Snapshot:
         view = self._model("best_predicted")
         if view.noise_is_given:
             return view.noise_std
-        return 0.0 if self._run.exact else noise_near_best(self.space, self._history)
+        return 0.0 if self._run.noise.refuted else noise_near_best(self.space, self._history)
 
     @cached_property
     def _closer(self) -> ModelView:
         """The model that recommendations are made by; without noise they hardly need one."""
         view = self._model("best_predicted")
-        return closer(self._history, view) if self._noise > 0.0 else view
+        return closer(self._history, self._run.noise, view) if self._noise > 0.0 else view
 
     @cached_property
     def _expected(self) -> Array:

@@ -193,6 +193,10 @@ class ExactGP:
             self.theta, known = result.x, -float(result.fun)
         return known
 
+    def start_anew(self) -> None:
+        """Let the next fit start from the defaults alone."""
+        self.theta = self._default_theta()
+
     def condition(self, X: Array, y: Array, *, spare: int = 8) -> None:
         """Condition on ``X (n, d)``, ``y (n,)`` under the present hyperparameters, with room for ``spare`` more points.
 
@@ -260,6 +264,11 @@ class ExactGP:
         """Posterior mean (c,) and standard deviation (c,) of the latent function at ``Z (c, d)``."""
         mean, variance = predict(self.posterior, np.ascontiguousarray(Z, dtype=np.float64))
         return mean, np.sqrt(variance)
+
+    @property
+    def points(self) -> Array:
+        """The observed points (known, d) that the model is conditioned on."""
+        return self._X[: self.known]
 
     @property
     def values(self) -> Array:

@@ -71,11 +71,11 @@ class LearnedKernel:
         return covariance._replace(noise_variance=max(covariance.noise_variance, NOISE_FLOOR))
 
     @property
-    def noise_share(self) -> float:
-        """Variance of the noise, in units of the variance of the values; 0 before the first fit."""
+    def claimed_noise(self) -> float | None:
+        """Variance of the noise, in units of the variance of the values; None before the first fit."""
         if self._fixed is not None:
             return float(self._fixed.noise_variance)
-        return float(self._gp.covariance.noise_variance) if self.fitted_at else 0.0
+        return float(self._gp.covariance.noise_variance) if self.fitted_at else None
 
     @property
     def lengthscales(self) -> Array:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from numbo.kernels.acquisition import Posterior, predict
 from numbo.models.fitc import FITC
 from numbo.models.gp import ExactGP
+from numbo.models.noise import Noise
 from numbo.models.priors import VALUES, Prior
 from numbo.models.sparse_gp import SparseGP
 from numbo.models.transform_choice import ITERATIONS, Loss, choose, mean_error, surprise
@@ -26,8 +27,6 @@ Indices = NDArray[np.int64]
 
 #: The output transform is selected again at every third fit only: the comparison costs one fit per candidate.
 DECISION_EVERY = 3
-#: Share of the variance of the values from which noise makes the posterior stand on more than the members.
-NOISY = 1e-2
 #: The atoms of a posterior on more than the members are chosen again after this share of new observations.
 STALE = 0.02, 8
 #: Likewise, if a point was measured again that the atoms do not represent.
@@ -36,6 +35,8 @@ LACKING = 0.002
 MORE = 64
 #: Share of a normal distribution, and how many standard deviations around its mean hold it.
 HELD, WIDTH = 0.9, 1.645
+#: Number of members on which models without them are tried, and number of these models.
+DOUBTED, FOLDS = 16, 4
 
 
 class Surrogate:
@@ -76,6 +77,8 @@ class Surrogate:
         self._all: FITC | None = None
         self._built_at, self._anchor = 0, -1
         self._rows: Indices = self.members
+        #: Variance of the noise, in units of the variance of the values; None before the first fit.
+        self.claimed_noise: float | None = None
 
     def refit_due(self, n: int) -> bool:
         """Whether the schedule requires a fit at ``n`` observations."""
@@ -83,19 +86,13 @@ class Surrogate:
         return n - self.fitted_at >= min(wait, self.longest or wait)
 
     @property
-    def noise_share(self) -> float:
-        """Variance of the noise, in units of the variance of the values; 0 before the first fit."""
-        return float(self.gp.covariance.noise_variance) if self.fitted_at else 0.0
-
-    @property
     def noise_std(self) -> float:
         """Standard deviation of the noise in the units of the history's values, unless they are warped."""
         return math.sqrt(self.gp.covariance.noise_variance) * self.transform.scale
 
-    @property
-    def noisy(self) -> bool:
+    def averages(self, noise: Noise) -> bool:
         """Whether there is noise that averaging more values than those of the members reduces."""
-        return self.all_data and self.noise_share > NOISY
+        return self.all_data and noise.credible(self.claimed_noise)
 
     @property
     def rows(self) -> Indices:
@@ -132,6 +129,7 @@ class Surrogate:
         y: Array,
         members: Indices,
         rows: Indices,
+        noise: Noise,
         frame: tuple[Array, float] | None = None,
         anchor: int = -1,
     ) -> None:
@@ -150,7 +148,7 @@ class Surrogate:
             return
         self._all = None
         self.update(X, y, members, frame)
-        if self.noisy and len(rows) > len(members):
+        if self.averages(noise) and len(rows) > len(members):
             self._built_at, self._anchor, self._rows = n, anchor, rows
             self._build(X, y)
 
@@ -182,6 +180,7 @@ class Surrogate:
                 self.gp.center, self.gp.radius = frame
             self._fit(X[members], y[members])
             self.fitted_at, grew = len(y), False
+            self.claimed_noise = float(self.gp.covariance.noise_variance)
         self.transform = OutputTransform.fit(y[members], self.kind)
         targets = self.transform.forward(y[members])
         if not grew or not self._append(X, targets, members, len(old)):
@@ -225,10 +224,11 @@ class Surrogate:
         return True
 
     def shown(self, X: Array, y: Array) -> Surrogate:
-        """The model for inspection: of the unclipped values, or of clipped ones if that predicts all values better.
+        """The model for inspection: of the values as they are, or with a soft bad tail if that predicts all better.
 
         A search looks for the best values, and may warp or clip the others. An inspection may ask for any value, so the
-        mean absolute error of leave-one-out predictions decides here, in the units of ``y``.
+        mean absolute error of leave-one-out predictions decides here, in the units of ``y``. Members count by how much
+        the others leave open (`_open`).
         """
         inputs, values = X[self.members], y[self.members]
         outliers = bool((values <= OutputTransform.fit(values, "winsorize").floor).any())
@@ -236,27 +236,62 @@ class Surrogate:
             return self
 
         twin = copy.deepcopy(self)
-        twin._choose(inputs, values, ["plain", "winsorize"] if outliers else ["plain"], mean_error(values))
+        _, open_ = self._left_out()
+        kinds = ["plain", "soft"] if outliers and self.winsorize else ["plain"]
+        twin._choose(inputs, values, kinds, mean_error(values, open_))
         twin.transform = OutputTransform.fit(values, twin.kind)
         twin.gp.condition(inputs, twin.transform.forward(values))
         if twin._all is not None:
             twin._build(X, y)
         return twin
 
-    def widening(self) -> float:
-        """The factor of at least 1 by which predicted standard deviations are too small, judged by leaving one out.
+    def _left_out(self) -> tuple[Array, Array]:
+        """Residual (n,) of each member predicted from the others, and the variance (n,) that these leave open there.
 
-        Every member is predicted from the others. With the factor, the interval that should hold a share `HELD` of the
-        values, clipped as the model sees them, does so, noise included. A search crowds where values are good: members
-        count by how much the others leave open, as places that nobody has looked at yet.
+        A search crowds where values are good. Places that nobody has looked at yet are like members that the others
+        leave open.
         """
         residual, variance = self.gp.leave_one_out()
+        return residual, np.maximum(variance - self.gp.covariance.noise_variance, np.finfo(float).tiny)
+
+    def widening(self) -> float:
+        """The factor of at least 1 by which predicted standard deviations are too small, judged by leaving out.
+
+        With it, the intervals that should hold a share `HELD` of the values, as the model sees them, do so, noise
+        included; members count by how much the others leave open (`_left_out`). Two estimates are made, of which the
+        larger one is returned: from all members, each left out alone, and from the `DOUBTED` that the others leave most
+        open, predicted in `FOLDS` parts by models that are fitted without them. The second sees what hyperparameters
+        fitted to few values promise too much: on a plateau that crosses the space, intervals need 3 to 8 times the
+        width, the first estimate is below 2 and the second from 3.7 to 6 (``python -m benchmarks calibration``).
+        """
+        residual, open_ = self._left_out()
+        alone = self._needed(residual, open_)
+        most = np.argsort(-open_, kind="stable")[: min(DOUBTED, len(open_) // 2)]
+        if not len(most):
+            return max(1.0, _quantile(alone, open_))
+        together = np.empty(len(most))
+        for part in range(FOLDS):
+            rows = most[part::FOLDS]
+            if len(rows):
+                together[part::FOLDS] = self._needed_without(rows)
+        return max(1.0, _quantile(alone, open_), _quantile(together, open_[most]))
+
+    def _needed(self, residual: Array, open_: Array) -> Array:
+        """Factors (n,) that make an interval end at a value, given residuals and latent variances (n,)."""
         noise = self.gp.covariance.noise_variance
-        open_ = np.maximum(variance - noise, np.finfo(float).tiny)
-        needed = np.sqrt(np.maximum((residual / WIDTH) ** 2 - noise, 0.0) / open_)
-        order = np.argsort(needed)
-        held = np.cumsum(open_[order]) / np.sum(open_)
-        return max(1.0, float(needed[order][np.searchsorted(held, HELD)]))
+        out: Array = np.sqrt(np.maximum((residual / WIDTH) ** 2 - noise, 0.0) / open_)
+        return out
+
+    def _needed_without(self, rows: Indices) -> Array:
+        """Likewise (m,) for the members ``rows (m,)``, by a model that is fitted anew without them."""
+        twin = copy.deepcopy(self)
+        X, y = self.gp.points, self.gp.values
+        others = np.delete(np.arange(len(y)), rows)
+        twin.gp.start_anew()
+        twin.gp.fit(X[others], y[others], iterations=ITERATIONS)
+        twin.gp.condition(X[others], y[others])
+        mean, std = twin.gp.predict(X[rows])
+        return twin._needed(y[rows] - mean, np.maximum(std**2, np.finfo(float).tiny))
 
     def hold(self, points: Array) -> None:
         """Hallucinate pending ``points (p, d)`` until the next update."""
@@ -305,6 +340,7 @@ class Surrogate:
         self.kind, self._fits = state["kind"], state["fits"]
         self.fitted_at, self.updated_at = state["fitted_at"], state["updated_at"]
         self.members = state["members"].copy()
+        self.claimed_noise = float(self.gp.covariance.noise_variance) if len(self.members) else None
         if len(self.members):
             self.transform = OutputTransform.fit(y[self.members], self.kind)
             targets, first = self.transform.forward(y[self.members]), state["conditioned"]
@@ -315,3 +351,10 @@ class Surrogate:
             self._rows, self._built_at, self._anchor = wide["rows"].copy(), wide["built_at"], wide["anchor"]
             self._build(X, y)
             self._add(X, y, self._built_at, self.updated_at)
+
+
+def _quantile(values: Array, weights: Array) -> float:
+    """The smallest of ``values (n,)`` up to which they have the share `HELD` of the ``weights (n,)``."""
+    order = np.argsort(values)
+    held = np.cumsum(weights[order]) / np.sum(weights)
+    return float(values[order][np.searchsorted(held, HELD)])

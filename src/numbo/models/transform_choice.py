@@ -45,12 +45,15 @@ def surprise(y: Array, inner: NDArray[np.bool_]) -> Loss:
     return loss
 
 
-def mean_error(y: Array) -> Loss:
-    """Mean absolute error of the leave-one-out predictions of all ``y (n,)``, in their own units."""
+def mean_error(y: Array, weights: Array | None = None) -> Loss:
+    """Mean absolute error of the leave-one-out predictions of all ``y (n,)``, in their own units.
+
+    ``weights (n,)`` say how much each of them counts; by default all are equal.
+    """
 
     def loss(transform: OutputTransform, values: Array, residual: Array, variance: Array) -> float:
         predicted, _ = transform.backward(values - residual, np.sqrt(variance))
         with np.errstate(over="ignore"):  # values may be of any size
-            return float(np.mean(np.abs(predicted - y)))
+            return float(np.average(np.abs(predicted - y), weights=weights))
 
     return loss

@@ -11,7 +11,9 @@ Array = NDArray[np.float64]
 
 #: Values larger than this are scaled down first, so that no sum of squares overflows, and are not warped.
 LARGE = 1e100
-KINDS = ("plain", "winsorize", "log")
+KINDS = ("plain", "winsorize", "log", "soft")
+#: Tukey's fence lies so many times the distance of the quartiles beyond the lower one.
+FENCE = 1.5
 #: Knee of the log warp, as a share of the gap between best and median.
 KNEE = 0.3
 
@@ -25,11 +27,14 @@ class OutputTransform:
       says that a point is bad, and would otherwise set the scale of everything else.
     * ``"log"``: ``z = -log(1 + (best - y) / knee)``, a warped GP (Snelson et al. 2004) with a fixed warp: differences
       are magnified near the best value, up to a knee of `KNEE` times the gap between best and median.
+    * ``"soft"``: beyond Tukey's fence differences count by their logarithm, in units of ``q75 - q25``. What was told is
+      not lost as by clipping, for predictions that may be asked for anywhere.
 
     Attributes:
         location, scale: mean and standard deviation of ``z``; ``scale`` is 1 if ``z`` is constant.
         floor: where values are clipped, ``-inf`` for nowhere; under a warp, the worst value, where `backward` ends.
-        best, knee: parameters of the warp; an infinite ``knee`` means no warp.
+        best, knee: where the logarithm begins, and the gap from there up to which it is nearly linear; an infinite
+            ``knee`` means none.
     """
 
     location: float
@@ -42,12 +47,14 @@ class OutputTransform:
     def fit(cls, y: Array, kind: str = "plain") -> OutputTransform:
         """Fit to finite values ``y (n,)``, larger is better; ``kind`` is one of `KINDS`.
 
-        ``"log"`` falls back to ``"plain"`` if half the values equal the best, or for values of extreme size (`LARGE`).
+        ``"log"`` falls back to ``"plain"`` if half the values equal the best, ``"soft"`` if half of them are equal
+        around the median, and both for values of extreme size (`LARGE`).
         """
         largest = float(np.max(np.abs(y)))
-        if kind == "log" and largest <= LARGE:
-            best = float(np.max(y))
-            knee = KNEE * (best - float(np.median(y)))
+        if kind in ("log", "soft") and largest <= LARGE:
+            low, middle, high = np.quantile(y, (0.25, 0.5, 0.75)).tolist()
+            best = float(np.max(y)) if kind == "log" else low - FENCE * (high - low)
+            knee = KNEE * (best - middle) if kind == "log" else high - low
             if knee > 1.0 / LARGE:
                 values = cls(0.0, 1.0, best=best, knee=knee).forward(y)
                 return cls(float(np.mean(values)), float(np.std(values)), float(np.min(y)), best, knee)
@@ -57,7 +64,7 @@ class OutputTransform:
         if kind == "winsorize" and len(y) >= 4:
             q25, q75 = np.quantile(values, (0.25, 0.75))
             if q75 > q25:
-                floor = float(q25 - 1.5 * (q75 - q25))
+                floor = float(q25 - FENCE * (q75 - q25))
                 values = np.maximum(values, floor)
         location, scale = float(np.mean(values)), float(np.std(values))
         if not scale > 1e-12 * max(abs(location), 1e-290):
@@ -94,7 +101,7 @@ class OutputTransform:
 
     def _undo(self, standardised: Array) -> Array:
         z = standardised * self.scale + self.location
-        longest = np.log1p((self.best - self.floor) / self.knee)
+        longest = np.log1p(max(self.best - self.floor, 0.0) / self.knee)
         return self.best + self.knee * np.where(z < 0.0, -np.expm1(np.clip(-z, 0.0, longest)), z)
 
     def log_slopes(self, y: Array) -> Array:

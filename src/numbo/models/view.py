@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ class ModelView:
         lengthscales: (d,) in the unit cube.
         noise_std: standard deviation of the noise according to the model, in units of the objective.
         noise_is_given: whether the noise was set by the user.
-        widening: factor by which standard deviations have to grow for predictions anywhere to be calibrated.
+        calibration: the model that says how far standard deviations are too small; None if none does.
         unfitted: a model with the same settings that has seen nothing; None if it could not learn more from more of the
             observations.
         sparse: the sparse model behind ``posterior``; None for an exact one, which is conditioned on ``members``.
@@ -48,13 +49,18 @@ class ModelView:
     lengthscales: Array
     noise_std: float
     noise_is_given: bool = False
-    widening: float = 1.0
+    calibration: Surrogate | None = None
     unfitted: Surrogate | None = None
     sparse: SparseGP | None = None
     beta: float | None = None
     effective_dimension: float | None = None
     batch_sizes: tuple[int, ...] = ()
     buffer_size: int | None = None
+
+    @cached_property
+    def widening(self) -> float:
+        """Factor by which standard deviations have to grow for predictions anywhere to be calibrated."""
+        return 1.0 if self.calibration is None else self.calibration.widening()
 
     @property
     def noise_share(self) -> float:

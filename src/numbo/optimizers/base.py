@@ -17,14 +17,14 @@ from numbo.search.completion import completions
 from numbo.search.run import GLOBAL, Run, Suggestion
 from numbo.search.trust_region import Region
 from numbo.spaces import Arms, Dimension, Space, domain_of
-from numbo.trials import History, own
+from numbo.trials import UNASKED, History, own
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 Array = NDArray[np.float64]
 
-#: Number of initial designs after which a space of categories alone is probed for noise.
+#: Number of initial designs after which the best point may be measured again to see whether values are noisy.
 PROBED = 2
 #: Version of what `Optimizer.state_dict` returns.
 STATE_FORMAT = 2
@@ -70,7 +70,9 @@ class Optimizer(Inspectable):
         self.avoid_repeats = _checks.one_of("avoid_repeats", avoid_repeats, _checks.AUTO)
         self.learn_failures = _checks.one_of("learn_failures", learn_failures, _checks.AUTO)
         self._sign = 1.0 if direction == "maximize" else -1.0
-        self._run = Run(domain, self.avoid_repeats, self.learn_failures, _checks.random_stream(seed))
+        stream = _checks.random_stream(seed)
+        self._run = Run(domain, self.avoid_repeats, self.learn_failures, stream, PROBED * self.n_initial)
+        self._averaged = False  # more values than the models are fitted to, as long as noise was believed in
         self._unfinished = False
         self._telling: tuple[Hashable, int] = None, 0
         self._asked = self._handed = 0
@@ -156,7 +158,7 @@ class Optimizer(Inspectable):
                 return Suggestion(run.space_filling(position))
             if seed is not None:
                 run.rng = np.random.default_rng(seed)
-            if propose is None and run.history.n >= PROBED * self.n_initial and (x := run.probe()) is not None:
+            if propose is None and (x := run.probe()) is not None:
                 return Suggestion(x)
             return run.attempt(propose or self._propose, lambda: Suggestion(run.space_filling(position)))
 
@@ -208,10 +210,13 @@ class Optimizer(Inspectable):
     def exhausted(self) -> bool:
         """Whether every point of a finite space was told or is pending, and repeats are avoided."""
         run = self._run
-        unknown = run.avoid_repeats == "auto" and run.noise_share is None and run.history.n >= self.n_initial
-        if unknown and run.exhausted:
-            run.noise_share = run.attempt(lambda: self._view(run.quiet()).noise_share, lambda: 0.0)
-        return run.exhausted
+        if not run.exhausted:
+            return False
+        unknown = run.avoid_repeats == "auto" and run.noise.claimed is None and run.history.n >= self.n_initial
+        if not (unknown and run.noise.repeatable):
+            return True
+        claimed = run.attempt(lambda: self._view(run.quiet()).noise_share, lambda: 0.0)
+        return not run.noise.plausible(claimed)
 
     def hold(self, key: Hashable, params: Any, origin: int = GLOBAL) -> None:
         """Make ``params`` pending under ``key``: what other workers are evaluating shapes the next suggestions."""
@@ -271,7 +276,7 @@ class Optimizer(Inspectable):
         history.partial |= partial and not math.isnan(y)
         key = history.key_of(x) if key is None else key
         pending = history.pending.get(key)
-        origin = GLOBAL if pending is None else pending.origin
+        origin = UNASKED if pending is None else pending.origin
         self._telling, self._unfinished = (key, history.told), True
         if math.isnan(y):
             history.fail(x)
@@ -280,10 +285,11 @@ class Optimizer(Inspectable):
             self._run.see(x[None])
             self._observed(i, y, origin)
         history.pending.pop(key, None)
-        self._telling, self._unfinished = (None, 0), False
+        # models that averaged what is exact start again from what was told
+        self._telling, self._unfinished = (None, 0), self._averaged and self._run.noise.refuted
 
     def _repair(self) -> None:
-        """Build again whatever an interrupted call may have left half done, from what was told."""
+        """Build again, from what was told, whatever an interrupted call may have left half done."""
         if not self._unfinished:
             return
         run, history, (key, known) = self._run, self._run.history, self._telling

@@ -200,7 +200,6 @@ class BBKB(Optimizer):
     def _next_point(self) -> Suggestion:
         """Line 4: the point with the largest upper confidence bound, or variance while a minimum batch is prepared."""
         run = self._run
-        run.noise_share = self._model.kernel.noise_share
         with run.times.phase("search"):
             if self._model.by_variance:
                 self._end_exploration()

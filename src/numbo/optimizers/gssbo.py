@@ -248,6 +248,9 @@ class GSSBO(Optimizer):
         if self.trust_region and self._run.grid is None:
             surrogate = self._search.new_surrogate(**LOCAL_REFIT)
             self._local = LocalSearch(self.space, surrogate, self._subset.buffer.size or 128)
+        local_model = () if self._local is None else (self._local.surrogate,)
+        self._run.noise.models = (self._search.surrogate, *local_model)
+        self._run.noise.asks = bool(self.all_data) and self.avoid_repeats == "auto"
 
     def _new_buffer(self) -> DynamicBuffer:
         buffer = DynamicBuffer(self.n_initial, self.space.d, self.buffer_factor, self.buffer_rule)
@@ -276,6 +279,7 @@ class GSSBO(Optimizer):
                     return Suggestion(x, region.origin)
         started = time.perf_counter()
         x = self._search.next_point(run, self._subset.members(run, self._search.surrogate))
+        self._averaged |= self._search.surrogate.averages(run.noise)
         self._subset.buffer.record(run.history.n, time.perf_counter() - started)
         return Suggestion(x)
 
@@ -291,8 +295,8 @@ class GSSBO(Optimizer):
     def _propose_locally(self, local: LocalSearch) -> Array | None:
         run = self._run
         with run.times.phase("model"):
-            corners = local.update(run.history, run.history.values())
-            run.noise_share = local.surrogate.noise_share
+            corners = local.update(run.history, run.history.values(), run.noise)
+        self._averaged |= local.surrogate.averages(run.noise)
         if corners is None:
             return None
         if not np.array_equal(np.clip(run.pin(corners[0]), *corners), run.pin(corners[0])):
@@ -303,7 +307,7 @@ class GSSBO(Optimizer):
     def _observed(self, i: int, y: float, origin: int) -> None:
         if self._local is not None:
             # an infinite value counts as the best or worst finite one, and never counts as an improvement
-            self._local.tell(self._run.history, i, -np.inf if np.isinf(y) else y, origin)
+            self._local.tell(self._run.history, self._run.noise, i, -np.inf if np.isinf(y) else y, origin)
 
     def _scores(self, run: Run, X: Array) -> Array:
         search, subset = self._search.copy(), copy.deepcopy(self._subset)
@@ -330,10 +334,12 @@ class GSSBO(Optimizer):
             "global": self._search.state_dict(),
             "subset": self._subset.state_dict(),
             "local": None if self._local is None else self._local.state_dict(),
+            "averaged": self._averaged,
         }
 
     def _restore_model(self, state: dict[str, Any]) -> None:
         self._search.restore(self._run, state["global"])
         self._subset.restore(state["subset"])
+        self._averaged = state.get("averaged", False)
         if self._local is not None:
             self._local.restore(state["local"], self._run.history)

@@ -100,7 +100,7 @@ class GPSearch:
         kind = self._acquisition
         if kind == "alternate":
             exploring = surrogate is self.surrogate and self._exploring(run)
-            exploring |= self.surrogate.all_data and self.surrogate.noise_share > STRONG_NOISE
+            exploring |= self._strong_noise(run)
             kind = "ucb" if exploring and run.pinned is None else "log_ei"
         success = run.success()
         if kind == "log_ei":
@@ -109,6 +109,11 @@ class GPSearch:
         if beta == "log":
             beta = math.sqrt(0.2 * run.space.d * math.log(2.0 * max(run.history.n, 1)))
         return Acquisition(UCB, float(beta), success, float(surrogate.means.min()))
+
+    def _strong_noise(self, run: Run) -> bool:
+        """Whether noise is so strong that no improvement is certain enough to be pursued, where the model averages."""
+        claimed = self.surrogate.claimed_noise
+        return self.surrogate.averages(run.noise) and claimed is not None and claimed > STRONG_NOISE
 
     def _exploring(self, run: Run) -> bool:
         """Whether it is the global model's turn to explore, where it has turns."""
@@ -156,16 +161,16 @@ class GPSearch:
                 dormant=dormant,
             )
 
-    def _update(self, history: History, y: Array, members: Indices) -> None:
-        self.surrogate.update_all(history.X, y, members, np.arange(history.n))
+    def _update(self, run: Run, y: Array, members: Indices) -> None:
+        history = run.history
+        self.surrogate.update_all(history.X, y, members, np.arange(history.n), run.noise)
 
     def next_point(self, run: Run, members: Indices) -> Array:
         """The next point (d,) by a model on ``members`` of the history, over the whole space."""
         history, d = run.history, run.space.d
         y = history.values()
         with run.times.phase("model"):
-            self._update(history, y, members)
-            run.noise_share = self.surrogate.noise_share
+            self._update(run, y, members)
             # a slice may lie far from the optimum, where the model of the search discriminates poorly
             model = self.surrogate if run.pinned is None else self.surrogate.shown(history.X, y)
         x, lower, upper = None, np.zeros(d), np.ones(d)
@@ -193,7 +198,7 @@ class GPSearch:
 
     def scores(self, run: Run, members: Indices, X: Array) -> Array:
         """The acquisition function (c,) at ``X (c, d)`` by a model on ``members`` of the history."""
-        self._update(run.history, run.history.values(), members)
+        self._update(run, run.history.values(), members)
         values: Array = acquisition_values(self.surrogate.posterior, self.acquisition(run, self.surrogate), X)
         return values
 
@@ -206,7 +211,7 @@ class GPSearch:
     def view(self, run: Run, members: Indices, buffer_size: int | None = None) -> ModelView:
         """The view of the model after updating it with ``members``; nothing may be pending in ``run``."""
         history, y = run.history, run.history.values()
-        self._update(history, y, members)
+        self._update(run, y, members)
         shown, acquisition = self.surrogate.shown(history.X, y), self.acquisition(run, self.surrogate)
         return ModelView(
             posterior=shown.posterior,
@@ -219,7 +224,7 @@ class GPSearch:
             beta=acquisition.parameter if acquisition.kind == UCB else None,
             buffer_size=buffer_size,
             sparse=shown.sparse,
-            widening=shown.widening(),
+            calibration=shown,
             unfitted=self.new_surrogate() if self.surrogate.all_data else None,
         )
 

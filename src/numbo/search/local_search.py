@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numbo.kernels.covariance import squared_distances
+from numbo.models.noise import Noise
 from numbo.models.surrogate import Surrogate
 from numbo.search.gp_search import restore_surrogate
 from numbo.search.trust_region import TrustRegion
@@ -44,9 +45,9 @@ class LocalSearch:
         self.region = TrustRegion(space.d)
         self._waiting: list[tuple[int, int, int]] = []
 
-    def tell(self, history: History, i: int, y: float, origin: int) -> None:
+    def tell(self, history: History, noise: Noise, i: int, y: float, origin: int) -> None:
         """Fold observation ``i`` with value ``y`` into the region; under noise, when the model has averaged it."""
-        region, noisy = self.region, self.surrogate.noisy
+        region, noisy = self.region, self.surrogate.averages(noise)
         center = history.X[region.center] if region.center >= 0 else np.zeros(region.d)
         active = int(np.sum(center != INACTIVE))
         if noisy and not region.scouting:
@@ -69,7 +70,7 @@ class LocalSearch:
         if region.number == number and best_mean > region.best:
             region.recenter(best, best_mean)
 
-    def update(self, history: History, y: Array) -> tuple[Array, Array] | None:
+    def update(self, history: History, y: Array, noise: Noise) -> tuple[Array, Array] | None:
         """Condition the surrogate on the data near the incumbent; returns the corners (d,) and (d,) of the region.
 
         None if the region was given up.
@@ -83,8 +84,8 @@ class LocalSearch:
         if history.n > NEAR * self.size:
             rows = np.argpartition(distances, NEAR * self.size)[: NEAR * self.size]
         frame = self._frame(history.X[members]) if self.surrogate.refit_due(history.n) else None
-        self.surrogate.update_all(history.X, y, members, rows, frame, self.region.center)
-        if self.surrogate.noisy or self._waiting:
+        self.surrogate.update_all(history.X, y, members, rows, noise, frame, self.region.center)
+        if self.surrogate.averages(noise) or self._waiting:
             number = self.region.number
             self._judge(history)
             if self.region.number != number:

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from numbo._rows import distinct_rows
 from numbo.kernels.acquisition import UCB, Acquisition, acquisition_values, predict
+from numbo.models.noise import Noise
 from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
 from numbo.search.candidates import elite_rows
@@ -57,7 +58,7 @@ def noise_near_best(space: Any, history: History) -> float:
     )
     local, y = LocalSearch(space, surrogate, int(np.clip(history.n // 2, *NEAR))), history.values()
     local.region.center = history.best
-    local.update(history, y)
+    local.update(history, y, Noise(history))
     gp, transform, members = surrogate.gp, surrogate.transform, surrogate.members
     X, values = history.X[members], transform.forward(y[members])
     if gp.covariance.noise_variance <= NONE:
@@ -67,7 +68,7 @@ def noise_near_best(space: Any, history: History) -> float:
     return noise if with_noise - gp.fit(X, values, noise=NONE) > math.log(ODDS) else 0.0
 
 
-def closer(history: History, view: ModelView) -> ModelView:
+def closer(history: History, noise: Noise, view: ModelView) -> ModelView:
     """The view of a model that rests on up to `ATOMS` observations, the best of them by ``view`` and a random sample.
 
     A search can afford a small subset only; a recommendation is made once.
@@ -79,7 +80,7 @@ def closer(history: History, view: ModelView) -> ModelView:
     best = min(n, ATOMS) // 4
     others = np.random.default_rng(0).permutation(order[best:])[: ATOMS - best]
     model, members = copy.deepcopy(view.unfitted), np.sort(np.concatenate([order[:best], others]))
-    model.update_all(X, y, members, np.arange(n))
+    model.update_all(X, y, members, np.arange(n), noise)
     return replace(
         view,
         posterior=model.posterior,

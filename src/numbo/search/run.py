@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from numbo._interrupts import raise_interrupt
 from numbo.kernels.acquisition import Success
 from numbo.models import Feasibility
-from numbo.models.surrogate import NOISY
+from numbo.models.noise import Noise
 from numbo.search.candidates import DORMANT, BestWhereActive, Candidates
 from numbo.search.times import AskTimes
 from numbo.spaces import Domain
@@ -36,12 +36,8 @@ WINDOW = 64
 #: Where values are noisy, one suggestion in `AGAIN` may measure a point again: more stay on a hill that is not the
 #: highest.
 AGAIN = 4
-#: Number of repeats that tell noise from what is too fine for the model.
-TOLD_APART = 2
-#: Variance of the values at one point from which it is noise, in units of the variance of all values.
-SCATTER = 1e-4
-#: Quartiles of a normal distribution lie this many standard deviations apart.
-QUARTILES = 1.349
+#: Where values are noisy, as many repeats come as soon as they are worth more than other points.
+SOON = 2
 #: Origin of a point that no local search proposed.
 GLOBAL = -1
 
@@ -62,6 +58,7 @@ class Run:
             ones may be where values are noisy.
         learn_failures: what failures say (`numbo.models.Feasibility`).
         rng: source of all random draws.
+        probed_from: number of observations from which the best point may be measured again to see if values are noisy.
 
     Attributes:
         history: what was told, and what is pending.
@@ -71,15 +68,19 @@ class Run:
         race: (A,) which of them an algorithm still considers, None for all. Once all of these are taken, repeating them
             is better than leaving the race.
         pinned: (d,) coordinates that the present suggestion must keep fixed, NaN where it is free; None for none.
-        noise_share: variance of the noise in units of that of the values, as the model that suggests estimates it; None
-            before there is one.
+        noise: whether values are noisy, and how much.
         times: how long asks take.
         search_rng: source of the draws of one search, see `fork_search_rng`.
         warned: whether a failure of a model was logged.
     """
 
     def __init__(
-        self, space: Domain, avoid_repeats: bool | str, learn_failures: bool | str, rng: np.random.Generator
+        self,
+        space: Domain,
+        avoid_repeats: bool | str,
+        learn_failures: bool | str,
+        rng: np.random.Generator,
+        probed_from: int,
     ) -> None:
         self.space: Any = space
         self.avoid_repeats, self.rng = avoid_repeats, rng
@@ -89,8 +90,8 @@ class Run:
         self.times = AskTimes()
         self.search_rng = rng
         self.warned = False
-        self.noise_share: float | None = None
-        self._spread = 0, 0.0  # of this many values
+        self.noise = Noise(self.history)
+        self._probed_from = probed_from
         self.pinned: Array | None = None
         self.grid: Array | None = space.grid() if space.cardinality <= ENUMERABLE or space.explicit else None
         self.race: Mask | None = None
@@ -106,6 +107,7 @@ class Run:
     def adopt(self, history: History, design_seed: int) -> None:
         """Adopt another run's history and design."""
         self.history, self._awake = history, BestWhereActive.of_none(self.space.d)
+        self.noise = self.noise.anew(history)
         self.set_design(design_seed)
         self.see(history.X)
 
@@ -115,6 +117,7 @@ class Run:
         twin.rng, twin.feasibility = copy.deepcopy((self.rng, self.feasibility))
         twin.history, twin.times = self.history.copy(), AskTimes()
         twin.history.pending.clear()
+        twin.noise = self.noise.of(twin.history)
         return twin
 
     @property
@@ -158,7 +161,7 @@ class Run:
         if self.barred(x):
             return True
         history = self.history
-        if not self.avoid_repeats:
+        if not self.avoid_repeats or self._probes(x):
             return False
         if history.is_pending(x):
             if self.grid is None or (self.race is None and not self.repeating):
@@ -172,69 +175,45 @@ class Run:
     def repeating(self) -> bool:
         """Whether the present suggestion may be a point that was observed.
 
-        With ``avoid_repeats="auto"``, one in `AGAIN` may where values are noisy, and any until there are `TOLD_APART`
-        repeats or if no other point is left.
+        With ``avoid_repeats="auto"``, one in `AGAIN` may where values are noisy, and any until there are `SOON` repeats
+        or if no other point is left.
         """
         if self.avoid_repeats != "auto":
             return not self.avoid_repeats
-        if not self.noisy:
+        if not self.noise.repeatable:
             return False
-        in_turn = self.step % AGAIN == AGAIN - 1
-        return self.race is not None or in_turn or self._again < TOLD_APART or not self._anything_new()
-
-    @property
-    def _again(self) -> int:
-        """How many points were measured again, or are pending again."""
-        return self.history.repeats + self.history.pending_again()
-
-    @property
-    def noisy(self) -> bool:
-        """Whether values are noisy, as the model and the points that were measured again have it.
-
-        A model may also take for noise what is too fine for it. The points that it has measured again tell one from the
-        other, if all values are final.
-        """
-        history = self.history
-        if self.noise_share is None or history.partial:
-            return False
-        if self._again < TOLD_APART:
-            return self.noise_share > NOISY
-        share = self._scatter_share()
-        return share > NOISY or (share > SCATTER and self.noise_share > NOISY)
-
-    @property
-    def exact(self) -> bool:
-        """Whether the points that were measured again show that there is no noise."""
-        history = self.history
-        return history.repeats >= TOLD_APART and not history.partial and not self._scatter_share() > SCATTER
-
-    def _scatter_share(self) -> float:
-        """Variance of the noise by points measured again, in units of that of all values without outliers."""
-        history = self.history
-        if not history.scatter:
-            return 0.0
-        if self._spread[0] != history.n:
-            y = history.values()
-            low, high = np.quantile(y, (0.25, 0.75))
-            with np.errstate(over="ignore"):  # values may be of any size
-                self._spread = history.n, float((high - low) / QUARTILES if high > low else np.std(y))
-        root = math.sqrt(history.scatter / history.repeats)
-        ratio = root / self._spread[1] if self._spread[1] > 0.0 else 0.0
-        return ratio * ratio  # `**` raises where this is infinite
+        if not self.noise.found:
+            return self.grid is not None and self.noise.plausible(self.noise.claimed) and not self._anything_new()
+        measured = self.noise.measured
+        few = measured + self.history.pending_again() < SOON
+        in_turn = self.step % AGAIN == AGAIN - 1 and measured >= SOON
+        return self.race is not None or in_turn or few or not self._anything_new()
 
     def probe(self) -> Array | None:
-        """The best point (d,), to be measured again, where nothing else tells noise; None if there is no need.
+        """The best point (d,), to be measured again, where only that tells noise; None if there is no need.
 
-        Values of categories that have nothing in common may be anything: a model without repeats takes all noise for
-        signal.
+        It does where a model claims noise and repeats say nothing yet, and in spaces of categories alone: there no
+        point says anything about others, and a model without repeats takes all noise for signal.
         """
-        history = self.history
-        if self.avoid_repeats != "auto" or self.pinned is not None or not bool(np.all(self.space.categorical)):
+        history, noise = self.history, self.noise
+        if self.avoid_repeats != "auto" or self.pinned is not None or self.race is not None:
             return None
-        if self._again or history.partial or history.best < 0:
+        if history.n < self._probed_from or history.best < 0:
+            return None
+        if not noise.unsettled and not (bool(np.all(self.space.categorical)) and noise.unmeasured):
             return None
         x = history.X[history.best]
-        return None if self.barred(x) or history.is_pending(x) else x
+        known = history.first[point_key(x)]
+        if self.barred(x) or history.is_pending(x) or any(first == known for first, _ in history.again):
+            return None
+        return x
+
+    def _probes(self, x: Array) -> bool:
+        """Whether ``x (d,)`` is what `probe` wants."""
+        if not self.history.is_observed(x):
+            return False
+        wanted = self.probe()
+        return wanted is not None and point_key(wanted) == point_key(x)
 
     def barred(self, x: Array) -> bool:
         """Whether ``x (d,)`` is excluded, or failed as often as allowed and never succeeded."""
@@ -358,7 +337,6 @@ class Run:
             "rng": self.rng.bit_generator.state,
             "design_seed": self.design_seed,
             "feasibility": self.feasibility.state_dict(),
-            "noise_share": self.noise_share,
             "partial": history.partial,
         }
 
@@ -376,4 +354,3 @@ class Run:
         self.rng = np.random.Generator(getattr(np.random, state["rng"]["bit_generator"])())
         self.rng.bit_generator.state = state["rng"]
         self.feasibility.restore(state["feasibility"], self.history)
-        self.noise_share = state.get("noise_share")

@@ -1,6 +1,6 @@
 """Records of the trials: observations, failures and pending points, in the order in which they were told."""
 
-from numbo.trials.history import History, Pending, finite_range, own, point_key
+from numbo.trials.history import UNASKED, History, Pending, finite_range, own, point_key
 from numbo.trials.pulls import Pulls
 
-__all__ = ["History", "Pending", "Pulls", "finite_range", "own", "point_key"]
+__all__ = ["UNASKED", "History", "Pending", "Pulls", "finite_range", "own", "point_key"]

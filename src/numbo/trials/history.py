@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+#: Origin of an observation that no search asked for (`numbo.search.run.Suggestion`).
+UNASKED = -2
+
 
 def point_key(x: Array) -> bytes:
     """Identity of a unit-cube point, equal for points that differ only by rounding."""
@@ -62,9 +65,7 @@ class History:
         n: number of observations.
         origins: (n,) which part of the search proposed each of them (`numbo.search.run.Suggestion`).
         first: the first observation at each point, by its identity.
-        repeats: how many observations are not the first at their point.
-        scatter: sum over them of half the squared difference from the value of the first; its mean is the variance of
-            the noise.
+        again: of each observation that is not the first at its point, the index of the first and its own.
         partial: whether values were told that are not final, so that two of them may differ without noise.
         excluded: points without a result that must not be suggested.
         best, best_params: index of the best observation, -1 before the first, and its parameters exactly as told.
@@ -77,7 +78,7 @@ class History:
         self.failed_counts: Counter[bytes] = Counter()
         self.excluded: dict[bytes, Array] = {}
         self.first: dict[bytes, int] = {}
-        self.repeats, self.scatter = 0, 0.0
+        self.again: list[tuple[int, int]] = []
         self.partial = False
         self.pending: dict[Hashable, Pending] = {}
         self.best = -1
@@ -101,7 +102,7 @@ class History:
         """An independent history with the same records; what is told to this one later does not affect it."""
         twin = copy.copy(self)  # arrays are shared: records are only appended, beyond the copy's n
         twin._failed, twin.excluded, twin.pending = list(self._failed), dict(self.excluded), dict(self.pending)
-        twin.failed_counts, twin.first = self.failed_counts.copy(), dict(self.first)
+        twin.failed_counts, twin.first, twin.again = self.failed_counts.copy(), dict(self.first), list(self.again)
         return twin
 
     @property
@@ -139,9 +140,7 @@ class History:
         """Note whether observation ``i`` is the first at its point."""
         first = self.first.setdefault(point_key(self._X[i]), i)
         if first != i:
-            one, other = float(self._y[first]), float(self._y[i])
-            gap = 0.0 if one == other else one - other  # which may be infinite values
-            self.repeats, self.scatter = self.repeats + 1, self.scatter + 0.5 * gap * gap
+            self.again.append((first, i))
 
     def fail(self, x: Array) -> None:
         """Append a failure."""
@@ -155,7 +154,7 @@ class History:
 
     def refresh(self, decode: Callable[[Array], Any]) -> None:
         """Recompute what is derived from the records."""
-        self.first, self.repeats, self.scatter = {}, 0, 0.0
+        self.first, self.again = {}, []
         for i in range(self.n):
             self._place(i)
         self.failed_counts = Counter(key for _, _, key in self._failed)

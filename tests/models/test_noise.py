@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from numbo import GSSBO, Float, Int, Space
+from numbo.models.noise import NOISY, ODDS, SCATTER, Noise, tie_chance
+from numbo.trials import UNASKED, History
+
+ASKED = -1
+
+
+class Model:
+    """A model that claims some noise."""
+
+    def __init__(self, claimed_noise):
+        self.claimed_noise = claimed_noise
+
+
+def history(points, values, origins=None):
+    out = History(1)
+    for i, (x, y) in enumerate(zip(points, values, strict=True)):
+        out.add(np.array([float(x)]), float(y), {}, ASKED if origins is None else origins[i])
+    return out
+
+
+def distinct(values):
+    """Points of which no two are equal, with values."""
+    return list(range(len(values))), list(values)
+
+
+SMOOTH = [math.sin(i) for i in range(30)]
+LABELS = [float(i % 3 > 0) for i in range(30)]
+
+
+@given(st.lists(st.integers(0, 3), min_size=3, max_size=12))
+def test_the_chance_of_a_tie_by_counting_pairs(values):
+    points, told = distinct(values)
+    seen = history([*points, 0], [*told, told[0]])
+    others = told[1:]
+    pairs = list(itertools.combinations(others, 2))
+    tied = (sum(a == b for a, b in pairs) + 1) / (len(pairs) + 2)
+    same = 2 * sum(v == told[0] for v in others) / len(others)
+    assert tie_chance(seen, 0, len(points)) == pytest.approx(max(tied, min(1.0, same)))
+
+
+def test_one_repeat_that_agrees_refutes_noise_of_continuous_values_and_none_of_labels():
+    points, values = distinct(SMOOTH)
+    assert Noise(history([*points, 3], [*values, values[3]])).refuted
+    points, values = distinct(LABELS)
+    known = Noise(history([*points, 1], [*values, values[1]]), (Model(0.5),), asks=True)
+    assert not known.refuted
+    assert known.credible(0.5)
+
+
+def test_labels_that_agree_at_a_rare_value_at_many_points_refute_noise():
+    """Where half of all values are equal, one point says nothing, however often it is measured."""
+    values = [float(i % 8 == 0) for i in range(128)]
+    points, told = distinct(values)
+    rare = [i for i in points if values[i] == 1.0]
+    once = Noise(history([*points, *[rare[0]] * 9], [*told, *[1.0] * 9]))
+    assert not once.refuted
+    many = Noise(history([*points, *rare], [*told, *[1.0] * len(rare)]))
+    assert many.refuted
+
+
+def test_copies_count_for_nothing():
+    points, values = distinct(SMOOTH)
+    origins = [ASKED] * 30 + [UNASKED] * 20
+    known = Noise(history(points + points[:20], values + values[:20], origins), (Model(0.2),))
+    assert known.measured == 0
+    assert known.share == 0.0
+    assert not known.refuted
+    assert known.found
+
+
+def test_values_that_differ_are_noise_whoever_measured_them():
+    points, values = distinct(SMOOTH)
+    for origin in (ASKED, UNASKED):
+        known = Noise(history([*points, 3], [*values, values[3] + 0.5], [ASKED] * 30 + [origin]), asks=True)
+        assert known.found
+        assert not known.refuted
+        assert known.share == pytest.approx(0.125 / known._scale() ** 2)
+
+
+def test_rounding_errors_agree():
+    points, values = distinct(SMOOTH)
+    known = Noise(history([*points, 3], [*values, values[3] * (1.0 + 1e-9)]))
+    assert 0.0 < known.share < SCATTER
+    assert known.refuted
+
+
+def test_a_claim_is_not_believed_before_somebody_has_looked():
+    seen = history(*distinct(SMOOTH))
+    asking, trusting = Noise(seen, (Model(0.1),), asks=True), Noise(seen, (Model(0.1),))
+    assert asking.unsettled
+    assert asking.plausible(0.1)
+    assert not asking.credible(0.1)
+    assert trusting.credible(0.1)
+    assert not trusting.unsettled
+    assert not Noise(seen, (Model(NOISY),), asks=True).unsettled
+    assert not Noise(seen, (Model(None),), asks=True).unsettled
+    seen.partial = True  # repeats would say nothing
+    assert asking.credible(0.1)
+    assert not asking.unsettled
+
+
+def test_claims_are_the_largest_of_the_models_that_have_one():
+    assert Noise(History(1), (Model(None), Model(0.3), Model(0.2))).claimed == 0.3
+    assert Noise(History(1), (Model(None),)).claimed is None
+
+
+@pytest.mark.parametrize("values", [SMOOTH * 12, LABELS * 12])
+def test_at_most_two_of_the_first_hundred_and_one_of_two_hundred_later_are_spent(values):
+    values = [v + (1e-3 * i if values is not LABELS else 0.0) for i, v in enumerate(values)]
+    seen, spent = History(1), []
+    known = Noise(seen, (Model(0.5),), asks=True)
+    for n in range(len(values)):
+        if n >= 20 and known.unsettled:
+            spent.append(n)
+            seen.add(seen.X[len(spent)], float(seen.y[len(spent)]), {}, ASKED)
+        seen.add(np.array([float(n)]), values[n], {}, ASKED)
+    assert len([n for n in spent if n < 100]) <= 2
+    assert len([n for n in spent if n < 300]) <= 2 + 1
+    assert len(spent) <= 2 + len(values) // 200
+
+
+def test_what_is_known_does_not_depend_on_when_it_was_asked_for():
+    rng, points = np.random.default_rng(0), []
+    for _ in range(200):
+        points.append(float(rng.integers(30)))
+    values = [math.sin(x) + 0.1 * rng.integers(3) for x in points]
+    early = Noise(History(1))
+    for x, y in zip(points, values, strict=True):
+        early._history.add(np.array([x]), y, {}, ASKED)
+        assert early.share >= 0.0
+    late = Noise(history(points, values))
+    assert early._repeats == late._repeats
+    copy = late.of(late._history.copy())
+    late._history.add(np.array([points[0]]), 5.0, {}, ASKED)
+    assert copy.measured == late.measured - 1
+
+
+def test_odds_are_those_of_distinct_points():
+    points, values = distinct(SMOOTH)
+    known = Noise(history([*points, 3, 3, 4], [*values, values[3], values[3], values[4]]))
+    agreed = known._repeats.agreed
+    assert set(agreed) == {3, 4}
+    assert -sum(agreed.values()) > math.log(ODDS)
+
+
+# -- in a run ------------------------------------------------------------------------------------------------------
+
+RIPPLED = Space({f"x{i}": Float(-5.0, 5.0) for i in range(5)})
+
+
+def ripples(p):
+    x = np.array(list(p.values())) - 0.7
+    return float(np.sum(x * x - 10.0 * np.cos(2.0 * np.pi * x)) + 3.0 * np.sin(7.0 * x.sum()))
+
+
+def suggested(opt, t):
+    return opt.suggest((5, t), position=t)
+
+
+def test_a_rough_objective_is_searched_as_without_averaging_to_the_last_bit():
+    opt, plain = GSSBO(RIPPLED, seed=0), GSSBO(RIPPLED, seed=0, all_data=False)
+    again, claims = 0, 0
+    for t in range(90):
+        found = suggested(opt, t)
+        claims += (opt._run.noise.claimed or 0.0) > NOISY
+        if opt._run.history.is_observed(found.x):
+            again += 1
+        else:
+            expected = suggested(plain, t)
+            np.testing.assert_array_equal(found.x, expected.x)
+            assert found.origin == expected.origin
+        params = opt.space.decode(found.x)
+        for one in (opt, plain):
+            one.hold(t, params, found.origin)
+            one.tell(params, ripples(params), key=t)
+    assert claims > 0
+    assert 1 <= again <= 2
+    assert opt._run.noise.refuted
+
+
+def test_models_that_averaged_start_again_when_noise_is_refuted():
+    """Ties were so common that repeats which agreed said little, until there were many."""
+    space = Space({"a": Int(0, 29), "b": Int(0, 29), "x": Float(0.0, 1.0)})
+    rng, opt = np.random.default_rng(0), GSSBO(space, seed=0)
+    told = []
+    while not opt._run.noise.refuted:
+        params = {"a": int(rng.integers(30)), "b": int(rng.integers(30)), "x": float(rng.random())}
+        value = math.floor(3.0 * (math.sin(37.0 * sum(params.values())) * 999.0 % 1.0))
+        repeat = told[int(rng.integers(len(told)))] if len(told) > 30 and rng.random() < 0.2 else (params, value)
+        told.append(repeat)
+        opt.hold(len(told), repeat[0])
+        opt.tell(repeat[0], repeat[1], key=len(told))
+        if len(told) % 10 == 0:
+            suggested(opt, len(told))
+            opt._averaged = True
+    assert not GSSBO.from_state_dict(opt.state_dict())._averaged
+    fresh = GSSBO(space, seed=0, all_data=False)
+    for k, (params, value) in enumerate(told):
+        fresh.hold(k, params)
+        fresh.tell(params, value, key=k)
+    for t in range(3):
+        np.testing.assert_array_equal(suggested(opt, 1000 + t).x, suggested(fresh, 1000 + t).x)
+
+
+def test_asking_whether_a_space_is_exhausted_changes_nothing():
+    space = Space({"a": Int(0, 4), "b": Int(0, 4)})
+    rng, twins = np.random.default_rng(0), [GSSBO(space, seed=0) for _ in range(2)]
+    for a, b in itertools.product(range(5), repeat=2):
+        value = a + b + 3.0 * rng.normal()
+        for opt in twins:
+            opt.tell({"a": a, "b": b}, value)
+    assert twins[0].exhausted == twins[0].exhausted
+    for _ in range(3):
+        found, expected = (opt.ask() for opt in twins)
+        assert found == expected
+        for opt in twins:
+            assert opt.exhausted in (True, False)
+            opt.tell(found, 1.0)
