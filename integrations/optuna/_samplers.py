@@ -37,8 +37,8 @@ from optuna.trial import FrozenTrial, TrialState
 
 #: Maximum number of studies (or Hyperband brackets) kept in memory; others are rebuilt from the storage when needed.
 MAX_VIEWS = 8
-#: Number of attempts to choose a point that no other process has, before one is repeated.
-ATTEMPTS = 8
+#: Number of attempts to choose a point that no other process has, before one may be repeated.
+ATTEMPTS = 32
 
 
 class NumboSampler(BaseSampler):
@@ -163,15 +163,17 @@ class NumboSampler(BaseSampler):
     ) -> Array:
         """A published point that no other process has chosen at the same time.
 
-        If both processes look again after publishing, the second one sees the first one's point. After a collision the
-        first retry asks the model again; later retries take random points of the design, where another collision is
-        unlikely.
+        If both processes look again after publishing, the second one sees the first one's point, whose result may be
+        known by then. After a collision the first retry asks the model again; later retries take random points of the
+        design, where another collision is unlikely. Each point is looked at after it was published.
         """
-        for attempt in range(1, ATTEMPTS):
+        known = optimizer.n_told
+        for attempt in range(1, ATTEMPTS + 1):
             trials = study._get_trials(deepcopy=False, use_cache=False)
             view.sync(trials)
             view.hold_running(trials, trial.number)
-            if not optimizer.taken(x) or optimizer.exhausted or fixed.keys() == view.identity.names:
+            seen = optimizer.space.encode(optimizer.space.decode(x))  # as others see it
+            if not optimizer.taken(seen, known) or optimizer.exhausted or fixed.keys() == view.identity.names:
                 break
             seed = (self._seed, trial.number, attempt)
             if attempt == 1:

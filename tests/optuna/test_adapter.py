@@ -21,6 +21,7 @@ from optuna.samplers import RandomSampler
 from optuna.trial import TrialState
 
 import optuna
+from numbo.search.run import Run
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
@@ -526,16 +527,39 @@ def test_others_who_choose_the_same_again_and_again_are_avoided(storage, finite,
     def overtaken(sampler, study, trial, view, x, origin):
         """Somebody else publishes the same point at the same time."""
         publish(sampler, study, trial, view, x, origin)
-        if len(rivals) < 5:
+        if len(rivals) < 12:
             rival = study._storage.get_trial(study._storage.create_new_trial(study._study_id))
             publish(sampler, study, rival, view, x, origin)
             rivals.append(view.optimizer.space.decode(x))
 
     monkeypatch.setattr(GSSBOSampler, "_publish", overtaken)
     chosen = study.ask(space).params
-    assert len(rivals) == 5
+    assert len(rivals) == 12
     assert chosen not in rivals
     assert chosen not in [t.params for t in study.trials[:8]]
+
+
+def test_a_rival_with_the_same_point_may_have_ended_already(tmp_path, monkeypatch):
+    """What was new when it was chosen is no repeat that is meant, even where points are measured again."""
+    space = {"x": FloatDistribution(0.0, 1.0)}
+    sampler = GSSBOSampler(seed=0, search_space=space, n_startup_trials=3)
+    study = optuna.create_study(storage=f"sqlite:///{tmp_path}/study.db", sampler=sampler)
+    for _ in range(8):
+        trial = study.ask(space)
+        study.tell(trial, trial.params["x"] ** 2)
+    rivals = []
+    publish = GSSBOSampler._publish
+
+    def overtaken(sampler, study, trial, view, x, origin):
+        """Somebody else chooses the same point at the same time, and is done with it."""
+        publish(sampler, study, trial, view, x, origin)
+        if not rivals:
+            rivals.append(view.optimizer.space.decode(x))
+            study.add_trial(optuna.create_trial(params=rivals[0], distributions=space, value=0.5))
+
+    monkeypatch.setattr(GSSBOSampler, "_publish", overtaken)
+    monkeypatch.setattr(Run, "repeating", property(lambda run: True))
+    assert study.ask(space).params not in rivals
 
 
 def test_a_shorter_record_in_the_place_of_a_longer_one():

@@ -202,9 +202,14 @@ class Optimizer(Inspectable):
         self._run.pinned = None
         return Suggestion(x)
 
-    def taken(self, x: Array) -> bool:
-        """Whether ``x (d,)`` should not be suggested: it is barred, or would be a repeat that is avoided."""
-        return self._run.taken(x)
+    def taken(self, x: Array, known: int | None = None) -> bool:
+        """Whether ``x (d,)`` should not be suggested: it is barred, or would be a repeat that is avoided.
+
+        With ``known``, ``x`` was suggested when so many results were known: a later one there makes it a repeat that
+        the suggestion did not mean.
+        """
+        unmeant = known is not None and bool(self.avoid_repeats) and self._run.history.was_told_since(x, known)
+        return unmeant or self._run.taken(x)
 
     @property
     def exhausted(self) -> bool:

@@ -204,6 +204,11 @@ class History:
         wanted = point_key(x)
         return next((key for key, p in self.pending.items() if p.identity == wanted), None)
 
+    def was_told_since(self, x: Array, known: int) -> bool:
+        """Whether a result at ``x (d,)`` is among those that were told after the first ``known``."""
+        wanted = point_key(x)
+        return any(point_key(other) == wanted for other in self.in_order()[0][known:])
+
     def is_observed(self, x: Array) -> bool:
         """Whether there is an observation at ``x (d,)``."""
         return point_key(x) in self.first
