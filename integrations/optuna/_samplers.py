@@ -24,6 +24,7 @@ from numbo.optuna._distributions import (
 )
 from numbo.optuna._fixed import fixed_params, within
 from numbo.optuna._view import StudyView, checked
+from numbo.optuna._views import Views
 
 from numbo import _checks
 from numbo._ahead import compile_ahead
@@ -35,8 +36,6 @@ from optuna.storages import InMemoryStorage
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-#: Maximum number of studies (or Hyperband brackets) kept in memory; others are rebuilt from the storage when needed.
-MAX_VIEWS = 8
 #: Number of attempts to choose a point that no other process has, before one may be repeated.
 ATTEMPTS = 32
 
@@ -90,7 +89,7 @@ class NumboSampler(BaseSampler):
         searched = (self._declared or Searched({})).without_single()
         self._learn_failures = learn_failures
         self._space_known = search_space is not None
-        self._views: dict[Any, StudyView] = {}
+        self._views = Views()
         self._latest: Callable[[], Study | None] = _no_study
         self._lock = threading.RLock()
         self._settings = settings
@@ -338,22 +337,16 @@ class NumboSampler(BaseSampler):
 
     @contextmanager
     def _view_of(self, study: Study) -> Iterator[tuple[StudyView, list[FrozenTrial]]]:
-        """The up-to-date view of ``study``, and all trials. Hyperband passes each bracket as a separate study.
+        """The up-to-date view of ``study``, and all trials.
 
         While in use, the view is removed from the store, and it is put back only if no exception is raised. Whatever an
         interrupt or an error leaves half done is thus discarded, and rebuilt from the storage when needed again.
         """
         trials = study._get_trials(deepcopy=False, use_cache=False)
-        first = trials[0] if trials else None
-        key = (study._study_id, None if first is None else (first._trial_id, first.datetime_start))
-        view = self._views.pop(key, None)
-        if view is None or not view.continues(trials):
-            view = StudyView()
+        key, view = self._views.take_out(study, trials)
         view.sync(trials)
         yield view, trials
-        self._views[key] = view  # the most recently used one comes last
-        while len(self._views) > MAX_VIEWS:
-            del self._views[next(iter(self._views))]
+        self._views.put_back(key, view)
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
@@ -362,7 +355,7 @@ class NumboSampler(BaseSampler):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._views = {}
+        self._views = Views()
         self._latest = _no_study
         self._lock = threading.RLock()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from numbo.optuna import _records
@@ -31,6 +32,9 @@ class StudyView:
         #: What the optimizer searches; empty before there is one.
         self.searched = Searched({})
         self.identity = _records.Identity.of(self.searched)
+        #: That of the study.
+        self.storage: Callable[[], Any] = _no_storage
+        self._marks: dict[int, int] = {}  # of the finished trials, by their place
         self._looked_at = 0
         self._last_number = -1
         self._unfinished: list[int] = []
@@ -38,15 +42,25 @@ class StudyView:
         self._told = self._left_out = 0
         self._warned = False
 
-    def continues(self, trials: Sequence[FrozenTrial]) -> bool:
-        """Whether ``trials`` extend the trials seen before."""
+    def continues(self, trials: Sequence[FrozenTrial], *, compare_all: bool = False) -> bool:
+        """Whether ``trials`` extend the trials seen before: their number, and the finished ones at both ends, or all.
+
+        At both ends, this takes the same time however many there are.
+        """
         k = self._looked_at
-        return k == 0 or (len(trials) >= k and trials[k - 1].number == self._last_number)
+        if k == 0:
+            return not compare_all
+        if len(trials) < k or trials[k - 1].number != self._last_number:
+            return False
+        places = list(self._marks) if compare_all else [*islice(self._marks, 1), *islice(reversed(self._marks), 1)]
+        return all(_mark(trials[i]) == self._marks[i] for i in places)
 
     def sync(self, trials: Sequence[FrozenTrial]) -> None:
         """Add the trials that have finished since the last call."""
         unfinished = self._unfinished + list(range(self._looked_at, len(trials)))
-        fresh = [trials[i] for i in unfinished if trials[i].state.is_finished()]
+        done = [i for i in unfinished if trials[i].state.is_finished()]
+        fresh = [trials[i] for i in done]
+        self._marks |= {i: _mark(trials[i]) for i in done}
         self._unfinished = [i for i in unfinished if not trials[i].state.is_finished()]
         self._looked_at, self._last_number = len(trials), trials[-1].number if trials else -1
         self._n_finished += len(fresh)
@@ -186,6 +200,16 @@ class StudyView:
             if reported:
                 return reported[-1]
         return None
+
+
+def _no_storage() -> None:
+    return None
+
+
+def _mark(trial: FrozenTrial) -> int:
+    """A number that differs, in all probability, for finished trials that teach different things."""
+    reported = trial.intermediate_values if trial.state == TrialState.PRUNED else {}
+    return hash(repr((trial.number, trial.state, trial.values, trial.params, reported, trial.datetime_complete)))
 
 
 def _completion(trial: FrozenTrial) -> tuple[float, int]:

@@ -458,6 +458,68 @@ def test_one_sampler_for_several_studies(make):
     assert [v.optimizer.n_told for v in sampler._views.values()] == [11, 11, 11]
 
 
+class TestStudiesThatBeginAlike:
+    """A sampler for several studies, the later ones with copies of the first one's trials."""
+
+    @staticmethod
+    def told(sampler, study):
+        """Direction and values that the model behind the next suggestion knows."""
+        study.ask(SPACE)
+        optimizer = list(sampler._views.values())[-1].optimizer
+        return optimizer.direction, optimizer.observations[1].tolist()
+
+    @staticmethod
+    def filled(sampler, storage=None):
+        study = optuna.create_study(sampler=sampler, storage=storage)
+        study.optimize(objective, n_trials=8)
+        return study
+
+    @pytest.mark.parametrize("files", [False, True])
+    def test_in_the_other_direction(self, make, files, tmp_path):
+        one, two = (f"sqlite:///{tmp_path}/{k}.db" if files else None for k in (1, 2))
+        sampler = make(search_space=SPACE)
+        first = self.filled(sampler, one)
+        second = optuna.create_study(storage=two, sampler=sampler, direction="maximize")
+        second.add_trials(first.trials)
+        values = [t.value for t in first.trials]
+        assert self.told(sampler, second) == ("maximize", values)
+        assert self.told(sampler, first) == ("minimize", values)
+
+    @pytest.mark.parametrize("files", [False, True])
+    @pytest.mark.parametrize("changed", [range(8), [0], [4], [7]])
+    def test_with_other_values(self, make, files, changed, tmp_path):
+        one, two = (f"sqlite:///{tmp_path}/{k}.db" if files else None for k in (1, 2))
+        sampler = make(search_space=SPACE)
+        trials = self.filled(sampler, one).trials
+        for k in changed:
+            trials[k].value += 1.0
+        second = optuna.create_study(storage=two, sampler=sampler)
+        second.add_trials(trials)
+        assert self.told(sampler, second) == ("minimize", [t.value for t in trials])
+
+    def test_a_study_that_is_loaded_again_needs_no_new_model(self, make, tmp_path):
+        url, sampler = f"sqlite:///{tmp_path}/study.db", make(search_space=SPACE)
+        study = self.filled(sampler, url)
+        self.told(sampler, study)
+        optimizer = list(sampler._views.values())[-1].optimizer
+        again = optuna.load_study(study_name=study.study_name, storage=url, sampler=sampler)
+        again.optimize(objective, n_trials=2)
+        assert optimizer_of(again) is optimizer
+        assert optimizer.n_told == 9
+
+    def test_looking_for_changes_takes_the_same_time_however_many_trials_there_are(self, make, monkeypatch):
+        looked = []
+        mark = _view._mark
+        monkeypatch.setattr(_view, "_mark", lambda trial: (looked.append(trial.number), mark(trial))[1])
+        study = optuna.create_study(sampler=make(search_space=SPACE))
+        counts = []
+        for _ in range(20):
+            study.optimize(objective, n_trials=1)
+            counts.append(len(looked))
+            looked.clear()
+        assert len(set(counts[5:])) == 1
+
+
 BAD = [
     ({"n_startup_trials": -1}, "n_startup_trials"),
     ({"n_startup_trials": 1.5}, "n_startup_trials must be an integer of at least 0, got 1.5"),

@@ -1,0 +1,53 @@
+"""The views of the studies that a sampler was last used for: which of them holds for the study that asks."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from numbo.optuna._view import StudyView
+
+from optuna.study import Study
+from optuna.trial import FrozenTrial
+
+#: Maximum number of studies (or Hyperband brackets) kept in memory; others are rebuilt from the storage when needed.
+MAX_VIEWS = 8
+
+
+class Views(dict[Any, StudyView]):
+    """Views by their study, the most recently used one last.
+
+    Hyperband passes each bracket as a separate study, and a study may begin with copies of another one's trials. So it
+    is known by its number, its direction, its first trial, and its storage.
+    """
+
+    def take_out(self, study: Study, trials: Sequence[FrozenTrial]) -> tuple[Any, StudyView]:
+        """The key and the view of a study with these ``trials``, a new one if there is none.
+
+        A storage does not change what it knows of finished trials, of which two are compared to be sure. In another
+        storage, such as the same one loaded again, all of them have to be as the view saw them.
+        """
+        first = trials[0] if trials else None
+        start = None if first is None else (first._trial_id, first.datetime_start)
+        storage = study._storage
+        known = (study._study_id, study.direction, start)
+        key = (id(storage), *known)
+        view = self.pop(key, None)
+        if view is not None and view.storage() is storage and view.continues(trials):
+            return key, view
+        elsewhere = [other for other in self if other[1:] == known and other != key]
+        for other in reversed(elsewhere):
+            if self[other].continues(trials, compare_all=True):
+                view = self.pop(other)
+                break
+        else:
+            view = StudyView()
+        view.storage = weakref.ref(storage)
+        return key, view
+
+    def put_back(self, key: Any, view: StudyView) -> None:
+        """Keep a view after its use."""
+        self[key] = view
+        while len(self) > MAX_VIEWS:
+            del self[next(iter(self))]
