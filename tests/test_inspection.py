@@ -88,9 +88,23 @@ def test_looking_changes_nothing(make):
 def test_best_predicted_is_an_observed_point_and_less_lucky_than_the_best(make):
     opt = run(make, 60, noise=0.3)
     params, value = opt.best_predicted()
-    told = {tuple(opt.space.encode(opt.space.decode(x))) for x in opt.observations[0]}
+    told = {tuple(x) for x in opt.observations[0]}
     assert tuple(opt.space.encode(params)) in told
     assert opt.best[1] < value  # the best of noisy values is too good
+
+
+@pytest.mark.parametrize("restored", [False, True])
+def test_best_predicted_is_exactly_as_it_was_told(restored):
+    space = {"rate": Float(1e-6, 1.0, log=True), "y": Float(-0.7, 0.9)}
+    told = []
+    opt, rng = GSSBO(space, seed=0), np.random.default_rng(0)
+    for _ in range(40):
+        told.append({"rate": float(10.0 ** rng.uniform(-6, 0)), "y": float(rng.uniform(-0.7, 0.9))})
+        opt.tell(told[-1], abs(np.log10(told[-1]["rate"]) + 3) + told[-1]["y"] ** 2 + rng.normal())
+        if restored:
+            opt = pickle.loads(pickle.dumps(GSSBO.from_state_dict(opt.state_dict())))
+        assert opt.best_predicted()[0] in told
+        assert opt.best[0] in told
 
 
 def spike(p):

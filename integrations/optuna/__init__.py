@@ -6,7 +6,7 @@ except ImportError as error:
     raise ImportError("numbo.optuna needs Optuna, which is not installed: pip install 'numbo[optuna]'.") from error
 
 from numbo.optuna._algorithms import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
-from numbo.optuna._looking import best_predicted, explain, predict
+from numbo.optuna._looking import best_predicted, best_predicted_trial, explain, predict
 
 from numbo.first_use import announce_compilation
 
@@ -19,6 +19,7 @@ __all__ = [
     "GSSBOSampler",
     "SBPESampler",
     "best_predicted",
+    "best_predicted_trial",
     "explain",
     "predict",
 ]

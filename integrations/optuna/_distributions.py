@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from numbo.spaces import Categorical, Condition, Dimension, Float, Int, Record, Space, Usage
+from numbo.spaces import Categorical, Condition, Dimension, Float, Int, Record, Space, Usage, misfit
 from numbo.spaces.ranges import RangeRule, RangeUsage, interpolated
 from optuna.distributions import (
     BaseDistribution,
@@ -133,6 +133,21 @@ def to_external(params: Mapping[str, Any], distributions: Mapping[str, BaseDistr
         else:
             out[name] = int(value) if isinstance(distribution, IntDistribution) else float(value)
     return out
+
+
+def internal_point(point: Any, searched: Searched, space: Space) -> dict[str, Any]:
+    """A point in the space, from the parameters of a trial; `ValueError` if it is not."""
+    distributions = searched.distributions
+    message = f"params must hold {sorted(distributions)} with values in their ranges, got {point}."
+    try:
+        found = to_internal(point, distributions)
+    except (TypeError, ValueError):
+        raise ValueError(message) from None
+    if not space.conditional.any() and found.keys() != distributions.keys():
+        raise ValueError(message.removesuffix(".") + f" without {sorted(distributions.keys() - found.keys())}.")
+    for name in space.misfits(space.partial(found, snapped=False)):
+        raise ValueError(misfit(name, name in found, searched.words().get(name)))
+    return found
 
 
 def _internal(trial: FrozenTrial) -> dict[str, float]:

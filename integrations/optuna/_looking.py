@@ -11,6 +11,7 @@ from numbo.optuna._view import checked
 from numbo.optimizers import Explanation
 from numbo.spaces import Array
 from optuna.study import Study
+from optuna.trial import FrozenTrial
 
 
 def explain(study: Study) -> Explanation:
@@ -41,7 +42,7 @@ def predict(study: Study, params: Any) -> tuple[Any, Any]:
 
 
 def best_predicted(study: Study, *, anywhere: bool = False) -> tuple[dict[str, Any], float] | None:
-    """The parameters of the finished trial with the best expected value, and that value; None before a success.
+    """The parameters of the finished trial with the best expected value, as it had them, and that value; or None.
 
     For noisy objectives, a better answer than ``study.best_params``, which belong to the luckiest trial.
 
@@ -53,6 +54,17 @@ def best_predicted(study: Study, *, anywhere: bool = False) -> tuple[dict[str, A
         ValueError: if the sampler is not one of numbo's, or no parameter is known yet.
     """
     return _sampler_of(study).best_predicted(study, anywhere=anywhere)
+
+
+def best_predicted_trial(study: Study) -> FrozenTrial | None:
+    """The finished trial with the best expected value, the first of those with its parameters; None before a success.
+
+    For noisy objectives, a better answer than ``study.best_trial``, which is the luckiest one.
+
+    Raises:
+        ValueError: if the sampler is not one of numbo's, or no parameter is known yet.
+    """
+    return _sampler_of(study).best_predicted_trial(study)
 
 
 def _sampler_of(study: Study) -> NumboSampler:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import secrets
 import threading
 import warnings
@@ -10,6 +11,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, overload
 
 from numbo.optuna import _records
@@ -17,19 +19,19 @@ from numbo.optuna._distributions import (
     Searched,
     SearchSpace,
     declared,
+    internal_point,
     to_dimension,
     to_external,
-    to_internal,
     to_space,
 )
 from numbo.optuna._fixed import fixed_params, within
-from numbo.optuna._view import StudyView, checked
+from numbo.optuna._view import StudyView, checked, trial_at
 from numbo.optuna._views import Views
 
 from numbo import _checks
 from numbo._ahead import compile_ahead
 from numbo.optimizers import Explanation, Optimizer, Snapshot
-from numbo.spaces import Array, Float, Space, misfit
+from numbo.spaces import Array, Float, Space
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.storages import InMemoryStorage
@@ -267,13 +269,13 @@ class NumboSampler(BaseSampler):
         """
         optimizer, searched = self._optimizer_of(study)
         points = [params] if isinstance(params, Mapping) else params
-        internal = [_internal_point(point, searched, optimizer.space) for point in points]
+        internal = [internal_point(point, searched, optimizer.space) for point in points]
         return optimizer.predict(internal[0] if isinstance(params, Mapping) else internal)
 
     def best_predicted(
         self, study: Study | None = None, *, anywhere: bool = False
     ) -> tuple[dict[str, Any], float] | None:
-        """The parameters of the finished trial with the best expected value, and that value.
+        """The parameters of the finished trial with the best expected value, exactly as it had them, and that value.
 
         For noisy objectives, a better answer than ``study.best_params``, which belong to the luckiest trial.
 
@@ -281,9 +283,25 @@ class NumboSampler(BaseSampler):
             study: by default the study that the sampler was last used for.
             anywhere: whether parameters that no trial had may be returned: those that are best by the model.
         """
-        optimizer, searched = self._optimizer_of(study)
+        optimizer, searched, trial_at = self._looked_into(study)
         best = optimizer.best_predicted(anywhere=anywhere)
-        return None if best is None else (to_external(best[0], searched.distributions), best[1])
+        if best is None:
+            return None
+        trial = trial_at(best[0])
+        return (to_external(best[0], searched.distributions) if trial is None else dict(trial.params)), best[1]
+
+    def best_predicted_trial(self, study: Study | None = None) -> FrozenTrial | None:
+        """The finished trial with the best expected value; None before the first success.
+
+        For noisy objectives, a better answer than ``study.best_trial``, which is the luckiest one. Where several trials
+        had the same parameters, it is the first of them.
+
+        Args:
+            study: by default the study that the sampler was last used for.
+        """
+        optimizer, _, trial_at = self._looked_into(study)
+        best = optimizer.best_predicted()
+        return None if best is None else copy.deepcopy(trial_at(best[0]))
 
     def explain(self, study: Study | None = None) -> Explanation:
         """What the model consists of, and where a suggestion spends its time.
@@ -303,6 +321,12 @@ class NumboSampler(BaseSampler):
 
     def _optimizer_of(self, study: Study | None) -> tuple[Snapshot, Searched]:
         """A snapshot of the study's optimizer, which knows all finished trials, and what it searches."""
+        return self._looked_into(study)[:2]
+
+    def _looked_into(
+        self, study: Study | None
+    ) -> tuple[Snapshot, Searched, Callable[[Mapping[str, Any]], FrozenTrial | None]]:
+        """As `_optimizer_of`, and how the first trial at one of the optimizer's points is found."""
         study = self._latest() if study is None else study
         if study is None:
             used = "no study yet" if self._latest is _no_study else "a study that no longer exists"
@@ -317,7 +341,8 @@ class NumboSampler(BaseSampler):
                     "There is nothing to look at: no trial of the study has finished with a parameter that has several "
                     "possible values."
                 )
-            return self._brought_up(study, view, trials, searched, -1).snapshot(), searched
+            found = self._brought_up(study, view, trials, searched, -1).snapshot()
+            return found, searched, partial(trial_at, optimizer=found, told=view.told.copy(), trials=trials)
 
     def _brought_up(
         self,
@@ -362,18 +387,3 @@ class NumboSampler(BaseSampler):
 
 def _no_study() -> None:
     return None
-
-
-def _internal_point(point: Any, searched: Searched, space: Space) -> dict[str, Any]:
-    """A point in the space, from the parameters of a trial; `ValueError` if it is not."""
-    distributions = searched.distributions
-    message = f"params must hold {sorted(distributions)} with values in their ranges, got {point}."
-    try:
-        found = to_internal(point, distributions)
-    except (TypeError, ValueError):
-        raise ValueError(message) from None
-    if not space.conditional.any() and found.keys() != distributions.keys():
-        raise ValueError(message.removesuffix(".") + f" without {sorted(distributions.keys() - found.keys())}.")
-    for name in space.misfits(space.partial(found, snapped=False)):
-        raise ValueError(misfit(name, name in found, searched.words().get(name)))
-    return found

@@ -11,7 +11,7 @@ from typing import Any
 from numbo.optuna import _records
 from numbo.optuna._distributions import KnownSpace, Searched, to_internal, to_space
 
-from numbo.optimizers import GLOBAL, Optimizer
+from numbo.optimizers import GLOBAL, Optimizer, Snapshot
 from numbo.spaces import Space, misfit
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
@@ -39,7 +39,9 @@ class StudyView:
         self._last_number = -1
         self._unfinished: list[int] = []
         self._n_finished = 0
-        self._told = self._left_out = 0
+        #: The numbers of the trials that the optimizer was told, in this order.
+        self.told: list[int] = []
+        self._left_out = 0
         self._warned = False
 
     def continues(self, trials: Sequence[FrozenTrial], *, compare_all: bool = False) -> bool:
@@ -88,12 +90,13 @@ class StudyView:
             self.searched = searched
             self.identity = _records.Identity.of(searched)
             self.optimizer = make(to_space(searched))
-            self._told = self._left_out = 0
+            self.told, self._left_out = [], 0
             self._tell(t for t in trials if t.state.is_finished())
         if self._left_out and not self._warned:
             self._warned = True
+            finished = self._left_out + len(self.told)
             warnings.warn(
-                f"{self._left_out} of {self._left_out + self._told} finished trials are not learned: they have none of "
+                f"{self._left_out} of {finished} finished trials are not learned: they have none of "
                 f"the parameters {sorted(searched.distributions)}, values outside their present ranges, or others than "
                 f"the conditions of search_space allow{self._misfit(trials)}.",
                 stacklevel=2,
@@ -170,7 +173,7 @@ class StudyView:
                 continue
             partial = trial.state == TrialState.PRUNED
             self.optimizer.tell(params, self._value(trial), key=trial.number, partial=partial)
-            self._told += 1
+            self.told.append(trial.number)
 
     def _misfit(self, trials: Iterable[FrozenTrial]) -> str:
         """What is wrong with the first complete trial that the conditions do not allow, in words."""
@@ -200,6 +203,23 @@ class StudyView:
             if reported:
                 return reported[-1]
         return None
+
+
+def trial_at(
+    point: Mapping[str, Any], optimizer: Snapshot, told: Iterable[int], trials: Iterable[FrozenTrial]
+) -> FrozenTrial | None:
+    """The first of the ``trials`` that succeeded at an internal ``point``, None if there is none.
+
+    Args:
+        point: parameters.
+        optimizer: what the optimizer knows.
+        told: the numbers of the trials that it was told, in this order.
+        trials: those of the study.
+    """
+    points, values = optimizer.observations
+    here = (points == optimizer.space.encode(point)).all(axis=1)
+    number = next((k for k, same, y in zip(told, here, values, strict=True) if same and not math.isnan(y)), None)
+    return next((trial for trial in trials if trial.number == number), None)
 
 
 def _no_storage() -> None:

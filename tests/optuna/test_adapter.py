@@ -661,6 +661,36 @@ class TestLookingInside:
         assert next(iter(sampler.explain().relevance)) == "act"
         assert sampler.explain().n_told == 40
 
+    def test_the_recommended_parameters_are_those_of_a_trial(self):
+        def noisy(trial):
+            x = trial.suggest_float("x", 1e-6, 1.0, log=True)
+            y, _ = trial.suggest_float("y", -0.7, 0.9), trial.suggest_int("fixed", 3, 3)
+            return abs(math.log10(x) + 3) + y * y + 0.5 * math.sin(7919.0 * trial.number)
+
+        study = optuna.create_study(sampler=GSSBOSampler(seed=0))
+        with pytest.raises(ValueError, match="nothing to look at"):
+            study.sampler.best_predicted_trial(study)
+        for _ in range(5):
+            study.optimize(noisy, n_trials=5)
+            params, _ = study.sampler.best_predicted()
+            trial = study.sampler.best_predicted_trial()
+            assert trial.params == params == study.trials[trial.number].params
+            assert numbo.optuna.best_predicted_trial(study) == trial
+            trial.params["x"] = 0.0  # a copy
+            assert study.sampler.best_predicted()[0] == params
+        anywhere, _ = study.sampler.best_predicted(anywhere=True)
+        assert {"x", "y"} <= anywhere.keys()
+
+    def test_no_trial_is_recommended_before_a_success(self):
+        study = optuna.create_study(sampler=GSSBOSampler(seed=0))
+
+        def failing(trial):
+            trial.suggest_float("x", 0, 1)
+            raise optuna.TrialPruned
+
+        study.optimize(failing, n_trials=3)
+        assert study.sampler.best_predicted_trial() is None
+
     def test_of_a_study_that_another_process_has_filled(self):
         storage = optuna.storages.InMemoryStorage()
         study = optuna.create_study(storage=storage, sampler=GSSBOSampler(seed=0))
@@ -805,7 +835,9 @@ class TestLookingInside:
         assert means.tolist() == [pytest.approx(mean)] * 2
         assert stds.shape == (2,)
 
-    @pytest.mark.parametrize("look", [numbo.optuna.explain, numbo.optuna.best_predicted])
+    @pytest.mark.parametrize(
+        "look", [numbo.optuna.explain, numbo.optuna.best_predicted, numbo.optuna.best_predicted_trial]
+    )
     def test_functions_of_a_study_refuse_other_samplers(self, look):
         study = optuna.create_study(sampler=RandomSampler(seed=0))
         with pytest.raises(ValueError, match=r"must be one of numbo\.optuna, got RandomSampler\."):

@@ -83,8 +83,7 @@ class Snapshot:
             if assured > self._assured[i]:
                 return self.space.decode(x), self._sign * mean
         same = point_key(history.X[i]) == point_key(history.X[history.best])
-        params = own(history.best_params) if same else self.space.decode(history.X[i])
-        return params, self._sign * float(self._value[i])
+        return own(history.params[history.best if same else i]), self._sign * float(self._value[i])
 
     @cached_property
     def _noise(self) -> float:

@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 #: Number of initial designs after which the best point may be measured again to see whether values are noisy.
 PROBED = 2
 #: Version of what `Optimizer.state_dict` returns.
-STATE_FORMAT = 2
+STATE_FORMAT = 3
 
 
 class Optimizer(Inspectable):
@@ -298,7 +298,7 @@ class Optimizer(Inspectable):
         if not self._unfinished:
             return
         run, history, (key, known) = self._run, self._run.history, self._telling
-        history.refresh(self.space.decode)
+        history.refresh()
         if history.told > known:
             history.pending.pop(key, None)
         for k in range(self._asked, self._handed + 1):

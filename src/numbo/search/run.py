@@ -332,7 +332,7 @@ class Run:
             "y": y,
             "origins": history.origins.copy(),
             "excluded": list(history.excluded.values()),
-            "best_params": own(history.best_params),
+            "params": [own(params) for params in history.params],
             "pending": [(key, own(p.params), p.origin) for key, p in history.pending.items()],
             "rng": self.rng.bit_generator.state,
             "design_seed": self.design_seed,
@@ -343,7 +343,7 @@ class Run:
     @staticmethod
     def history_of(state: Mapping[str, Any]) -> History:
         """What was told, from a `state_dict`."""
-        history = History.of(state["X"], state["y"], state["origins"], state["excluded"], state["best_params"])
+        history = History.of(state["X"], state["y"], state["origins"], state["excluded"], state["params"])
         history.partial = state.get("partial", False)
         return history
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,7 +68,7 @@ class History:
         again: of each observation that is not the first at its point, the index of the first and its own.
         partial: whether values were told that are not final, so that two of them may differ without noise.
         excluded: points without a result that must not be suggested.
-        best, best_params: index of the best observation, -1 before the first, and its parameters exactly as told.
+        best: index of the best observation, -1 before the first.
     """
 
     def __init__(self, d: int) -> None:
@@ -82,20 +82,21 @@ class History:
         self.partial = False
         self.pending: dict[Hashable, Pending] = {}
         self.best = -1
-        self.best_params: Any = {}
+        self._params: list[Any] = []
 
     @classmethod
-    def of(cls, X: Array, y: Array, origins: NDArray[np.int64], excluded: Iterable[Array], best_params: Any) -> History:
-        """A history of what was told, ordered as by `in_order`, with the origins of the observations (n,)."""
-        self, proposed_by = cls(X.shape[1]), iter(origins.tolist())
+    def of(
+        cls, X: Array, y: Array, origins: NDArray[np.int64], excluded: Iterable[Array], params: Sequence[Any]
+    ) -> History:
+        """A history of what was told, ordered as by `in_order`, with origins and params of the observations (n,)."""
+        self, observed = cls(X.shape[1]), zip(params, origins.tolist(), strict=True)
         for x, value in zip(X, y.tolist(), strict=True):
             if np.isnan(value):
                 self.fail(x)
             else:
-                self.add(x, value, {}, next(proposed_by))
+                self.add(x, value, *next(observed))
         for x in excluded:
             self.exclude(x)
-        self.best_params = own(best_params)
         return self
 
     def copy(self) -> History:
@@ -118,22 +119,28 @@ class History:
         return self._origins[: self.n]
 
     @property
+    def params(self) -> list[Any]:
+        """The parameters (n,) of the observations, exactly as told."""
+        return self._params[: self.n]
+
+    @property
     def told(self) -> int:
         """Number of observations and failures."""
         return self.n + len(self._failed)
 
     def add(self, x: Array, y: float, params: Any, origin: int) -> int:
-        """Append an observation; returns its index. ``params`` are kept exactly as told if it is the best."""
+        """Append an observation; returns its index. ``params`` are kept exactly as told."""
         i = self.n
         if i == len(self._origins):
             self._X = np.concatenate([self._X, np.empty_like(self._X)])
             self._y = np.concatenate([self._y, np.empty_like(self._y)])
             self._origins = np.concatenate([self._origins, np.empty_like(self._origins)])
         self._X[i], self._y[i], self._origins[i] = x, y, origin
+        self._params[i:] = [own(params)]
         self.n = i + 1
         self._place(i)
         if self.best < 0 or y > self._y[self.best]:
-            self.best, self.best_params = i, own(params)
+            self.best = i
         return i
 
     def _place(self, i: int) -> None:
@@ -152,15 +159,13 @@ class History:
         """Record that ``x (d,)`` must not be suggested."""
         self.excluded[point_key(x)] = x
 
-    def refresh(self, decode: Callable[[Array], Any]) -> None:
+    def refresh(self) -> None:
         """Recompute what is derived from the records."""
         self.first, self.again = {}, []
         for i in range(self.n):
             self._place(i)
         self.failed_counts = Counter(key for _, _, key in self._failed)
-        best = int(np.argmax(self.y)) if self.n else -1
-        if best != self.best:
-            self.best, self.best_params = best, decode(self.X[best])
+        self.best = int(np.argmax(self.y)) if self.n else -1
 
     @property
     def failed(self) -> dict[bytes, Array]:
@@ -188,7 +193,7 @@ class History:
 
     def best_of(self, sign: float) -> tuple[Any, float] | None:
         """The best point and its value times ``sign``, None before the first success."""
-        return None if self.best < 0 else (own(self.best_params), sign * float(self.y[self.best]))
+        return None if self.best < 0 else (own(self._params[self.best]), sign * float(self.y[self.best]))
 
     def values(self, n: int | None = None) -> Array:
         """The first ``n`` of ``y``, made finite for a model (`finite_range`)."""
