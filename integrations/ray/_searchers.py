@@ -194,6 +194,7 @@ class NumboSearch(StoredSearch):
             params = self._of_another_name(result)
             if params is None:
                 return
+        result = result or self._last.get(trial_id)  # Tune has none for a trial that is stopped while it is paused
         if not error and not result:  # stopped before it reported anything
             self._opt.release(trial_id)
         else:
@@ -204,6 +205,20 @@ class NumboSearch(StoredSearch):
                 self._failed.add(trial_id)
         self._done.add(trial_id)
         self._live.pop(trial_id, None)
+        self._paused.discard(trial_id)
+        self._last.pop(trial_id, None)
+
+    def on_trial_result(self, trial_id: str, result: dict[str, Any]) -> None:
+        if trial_id in self._live:
+            self._last[trial_id] = {key: result.get(key) for key in (str(self._metric), "training_iteration")}
+
+    def on_pause(self, trial_id: str) -> None:
+        """Called by Tune's `HyperBandForBOHB`: a paused trial stays pending, and makes room for another one."""
+        self._paused.add(trial_id)
+
+    def on_unpause(self, trial_id: str) -> None:
+        """Called by Tune's `HyperBandForBOHB`: the trial runs again."""
+        self._paused.discard(trial_id)
 
     def _of_another_length(self, result: Mapping[str, Any] | None) -> bool:
         """Whether a trial reported more or fewer results than the first: some are stopped, their values are partial."""

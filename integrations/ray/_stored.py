@@ -36,6 +36,8 @@ class StoredSearch(Searcher):
         self._live: dict[str, dict[str, Any]] = {}
         self._done: set[str] = set()
         self._failed: set[str] = set()
+        self._paused: set[str] = set()
+        self._last: dict[str, dict[str, Any]] = {}
         self._warned: set[str] = set()
         self._max_concurrent: int | None = None
         self._reports: int | None = None
@@ -74,7 +76,7 @@ class StoredSearch(Searcher):
     def __setstate__(self, state: dict[str, Any]) -> None:
         opt = state["_opt"]
         opt = None if opt is None else self._optimizer.from_state_dict(opt)
-        self.__dict__.update(state | {"_opt": opt})
+        self.__dict__.update({"_paused": set(), "_last": {}} | state | {"_opt": opt})
 
     def save(self, checkpoint_path: str) -> None:
         """Write everything needed to continue; the file is either complete or absent."""
@@ -150,6 +152,7 @@ class StoredSearch(Searcher):
             self._set_up(read_setup(folder))
             self._warn("no state", f"{folder} holds no readable state of the searcher: the trials are learned instead.")
         self._max_concurrent, self._resumed, self._waited, self._failure = limit, True, False, None
+        self._paused = set()  # Tune says anew which are
         self._catch_up(trials)
 
     def _catch_up(self, trials: list[TrialSnapshot]) -> None:
@@ -167,12 +170,14 @@ class StoredSearch(Searcher):
         """Trials that will not end."""
         for trial_id in list(trial_ids):
             del self._live[trial_id]
+            self._paused.discard(trial_id)
+            self._last.pop(trial_id, None)
             if self._opt is not None:
                 self._opt.release(trial_id)
 
     def _full(self) -> bool:
-        """Whether as many trials run as may."""
-        if self._max_concurrent is None or len(self._live) < self._max_concurrent:
+        """Whether as many trials run as may; those that are paused do not."""
+        if self._max_concurrent is None or len(self._live.keys() - self._paused) < self._max_concurrent:
             return False
         if self._resumed and self._waited:  # asked again before a snapshot: Tune waits, as it resumed none of them
             self._forget(self._live)

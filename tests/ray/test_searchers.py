@@ -502,6 +502,24 @@ def test_a_searcher_is_pickled_with_its_trials_and_stays_small(cls):
     assert pickle.loads(pickle.dumps(cls())).optimizer is None
 
 
+def test_paused_trials_make_room_for_others_and_stay_pending(cls):
+    searcher = make(cls)
+    searcher.set_max_concurrency(2)
+    assert searcher.suggest("a") is not None
+    assert searcher.suggest("b") is not None
+    assert searcher.suggest("c") is None
+    searcher.on_pause("a")
+    assert searcher.suggest("c") is not None
+    assert len(searcher.optimizer.pending) == 3
+    searcher.on_unpause("a")
+    searcher.on_trial_complete("b", {"loss": 1.0})
+    assert searcher.suggest("d") is None
+    searcher.on_pause("a")
+    searcher.on_trial_complete("a", {"loss": 1.0})
+    assert searcher.suggest("d") is not None
+    assert searcher.suggest("e") is None
+
+
 class Vanished:
     """A class that a file knows and this version does not."""
 

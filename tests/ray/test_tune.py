@@ -14,6 +14,7 @@ import pytest
 from benchmarks import restores
 from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
 from numbo.ray._snapshot import read_trials
+from ray.tune.schedulers import HyperBandForBOHB
 
 from ray import tune
 
@@ -60,6 +61,36 @@ def test_a_run_with_concurrent_trials(tmp_path):
     assert 24 * np.median(spent) < 0.5 * (time.perf_counter() - started)
     assert results.num_errors == 0
     assert len(different(r.config for r in results)) == 24
+
+
+def test_a_scheduler_that_pauses_trials(tmp_path):
+    """Paused trials make room for others, stay pending, and are learned from when they end."""
+
+    class Steps(tune.Trainable):
+        def setup(self, config):
+            self.x, self.t = config["x"], 0
+
+        def step(self):
+            self.t += 1
+            return {"loss": (self.x - 1.0) ** 2 + 1.0 / self.t}
+
+        def save_checkpoint(self, folder):
+            return {"t": self.t}
+
+        def load_checkpoint(self, state):
+            self.t = state["t"]
+
+        def reset_config(self, config):
+            self.setup(config)
+            return True
+
+    searcher = GSSBOSearch(seed=0, n_initial=4)
+    scheduler = HyperBandForBOHB(time_attr="training_iteration", max_t=9, reduction_factor=3)
+    results = fit(Steps, searcher, tmp_path, 12, max_concurrent_trials=2, scheduler=scheduler)
+    assert results.num_errors == 0
+    assert len(results) == searcher.optimizer.n_told == 12
+    assert searcher.optimizer.pending == []
+    assert len({r.metrics["training_iteration"] for r in results}) > 1
 
 
 def test_what_tune_computes_itself_is_left_to_it(tmp_path):
