@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import copy
+import enum
+import fractions
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -8,6 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from numbo import Categorical, Float, Int, Space
+from numbo.spaces.dimensions import _equal, _equal_and_of_one_type, _identical
 
 FINITE = st.floats(-1e300, 1e300, allow_nan=False)
 
@@ -205,3 +210,61 @@ def test_bad_input_gets_one_clear_sentence(action, words):
     with pytest.raises(ValueError, match=words) as error:
         action()
     assert "\n" not in str(error.value)
+
+
+def slow_index(choices, value):
+    """By comparing all choices, as the dimension defines it."""
+    for same in (_identical, _equal_and_of_one_type, _equal):
+        for i, choice in enumerate(choices):
+            if same(choice, value):
+                return i
+    return -1
+
+
+class Name(str, enum.Enum):
+    A = "a"  # equal to "a", with another hash
+
+
+NAN = float("nan")
+CHOICES = [
+    (1, True, 1.0, 0, False, None, "a", "1", 2),
+    (True, 2.0, "b", None),
+    (1.0, NAN, "nan"),
+    (float("nan"), float("nan"), 3),
+    ((1, 2), [1, 2], {"k": 1}, {1}, frozenset({1}), np.array([1, 2])),
+    ("a", Name.A, b"a"),
+    (Name.A, "a"),
+    (int, str, len, object()),
+    (np.float64(0.5), 0.25, np.int64(3)),
+    tuple(range(5)),
+]
+VALUES = [v for choices in CHOICES for v in choices]
+VALUES += [np.int64(1), np.float64(2.0), np.str_("a"), np.bool_(True), np.array(1), np.array([1, 2]), float("nan"), 7]
+VALUES += [(1.0, 2), [1, 2], {"k": 1}, "absent", b"1", (np.float64(1), 2), 10**30, fractions.Fraction(1, 2), object()]
+
+
+@pytest.mark.parametrize("choices", CHOICES)
+def test_a_choice_is_found_as_by_comparing_all(choices):
+    dimension = Categorical(choices)
+    for one in (dimension, copy.deepcopy(dimension), pickle.loads(pickle.dumps(Categorical(choices)))):
+        for value in [*VALUES, *one.choices]:
+            assert one.index(value) == slow_index(one.choices, value)
+
+
+def test_a_choice_is_found_without_comparing_all():
+    class Counted:
+        compared = 0
+
+        def __init__(self, name):
+            self.name = name
+
+        def __hash__(self):
+            return hash(self.name)
+
+        def __eq__(self, other):
+            Counted.compared += 1
+            return self.name == other.name
+
+    dimension = Categorical([Counted(i) for i in range(1000)])
+    assert [dimension.index(Counted(i)) for i in range(1000)] == list(range(1000))
+    assert Counted.compared <= 2000

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,6 +141,18 @@ class Int:
             return False
 
 
+#: Types of which equal values have equal hashes, whatever they are compared with.
+SIMPLE = (bool, int, float, str, bytes, type(None))
+
+
+class _Places(NamedTuple):
+    """Where choices are: by identity, by type and value, and, if all of them are `SIMPLE`, by value."""
+
+    objects: dict[int, int]
+    typed: dict[Any, int]
+    plain: dict[Any, int]
+
+
 @dataclass(frozen=True)
 class Categorical:
     """An unordered parameter: one of ``choices`` (any objects; looked up by identity or equality)."""
@@ -151,8 +165,9 @@ class Categorical:
         object.__setattr__(self, "when", when)
         if not self.choices:
             raise ValueError("Categorical needs at least one choice, got none.")
+        first: dict[int, int] = {}
         for i, choice in enumerate(self.choices):
-            if self.index(choice) != i:
+            if first.setdefault(id(choice), i) != i:
                 raise ValueError(f"Categorical choices must differ, got {choice!r} twice.")
 
     @property
@@ -160,12 +175,41 @@ class Categorical:
         return len(self.choices)
 
     def index(self, value: Any) -> int:
-        """Position of ``value``, -1 if absent; equal choices such as 1 and True are told apart by type."""
+        """Position of ``value``, -1 if absent; equal choices such as 1 and True are told apart by type.
+
+        This takes the same time however many choices there are, unless none is found by its hash.
+        """
+        known = self._known
+        i = known.objects.get(id(value), -1)
+        if i >= 0 and self.choices[i] is value:
+            return i
+        with suppress(TypeError):  # it has no hash
+            i = known.typed.get((type(value), value), -1)
+            i = known.plain.get(value, -1) if i < 0 else i
+            if i >= 0:
+                return i
         for same in (_identical, _equal_and_of_one_type, _equal):
             for i, choice in enumerate(self.choices):
                 if same(choice, value):
                     return i
         return -1
+
+    @cached_property
+    def _known(self) -> _Places:
+        objects: dict[int, int] = {}
+        typed: dict[Any, int] = {}
+        plain: dict[Any, int] = {}
+        simple = all(type(choice) in SIMPLE for choice in self.choices)
+        for i, choice in enumerate(self.choices):
+            objects[id(choice)] = i
+            with suppress(TypeError):  # it has no hash
+                typed.setdefault((type(choice), choice), i)
+            if simple:
+                plain.setdefault(choice, i)
+        return _Places(objects, typed, plain)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"choices": self.choices, "when": self.when}  # a copy has objects of its own
 
     def to_unit(self, value: Any) -> float:
         return (self.index(value) + 0.5) / len(self.choices)
