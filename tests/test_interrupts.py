@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 from types import FrameType
@@ -81,8 +82,6 @@ class Interrupted(BaseException):
 
 def test_a_half_finished_call_is_repaired_to_what_was_told():
     """At whatever line of `tell` and `ask` an interrupt strikes."""
-    import sys
-
     lines = 0
 
     def run(at):
@@ -214,3 +213,52 @@ def test_a_model_that_is_interrupted_in_a_kernel_does_not_fall_back(monkeypatch)
     monkeypatch.setattr(opt, "_propose", broken)
     with pytest.raises(KeyboardInterrupt):
         opt.ask()
+
+
+def an_interrupt_in_a_kernel(*args, **kwargs):
+    """What a kernel raises if an interrupt strikes while it returns."""
+    error = SystemError("returned a result with an exception set")
+    error.__cause__ = KeyboardInterrupt()
+    raise error
+
+
+ENTRIES = {
+    "tell": lambda opt: opt.tell({"x": 0.1, "y": 0.2, "z": 0.3}, 1.0),
+    "tell many": lambda opt: opt.tell([{"x": 0.1, "y": 0.2, "z": 0.3}], [1.0]),
+    "from_state_dict": lambda opt: type(opt).from_state_dict(opt.state_dict()),
+    "suggest_value": lambda opt: opt.suggest_value("x", {"y": 0.0, "z": 0.5}, Float(-2, 2), 0),
+}
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_an_interrupt_in_a_kernel_gets_out_of_every_entry(entry, monkeypatch):
+    opt = GSSBO(SPACE, seed=0, n_initial=2)
+    for p in opt.ask(4):
+        opt.tell(p, objective(p))
+    monkeypatch.setattr(GSSBO, "_observed", an_interrupt_in_a_kernel)
+    monkeypatch.setattr(GSSBO, "_scores", an_interrupt_in_a_kernel)
+    with pytest.raises(KeyboardInterrupt):
+        ENTRIES[entry](opt)
+    opt._unfinished = True
+    with pytest.raises(KeyboardInterrupt):  # it is repaired first
+        opt.best  # noqa: B018
+    monkeypatch.undo()
+    assert opt.n_told in (4, 5)
+    opt.ask()
+
+
+def test_a_block_inside_of_another_leaves_it_to_work():
+    @interrupts_get_out()
+    def inner():
+        pass
+
+    @interrupts_get_out()
+    def outer():
+        inner()
+        done.append(Dying() is None)
+
+    before, done = sys.unraisablehook, []
+    with pytest.raises(KeyboardInterrupt):
+        outer()
+    assert done == [False]
+    assert sys.unraisablehook is before

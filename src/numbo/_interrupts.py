@@ -30,7 +30,8 @@ def interrupts_get_out() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # signals are handled in the main thread
         yield
         return
-    hook = _Keep(sys.unraisablehook)
+    before = sys.unraisablehook
+    hook, inside_another = _Keep(before), isinstance(before, _Keep) and not before.ended
     try:
         sys.unraisablehook = hook
         yield
@@ -38,7 +39,8 @@ def interrupts_get_out() -> Iterator[None]:
         raise_interrupt(error)
         raise
     finally:
-        sys.unraisablehook = hook.report
+        hook.ended = True
+        sys.unraisablehook = before if inside_another else hook.report
     if hook.swallowed:
         raise hook.swallowed[0]
 
@@ -50,6 +52,7 @@ class _Keep:
         # an interrupt may have left an earlier hook of this kind in place
         self.report: Callable[[Any], Any] = before.report if isinstance(before, _Keep) else before
         self.swallowed: list[BaseException] = []
+        self.ended = False
 
     def __call__(self, unraisable: Any) -> None:
         error = unraisable.exc_value

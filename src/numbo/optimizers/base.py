@@ -103,6 +103,7 @@ class Optimizer(Inspectable):
         points = self._handing_out(lambda: [self._hand_out() for _ in range(count)])
         return points[0] if n is None else points
 
+    @interrupts_get_out()
     def _handing_out(self, choose: Callable[[], list[Any]]) -> list[Any]:
         """The points that ``choose`` makes pending: all of them, or none if it is interrupted."""
         self._repair()
@@ -162,6 +163,7 @@ class Optimizer(Inspectable):
                 return Suggestion(x)
             return run.attempt(propose or self._propose, lambda: Suggestion(run.space_filling(position)))
 
+    @interrupts_get_out()
     def suggest_value(self, name: str, params: Mapping[str, Any], among: Dimension, seed: Any) -> Any:
         """A value of the dimension ``name`` for a point that is fixed otherwise, whatever the conditions say.
 
@@ -212,6 +214,7 @@ class Optimizer(Inspectable):
         return unmeant or self._run.taken(x)
 
     @property
+    @interrupts_get_out()
     def exhausted(self) -> bool:
         """Whether every point of a finite space was told or is pending, and repeats are avoided."""
         run = self._run
@@ -275,6 +278,7 @@ class Optimizer(Inspectable):
     def _signed(self, value: Any) -> float:
         return math.nan if value is None else self._sign * _checks.objective(value)
 
+    @interrupts_get_out()
     def _store(self, x: Array, y: float, params: Any, key: Hashable | None, partial: bool) -> None:
         self._repair()
         history = self._run.history
@@ -295,8 +299,11 @@ class Optimizer(Inspectable):
 
     def _repair(self) -> None:
         """Build again, from what was told, whatever an interrupted call may have left half done."""
-        if not self._unfinished:
-            return
+        if self._unfinished:
+            self._rebuild()
+
+    @interrupts_get_out()
+    def _rebuild(self) -> None:
         run, history, (key, known) = self._run, self._run.history, self._telling
         history.refresh()
         if history.told > known:
@@ -376,6 +383,7 @@ class Optimizer(Inspectable):
         }
 
     @classmethod
+    @interrupts_get_out()
     def from_state_dict(cls, state: dict[str, Any]) -> Self:
         """An optimizer that continues exactly from a saved state.
 
