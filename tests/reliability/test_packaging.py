@@ -33,16 +33,21 @@ print(study.best_value < 1.0, cholesky_into(np.diag([4.0, 9.0]), 2, L), L.tolist
 """
 
 
+def checkout(source):
+    """A copy of what a distribution is built from."""
+    shutil.copytree(ROOT / "src", source / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    shutil.copytree(ROOT / "integrations", source / "integrations", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    return source
+
+
 @pytest.fixture(scope="module")
 def built():
     """A folder that others may enter, with an sdist and the wheel that was built from it."""
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
-        source = Path(folder, "source")
-        shutil.copytree(ROOT / "src", source / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-        shutil.copytree(ROOT / "integrations", source / "integrations", ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("pyproject.toml", "README.md", "LICENSE"):
-            shutil.copy(ROOT / name, source)
+        source = checkout(Path(folder, "source"))
         command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", f"{folder}/dist", str(source)]
         result = subprocess.run(command, capture_output=True, text=True)
         assert result.returncode == 0, result.stdout + result.stderr
@@ -56,6 +61,21 @@ def test_the_wheel_holds_the_package_and_nothing_else(built):
     for part in ("optuna", "ray"):
         modules |= {f"numbo/{part}/{p.name}" for p in (ROOT / "integrations" / part).glob("*.py")}
     assert names == modules | {"numbo/py.typed"}
+
+
+def test_a_deleted_module_is_not_in_the_next_wheel(tmp_path):
+    source, found = checkout(tmp_path / "source"), []
+    extra = source / "src" / "numbo" / "extra.py"
+    extra.touch()
+    for k in range(2):
+        command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path / str(k), source]
+        result = subprocess.run(command, capture_output=True, text=True)
+        assert result.returncode == 0, result.stdout + result.stderr
+        (wheel,) = (tmp_path / str(k)).glob("*.whl")
+        found.append("numbo/extra.py" in zipfile.ZipFile(wheel).namelist())
+        extra.unlink(missing_ok=True)
+    assert found == [True, False]
+    assert not (source / "build").exists()
 
 
 def test_the_version_is_the_same_everywhere(built):
