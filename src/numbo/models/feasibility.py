@@ -10,7 +10,8 @@ mean of both models, weighted by the evidence:
     p(x) = w p_gp(x, now) + (1 - w) rate        w = 1 / (1 + exp(DOUBT - gain))
 
 where ``gain`` is the GP's advantage in the log probability of the labels, plus log prior odds if failures are frequent.
-A success at the point of a failure supersedes the failure.
+A success at the point of a failure supersedes the failure, and failures that are due to a value exactly on its bound
+(`numbo.models.bounds`) say nothing about the points beside it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from numbo.kernels.acquisition import CERTAIN, Success
 from numbo.kernels.covariance import squared_distances
 from numbo.kernels.selection import kmeans_plus_plus
+from numbo.models.bounds import failing_bounds
 from numbo.models.priors import LABELS
 from numbo.models.surrogate import Surrogate
 from numbo.trials.history import History
@@ -61,15 +63,23 @@ class Feasibility:
         optional: (d,) which dimensions may be inactive.
         learn: ``"auto"`` to let the data decide, True if failures depend on the parameters, False to learn nothing from
             them.
+        continuous: (d,) which dimensions have bounds that points may lie on; None for none.
 
     Attributes:
+        closed: (2, d) lower and upper bounds on which points fail although those next to them work.
         trust: w, the weight of the model in which failures depend on the parameters.
     """
 
     def __init__(
-        self, categorical: NDArray[np.bool_], learn: bool | str, optional: NDArray[np.bool_] | None = None
+        self,
+        categorical: NDArray[np.bool_],
+        learn: bool | str,
+        optional: NDArray[np.bool_] | None = None,
+        continuous: NDArray[np.bool_] | None = None,
     ) -> None:
         self.learn = learn
+        self._continuous = np.zeros(len(categorical), dtype=bool) if continuous is None else continuous
+        self.closed = np.zeros((2, len(categorical)), dtype=bool)
         self.trust = 0.0
         self._rate = 1.0
         self._surrogate = Surrogate(
@@ -102,8 +112,9 @@ class Feasibility:
         """All points told with their times (told, d + 1), which of them count, and the labels (told,)."""
         X, y = history.in_order()
         failed = np.isnan(y)
+        self.closed, explained = failing_bounds(X, failed, self._continuous)
         X = np.column_stack([X, np.arange(len(X)) / TRIALS])
-        return X, np.flatnonzero(~history.superseded()), np.where(failed, 0.0, 1.0)
+        return X, np.flatnonzero(~(history.superseded() | explained)), np.where(failed, 0.0, 1.0)
 
     def _members(self, X: Array, live: Indices, history: History) -> Indices:
         """Which of the ``live`` points the model uses: chosen by their location, never by their label."""

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from numbo import _ahead, _checks
 from numbo._interrupts import interrupts_get_out
 from numbo.inspection import Inspectable
+from numbo.models.bounds import off_bounds
 from numbo.search.completion import completions
 from numbo.search.run import GLOBAL, Run, Suggestion
 from numbo.search.trust_region import Region
@@ -161,7 +162,8 @@ class Optimizer(Inspectable):
                 run.rng = np.random.default_rng(seed)
             if propose is None and (x := run.probe()) is not None:
                 return Suggestion(x)
-            return run.attempt(propose or self._propose, lambda: Suggestion(run.space_filling(position)))
+            x, origin = run.attempt(propose or self._propose, lambda: Suggestion(run.space_filling(position)))
+            return Suggestion(run.pin(off_bounds(x, run.feasibility.closed, run.taken)), origin)
 
     @interrupts_get_out()
     def suggest_value(self, name: str, params: Mapping[str, Any], among: Dimension, seed: Any) -> Any:

@@ -86,7 +86,8 @@ class Run:
         self.avoid_repeats, self.rng = avoid_repeats, rng
         self.history = History(space.d)
         self._awake = BestWhereActive.of_none(space.d)
-        self.feasibility = Feasibility(space.categorical, learn_failures, space.conditional)
+        continuous = getattr(space, "continuous", None)
+        self.feasibility = Feasibility(space.categorical, learn_failures, space.conditional, continuous)
         self.times = AskTimes()
         self.search_rng = rng
         self.warned = False

@@ -1,0 +1,70 @@
+"""Bounds on which points fail although those next to them work: an open range that was given as a closed one.
+
+A search often proposes values exactly on a bound, and a fraction of 0.0 may be refused where 1e-6 is welcome. To a
+model of smooth functions the two are one point. So failures are explained by bounds first, those that explain most of
+them foremost. A bound does if no point on it has succeeded, if the nearest points off it work, and if so many
+failures there are less probable than `UNLIKELY` at the rate of the points off it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+SIDES = (0.0, 1.0)
+UNLIKELY = 0.05
+#: How far a point is moved off a bound, and how often at most this is doubled to find one that is not taken.
+STEP, DOUBLINGS = 1e-3, 6
+
+
+def failing_bounds(X: Array, failed: Mask, continuous: Mask) -> tuple[Mask, Mask]:
+    """The bounds (2, d), lower and upper ones, on which points fail, and the failures (n,) that they explain.
+
+    Args:
+        X: (n, d) points of the unit cube.
+        failed: (n,) which of them failed.
+        continuous: (d,) which coordinates have bounds that matter.
+    """
+    closed, explained = np.zeros((2, X.shape[1]), dtype=bool), np.zeros(len(X), dtype=bool)
+    while True:
+        left = ~explained
+        lost = X[failed & left]
+        counts = np.array([np.sum((lost == side) & continuous, axis=0) for side in SIDES])
+        for side, j in np.argwhere(counts):
+            if not _fails(X[left, j], failed[left], SIDES[side]):
+                counts[side, j] = 0
+        if not counts.any():
+            return closed, explained
+        side, j = np.unravel_index(int(np.argmax(counts)), counts.shape)
+        closed[side, j] = True
+        explained |= (X[:, j] == SIDES[side]) & failed
+
+
+def _fails(x: Array, failed: Mask, side: float) -> bool:
+    """Whether the bound ``side`` of one coordinate ``x (n,)`` explains failures ``failed (n,)``."""
+    on, off = x == side, (x >= 0.0) & (x != side)
+    if not failed[on].all() or not off.any():
+        return False
+    distance = np.abs(x - side)
+    nearest = off & (distance == distance[off].min())
+    rate = (failed[off].sum() + 1.0) / (off.sum() + 2.0)
+    return bool(np.mean(failed[nearest]) < 0.5 and rate ** on.sum() < UNLIKELY)
+
+
+def off_bounds(x: Array, closed: Mask, taken: Callable[[Array], bool]) -> Array:
+    """``x (d,)`` next to the bounds ``closed (2, d)`` that it lies on, and not ``taken`` if such a point is found."""
+    lower, upper = (closed[k] & (x == side) for k, side in enumerate(SIDES))
+    if not (lower.any() or upper.any()):
+        return x
+    moved = x
+    for k in range(DOUBLINGS + 1):
+        step = STEP * 2.0**k
+        moved = np.where(lower, step, np.where(upper, 1.0 - step, x))
+        if not taken(moved):
+            break
+    return moved
