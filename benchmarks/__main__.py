@@ -6,6 +6,7 @@ bandits, bandits-report, survival   explicit arms, and the race of S-BPE
 calibration           whether predictions hold
 ray-scale, reliability, interrupts   many workers, killed workers, interrupts
 first-use             how long the first suggestions on a machine take
+compare               another checkout against this one, on families of problems
 digests               whether a change leaves every suggestion unchanged
 
 See ``--help`` of each.
@@ -14,6 +15,7 @@ See ``--help`` of each.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from collections.abc import Collection
 from pathlib import Path
@@ -43,6 +45,34 @@ def _bandits(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> 
         for problem in arguments.problems
     ]
     bandits.run(RESULTS / f"{arguments.name}.jsonl", jobs, arguments.jobs)
+
+
+def _add_compare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("before", type=Path, metavar="BEFORE", help="the other checkout of numbo, a clone of its own")
+    parser.add_argument("--name", help="results go to benchmarks/results/compare-NAME.md; the folder's name by default")
+    parser.add_argument("--families", nargs="+", metavar="FAMILY", help="all by default")
+    parser.add_argument("--seeds", type=int, help="four by default, three of the long family")
+    parser.add_argument("--quick", action="store_true", help="two seeds, and runs of a third of the length")
+    parser.add_argument("--jobs", type=int, help="pairs of runs at once; one for each core by default")
+    parser.add_argument("--sampler", default="GSSBO", help="GSSBO, BBKB, ...: numbo.optuna.<SAMPLER>Sampler")
+    for side in ("now", "before"):
+        parser.add_argument(f"--settings-{side}", type=json.loads, default={}, metavar="JSON", help="of the sampler")
+
+
+def _compare(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    from benchmarks import compare
+    from benchmarks.families import FAMILIES
+
+    a = arguments
+    if not (a.before / "pyproject.toml").is_file():
+        parser.error(f"BEFORE must be a checkout of numbo; got {str(a.before)!r}, without a pyproject.toml")
+    if a.seeds is not None and a.seeds < 1:
+        parser.error(f"--seeds must be at least 1; got {a.seeds}")
+    families = a.families or list(FAMILIES)
+    _check(parser, "family", families, FAMILIES)
+    settings = {"now": a.settings_now, "before": a.settings_before}
+    shape = {"quick": a.quick, "seeds": a.seeds, "jobs": a.jobs, "sampler": a.sampler, "settings": settings}
+    compare.compare(RESULTS, a.name or a.before.resolve().name, a.before, families, **shape)
 
 
 def main() -> None:
@@ -107,6 +137,7 @@ def main() -> None:
     calibrate.add_argument("--seeds", type=int, default=5)
     calibrate.add_argument("--trials", nargs="+", type=int, default=[60, 240], help="after which the model is asked")
     calibrate.add_argument("--jobs", type=int, default=2)
+    _add_compare(commands.add_parser("compare", help="another checkout against this one; resumes where it stopped"))
     commands.add_parser("interrupts", help="studies that are interrupted at random times")
     first = commands.add_parser("first-use", help="how long the first suggestions on a machine take")
     first.add_argument("--before", type=Path, metavar="PATH", help="another checkout of numbo to compare with")
@@ -186,6 +217,8 @@ def main() -> None:
         from benchmarks import first_use
 
         first_use.measure(RESULTS, arguments.before, arguments.repeats)
+    elif arguments.command == "compare":
+        _compare(parser, arguments)
     elif arguments.command == "interrupts":
         from benchmarks import interrupts
 
