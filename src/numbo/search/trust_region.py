@@ -9,12 +9,15 @@ three kinds take turns: one starts where the global model points, one resumes th
 at which the region that found it was given up, and one starts among unexplored points.
 
 The region is a fold over the observations in the order in which they were told, so that a resumed study and another
-process see the same one. Under noise the values are those that the model expects at the time (`LocalSearch`): a restored
-optimizer has saved its region, and a resumed study starts from one of the values as they were told. Every observation has an origin, the box that it was asked from, and
-counts for that box only: results that arrive after a restart or a change of the box, or that the global model proposed,
-do not change the counters. So a batch of failures halves the region once. The paper counts a batch as one success or
-failure; here results count one by one, so that a wide batch may halve the region in spite of an improvement. A late
-result from an earlier box of the region still moves the center."""
+process see the same one. Under noise the values are those that the model expects at the time (`LocalSearch`): a
+restored optimizer has saved its region, and a resumed study starts from one of the values as they were told.
+
+Every observation has an origin, the box that it was asked from, and counts for that box only: results that arrive after
+a restart or a change of the box, or that the global model proposed, do not change the counters. So a batch of failures
+halves the region once. The paper counts a batch as one success or failure; here results count one by one, so that a
+wide batch may halve the region in spite of an improvement. A late result from an earlier box of the region still moves
+the center.
+"""
 
 from __future__ import annotations
 
