@@ -47,8 +47,8 @@ def interpreter(clone: Path) -> Path:
 
 
 def state(root: Path, paths: tuple[str, ...]) -> str:
-    """The commit of a checkout; with a digest of what differs from it in ``paths``, if anything does."""
-    commit = _output(["git", "rev-parse", "--short=12", "HEAD"], root).strip()
+    """The last commit of a checkout that changed ``paths``; with a digest of what differs from it, if anything does."""
+    commit = _output(["git", "log", "-1", "--format=%h", "--abbrev=12", "--", *paths], root).strip()
     changes = _output(["git", "diff", "HEAD", "--binary", "--", *paths], root)
     found = _output(["git", "ls-files", "-z", "--others", "--exclude-standard", "--", *paths], root)
     digest = hashlib.sha256(changes.encode())

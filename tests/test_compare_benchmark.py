@@ -205,6 +205,8 @@ def test_results_belong_to_the_files_that_made_them(tmp_path):
     git("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-m", "first")
     clean = environments.state(tmp_path, ("src",))
     (tmp_path / "notes.md").write_text("of no consequence")
+    git("add", ".")
+    git("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-m", "second")
     assert environments.state(tmp_path, ("src",)) == clean
     (tmp_path / "src" / "b.py").write_text("2")
     added = environments.state(tmp_path, ("src",))
