@@ -38,6 +38,14 @@ def ints(draw):
 CATEGORICALS = st.lists(st.none() | st.text(max_size=3) | st.integers(5, 9), min_size=1, max_size=6, unique=True).map(
     Categorical
 )
+WIDE = [
+    Int(1, 2**64, log=True),
+    Int(2**60, 2**60 + 10, log=True),
+    Int(0, 2**64),
+    Float(1e300, 1.0000000000000002e300, log=True),
+    Float(0.0, 5e-324),
+    Float(-1.7e308, 1.7e308),
+]
 SPACES = st.dictionaries(st.text(max_size=3), floats() | ints() | CATEGORICALS, min_size=1, max_size=5).map(Space)
 
 
@@ -58,6 +66,25 @@ def test_decoded_values_lie_in_their_dimension_and_survive_the_round_trip(space,
             assert math.isclose(again[name], params[name], rel_tol=1e-9, abs_tol=1e-12 * scale)
         else:
             assert again[name] == params[name]
+
+
+@given(floats() | ints() | st.sampled_from(WIDE))
+def test_the_ends_of_the_unit_interval_are_exactly_the_bounds(dimension):
+    assume(dimension.low < dimension.high)
+    last = dimension.high
+    if isinstance(dimension, Int):  # a step may not lead to the bound
+        last = dimension.low + (dimension.high - dimension.low) // dimension.step * dimension.step
+    elif dimension.step is not None:
+        last = min(dimension.low + (dimension.size - 1) * dimension.step, dimension.high)
+    assert (dimension.from_unit(0.0), dimension.from_unit(1.0)) == (dimension.low, last)
+
+
+@given(st.floats(1e-300, 1e300), st.floats(1e-300, 1e300))
+def test_bounds_of_a_logarithmic_range_survive_the_round_trip(one, other):
+    assume(math.log(one) != math.log(other))
+    dimension = Float(min(one, other), max(one, other), log=True)
+    for bound in (dimension.low, dimension.high):
+        assert dimension.from_unit(dimension.to_unit(bound)) == bound
 
 
 @given(SPACES, st.integers(0, 2**32 - 1))
@@ -124,16 +151,6 @@ def test_neighbours_differ_in_one_discrete_coordinate():
     assert changed[owner == 1].sum(axis=0).tolist() == [0, 2, 3, 2, 0]
     assert len(np.unique(np.column_stack([near, owner]), axis=0)) == len(near)
     assert Space({"x": Float(0, 1)}).neighbours(np.array([[0.4]]))[0].shape == (0, 1)
-
-
-WIDE = [
-    Int(1, 2**64, log=True),
-    Int(2**60, 2**60 + 10, log=True),
-    Int(0, 2**64),
-    Float(1e300, 1.0000000000000002e300, log=True),
-    Float(0.0, 5e-324),
-    Float(-1.7e308, 1.7e308),
-]
 
 
 @pytest.mark.parametrize("dimension", WIDE, ids=repr)

@@ -74,7 +74,7 @@ class Float:
         if self.step is not None:
             value = self.low + _cell(u, size) * self.step
         elif self.log:
-            value = math.exp(_blend(u, math.log(self.low), math.log(self.high)))
+            value = _exponential(u, math.log(self.low), math.log(self.high), self)
         else:
             value = _blend(u, self.low, self.high)
         return float(min(max(value, self.low), self.high))
@@ -129,7 +129,7 @@ class Int:
         if self.size == 1:
             return int(self.low)
         if self.log_bounds is not None:
-            value = round(math.exp(_blend(u, *self.log_bounds)))
+            value = round(_exponential(u, *self.log_bounds, self))
         else:
             value = int(self.low) + _cell(u, self.size) * int(self.step)
         return int(min(max(value, self.low), self.high))
@@ -241,6 +241,8 @@ def _equal(a: Any, b: Any) -> bool:
 
 
 def _cell(u: float, size: float) -> int:
+    if u >= 1.0:  # the product may be rounded by more than a cell
+        return int(size) - 1
     return int(min(max(math.floor(u * size), 0), size - 1))
 
 
@@ -253,6 +255,17 @@ def _fraction(value: float, low: float, high: float) -> float:
 def _blend(u: Any, low: float, high: float) -> Any:
     """The value, or values, at the relative position ``u`` in [low, high]."""
     return (1.0 - u) * low + u * high
+
+
+def _exponential(u: float, low: float, high: float, dimension: Float | Int) -> float:
+    """The value at the relative position ``u`` between the logarithms ``low`` and ``high``.
+
+    At these it is exactly the bound of the ``dimension``, which the exponential of its logarithm need not be.
+    """
+    logarithm = float(_blend(u, low, high))
+    if u < 0.5 and logarithm <= low:
+        return dimension.low
+    return dimension.high if u >= 0.5 and logarithm >= high else math.exp(logarithm)
 
 
 def cells(dimension: Dimension, u: Array) -> NDArray[np.int64]:
