@@ -37,6 +37,36 @@ def test_predictions_of_the_largest_doubles_are_finite():
     assert np.isfinite(std).all()
 
 
+@pytest.mark.parametrize("exponent", [-1000, -700, -340, 340, 700, 1000])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("outlier", [0.0, -1e6])
+def test_values_times_a_power_of_two_are_transformed_to_the_same_bits(exponent, kind, outlier):
+    y = np.append(np.random.default_rng(0).normal(0.5, 1.0, 40), outlier)
+    unit = 2.0**exponent
+    one, other = OutputTransform.fit(y, kind), OutputTransform.fit(y * unit, kind)
+    assert one.warped == other.warped == (kind in ("log", "soft"))
+    np.testing.assert_array_equal(one.forward(y), other.forward(y * unit))
+    steps = np.linspace(-2.0, 2.0, 9)
+    plain, scaled = one.backward(steps, np.full(9, 0.1)), other.backward(steps, np.full(9, 0.1))
+    np.testing.assert_array_equal(np.array(plain) * unit, np.array(scaled))
+    np.testing.assert_allclose(other.log_slopes(y * unit), one.log_slopes(y) + math.log(unit), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("size", [5e-324, 1e-320, 1e-310, 1e-300, 1e-160])
+def test_tiny_values_are_told_apart(size, kind):
+    y = size * np.array([-9.0, -5.0, -1.0, 2.0, 3.0, 7.0])
+    z = OutputTransform.fit(y, kind).forward(y)
+    assert np.diff(z).min() > 0.05
+    assert np.std(z) == pytest.approx(1.0, rel=0.2)  # the smallest doubles are far apart
+
+
+def test_tiny_values_are_told_apart_below_an_outlier():
+    y = np.append(1e-300 * np.arange(20.0), -1.0)
+    z = OutputTransform.fit(y, "winsorize").forward(y)
+    assert np.diff(z[:20]).min() > 0.1
+
+
 def test_standardised_values():
     y = np.random.default_rng(0).normal(5.0, 3.0, 100)
     z = OutputTransform.fit(y).forward(y)

@@ -6,6 +6,11 @@ import os
 import subprocess
 import sys
 
+import numpy as np
+import pytest
+
+from numbo import BKB, GPUCB, GSSBO, SBPE, Float, Int, Space
+
 SCRIPT = """
 import hashlib, sys
 import optuna
@@ -57,3 +62,23 @@ def test_processes_threads_hash_seeds_and_restored_states_agree():
     assert len(one.splitlines()) == 7
     other = {"OMP_NUM_THREADS": "4", "OPENBLAS_NUM_THREADS": "4", "NUMBA_NUM_THREADS": "2"}
     assert digests(29, PYTHONHASHSEED="random", **other) == one
+
+
+@pytest.mark.parametrize("exponent", [-990, 990])
+@pytest.mark.parametrize("algorithm", [GSSBO, GPUCB, BKB, SBPE])
+def test_an_objective_times_a_power_of_two_is_searched_in_the_same_way(algorithm, exponent):
+    space = Space({"x": Float(-1.0, 1.0), "rate": Float(1e-3, 1.0, log=True), "k": Int(1, 9)})
+
+    def run(unit):
+        opt, asked = algorithm(space, seed=0, n_initial=6), []
+        for _ in range(25):
+            asked.append(p := opt.ask())
+            value = (p["x"] - 0.3) ** 2 + abs(p["k"] - 4) + p["rate"] + 20.0 * (p["x"] < -0.8)
+            opt.tell(p, unit * value)
+        return asked, np.array(opt.predict(asked)) / unit, opt.explain()
+
+    (asked, predicted, found), (other, scaled, explained) = run(1.0), run(2.0**exponent)
+    assert other == asked
+    np.testing.assert_array_equal(scaled, predicted)
+    assert explained.relevance == found.relevance
+    assert explained.noise_share == found.noise_share

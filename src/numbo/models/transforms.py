@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: Values larger than this are scaled down first, so that no sum of squares overflows, and are not warped.
+#: Values larger than this, or smaller than its inverse, are scaled first: no sum of squares may over- or underflow.
 LARGE = 1e100
 KINDS = ("plain", "winsorize", "log", "soft")
 #: Tukey's fence lies so many times the distance of the quartiles beyond the lower one.
 FENCE = 1.5
+#: The largest and the smallest positive double.
+LARGEST, SMALLEST = float(np.finfo(float).max), float(np.finfo(float).smallest_subnormal)
 #: Knee of the log warp, as a share of the gap between best and median.
 KNEE = 0.3
 
@@ -31,7 +35,8 @@ class OutputTransform:
       not lost as by clipping, for predictions that may be asked for anywhere.
 
     Attributes:
-        location, scale: mean and standard deviation of ``z``; ``scale`` is 1 if ``z`` is constant.
+        location, scale: mean and standard deviation of ``z``; if ``z`` is constant, ``scale`` is 1, or a power of two
+            near values of extreme size (`LARGE`).
         floor: where values are clipped, ``-inf`` for nowhere; under a warp, the worst value, where `backward` ends.
         best, knee: where the logarithm begins, and the gap from there up to which it is nearly linear; an infinite
             ``knee`` means none.
@@ -47,29 +52,27 @@ class OutputTransform:
     def fit(cls, y: Array, kind: str = "plain") -> OutputTransform:
         """Fit to finite values ``y (n,)``, larger is better; ``kind`` is one of `KINDS`.
 
-        ``"log"`` falls back to ``"plain"`` if half the values equal the best, ``"soft"`` if half of them are equal
-        around the median, and both for values of extreme size (`LARGE`).
+        ``"log"`` falls back to ``"plain"`` if half the values equal the best, or nearly so, and ``"soft"`` if half of
+        them are equal around the median. Values times a power of two are transformed to the same bits.
         """
-        largest = float(np.max(np.abs(y)))
-        if kind in ("log", "soft") and largest <= LARGE:
-            low, middle, high = np.quantile(y, (0.25, 0.5, 0.75)).tolist()
-            best = float(np.max(y)) if kind == "log" else low - FENCE * (high - low)
-            knee = KNEE * (best - middle) if kind == "log" else high - low
-            if knee > 1.0 / LARGE:
+        if kind in ("log", "soft"):
+            best, knee = _logarithm(y, kind)
+            if knee > float(np.max(np.abs(y))) / LARGE:
                 values = cls(0.0, 1.0, best=best, knee=knee).forward(y)
                 return cls(float(np.mean(values)), float(np.std(values)), float(np.min(y)), best, knee)
-        unit = largest if largest > LARGE else 1.0
-        values = y / unit
         floor = -np.inf
         if kind == "winsorize" and len(y) >= 4:
-            q25, q75 = np.quantile(values, (0.25, 0.75))
+            unit = _unit(y)
+            q25, q75 = np.quantile(y / unit, (0.25, 0.75))
             if q75 > q25:
-                floor = float(q25 - FENCE * (q75 - q25))
-                values = np.maximum(values, floor)
+                floor = float(q25 - FENCE * (q75 - q25)) * unit
+        clipped = np.maximum(y, floor)
+        unit = _unit(clipped)
+        values = clipped / unit
         location, scale = float(np.mean(values)), float(np.std(values))
-        if not scale > 1e-12 * max(abs(location), 1e-290):
-            scale = 1.0 / unit if unit > 1.0 else 1.0
-        return cls(location * unit, scale * unit, floor * unit)
+        if not scale > 1e-12 * abs(location):
+            scale = 1.0
+        return cls(location * unit, max(scale * unit, SMALLEST), floor)
 
     @property
     def warped(self) -> bool:
@@ -77,11 +80,9 @@ class OutputTransform:
 
     def forward(self, y: Array) -> Array:
         """Standardised values (n,); the warp is linear for values better than the best."""
-        if not self.warped and self.scale > LARGE:  # a difference might overflow
-            return np.maximum(y, self.floor) / self.scale - self.location / self.scale
         if not self.warped:
-            return (np.maximum(y, self.floor) - self.location) / self.scale
-        gap = (self.best - y) / self.knee
+            return _ratio(np.maximum(y, self.floor), self.location, self.scale)
+        gap = _ratio(self.best, y, self.knee)
         return (-np.where(gap > 0.0, np.log1p(np.maximum(gap, 0.0)), gap) - self.location) / self.scale
 
     def backward(self, mean: Array, std: Array) -> tuple[Array, Array]:
@@ -92,20 +93,55 @@ class OutputTransform:
         larger than the largest double is that one.
         """
         if not self.warped:
-            largest = np.finfo(float).max
             with np.errstate(over="ignore"):
-                middle = np.clip(mean * self.scale + self.location, -largest, largest)
-                return middle, np.minimum(std * self.scale, largest)
+                middle = np.clip(mean * self.scale + self.location, -LARGEST, LARGEST)
+                return middle, np.minimum(std * self.scale, LARGEST)
         low, middle, high = (self._undo(mean + step * std) for step in (-1.0, 0.0, 1.0))
-        return middle, 0.5 * (high - low)
+        return middle, 0.5 * high - 0.5 * low
 
     def _undo(self, standardised: Array) -> Array:
         z = standardised * self.scale + self.location
-        longest = np.log1p(max(self.best - self.floor, 0.0) / self.knee)
-        return self.best + self.knee * np.where(z < 0.0, -np.expm1(np.clip(-z, 0.0, longest)), z)
+        longest = np.log1p(_ratio(max(self.best, self.floor), self.floor, self.knee))
+        half = _half(self.knee)
+        with np.errstate(over="ignore"):
+            gap = half * self.knee * np.where(z < 0.0, -np.expm1(np.clip(-z, 0.0, longest)), z)
+            found = (half * self.best + gap) / half
+        return np.clip(found, -LARGEST, LARGEST)
 
     def log_slopes(self, y: Array) -> Array:
         """Logarithm of ``dy / d forward(y)`` at values ``y (n,)`` that are not clipped."""
-        slopes = np.maximum(self.best - y, 0.0) + self.knee if self.warped else np.ones(len(y))
-        out: Array = np.log(slopes) + np.log(self.scale)
+        if not self.warped:
+            return np.full(len(y), np.log(self.scale))
+        half = _half(self.knee)
+        slopes = np.maximum(half * self.best - half * y, 0.0) + half * self.knee
+        out: Array = np.log(slopes) + np.log(self.scale) - np.log(half)
         return out
+
+
+def _logarithm(y: Array, kind: str) -> tuple[float, float]:
+    """``best`` and ``knee`` of a transform of ``y (n,)`` that takes logarithms; see `OutputTransform`."""
+    unit = _unit(y)
+    if kind == "log":
+        best = float(np.max(y))
+        return best, KNEE * (best / unit - float(np.median(y / unit))) * unit
+    low, high = np.quantile(y / unit, (0.25, 0.75)).tolist()
+    return (low - FENCE * (high - low)) * unit, (high - low) * unit
+
+
+def _unit(y: Array) -> float:
+    """A power of two near the largest of the values ``y (n,)``, if this is of extreme size (`LARGE`); else 1."""
+    largest = float(np.max(np.abs(y)))
+    if largest == 0.0 or 1.0 / LARGE <= largest <= LARGE:
+        return 1.0
+    return math.ldexp(1.0, math.frexp(largest)[1] - 1)
+
+
+def _ratio(a: Any, b: Any, unit: float) -> Any:
+    """``(a - b) / unit``, where the difference may be larger than the largest double."""
+    half = _half(unit)
+    return (half * a - half * b) / (half * unit)
+
+
+def _half(unit: float) -> float:
+    """A factor under which differences of values with this ``unit`` are doubles."""
+    return 0.5 if unit > LARGE else 1.0
