@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -20,6 +21,34 @@ from numbo._interrupts import interrupts_get_out, raise_interrupt
 #: The package's own files: those of others may lie in a folder called numbo, too.
 PACKAGE = str(Path(numbo.__file__).parent) + os.sep
 SPACE = {"x": Float(-2, 2), "y": Float(-2, 2), "z": Float(0, 1)}
+
+
+#: SciPy is interrupted in the middle of its import by the first suggestion, which is then asked for again.
+IMPORTING = """
+import signal, sys, threading
+from numbo import GSSBO, Float
+
+def handler(number, frame):
+    raise KeyboardInterrupt
+
+class Finder:
+    struck = False
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "scipy.{module}" and not self.struck:
+            self.struck = True
+            signal.raise_signal(signal.SIGINT)
+
+signal.signal(signal.SIGINT, handler)
+optimizer = GSSBO({{"x": Float(0, 1)}}, seed=0)
+sys.meta_path.insert(0, finder := Finder())
+try:
+    optimizer.ask()
+except KeyboardInterrupt:
+    print("interrupted", all(name in sys.modules for name in ("scipy.optimize", "scipy.stats")))
+assert finder.struck
+optimizer.ask()
+"""
 
 
 def objective(p):
@@ -262,3 +291,10 @@ def test_a_block_inside_of_another_leaves_it_to_work():
         outer()
     assert done == [False]
     assert sys.unraisablehook is before
+
+
+@pytest.mark.parametrize("module", ["optimize._lbfgsb_py", "stats._qmc"])
+def test_no_interrupt_leaves_scipy_half_imported(module):
+    command = [sys.executable, "-c", IMPORTING.format(module=module)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["interrupted", "True"]

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 #: The floors of the house, from the ground up: a module may import from its own and from those below.
 FLOORS = [
     {"numbo._checks", "numbo._interrupts", "numbo._rows", "numbo.kernels"},
-    {"numbo.spaces", "numbo.trials", "numbo._ahead"},
+    {"numbo.spaces", "numbo.trials", "numbo._ahead", "numbo._imports"},
     {"numbo.models"},
     {"numbo.search"},
     {"numbo.inspection"},
@@ -28,6 +28,7 @@ FOREIGN = {
     "numbo._interrupts": set(),
     "numbo._rows": {"numpy"},
     "numbo._ahead": set(),
+    "numbo._imports": set(),
     "numbo.kernels": {"numpy", "numba"},
     "numbo.spaces": {"numpy", "scipy"},
     "numbo.trials": {"numpy"},

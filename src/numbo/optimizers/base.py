@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from numbo import _ahead, _checks
+from numbo._imports import load_needed
 from numbo._interrupts import interrupts_get_out
 from numbo.inspection import Inspectable
 from numbo.models.bounds import off_bounds
@@ -153,6 +154,7 @@ class Optimizer(Inspectable):
         propose: Callable[[], Suggestion] | None = None,
     ) -> Suggestion:
         _ahead.compile_ahead(type(self))
+        load_needed()
         run = self._run
         run.pinned = pinned
         with run.times.ask(run.history.n):
