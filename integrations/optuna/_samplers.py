@@ -234,9 +234,20 @@ class NumboSampler(BaseSampler):
             self._independent_sampler.reseed_rng()
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        if study._is_multi_objective():
+            study.tell(trial.number, state=TrialState.FAIL)  # the trial was created already, and would be left running
+        self._raise_error_if_multi_objective(study)
         self._remember(study)
         if self._independent_sampler is not None:
             self._independent_sampler.before_trial(study, trial)
+
+    def _raise_error_if_multi_objective(self, study: Study) -> None:
+        if study._is_multi_objective():
+            raise ValueError(
+                f"{type(self).__name__} optimises one objective, but the study has {len(study.directions)}: create a "
+                "study of one objective (a weighted sum, say), or use NSGAIISampler, GPSampler or TPESampler of Optuna "
+                "for several."
+            )
 
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
         self._remember(study)  # an objective may have used the sampler for a study of its own

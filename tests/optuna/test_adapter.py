@@ -430,10 +430,21 @@ def test_a_view_that_an_interrupt_left_half_done_is_not_used_again(make, monkeyp
     assert optimizer_of(study).n_told == broken.n_told == 8
 
 
+@pytest.mark.filterwarnings("ignore:PartialFixedSampler")
 def test_multi_objective_studies_are_refused(make):
     study = optuna.create_study(sampler=make(), directions=["minimize", "maximize"])
-    with pytest.raises(ValueError, match="multi-objective"):
-        study.optimize(lambda t: (t.suggest_float("x", 0, 1), 0.0), n_trials=2)
+    begun = []
+    words = f"{type(study.sampler).__name__} optimises one objective, but the study has 2: .* weighted sum.* NSGAII"
+    with pytest.raises(ValueError, match=words) as error:
+        study.optimize(begun.append, n_trials=2)
+    assert "\n" not in str(error.value)
+    assert not begun  # before the objective spends any time
+    with pytest.raises(ValueError, match=words):
+        study.ask({"x": optuna.distributions.FloatDistribution(0, 1)})
+    assert [trial.state for trial in study.trials] == [TrialState.FAIL] * 2
+    wrapped = optuna.samplers.PartialFixedSampler({"x": 0.5}, make())
+    with pytest.raises(ValueError, match=words):
+        optuna.create_study(sampler=wrapped, directions=["minimize"] * 2).ask()
 
 
 def test_constraints_are_said_to_be_ignored(make):
