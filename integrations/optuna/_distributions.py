@@ -225,6 +225,10 @@ class KnownSpace:
         conditions = {name: condition for name, condition in conditions.items() if condition.parents <= several}
         return Searched(out, conditions, frozenset(self.usage.optional), ranges).without_single()
 
+    def undecided(self, name: str, distribution: BaseDistribution) -> bool:
+        """Whether a parameter is searched in its latest ``distribution`` until it is clear why it has had others."""
+        return self._latest.get(name, (-1, None))[1] == distribution and self._ranges.undecided(name)
+
     def _rules(self, space: Mapping[str, BaseDistribution], running: Collection[FrozenTrial]) -> dict[str, RangeRule]:
         """Of the parameters whose range follows from the value of another one, which does not follow from a third."""
         finite = {

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 from numbo.optuna import _records
 from numbo.optuna._distributions import KnownSpace, Searched, to_internal, to_space
@@ -20,6 +20,11 @@ from optuna.trial import FrozenTrial, TrialState
 MAX_PENDING = 128
 #: A running trial overtaken by more than this number of later ones belongs to a worker that is gone.
 MAX_OVERTAKEN = 1000
+
+
+#: A parameter, and the range that a trial's value is outside of; the last is for all other causes.
+Cause: TypeAlias = tuple[str, str]
+OTHER = "", ""
 
 
 class StudyView:
@@ -42,7 +47,9 @@ class StudyView:
         #: The numbers of the trials that the optimizer was told, in this order.
         self.told: list[int] = []
         self._left_out = 0
-        self._warned = False
+        #: Why trials were left out (`_causes_of`), and which of these reasons a warning has named.
+        self._causes: set[Cause] = set()
+        self._warned: set[Cause] = set()
 
     def continues(self, trials: Sequence[FrozenTrial], *, compare_all: bool = False) -> bool:
         """Whether ``trials`` extend the trials seen before: their number, and the finished ones at both ends, or all.
@@ -91,9 +98,10 @@ class StudyView:
             self.identity = _records.Identity.of(searched)
             self.optimizer = make(to_space(searched))
             self.told, self._left_out = [], 0
+            self._causes = set()
             self._tell(t for t in trials if t.state.is_finished())
-        if self._left_out and not self._warned:
-            self._warned = True
+        if fresh := {cause for cause in self._causes - self._warned if self._established(cause)}:
+            self._warned |= fresh
             finished = self._left_out + len(self.told)
             warnings.warn(
                 f"{self._left_out} of {finished} finished trials are not learned: they have none of "
@@ -169,11 +177,29 @@ class StudyView:
         for trial in sorted(trials, key=_completion):
             params = self._hold(trial)
             if params is None:
-                self._left_out += trial.state == TrialState.COMPLETE
+                if trial.state == TrialState.COMPLETE:
+                    self._left_out += 1
+                    self._causes |= self._causes_of(trial)
                 continue
             partial = trial.state == TrialState.PRUNED
             self.optimizer.tell(params, self._value(trial), key=trial.number, partial=partial)
             self.told.append(trial.number)
+
+    def _causes_of(self, trial: FrozenTrial) -> set[Cause]:
+        """Why a trial is left out: the parameters of which it has values outside the present ranges, or `OTHER`."""
+        assert self.optimizer is not None
+        space, distributions = self.optimizer.space, self.searched.distributions
+        try:
+            params = to_internal(trial.params, distributions)
+        except ValueError:  # not a choice any more
+            return {OTHER}
+        outside = (name for name, value in params.items() if not space[name].contains(value))
+        return {(name, repr(distributions[name])) for name in outside} or {OTHER}
+
+    def _established(self, cause: Cause) -> bool:
+        """Whether trials are left out for good: later ones may show that a range depends on another value."""
+        name, _ = cause
+        return cause == OTHER or not self.space.undecided(name, self.searched.distributions[name])
 
     def _misfit(self, trials: Iterable[FrozenTrial]) -> str:
         """What is wrong with the first complete trial that the conditions do not allow, in words."""

@@ -92,6 +92,38 @@ def test_what_cannot_be_learned_is_counted_in_one_warning():
     assert messages[0].startswith("4 of 7 finished trials are not learned")
 
 
+def not_learned(study, objective, n):
+    """The trials, counted from here, before which a warning said that others are not learned."""
+    found = []
+    for i in range(n):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            study.optimize(objective, n_trials=1)
+        found += [i for w in caught if "not learned" in str(w.message)]
+    return found
+
+
+@pytest.mark.parametrize("cls", SAMPLERS)
+def test_only_what_is_left_out_for_good_is_warned_of_and_each_cause_once(cls):
+    """One range depends on another value, and two others change with the program."""
+    low = {"y": 0.0, "z": 0.0}
+
+    def objective(trial):
+        n = trial.suggest_int("n", 1, 4)
+        x = trial.suggest_float("x", n, n + 1)
+        return x + sum(trial.suggest_float(name, a, a + 1.0) for name, a in low.items())
+
+    study = optuna.create_study(sampler=cls(seed=0, n_startup_trials=5))
+    assert not_learned(study, objective, 16) == []
+    low["y"] = 5.0
+    (first,) = not_learned(study, objective, 16)
+    assert first > 1
+    low["z"] = 5.0
+    assert len(not_learned(study, objective, 16)) == 1
+    low["y"] = 9.0
+    assert len(not_learned(study, objective, 16)) == 1
+
+
 @pytest.mark.parametrize("cls", SAMPLERS)
 def test_what_is_enqueued_conditions_the_rest(cls):
     """The best y follows x, so that the y of another x would be wrong."""

@@ -91,6 +91,8 @@ class RangeUsage:
     EVIDENCE = 1.5
     #: A range changes by itself if it has changed more often than this, or every third trial and at least so often.
     CHANGES, OFTEN = 8, 3
+    #: A range is that of a changed program once so many trials in a row have had it.
+    SETTLED = 8
 
     def __init__(self) -> None:
         self._trials: list[tuple[int, Mapping[str, float], Mapping[str, Hashable]]] = []
@@ -138,6 +140,13 @@ class RangeUsage:
             return False
         changes, trials = self._changes[name], len(self._order[name])
         return changes > self.CHANGES or (changes >= self.OFTEN and trials < 3 * (changes + 1))
+
+    def undecided(self, name: str) -> bool:
+        """Whether it is too early to say why a parameter has had several ranges: `SETTLED` trials may say more."""
+        if not self.several(name) or self.varies(name):
+            return False
+        latest = [k for _, k in self._order[name][-self.SETTLED :]]
+        return latest != [latest[-1]] * self.SETTLED
 
     def rule(self, name: str, finite: Mapping[str, bool]) -> tuple[str, Mapping[float, Hashable]] | None:
         """The parent that decides the range of a parameter and the range for each of its values; None if unknown.
