@@ -355,6 +355,7 @@ def test_conditions_are_listed_in_words_and_parameters_count_where_they_are_acti
         opt.tell(p, p["rate"] + p.get("slope", 0.5))
     explained = opt.explain()
     assert explained.conditions == {"slope": "kind is a"}
+    assert not explained.inferred
     assert "conditions  slope where kind is a" in str(explained)
     assert explained.relevance["slope"] == pytest.approx(explained.relevance["rate"], rel=0.5)
     with pytest.raises(ValueError, match="must not name 'slope', which is active only where kind is a"):

@@ -323,7 +323,8 @@ class NumboSampler(BaseSampler):
         optimizer, searched = self._optimizer_of(study)
         words = searched.words()
         found = optimizer.explain()
-        return replace(found, conditions={n: words[n] for n in found.relevance if n in words})
+        inferred = self._declared is None or not self._declared.conditions
+        return replace(found, conditions={n: words[n] for n in found.relevance if n in words}, inferred=inferred)
 
     def inspected(self, study: Study | None = None) -> tuple[Snapshot, Callable[[str, Any], Any]]:
         """For `numbo.plot`: a snapshot of the study's optimizer, and how a value of a parameter is shown."""

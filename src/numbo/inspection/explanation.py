@@ -79,6 +79,8 @@ class Explanation:
             of GSSBO, the atoms of the dictionary of BKB, BBKB and S-BPE, all observations of GP-UCB.
         relevance: share of each parameter in the variation of the posterior mean over the space, the largest first.
         conditions: in words, of the parameters that have one: under which values of others they are used.
+        inferred: whether the conditions are inferred from the trials: all of these agree with them, but the program
+            may say something else where there are no trials.
         lengthscales: of each parameter: distance in the unit cube over which values stay correlated, apart from the
             trend and the additive part.
         noise_std: standard deviation of the noise that the model sees, in the units of the objective.
@@ -107,6 +109,7 @@ class Explanation:
     noise_share: float
     all_data: bool = False
     conditions: dict[str, str] = field(default_factory=dict)
+    inferred: bool = False
     buffer_size: int | None = None
     beta: float | None = None
     effective_dimension: float | None = None
@@ -125,7 +128,8 @@ class Explanation:
             "relevance   " + ", ".join(f"{name} {share:.0%}" for name, share in self.relevance.items()),
         ]
         if self.conditions:
-            lines.append("conditions  " + "; ".join(f"{name} where {words}" for name, words in self.conditions.items()))
+            words = "; ".join(f"{name} where {words}" for name, words in self.conditions.items())
+            lines.append("conditions  " + "as far as the trials show: " * self.inferred + words)
         if self.buffer_size is not None:
             lines.append(f"buffer      {self.buffer_size} observations")
         if self.effective_dimension is not None:
