@@ -49,6 +49,9 @@ class NumboSampler(BaseSampler):
     hyperparameters, which are fitted on a schedule. It makes no difference whether trials come from other processes,
     from an earlier run of the study, or were added to it.
 
+    A copy or a pickle keeps the settings, the seed and the independent sampler. Models are rebuilt from the storage
+    with hyperparameters fitted anew, so that it may go on differently; `predict` and the like need a ``study``.
+
     Args:
         seed: seed of the suggestions; ``None`` draws one.
         n_startup_trials: number of finished or running trials before the model takes over from the Sobol initial

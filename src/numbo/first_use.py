@@ -87,7 +87,7 @@ def _rough(i: int, params: Any) -> float | None:
 def warmup() -> float:
     """Compile all kernels, or load them from the cache, so that no suggestion has to wait; returns the seconds taken.
 
-    Worth a line in an image build: it takes half a minute once, and a second or two when kernels are cached.
+    Worth a line in an image build: it takes over a minute of one core once, and a second or two when they are cached.
 
     Raises:
         RuntimeError: if a kernel cannot be compiled or run on this machine; the log says why.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 import functools
 import gc
@@ -232,6 +233,18 @@ def test_a_pickled_sampler_goes_on_alike_and_is_small(make):
     copies = [pickle.loads(data), pickle.loads(pickle.dumps(pickle.loads(data)))]
     a, b = (c.sample_relative(study, trial._cached_frozen_trial, SPACE) for c in copies)
     assert a == b
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda sampler: pickle.loads(pickle.dumps(sampler))])
+def test_a_copy_keeps_a_drawn_seed_but_no_model_and_no_study(copied):
+    study = optuna.create_study(sampler=GSSBOSampler(search_space=SPACE))
+    study.optimize(objective, n_trials=12)
+    twin = copied(study.sampler)
+    assert twin._seed == study.sampler._seed
+    assert not twin._views
+    with pytest.raises(ValueError, match="pass study="):
+        twin.explain()
+    assert twin.explain(study).n_told == 12
 
 
 def test_reseeding_changes_the_suggestions_and_keeps_the_model(make):
