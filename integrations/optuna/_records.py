@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from numbo.optuna._distributions import Searched
 
 from numbo.optimizers import GLOBAL
-from numbo.trials import UNASKED
 from optuna.distributions import CategoricalDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial
@@ -66,6 +65,6 @@ def read(trial: FrozenTrial, identity: Identity) -> tuple[dict[str, Any], int]:
     except (ValueError, KeyError, TypeError):
         valid = False
     if not valid:
-        return {}, UNASKED
+        return {}, GLOBAL
     same = {n: v for n, v in params.items() if n in identity.names and choices.get(n) == identity.choices.get(n)}
     return same, origin if space == identity.space else GLOBAL

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -13,6 +14,7 @@ from numbo.optuna._distributions import KnownSpace, Searched, to_internal, to_sp
 
 from numbo.optimizers import GLOBAL, Optimizer, Snapshot
 from numbo.spaces import Space, misfit
+from numbo.trials import UNASKED
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
@@ -47,6 +49,8 @@ class StudyView:
         #: The numbers of the trials that the optimizer was told, in this order.
         self.told: list[int] = []
         self._left_out = 0
+        #: When these trials began and ended: no two trials do so in the same microsecond, unless one is a copy.
+        self._moments: set[tuple[datetime | None, datetime | None]] = set()
         #: Why trials were left out (`_causes_of`), and which of these reasons a warning has named.
         self._causes: set[Cause] = set()
         self._warned: set[Cause] = set()
@@ -98,7 +102,7 @@ class StudyView:
             self.identity = _records.Identity.of(searched)
             self.optimizer = make(to_space(searched))
             self.told, self._left_out = [], 0
-            self._causes = set()
+            self._causes, self._moments = set(), set()
             self._tell(t for t in trials if t.state.is_finished())
         if fresh := {cause for cause in self._causes - self._warned if self._established(cause)}:
             self._warned |= fresh
@@ -181,9 +185,18 @@ class StudyView:
                     self._left_out += 1
                     self._causes |= self._causes_of(trial)
                 continue
+            if self._copied(trial):
+                self.optimizer.hold(trial.number, params, UNASKED)
             partial = trial.state == TrialState.PRUNED
             self.optimizer.tell(params, self._value(trial), key=trial.number, partial=partial)
             self.told.append(trial.number)
+
+    def _copied(self, trial: FrozenTrial) -> bool:
+        """Whether a trial was not evaluated, but made from results (which takes no time), or a copy of another one."""
+        moments = trial.datetime_start, trial.datetime_complete
+        known = moments in self._moments
+        self._moments.add(moments)
+        return known or moments[0] == moments[1]
 
     def _causes_of(self, trial: FrozenTrial) -> set[Cause]:
         """Why a trial is left out: the parameters of which it has values outside the present ranges, or `OTHER`."""

@@ -398,7 +398,7 @@ def test_long_parameters_are_published_in_short_pieces():
     del attrs[last]
     torn = study.trials[0]
     torn.system_attrs = attrs
-    assert _records.read(torn, identity) == ({}, -2)
+    assert _records.read(torn, identity) == ({}, -1)
 
 
 def test_what_was_published_for_another_space_holds_as_far_as_both_have_it():
@@ -866,3 +866,20 @@ class TestLookingInside:
         study = optuna.create_study(sampler=RandomSampler(seed=0))
         with pytest.raises(ValueError, match=r"must be one of numbo\.optuna, got RandomSampler\."):
             look(study)
+
+
+@pytest.mark.parametrize("again", ["copied", "created", "evaluated"])
+def test_only_trials_that_were_evaluated_are_evidence_against_noise(again):
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0))
+    study.optimize(lambda trial: trial.suggest_float("x", 0.0, 1.0), n_trials=12)
+    first = study.trials[5]
+    if again == "copied":
+        study.add_trial(first)
+    elif again == "created":
+        made = optuna.create_trial(params=first.params, distributions=first.distributions, value=first.value)
+        study.add_trial(made)
+    else:
+        study.enqueue_trial(first.params)
+        study.optimize(lambda trial: trial.suggest_float("x", 0.0, 1.0), n_trials=1)
+    optimizer = study.sampler._optimizer_of(study)[0]
+    assert optimizer._run.noise.refuted == (again == "evaluated")
