@@ -88,6 +88,14 @@ def test_values_that_differ_are_noise_whoever_measured_them():
         assert known.share == pytest.approx(0.125 / known._scale() ** 2)
 
 
+@pytest.mark.parametrize("size", [1e-305, 1e-160, 1.0, 1e160, 1e305])
+def test_values_of_any_size_differ_alike(size):
+    points, values = distinct([size * v for v in SMOOTH])
+    known = Noise(history([*points, 3], [*values, values[3] + 0.5 * size]))
+    expected = Noise(history([*range(30), 3], [*SMOOTH, SMOOTH[3] + 0.5]))
+    assert known.share == pytest.approx(expected.share)
+
+
 def test_rounding_errors_agree():
     points, values = distinct(SMOOTH)
     known = Noise(history([*points, 3], [*values, values[3] * (1.0 + 1e-9)]))

@@ -52,13 +52,13 @@ class Repeats(NamedTuple):
     Attributes:
         known: how many repeats were looked at.
         measured: how many of them are measurements, and no copies.
-        half_squares: sum over these of half the squared difference from the first value at the point.
+        norm: root of the sum over these of the squared difference from the first value at the point.
         agreed: logarithms of the `tie_chance` of the points, by the index of their first observation.
     """
 
     known: int = 0
     measured: int = 0
-    half_squares: float = 0.0
+    norm: float = 0.0
     agreed: Mapping[int, float] = {}
 
 
@@ -107,11 +107,11 @@ class Noise:
     def share(self) -> float:
         """Variance of the noise by repeats, in units of that of all values without outliers; 0 without repeats."""
         repeats = self._repeats
-        if not (repeats.half_squares > 0.0 and self.repeatable):
+        if not (repeats.norm > 0.0 and self.repeatable):
             return 0.0
-        root, spread = math.sqrt(repeats.half_squares / repeats.measured), self._scale()
-        ratio = root / spread if spread > 0.0 else 0.0
-        return ratio * ratio  # `**` raises where this is infinite
+        spread = self._scale()
+        ratio = repeats.norm / spread if spread > 0.0 else 0.0
+        return ratio * ratio / (2.0 * repeats.measured)  # `**` raises where this is infinite
 
     @property
     def refuted(self) -> bool:
@@ -169,7 +169,7 @@ class Noise:
     def _with(self, repeats: Repeats) -> Repeats:
         """``repeats`` with those that the history has beyond them."""
         history = self._history
-        _, measured, half_squares, agreed = repeats
+        _, measured, norm, agreed = repeats
         agreed = dict(agreed)
         for first, i in history.again[repeats.known :]:
             one, other = float(history.y[first]), float(history.y[i])
@@ -177,10 +177,11 @@ class Noise:
             asked = int(history.origins[i]) != UNASKED
             if not asked and gap == 0.0:
                 continue
-            measured, half_squares = measured + 1, half_squares + 0.5 * gap * gap
+            measured += 1
+            norm = math.hypot(norm, gap)  # values may be of any size
             if asked and first not in agreed:
                 agreed[first] = math.log(tie_chance(history, first, i))
-        return Repeats(len(history.again), measured, half_squares, agreed)
+        return Repeats(len(history.again), measured, norm, agreed)
 
     def _scale(self) -> float:
         """Standard deviation of the values without outliers, by their quartiles."""
@@ -188,8 +189,9 @@ class Noise:
         if self._spread[0] != history.n:
             y = history.values()
             low, high = np.quantile(y, (0.25, 0.75))
+            unit = float(np.max(np.abs(y))) or 1.0
             with np.errstate(over="ignore"):  # values may be of any size
-                self._spread = history.n, float((high - low) / QUARTILES if high > low else np.std(y))
+                self._spread = history.n, float((high - low) / QUARTILES if high > low else np.std(y / unit) * unit)
         return self._spread[1]
 
 

@@ -57,7 +57,7 @@ class OutputTransform:
         """
         if kind in ("log", "soft"):
             best, knee = _logarithm(y, kind)
-            if knee > float(np.max(np.abs(y))) / LARGE:
+            if LARGEST >= knee > float(np.max(np.abs(y))) / LARGE and abs(best) <= LARGEST:
                 values = cls(0.0, 1.0, best=best, knee=knee).forward(y)
                 return cls(float(np.mean(values)), float(np.std(values)), float(np.min(y)), best, knee)
         floor = -np.inf
