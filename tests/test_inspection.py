@@ -445,3 +445,44 @@ def test_explain_says_whether_all_observations_take_part():
     assert "model on 20" in str(plain)
     assert noisy.all_data
     assert "model on all through 20" in str(noisy)
+
+
+def plateau(p):
+    """Two plateaus with a cliff between them."""
+    x = np.array(list(p.values()))
+    return float(np.tanh(4.0 * (x.sum() - 3.0)) + 0.1 * x[0])
+
+
+@pytest.fixture(scope="module")
+def crowded():
+    """A search that crowds on one of two plateaus."""
+    opt = GSSBO({f"x{i}": Float(0.0, 1.0) for i in range(6)}, direction="minimize", seed=0)
+    for _ in range(100):
+        p = opt.ask()
+        opt.tell(p, plateau(p))
+    return opt
+
+
+def test_a_value_that_was_told_is_predicted_near_what_was_told(crowded):
+    """However far it lies from where the search crowds."""
+    X, y = crowded.observations
+    mean, _ = crowded.predict([crowded.space.decode(x) for x in X])
+    np.testing.assert_allclose(mean, y, atol=0.2)
+    assert y.max() > 0.9
+
+
+def test_values_are_not_clipped_where_that_is_switched_off(crowded):
+    opt = GSSBO(crowded.space, seed=0, winsorize=False)
+    X, y = crowded.observations
+    opt.tell([opt.space.decode(x) for x in X], y.tolist())
+    view = opt._view(opt._run.quiet())
+    assert view.transform.floor == -np.inf
+    assert not view.transform.warped
+
+
+@pytest.mark.parametrize("make", list(ALGORITHMS.values()), ids=list(ALGORITHMS))
+def test_every_algorithm_knows_what_its_model_takes_for_noise(make):
+    opt = run(make, 40, noise=2.0)
+    assert opt._run.noise.claimed is not None
+    again = type(opt).from_state_dict(opt.state_dict())
+    assert again._run.noise.claimed == opt._run.noise.claimed

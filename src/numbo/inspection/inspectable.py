@@ -43,7 +43,8 @@ class Inspectable(ABC):
         """Posterior mean and standard deviation of the objective, without its noise, in the user's units.
 
         For one point, or as arrays (c,) for a sequence of ``c`` points. The model is fitted to the raw values, or to
-        values with outliers clipped; the search itself may use log-transformed values.
+        values whose bad tail is compressed; the search itself may use log-transformed values. Where repeats show
+        that there is no noise, the mean at a point that was measured is its value.
 
         Raises:
             ValueError: before the first successful observation, or for points outside the space.
