@@ -150,6 +150,23 @@ def test_under_noise_the_posterior_stands_on_all_rows_and_without_it_on_the_memb
     assert errors["all"] < 0.7 * errors["members"]
 
 
+def test_rows_may_be_found_by_a_function_that_is_called_under_noise_only():
+    X, y = noisy_wave(600)
+    calls = []
+
+    def rows():
+        calls.append(len(calls))
+        return np.arange(600)
+
+    model = surrogate(all_data=True)
+    model.update_all(X, wave(X), np.arange(100), rows)
+    assert not calls
+    model = surrogate(all_data=True)
+    model.update_all(X, y, np.arange(100), rows)
+    assert len(calls) == 1
+    np.testing.assert_array_equal(model.rows, np.arange(600))
+
+
 def test_what_is_new_is_added_until_much_is_new_or_the_anchor_changes():
     X, y = noisy_wave(320)
     model, members = surrogate(longest=100, all_data=True), np.arange(100)

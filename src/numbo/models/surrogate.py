@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -128,12 +129,14 @@ class Surrogate:
         X: Array,
         y: Array,
         members: Indices,
-        rows: Indices,
+        rows: Indices | Callable[[], Indices],
         noise: Noise,
         frame: tuple[Array, float] | None = None,
         anchor: int = -1,
     ) -> None:
         """`update`, and where there is noise, condition on all of the ``rows`` through the members.
+
+        A function may return the ``rows``; without noise it is not called.
 
         Until hyperparameters are fitted, another ``anchor`` is given or many observations are new (`STALE`), members
         stay as they are, and what is new is added to the ``rows``.
@@ -148,7 +151,10 @@ class Surrogate:
             return
         self._all = None
         self.update(X, y, members, frame)
-        if self.averages(noise) and len(rows) > len(members):
+        if not self.averages(noise):
+            return
+        rows = rows() if callable(rows) else rows
+        if len(rows) > len(members):
             self._built_at, self._anchor, self._rows = n, anchor, rows
             self._build(X, y)
 

@@ -163,7 +163,7 @@ class GPSearch:
 
     def _update(self, run: Run, y: Array, members: Indices) -> None:
         history = run.history
-        self.surrogate.update_all(history.X, y, members, np.arange(history.n), run.noise)
+        self.surrogate.update_all(history.X, y, members, lambda: np.arange(history.n), run.noise)
 
     def next_point(self, run: Run, members: Indices) -> Array:
         """The next point (d,) by a model on ``members`` of the history, over the whole space."""

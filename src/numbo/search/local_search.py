@@ -77,14 +77,13 @@ class LocalSearch:
         """
         center = history.X[self.region.center]
         distances = squared_distances(self.surrogate.gp.covariance, history.X, center)
-        members = rows = np.arange(history.n)
+        members = _nearest(distances, self.size)
         if history.n > self.size:
-            members = np.argpartition(distances, self.size)[: self.size]
             members = members[np.lexsort((members, distances[members]))]
-        if history.n > NEAR * self.size:
-            rows = np.argpartition(distances, NEAR * self.size)[: NEAR * self.size]
         frame = self._frame(history.X[members]) if self.surrogate.refit_due(history.n) else None
-        self.surrogate.update_all(history.X, y, members, rows, noise, frame, self.region.center)
+        self.surrogate.update_all(
+            history.X, y, members, lambda: _nearest(distances, NEAR * self.size), noise, frame, self.region.center
+        )
         if self.surrogate.averages(noise) or self._waiting:
             number = self.region.number
             self._judge(history)
@@ -127,3 +126,9 @@ class LocalSearch:
         self.region = TrustRegion(**state["region"])
         restore_surrogate(history, self.surrogate, state["surrogate"])
         self._waiting = [tuple(one) for one in state.get("waiting", ())]
+
+
+def _nearest(distances: Array, count: int) -> NDArray[np.int64]:
+    """Rows of the ``count`` smallest of the ``distances (n,)``, in no order; of all of them if there are no more."""
+    rows: NDArray[np.int64] = np.arange(len(distances))
+    return rows if len(rows) <= count else np.argpartition(distances, count)[:count]
