@@ -43,8 +43,12 @@ def test_squared_distances_agree_with_the_row_kernel(covariance):
         X[3],
         row,
     )
-    np.testing.assert_allclose(kernels.squared_distances(covariance, X, X[3]), row, rtol=1e-12)
+    whole = kernels.squared_distances(covariance, X, X[3], np.inf)
+    np.testing.assert_allclose(whole, row, rtol=1e-12)
     assert row[3] == 0.0
+    for limit in (0.0, *whole):
+        expected = np.where(whole > limit, np.inf, whole)
+        np.testing.assert_array_equal(kernels.squared_distances(covariance, X, X[3], limit), expected)
 
 
 def test_prior_variance_is_the_diagonal_and_has_the_gradient_it_claims(covariance):

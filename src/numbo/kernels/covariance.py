@@ -43,6 +43,8 @@ MATERN52, MATERN32, RBF = 0, 1, 2
 INVERSE_LOG_2 = 1.0 / math.log(2.0)
 LOG_2_HIGH, LOG_2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 ROUND = 1.5 * 2.0**52
+#: Number of coordinates after which `squared_distances` asks whether a point is too far away.
+FIRST = 8
 C0, C1, C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = [1.0 / math.factorial(k) for k in range(14)]
 
 
@@ -328,18 +330,26 @@ def gram_into(cov, XT, n, noise, out):
 
 
 @jit
-def squared_distances(cov, X, x):
-    """r2 between ``x (d,)`` and every row of ``X (n, d)``, as an array (n,)."""
+def squared_distances(cov, X, x, limit):
+    """r2 between ``x (d,)`` and every row of ``X (n, d)``, as an array (n,); infinite where it exceeds ``limit``."""
     out = np.empty(X.shape[0])
     w = cov.inverse_squared_lengthscales
+    plain, first = not (cov.optional.any() or cov.categorical.any()), min(FIRST, x.shape[0])
     for i in range(X.shape[0]):
         total = 0.0
-        for j in range(x.shape[0]):
-            if cov.optional[j]:
-                total += w[j] * optional_gap(cov.categorical[j], X[i, j], x[j])
-            elif cov.categorical[j]:
-                total += w[j] if X[i, j] != x[j] else 0.0
-            else:
+        if plain:  # in loops of their own, which are faster
+            for j in range(first):
                 total += w[j] * (X[i, j] - x[j]) ** 2
-        out[i] = total
+            if total <= limit:  # asked once only: to ask at each coordinate costs more than it saves
+                for j in range(first, x.shape[0]):
+                    total += w[j] * (X[i, j] - x[j]) ** 2
+        else:
+            for j in range(x.shape[0]):
+                if cov.optional[j]:
+                    total += w[j] * optional_gap(cov.categorical[j], X[i, j], x[j])
+                elif cov.categorical[j]:
+                    total += w[j] if X[i, j] != x[j] else 0.0
+                else:
+                    total += w[j] * (X[i, j] - x[j]) ** 2
+        out[i] = math.inf if total > limit else total
     return out

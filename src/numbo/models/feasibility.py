@@ -126,7 +126,7 @@ class Feasibility:
             return grown
         covariance = surrogate.gp.covariance
         here = np.append(history.X[history.best], len(X) / TRIALS)
-        distances = squared_distances(covariance, X[live], here)
+        distances = squared_distances(covariance, X[live], here, math.inf)
         near = np.argsort(distances, kind="stable")[: SIZE // 2]
         draws = np.random.default_rng(len(X)).random(SIZE)
         chosen = kmeans_plus_plus(covariance, np.ascontiguousarray(X[live].T), SIZE, near, draws)

@@ -24,6 +24,7 @@ from numbo.spaces import INACTIVE, Space
 from numbo.trials.history import History
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 CANDIDATES = 256
 #: Maximum expected number of coordinates of the incumbent that are changed at once (Eriksson et al. 2019, supplement).
@@ -76,14 +77,14 @@ class LocalSearch:
         None if the region was given up.
         """
         center = history.X[self.region.center]
-        distances = squared_distances(self.surrogate.gp.covariance, history.X, center)
-        members = _nearest(distances, self.size)
-        if history.n > self.size:
-            members = members[np.lexsort((members, distances[members]))]
+        covariance = self.surrogate.gp.covariance
+
+        def rows() -> Indices:
+            return _nearest(squared_distances(covariance, history.X, center, np.inf), NEAR * self.size)
+
+        members = self._members(history.X, center)
         frame = self._frame(history.X[members]) if self.surrogate.refit_due(history.n) else None
-        self.surrogate.update_all(
-            history.X, y, members, lambda: _nearest(distances, NEAR * self.size), noise, frame, self.region.center
-        )
+        self.surrogate.update_all(history.X, y, members, rows, noise, frame, self.region.center)
         if self.surrogate.averages(noise) or self._waiting:
             number = self.region.number
             self._judge(history)
@@ -92,6 +93,26 @@ class LocalSearch:
             center = history.X[self.region.center]
         lengthscales = self.surrogate.gp.hyperparameters.lengthscales
         return self.region.box(center, lengthscales, ~self.space.categorical & (center != INACTIVE))
+
+    def _members(self, X: Array, center: Array) -> Indices:
+        """The rows of ``X (n, d)`` nearest the ``center (d,)``, nearest first; all of them, in order, if they are few.
+
+        None of them is farther away than the farthest of the last members. Where points at the same distance make a
+        choice of it which of them are nearest, it does not depend on what the last members were.
+        """
+        if len(X) <= self.size:
+            return np.arange(len(X))
+        covariance, last = self.surrogate.gp.covariance, self.surrogate.members
+        if len(X) > 2 * self.size and len(last) >= self.size:
+            limit = squared_distances(covariance, X[last], center, np.inf).max()
+            distances = squared_distances(covariance, X, center, limit)
+            within = np.flatnonzero(distances <= limit)
+            near = within[_nearest(distances[within], self.size)]
+            if len(near) == self.size == np.count_nonzero(distances[within] <= distances[near].max()):
+                return near[np.lexsort((near, distances[near]))]
+        distances = squared_distances(covariance, X, center, np.inf)
+        near = _nearest(distances, self.size)
+        return near[np.lexsort((near, distances[near]))]
 
     def _frame(self, X: Array) -> tuple[Array, float]:
         """Center (d,) and half the longest side of the box around the points ``X (n, d)``."""
@@ -128,7 +149,7 @@ class LocalSearch:
         self._waiting = [tuple(one) for one in state.get("waiting", ())]
 
 
-def _nearest(distances: Array, count: int) -> NDArray[np.int64]:
+def _nearest(distances: Array, count: int) -> Indices:
     """Rows of the ``count`` smallest of the ``distances (n,)``, in no order; of all of them if there are no more."""
-    rows: NDArray[np.int64] = np.arange(len(distances))
+    rows: Indices = np.arange(len(distances))
     return rows if len(rows) <= count else np.argpartition(distances, count)[:count]
