@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 from tests import naive
@@ -245,3 +247,33 @@ def test_all_categorical_has_no_trend():
 def test_unknown_kernel():
     with pytest.raises(ValueError, match="'periodic'"):
         ExactGP(np.zeros(2, dtype=bool), kernel="periodic")
+
+
+def test_the_covariance_is_made_anew_when_what_it_depends_on_changes():
+    model = ExactGP(np.zeros(3, dtype=bool))
+    first = model.covariance
+    assert model.covariance is first
+    model.theta[3] += 1.0  # in place
+    second = model.covariance
+    assert second.signal_variance == pytest.approx(np.e * first.signal_variance)
+    model.center = np.full(3, 0.25)
+    assert model.covariance.center is model.center
+    model.radius = 0.125
+    ratio = model.covariance.inverse_squared_lengthscales / second.inverse_squared_lengthscales
+    np.testing.assert_allclose(ratio, 16.0)
+    twin = copy.deepcopy(model)
+    twin.theta = twin.theta + 1.0
+    assert twin.covariance.signal_variance != model.covariance.signal_variance
+    assert model.covariance.center is model.center
+    assert twin.covariance.center is twin.center
+
+
+def test_the_best_mean_counts_pending_points():
+    rng = np.random.default_rng(0)
+    X = rng.random((12, 2))
+    model = ExactGP(np.zeros(2, dtype=bool), trend=False)
+    model.condition(X, -np.sum((X - 0.5) ** 2, axis=1))
+    assert model.best_mean == model.fitted_means.max()
+    peak = np.array([0.5, 0.5])
+    model.append(peak, None)
+    assert model.best_mean == max(model.fitted_means.max(), model.predict(peak[None])[0][0])

@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,12 +87,20 @@ class ExactGP:
         self.prior = prior
         self.theta = self._default_theta()
         self.center, self.radius = np.full(len(self.categorical), 0.5), 0.5
+        self._covariance: tuple[Any, Covariance] | None = None
         self.n = self.known = 0
         self._allocate(0)
 
     @property
     def covariance(self) -> Covariance:
-        """The current covariance function, in the form that kernels take."""
+        """The current covariance function, in the form that kernels take; made once for each ``theta`` and frame."""
+        key = self.theta.tobytes(), self.radius
+        known = self._covariance
+        if known is None or known[0] != key or known[1].center is not self.center:
+            self._covariance = known = key, self._new_covariance()
+        return known[1]
+
+    def _new_covariance(self) -> Covariance:
         weights, *variances, noise, additive, weight = parameters(self.theta, self.categorical, self.radius)
         signal, linear, quadratic, interaction = variances
         return Covariance(
@@ -284,8 +293,11 @@ class ExactGP:
     @property
     def best_mean(self) -> float:
         """The largest posterior mean at the points that the model is conditioned on, pending ones included."""
+        best = float(self.fitted_means.max())
+        if self.known == self.n:
+            return best
         pending, _ = predict(self.posterior, self._X[self.known : self.n])
-        return float(max(self.fitted_means.max(), pending.max(initial=-math.inf)))
+        return max(best, float(pending.max()))
 
     def leave_one_out(self) -> tuple[Array, Array]:
         """Residual (n,) of each value, and variance (n,), under the model without it (R&W, eqs. 5.10 to 5.12)."""
