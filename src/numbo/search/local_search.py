@@ -50,7 +50,7 @@ class LocalSearch:
         """Fold observation ``i`` with value ``y`` into the region; under noise, when the model has averaged it."""
         region, noisy = self.region, self.surrogate.averages(noise)
         center = history.X[region.center] if region.center >= 0 else np.zeros(region.d)
-        active = int(np.sum(center != INACTIVE))
+        active = int(np.count_nonzero(center != INACTIVE))
         if noisy and not region.scouting:
             self._waiting.append((i, origin, active))
         else:

@@ -95,6 +95,7 @@ class Space(Mapping[str, Dimension]):
         #: (d,) which dimensions a point may have or lack, and which may be inactive.
         self.optional: NDArray[np.bool_] = np.array([name in optional and name not in self.conditions for name in self])
         self.conditional: NDArray[np.bool_] = self.optional | np.array([name in self.conditions for name in self])
+        self._branching = bool(self.conditional.any())
         self._activity = Activity(self._dimensions, self.conditions, ranges) if self.conditions or ranges else None
         at = {name: j for j, name in enumerate(self)}
         self._limits = [
@@ -145,11 +146,11 @@ class Space(Mapping[str, Dimension]):
             ValueError: if a name is missing, unknown or that of an inactive dimension, or a value is outside its
                 dimension.
         """
-        if not self.conditional.any() and params.keys() != self._dimensions.keys():
+        if not self._branching and params.keys() != self._dimensions.keys():
             missing, unknown = sorted(self.keys() - params.keys()), sorted(params.keys() - self.keys())
             raise ValueError(f"params must name exactly the space's dimensions: missing {missing}, unknown {unknown}.")
         x = self.partial(params, snapped=False)
-        if self.conditional.any():
+        if self._branching:
             if names := self.misfits(x):
                 raise ValueError(misfit(names[0], names[0] in params, self.conditions.get(names[0])))
             x = np.where(np.isnan(x), INACTIVE, x)
@@ -193,7 +194,7 @@ class Space(Mapping[str, Dimension]):
         Raises:
             ValueError: if a name is unknown, or a value is outside its dimension.
         """
-        if unknown := sorted(params.keys() - self.keys()):
+        if unknown := sorted(params.keys() - self._dimensions.keys()):
             raise ValueError(f"params must name dimensions of the space: {unknown} are unknown.")
         x = np.full(self.d, np.nan)
         for j, (name, dimension) in enumerate(self._dimensions.items()):
@@ -238,10 +239,13 @@ class Space(Mapping[str, Dimension]):
         return self._without_inactive(snapped)
 
     def limits(self, X: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
-        """The corners (n, d) of the box ``[lower, upper]`` within the ranges of the dimensions at ``X (n, d)``."""
-        low, high = np.broadcast_to(lower, X.shape), np.broadcast_to(upper, X.shape)
-        if self._limits:
-            low, high = low.copy(), high.copy()
+        """The corners of the box ``[lower, upper]`` within the ranges of the dimensions at ``X (n, d)``.
+
+        They are (n, d), or the given ones (d,) where no range depends on another parameter.
+        """
+        if not self._limits:
+            return lower, upper
+        low, high = np.broadcast_to(lower, X.shape).copy(), np.broadcast_to(upper, X.shape).copy()
         for limits in self._limits:
             first, last = limits.of(X)
             low[:, limits.j] = np.maximum(low[:, limits.j], first)

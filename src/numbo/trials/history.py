@@ -206,6 +206,8 @@ class History:
 
     def key_of(self, x: Array) -> Hashable | None:
         """The key of the oldest pending point at ``x (d,)``, None if there is none."""
+        if not self.pending:
+            return None
         wanted = point_key(x)
         return next((key for key, p in self.pending.items() if p.identity == wanted), None)
 
