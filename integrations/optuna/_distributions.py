@@ -174,10 +174,14 @@ class KnownSpace:
         self._ranges = RangeUsage()
         self._refused: set[str] = set()
         self._recent: list[int] = []
+        self._searched: Searched | None = None  # as long as no trial is added
 
     def add(self, trials: Iterable[FrozenTrial]) -> None:
         """Take note of trials."""
         trials = [trial for trial in trials if trial.distributions]
+        if not trials:
+            return
+        self._searched = None
         for trial in trials:
             for name, found in trial.distributions.items():
                 self._add(trial.number, name, found)
@@ -208,7 +212,13 @@ class KnownSpace:
         """The space, sorted by name, without parameters that have only one value.
 
         Of ``running`` trials, only the ranges count that they have under values of others which no other trial has had.
+        The result may be that of an earlier call, and must not be changed.
         """
+        if self._searched is None or self._searched.ranges:
+            self._searched = self._new_searched(running)
+        return self._searched
+
+    def _new_searched(self, running: Collection[FrozenTrial]) -> Searched:
         space = {name: d for name, (_, d) in sorted(self._latest.items()) if name not in self._refused}
         ranges = self._rules(space, running)
         for name in space:

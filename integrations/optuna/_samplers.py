@@ -123,7 +123,7 @@ class NumboSampler(BaseSampler):
             return {}
         with self._lock, self._view_of(study) as (view, trials):
             self._space_known = view.space.known
-            return view.known_space(trials, trial.number).distributions
+            return dict(view.known_space(trials, trial.number).distributions)  # samplers around this one change it
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
