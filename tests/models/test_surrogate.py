@@ -159,10 +159,10 @@ def test_rows_may_be_found_by_a_function_that_is_called_under_noise_only():
         return np.arange(600)
 
     model = surrogate(all_data=True)
-    model.update_all(X, wave(X), np.arange(100), rows)
+    model.update_all(X, wave(X), np.arange(100), rows, UNKNOWN)
     assert not calls
     model = surrogate(all_data=True)
-    model.update_all(X, y, np.arange(100), rows)
+    model.update_all(X, y, np.arange(100), rows, UNKNOWN)
     assert len(calls) == 1
     np.testing.assert_array_equal(model.rows, np.arange(600))
 

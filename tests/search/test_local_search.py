@@ -5,6 +5,7 @@ import pytest
 
 from numbo import Float, Space
 from numbo.kernels.covariance import squared_distances
+from numbo.models.noise import Noise
 from numbo.models.surrogate import Surrogate
 from numbo.search.local_search import LocalSearch
 from numbo.trials import History
@@ -35,7 +36,7 @@ def test_members_are_the_nearest_whatever_the_last_ones_were(copies):
         for known in sorted({min(n, 30), n // 2, n}):  # the last members were chosen around other centers
             before = told(X[:known])
             seasoned.region.center = before.best if known == n else known // 2
-            seasoned.update(before, before.values())
+            seasoned.update(before, before.values(), Noise(before))
         one, other = fresh.surrogate.gp, seasoned.surrogate.gp
         one.theta, one.center, one.radius = other.theta, other.center, other.radius
         center = history.X[history.best]
