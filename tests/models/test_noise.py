@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numbo import GSSBO, Float, Int, Space
-from numbo.models.noise import NOISY, ODDS, SCATTER, Noise, tie_chance
+from numbo.models.noise import NOISY, ODDS, SCATTER, Noise, robust_std, tie_chance
 from numbo.trials import UNASKED, History
 
 ASKED = -1
@@ -40,13 +40,33 @@ LABELS = [float(i % 3 > 0) for i in range(30)]
 
 @given(st.lists(st.integers(0, 3), min_size=3, max_size=12))
 def test_the_chance_of_a_tie_by_counting_pairs(values):
-    points, told = distinct(values)
-    seen = history([*points, 0], [*told, told[0]])
-    others = told[1:]
-    pairs = list(itertools.combinations(others, 2))
+    """Of values so far apart beside their spread that noise of a hundredth of the variance hides between them."""
+    pairs = list(itertools.combinations(values, 2))
     tied = (sum(a == b for a, b in pairs) + 1) / (len(pairs) + 2)
-    same = 2 * sum(v == told[0] for v in others) / len(others)
-    assert tie_chance(seen, 0, len(points)) == pytest.approx(max(tied, min(1.0, same)))
+    same = 2 * sum(v == values[0] for v in values) / len(values)
+    by_step = 1.0
+    if len(set(values)) > 1:
+        step = min(abs(a - b) for a, b in pairs if a != b)
+        by_step = math.erf(step / (4.0 * math.sqrt(NOISY) * robust_std(np.array(values, dtype=float))))
+    assert tie_chance(np.array(values, dtype=float), values[0]) == pytest.approx(
+        max(min(tied, 1.0), min(1.0, same)) if by_step == 1.0 else min(max(tied, min(1.0, same)), by_step)
+    )
+
+
+def test_plateaus_of_fine_values_are_not_taken_for_ties_of_noise():
+    """Errors of a classifier: half of all points have the best one, among many others that lie close together."""
+    rng = np.random.default_rng(0)
+    errors = np.append(rng.integers(0, 150, 40) / 150.0, np.zeros(40))
+    assert tie_chance(errors, 0.0) < 0.1
+    assert tie_chance(np.round(errors), 0.0) > 0.5
+
+
+def test_repeats_that_agree_are_left_out_of_models_where_noise_is_refuted():
+    points, values = distinct(SMOOTH)
+    seen = history([*points, 3, 7], [*values, values[3], values[7]])
+    np.testing.assert_array_equal(Noise(seen).distinct(np.arange(32)), np.arange(30))
+    noisy = history([*points, 3, 7], [*values, values[3], values[7] + 1.0])
+    np.testing.assert_array_equal(Noise(noisy).distinct(np.arange(32)), np.arange(32))
 
 
 def test_one_repeat_that_agrees_refutes_noise_of_continuous_values_and_none_of_labels():

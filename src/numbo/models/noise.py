@@ -20,9 +20,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from numbo.trials import UNASKED, History
+from numbo.trials import UNASKED, History, finite_range
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 #: Share of the variance of the values from which noise matters.
 NOISY = 1e-2
@@ -154,6 +155,18 @@ class Noise:
         spent = self.measured + self._history.pending_again()
         return spent < (allowed if self.refuted else max(2, allowed))
 
+    def distinct(self, rows: Indices) -> Indices:
+        """The observations ``rows (m,)``, where noise is refuted without values that were measured again and agree.
+
+        They say nothing new about the objective. But a model would take them for proof that it has to follow every
+        value, however rough: on rotated Rastrigin functions its noise falls from some percent to none.
+        """
+        if not self.refuted:
+            return rows
+        y = self._history.y
+        copies = [i for first, i in self._history.again if y[i] == y[first]]
+        return rows[~np.isin(rows, copies)]
+
     @property
     def unmeasured(self) -> bool:
         """Whether no point was measured again, or is pending again, though that would say something."""
@@ -180,34 +193,40 @@ class Noise:
             measured += 1
             norm = math.hypot(norm, gap)  # values may be of any size
             if asked and first not in agreed:
-                agreed[first] = math.log(tie_chance(history, first, i))
+                repeated = [j for _, j in history.again if j < i]
+                others = np.delete(history.y[:i], [*repeated, first])
+                agreed[first] = math.log(tie_chance(others, one))
         return Repeats(len(history.again), measured, norm, agreed)
 
     def _scale(self) -> float:
-        """Standard deviation of the values without outliers, by their quartiles."""
+        """`robust_std` of all values."""
         history = self._history
         if self._spread[0] != history.n:
-            y = history.values()
-            low, high = np.quantile(y, (0.25, 0.75))
-            unit = float(np.max(np.abs(y))) or 1.0
-            with np.errstate(over="ignore"):  # values may be of any size
-                self._spread = history.n, float((high - low) / QUARTILES if high > low else np.std(y / unit) * unit)
+            self._spread = history.n, robust_std(history.values())
         return self._spread[1]
 
 
-def tie_chance(history: History, first: int, again: int) -> float:
-    """How likely noisy values would tie at a point, by the values of all other points known then.
+def robust_std(y: Array) -> float:
+    """Standard deviation of ``y (n,)`` without outliers, by the quartiles; of all values where these are equal."""
+    low, high = np.quantile(y, (0.25, 0.75))
+    unit = float(np.max(np.abs(y))) or 1.0
+    with np.errstate(over="ignore"):  # values may be of any size
+        return float((high - low) / QUARTILES if high > low else np.std(y / unit) * unit)
 
-    It is the larger of two estimates: how many pairs of points have tied at all, by the rule of succession, and twice
-    the share of points with exactly this value, which is the share among the better half of them for a good one.
 
-    Args:
-        history: what was observed.
-        first, again: indices of the first and of a later observation at the point.
+def tie_chance(y: Array, value: float) -> float:
+    """How likely two noisy measurements at a point would both be ``value``, by the values ``y (n,)`` of other points.
+
+    Ties are as common as pairs of points have tied at all, by the rule of succession, or as points have this very
+    value; twice their share is the share among the better half, for a good value. But points may also tie because an
+    objective has plateaus. Then the values lie close together beside their spread: normal noise that matters (`NOISY`)
+    between values of a ``step`` ties with probability ``erf(step / (4 sigma))``. The smaller of the two counts.
     """
-    repeated = [i for _, i in history.again if i < again]
-    values = np.delete(history.y[:again], [*repeated, first])
-    _, counts = np.unique(values, return_counts=True)
-    ties, pairs = float(np.sum(counts * (counts - 1.0))) / 2.0, len(values) * (len(values) - 1.0) / 2.0
-    same = np.count_nonzero(values == history.y[first])
-    return max((ties + 1.0) / (pairs + 2.0), min(1.0, 2.0 * same / max(len(values), 1)))
+    distinct, counts = np.unique(finite_range(y), return_counts=True)
+    pairs = len(y) * (len(y) - 1.0) / 2.0
+    tied = (float(np.sum(counts * (counts - 1.0))) / 2.0 + 1.0) / (pairs + 2.0)
+    same = min(1.0, 2.0 * np.count_nonzero(y == value) / max(len(y), 1))
+    sigma = math.sqrt(NOISY) * robust_std(finite_range(y)) if len(y) else 0.0
+    step = float(np.min(np.diff(distinct), initial=math.inf))
+    by_step = math.erf(step / (4.0 * sigma)) if sigma > 0.0 and math.isfinite(step) else 1.0
+    return max(min(max(tied, same), by_step), 1.0 / (pairs + 2.0))

@@ -100,7 +100,7 @@ class Subset:
         n = run.history.n
         size = self.buffer.limit(n)
         if n <= size:
-            return np.arange(n)
+            return run.noise.distinct(np.arange(n))
         if self._selected_at != n:
             if n >= self._reselect_at:
                 pool = np.arange(n)
@@ -109,7 +109,7 @@ class Subset:
                 pool = np.concatenate([self._selected, np.arange(self._selected_at, n)])
             with run.times.phase("selection"):
                 self._selected, self._selected_at = pool[self._select(run, surrogate, pool, size)], n
-        return self._selected
+        return run.noise.distinct(self._selected)
 
     def _select(self, run: Run, surrogate: Surrogate, pool: Indices, size: int) -> Indices:
         """Positions in ``pool`` of the subset: initial, newest and best samples, and the criterion's choice."""

@@ -82,7 +82,7 @@ class LocalSearch:
         def rows() -> Indices:
             return _nearest(squared_distances(covariance, history.X, center, np.inf), NEAR * self.size)
 
-        members = self._members(history.X, center)
+        members = noise.distinct(self._members(history.X, center))
         frame = self._frame(history.X[members]) if self.surrogate.refit_due(history.n) else None
         self.surrogate.update_all(history.X, y, members, rows, noise, frame, self.region.center)
         if self.surrogate.averages(noise) or self._waiting:
