@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests import naive
-from tests.conftest import entry, points_of
+from tests.conftest import entry, make_covariance, points_of
 
 from numbo.kernels import covariance as kernels
 
@@ -49,6 +49,15 @@ def test_squared_distances_agree_with_the_row_kernel(covariance):
     for limit in (0.0, *whole):
         expected = np.where(whole > limit, np.inf, whole)
         np.testing.assert_array_equal(kernels.squared_distances(covariance, X, X[3], limit), expected)
+
+
+def test_squared_distances_in_many_dimensions_are_finished_where_they_are_small():
+    covariance = make_covariance(kernels.RBF, 12, False)
+    X = np.random.default_rng(0).random((30, 12))
+    expected = ((X - X[3]) ** 2 * covariance.inverse_squared_lengthscales).sum(axis=1)
+    for limit in (0.0, np.median(expected), np.inf):
+        found = kernels.squared_distances(covariance, X, X[3], limit)
+        np.testing.assert_allclose(found, np.where(expected > limit, np.inf, expected), rtol=1e-12)
 
 
 def test_prior_variance_is_the_diagonal_and_has_the_gradient_it_claims(covariance):
