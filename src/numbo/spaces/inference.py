@@ -86,7 +86,8 @@ class Usage:
             self._complete.append(complete)
         rows, complete_ones = self._rows[first:n], np.array(self._complete[first:])
         uses = ~np.isnan(rows)
-        firsts, pattern = distinct_rows(uses)
+        alike = bool((uses == uses[0]).all())
+        firsts, pattern = (np.zeros(1, np.int64), np.zeros(len(uses))) if alike else distinct_rows(uses)
         for k, used in enumerate(uses[firsts]):
             here, missing, mine = np.flatnonzero(used), np.flatnonzero(~used), pattern == k
             self._with.add(here, here, rows[mine][:, used])
@@ -116,10 +117,10 @@ class Usage:
 
     def _conditions(self, names: list[str], kinds: list[Dimension]) -> dict[str, Condition]:
         at = np.array([self._column[name] for name in names], dtype=np.int64)
-        inside, outside = self._with.of(at), self._without.of(at)
-        unused = (outside.count > 0).any(axis=1)
+        unused = (self._without.count[np.ix_(at, at)] > 0).any(axis=1)
         if not unused.any():
             return {}
+        inside, outside = self._with.of(at), self._without.of(at)
         # a parent is used wherever the parameter is, and in other complete trials
         uses = np.diagonal(inside.count)
         parent = (inside.count == uses[:, None]) & (outside.count > 0)
@@ -185,12 +186,13 @@ class _Values:
             return
         at = np.ix_(rows, columns)
         listed = (values == np.floor(values)) & (values >= -LISTED) & (values < LISTED)
-        places = np.where(listed, values, 0).astype(np.int64)
-        bits = np.left_shift(np.uint64(1), np.where(places < 0, places + LISTED, places).astype(np.uint64))
         self.low[at] = np.minimum(self.low[at], values.min(axis=0))
         self.high[at] = np.maximum(self.high[at], values.max(axis=0))
-        for half, mine in enumerate((places >= 0, places < 0)):
-            self.bits[half][at] |= np.bitwise_or.reduce(np.where(mine, bits, 0).astype(np.uint64), axis=0)
+        if listed.any():
+            places = np.where(listed, values, 0).astype(np.int64)
+            bits = np.left_shift(np.uint64(1), np.where(places < 0, places + LISTED, places).astype(np.uint64))
+            for half, mine in enumerate((listed & (places >= 0), listed & (places < 0))):
+                self.bits[half][at] |= np.bitwise_or.reduce(np.where(mine, bits, 0).astype(np.uint64), axis=0)
         self.listed[at] &= listed.all(axis=0)
         self.count[at] += len(values)
 
