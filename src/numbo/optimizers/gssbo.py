@@ -107,9 +107,11 @@ class Subset:
                 self._reselect_at = n + max(1, int(self._reselect * n))
             else:
                 pool = np.concatenate([self._selected, np.arange(self._selected_at, n)])
+            pool = run.noise.distinct(pool)
             with run.times.phase("selection"):
-                self._selected, self._selected_at = pool[self._select(run, surrogate, pool, size)], n
-        return run.noise.distinct(self._selected)
+                chosen = pool[self._select(run, surrogate, pool, size)] if len(pool) > size else pool
+            self._selected, self._selected_at = chosen, n
+        return self._selected
 
     def _select(self, run: Run, surrogate: Surrogate, pool: Indices, size: int) -> Indices:
         """Positions in ``pool`` of the subset: initial, newest and best samples, and the criterion's choice."""
