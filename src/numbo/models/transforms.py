@@ -18,6 +18,8 @@ KINDS = ("plain", "winsorize", "log", "soft")
 FENCE = 1.5
 #: The largest and the smallest positive double.
 LARGEST, SMALLEST = float(np.finfo(float).max), float(np.finfo(float).smallest_subnormal)
+#: A soft tail is possible if the best value is no farther than so many times that distance beyond the lower quartile.
+FARTHEST = 1e6
 #: Knee of the log warp, as a share of the gap between best and median.
 KNEE = 0.3
 
@@ -53,7 +55,8 @@ class OutputTransform:
         """Fit to finite values ``y (n,)``, larger is better; ``kind`` is one of `KINDS`.
 
         ``"log"`` falls back to ``"plain"`` if half the values equal the best, or nearly so, and ``"soft"`` if half of
-        them are equal around the median. Values times a power of two are transformed to the same bits.
+        them are equal around the median, or the best lies too far beyond them (`FARTHEST`). Values times a power of two
+        are transformed to the same bits.
         """
         if kind in ("log", "soft"):
             best, knee = _logarithm(y, kind)
@@ -125,6 +128,8 @@ def _logarithm(y: Array, kind: str) -> tuple[float, float]:
         best = float(np.max(y))
         return best, KNEE * (best / unit - float(np.median(y / unit))) * unit
     low, high = np.quantile(y / unit, (0.25, 0.75)).tolist()
+    if float(np.max(y / unit)) - low > FARTHEST * (high - low):  # rounding errors of the linear part would swallow logs
+        return 0.0, 0.0
     return (low - FENCE * (high - low)) * unit, (high - low) * unit
 
 
