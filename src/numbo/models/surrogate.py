@@ -268,7 +268,7 @@ class Surrogate:
         larger one is returned: from all members, each left out alone, and from the `DOUBTED` that the others leave most
         open, predicted in `FOLDS` parts by models that are fitted without them. The second sees what hyperparameters
         fitted to few values promise too much: on a plateau that crosses the space, intervals need 3 to 8 times the
-        width, the first estimate is below 2 and the second from 3.7 to 6 (``python -m benchmarks calibration``).
+        width, the first estimate is below 2 and the second from 3.7 to 6 (``tanh(4 (sum x - 3))`` in 6 dimensions).
         """
         residual, open_ = self._left_out()
         alone = self._needed(residual, open_)
