@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from functools import partial
 
 import numpy as np
 import pytest
@@ -109,14 +110,14 @@ def test_a_point_that_the_atoms_do_not_represent_becomes_one_when_it_is_measured
         np.zeros(1, dtype=bool), kernel="matern52", trend=False, additive=False, winsorize=False, all_data=True
     )
     members = np.arange(0, 30, 3)
-    model.update_all(X, y, members, np.arange(31), Noise(History(1)))
+    model.update_all(X, y, members, partial(np.arange, 31), Noise(History(1)))
     model.gp.theta[:3] = np.log([1e4, 1.0, 0.1])  # a short lengthscale
     model.fitted_at, model._built_at = 31, 0
     model._build(X, y)
     assert model.predict(X[30:])[1][0] > 0.8 * model.transform.scale
     for _ in range(6):
         X, y = np.append(X, X[30:31], axis=0), np.append(y, 2.0)
-        model.update_all(X, y, members, np.arange(len(X)), Noise(History(1)))
+        model.update_all(X, y, members, partial(np.arange, len(X)), Noise(History(1)))
     mean, std = model.predict(X[30:31])
     assert mean[0] == pytest.approx(2.0, abs=0.3)
     assert std[0] < 0.3 * model.transform.scale

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numbo import GSSBO, Float, Int, Space
-from numbo.models.noise import NOISY, ODDS, SCATTER, Noise, robust_std, tie_chance
+from numbo.models.noise import NOISY, ODDS, SCATTER, Noise, robust_std, tie
 from numbo.trials import UNASKED, History
 
 ASKED = -1
@@ -48,7 +48,7 @@ def test_the_chance_of_a_tie_by_counting_pairs(values):
     if len(set(values)) > 1:
         step = min(abs(a - b) for a, b in pairs if a != b)
         by_step = math.erf(step / (4.0 * math.sqrt(NOISY) * robust_std(np.array(values, dtype=float))))
-    assert tie_chance(np.array(values, dtype=float), values[0]) == pytest.approx(
+    assert tie(np.array(values, dtype=float), values[0]).chance() == pytest.approx(
         max(min(tied, 1.0), min(1.0, same)) if by_step == 1.0 else min(max(tied, min(1.0, same)), by_step)
     )
 
@@ -57,8 +57,20 @@ def test_plateaus_of_fine_values_are_not_taken_for_ties_of_noise():
     """Errors of a classifier: half of all points have the best one, among many others that lie close together."""
     rng = np.random.default_rng(0)
     errors = np.append(rng.integers(0, 150, 40) / 150.0, np.zeros(40))
-    assert tie_chance(errors, 0.0) < 0.1
-    assert tie_chance(np.round(errors), 0.0) > 0.5
+    assert tie(errors, 0.0).chance() < 0.1
+    assert tie(np.round(errors), 0.0).chance() > 0.5
+
+
+def test_the_more_noise_is_claimed_the_less_likely_are_ties_of_fine_values():
+    rng = np.random.default_rng(0)
+    values = np.round(rng.normal(size=2_000), 1)
+    for noise in (0.01, 0.05, 0.3):
+        pair = 0.02 + math.sqrt(noise) * rng.normal(size=(200_000, 2))
+        assert tie(values, 0.0)._replace(common=1.0).chance(noise) == pytest.approx(
+            float(np.mean(np.diff(np.round(pair, 1)) == 0.0)), rel=0.1
+        )
+    outcomes = tie(rng.integers(0, 2, 100).astype(float), 1.0)
+    assert outcomes.chance(0.9) == outcomes.chance() > 0.5
 
 
 def test_repeats_that_agree_are_left_out_of_models_where_noise_is_refuted():
@@ -67,6 +79,8 @@ def test_repeats_that_agree_are_left_out_of_models_where_noise_is_refuted():
     np.testing.assert_array_equal(Noise(seen).distinct(np.arange(32)), np.arange(30))
     noisy = history([*points, 3, 7], [*values, values[3], values[7] + 1.0])
     np.testing.assert_array_equal(Noise(noisy).distinct(np.arange(32)), np.arange(32))
+    assert Noise(seen).copies.tolist() == [30, 31]
+    assert len(Noise(noisy).copies) == 0
 
 
 def test_one_repeat_that_agrees_refutes_noise_of_continuous_values_and_none_of_labels():
@@ -179,7 +193,7 @@ def test_odds_are_those_of_distinct_points():
     known = Noise(history([*points, 3, 3, 4], [*values, values[3], values[3], values[4]]))
     agreed = known._repeats.agreed
     assert set(agreed) == {3, 4}
-    assert -sum(agreed.values()) > math.log(ODDS)
+    assert -sum(math.log(one.chance()) for one in agreed.values()) > math.log(ODDS)
 
 
 # -- in a run ------------------------------------------------------------------------------------------------------

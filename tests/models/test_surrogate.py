@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -142,7 +144,7 @@ def test_under_noise_the_posterior_stands_on_all_rows_and_without_it_on_the_memb
     truth, errors = wave(Z), {}
     for name, values, among in (("all", y, rows), ("members", y, members), ("noise-free", wave(X), rows)):
         model = surrogate(all_data=True)
-        model.update_all(X, values, members, among, UNKNOWN)
+        model.update_all(X, values, members, partial(np.array, among), UNKNOWN)
         errors[name] = np.abs(model.predict(Z)[0] - truth).mean()
         np.testing.assert_array_equal(model.rows, rows if name == "all" else members)
         assert model.averages(UNKNOWN) == (name != "noise-free")
@@ -150,7 +152,7 @@ def test_under_noise_the_posterior_stands_on_all_rows_and_without_it_on_the_memb
     assert errors["all"] < 0.7 * errors["members"]
 
 
-def test_rows_may_be_found_by_a_function_that_is_called_under_noise_only():
+def test_rows_are_looked_for_under_noise_only():
     X, y = noisy_wave(600)
     calls = []
 
@@ -170,8 +172,8 @@ def test_rows_may_be_found_by_a_function_that_is_called_under_noise_only():
 def test_what_is_new_is_added_until_much_is_new_or_the_anchor_changes():
     X, y = noisy_wave(320)
     model, members = surrogate(longest=100, all_data=True), np.arange(100)
-    model.update_all(X[:300], y[:300], members, np.arange(300), UNKNOWN, anchor=1)
-    model.update_all(X[:304], y[:304], members + 1, np.arange(304), UNKNOWN, anchor=1)
+    model.update_all(X[:300], y[:300], members, partial(np.arange, 300), UNKNOWN, anchor=1)
+    model.update_all(X[:304], y[:304], members + 1, partial(np.arange, 304), UNKNOWN, anchor=1)
     np.testing.assert_array_equal(model.members, members)
     np.testing.assert_array_equal(model.rows, np.arange(304))
     again = surrogate(longest=100, all_data=True)
@@ -179,9 +181,9 @@ def test_what_is_new_is_added_until_much_is_new_or_the_anchor_changes():
     Z = np.random.default_rng(4).random((50, 4))
     for found, expected in zip(again.predict(Z), model.predict(Z), strict=True):
         np.testing.assert_array_equal(found, expected)
-    model.update_all(X[:305], y[:305], members + 1, np.arange(305), UNKNOWN, anchor=2)
+    model.update_all(X[:305], y[:305], members + 1, partial(np.arange, 305), UNKNOWN, anchor=2)
     np.testing.assert_array_equal(model.members, members + 1)
-    model.update_all(X, y, members + 2, np.arange(320), UNKNOWN, anchor=2)
+    model.update_all(X, y, members + 2, partial(np.arange, 320), UNKNOWN, anchor=2)
     np.testing.assert_array_equal(model.members, members + 2)
 
 

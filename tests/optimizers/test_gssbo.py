@@ -184,8 +184,11 @@ def test_arms_are_refused_with_a_word_on_who_takes_them(optimizer):
         optimizer(Arms(np.random.default_rng(0).random((5, 2))))
 
 
+NOISE = 0.1
+
+
 def noisy(p, rng):
-    return (p["x"] - 0.4) ** 2 + (p["y"] - 0.3) ** 2 + (p["z"] - 0.6) ** 2 + 0.1 * rng.normal()
+    return (p["x"] - 0.4) ** 2 + (p["y"] - 0.3) ** 2 + (p["z"] - 0.6) ** 2 + NOISE * rng.normal()
 
 
 @compiled_only
@@ -205,7 +208,8 @@ def test_under_noise_the_model_stands_on_all_observations_and_a_restored_one_goe
         opt.tell(p, value)
         again.tell(q, value)
     best, _ = opt.best_predicted()
-    assert (best["x"] - 0.4) ** 2 + (best["y"] - 0.3) ** 2 + (best["z"] - 0.6) ** 2 < 0.01
+    lost = (best["x"] - 0.4) ** 2 + (best["y"] - 0.3) ** 2 + (best["z"] - 0.6) ** 2
+    assert lost < 0.25 * NOISE  # of one measurement
 
 
 def test_under_noise_the_region_follows_what_the_model_expects():

@@ -40,9 +40,12 @@ def test_members_are_the_nearest_whatever_the_last_ones_were(copies):
         one, other = fresh.surrogate.gp, seasoned.surrogate.gp
         one.theta, one.center, one.radius = other.theta, other.center, other.radius
         center = history.X[history.best]
-        found = seasoned._members(history.X, center)
-        np.testing.assert_array_equal(found, fresh._members(history.X, center))
-        distances = squared_distances(seasoned.surrogate.gp.covariance, history.X, center, np.inf)
-        assert len(found) == min(n, SIZE)
-        assert distances[found].max() <= np.delete(distances, found).min(initial=np.inf)
-        assert n == SIZE or (np.diff(distances[found]) >= 0.0).all()
+        for out in (np.arange(0), rng.choice(n, n // 3, replace=False)):
+            found = seasoned._members(history.X, center, out)
+            np.testing.assert_array_equal(found, fresh._members(history.X, center, out))
+            distances = squared_distances(seasoned.surrogate.gp.covariance, history.X, center, np.inf)
+            assert len(found) == min(n - len(out), SIZE)
+            assert not np.isin(found, out).any()
+            others = np.delete(distances, [*found, *out])
+            assert distances[found].max() <= others.min(initial=np.inf)
+            assert n - len(out) <= SIZE or (np.diff(distances[found]) >= 0.0).all()

@@ -4,7 +4,7 @@ A GP takes for noise whatever it cannot resolve: noise of the measurements, but 
 Repeated measurements tell one from the other. Values that differ at one point are noise. Values that agree speak
 against noise, but only as far as noisy values would not have agreed there by chance: accuracies and outcomes that are 0
 or 1 tie often, continuous values never. So each point that was measured again and agrees multiplies the probability of
-the data under noise by a chance of a tie (`tie_chance`), and without noise by 1. Noise is refuted when all of them
+the data under noise by a chance of a tie (`Tie`), and without noise by 1. Noise is refuted when all of them
 together are `ODDS` times as probable without it.
 
 Only measurements that a search asked for count against noise. The same value told twice may be a copy: an import of
@@ -32,6 +32,9 @@ SCATTER = 1e-4
 #: Noise is refuted if what is known of repeats is so many times as probable without it: strong evidence according to
 #: Kass & Raftery (1995), "Bayes Factors".
 ODDS = 20.0
+#: Neighbouring values so many standard deviations of all values apart are coarse, like outcomes that are 0 or 1: their
+#: noise is not the same everywhere, and near the best value there may be little, whatever a model claims.
+COARSE = 0.5
 #: Of the first so many observations, at most two are spent on telling whether a claim of noise is right; of so many
 #: later ones, one.
 FIRST, LATER = 100, 200
@@ -47,6 +50,25 @@ class Claims(Protocol):
         """Variance of the noise, in units of the variance of the values; None before the first fit."""
 
 
+class Tie(NamedTuple):
+    """What decides how likely two noisy measurements at a point have the same value there (`tie`).
+
+    Attributes:
+        common: how often values tie at all.
+        step: between neighbouring values, in standard deviations of all values.
+        least: the lowest chance that so few values can show.
+    """
+
+    common: float
+    step: float
+    least: float
+
+    def chance(self, noise: float = NOISY) -> float:
+        """How likely that is if the variance of the ``noise`` is so large a share of that of all values."""
+        sigma = math.sqrt(noise if self.step < COARSE else NOISY)
+        return max(min(self.common, math.erf(self.step / (4.0 * sigma))), self.least)
+
+
 class Repeats(NamedTuple):
     """What the points that were measured again say.
 
@@ -54,13 +76,15 @@ class Repeats(NamedTuple):
         known: how many repeats were looked at.
         measured: how many of them are measurements, and no copies.
         norm: root of the sum over these of the squared difference from the first value at the point.
-        agreed: logarithms of the `tie_chance` of the points, by the index of their first observation.
+        agreed: how likely values tie at the points whose repeats agreed, by the index of their first observation.
+        copies: all that have the very value of their point's first observation.
     """
 
     known: int = 0
     measured: int = 0
     norm: float = 0.0
-    agreed: Mapping[int, float] = {}
+    agreed: Mapping[int, Tie] = {}
+    copies: tuple[int, ...] = ()
 
 
 class Noise:
@@ -117,10 +141,11 @@ class Noise:
     @property
     def refuted(self) -> bool:
         """Whether repeats show that there is no noise."""
-        agreed = self._repeats.agreed
-        if not (agreed and self.repeatable):
+        agreed = self._repeats.agreed.values()
+        if not (agreed and self.repeatable) or self.share > SCATTER:
             return False
-        return -sum(agreed.values()) >= math.log(ODDS) and self.share <= SCATTER
+        noise = max(self.claimed or 0.0, NOISY)
+        return -sum(math.log(tie.chance(noise)) for tie in agreed) >= math.log(ODDS)
 
     def plausible(self, claimed: float | None) -> bool:
         """Whether noise that a model claims, as a share of the variance of the values, matters and is not refuted."""
@@ -155,17 +180,20 @@ class Noise:
         spent = self.measured + self._history.pending_again()
         return spent < (allowed if self.refuted else max(2, allowed))
 
-    def distinct(self, rows: Indices) -> Indices:
-        """The observations ``rows (m,)``, where noise is refuted without values that were measured again and agree.
+    @property
+    def copies(self) -> Indices:
+        """Where noise is refuted, the observations (c,) at points that were known, with the value that was known.
 
         They say nothing new about the objective. But a model would take them for proof that it has to follow every
         value, however rough: on rotated Rastrigin functions its noise falls from some percent to none.
         """
-        if not self.refuted:
-            return rows
-        y = self._history.y
-        copies = [i for first, i in self._history.again if y[i] == y[first]]
-        return rows[~np.isin(rows, copies)]
+        copies = self._repeats.copies
+        return np.array(copies if copies and self.refuted else (), dtype=np.int64)
+
+    def distinct(self, rows: Indices) -> Indices:
+        """The observations ``rows (m,)`` without `copies`."""
+        copies = self.copies
+        return rows[~np.isin(rows, copies)] if len(copies) else rows
 
     @property
     def unmeasured(self) -> bool:
@@ -182,11 +210,13 @@ class Noise:
     def _with(self, repeats: Repeats) -> Repeats:
         """``repeats`` with those that the history has beyond them."""
         history = self._history
-        _, measured, norm, agreed = repeats
-        agreed = dict(agreed)
+        _, measured, norm, agreed, copies = repeats
+        agreed, new = dict(agreed), list(copies)
         for first, i in history.again[repeats.known :]:
             one, other = float(history.y[first]), float(history.y[i])
             gap = 0.0 if one == other else one - other  # which may be infinite values
+            if gap == 0.0:
+                new.append(i)
             asked = int(history.origins[i]) != UNASKED
             if not asked and gap == 0.0:
                 continue
@@ -194,9 +224,8 @@ class Noise:
             norm = math.hypot(norm, gap)  # values may be of any size
             if asked and first not in agreed:
                 repeated = [j for _, j in history.again if j < i]
-                others = np.delete(history.y[:i], [*repeated, first])
-                agreed[first] = math.log(tie_chance(others, one))
-        return Repeats(len(history.again), measured, norm, agreed)
+                agreed[first] = tie(np.delete(history.y[:i], [*repeated, first]), one)
+        return Repeats(len(history.again), measured, norm, agreed, tuple(new))
 
     def _scale(self) -> float:
         """`robust_std` of all values."""
@@ -214,19 +243,19 @@ def robust_std(y: Array) -> float:
         return float((high - low) / QUARTILES if high > low else np.std(y / unit) * unit)
 
 
-def tie_chance(y: Array, value: float) -> float:
+def tie(y: Array, value: float) -> Tie:
     """How likely two noisy measurements at a point would both be ``value``, by the values ``y (n,)`` of other points.
 
     Ties are as common as pairs of points have tied at all, by the rule of succession, or as points have this very
     value; twice their share is the share among the better half, for a good value. But points may also tie because an
-    objective has plateaus. Then the values lie close together beside their spread: normal noise that matters (`NOISY`)
-    between values of a ``step`` ties with probability ``erf(step / (4 sigma))``. The smaller of the two counts.
+    objective has plateaus. Then the values lie close together beside their spread: normal noise between values of a
+    ``step`` ties with probability ``erf(step / (4 sigma))``. The smaller of the two counts.
     """
-    distinct, counts = np.unique(finite_range(y), return_counts=True)
+    y = finite_range(y)
+    distinct, counts = np.unique(y, return_counts=True)
     pairs = len(y) * (len(y) - 1.0) / 2.0
     tied = (float(np.sum(counts * (counts - 1.0))) / 2.0 + 1.0) / (pairs + 2.0)
     same = min(1.0, 2.0 * np.count_nonzero(y == value) / max(len(y), 1))
-    sigma = math.sqrt(NOISY) * robust_std(finite_range(y)) if len(y) else 0.0
-    step = float(np.min(np.diff(distinct), initial=math.inf))
-    by_step = math.erf(step / (4.0 * sigma)) if sigma > 0.0 and math.isfinite(step) else 1.0
-    return max(min(max(tied, same), by_step), 1.0 / (pairs + 2.0))
+    spread = robust_std(y) if len(y) else 0.0
+    step = float(np.min(np.diff(distinct), initial=math.inf)) / spread if spread > 0.0 else math.inf
+    return Tie(max(tied, same), step, 1.0 / (pairs + 2.0))

@@ -129,14 +129,14 @@ class Surrogate:
         X: Array,
         y: Array,
         members: Indices,
-        rows: Indices | Callable[[], Indices],
+        rows: Callable[[], Indices],
         noise: Noise,
         frame: tuple[Array, float] | None = None,
         anchor: int = -1,
     ) -> None:
         """`update`, and where there is noise, condition on all of the ``rows`` through the members.
 
-        A function may return the ``rows``; without noise it is not called.
+        Without noise, the function that finds the ``rows`` is not called.
 
         Until hyperparameters are fitted, another ``anchor`` is given or many observations are new (`STALE`), members
         stay as they are, and what is new is added to the ``rows``.
@@ -153,9 +153,9 @@ class Surrogate:
         self.update(X, y, members, frame)
         if not self.averages(noise):
             return
-        rows = rows() if callable(rows) else rows
-        if len(rows) > len(members):
-            self._built_at, self._anchor, self._rows = n, anchor, rows
+        found = rows()
+        if len(found) > len(members):
+            self._built_at, self._anchor, self._rows = n, anchor, found
             self._build(X, y)
 
     def _build(self, X: Array, y: Array) -> None:

@@ -82,7 +82,7 @@ class LocalSearch:
         def rows() -> Indices:
             return _nearest(squared_distances(covariance, history.X, center, np.inf), NEAR * self.size)
 
-        members = noise.distinct(self._members(history.X, center))
+        members = self._members(history.X, center, noise.copies)
         frame = self._frame(history.X[members]) if self.surrogate.refit_due(history.n) else None
         self.surrogate.update_all(history.X, y, members, rows, noise, frame, self.region.center)
         if self.surrogate.averages(noise) or self._waiting:
@@ -94,23 +94,27 @@ class LocalSearch:
         lengthscales = self.surrogate.gp.hyperparameters.lengthscales
         return self.region.box(center, lengthscales, ~self.space.categorical & (center != INACTIVE))
 
-    def _members(self, X: Array, center: Array) -> Indices:
+    def _members(self, X: Array, center: Array, copies: Indices) -> Indices:
         """The rows of ``X (n, d)`` nearest the ``center (d,)``, nearest first; all of them, in order, if they are few.
+
+        Those of ``copies (c,)`` are left out.
 
         None of them is farther away than the farthest of the last members. Where points at the same distance make a
         choice of it which of them are nearest, it does not depend on what the last members were.
         """
-        if len(X) <= self.size:
-            return np.arange(len(X))
+        if len(X) - len(copies) <= self.size:
+            return np.delete(np.arange(len(X)), copies)
         covariance, last = self.surrogate.gp.covariance, self.surrogate.members
         if len(X) > 2 * self.size and len(last) >= self.size:
             limit = squared_distances(covariance, X[last], center, np.inf).max()
             distances = squared_distances(covariance, X, center, limit)
+            distances[copies] = np.inf
             within = np.flatnonzero(distances <= limit)
             near = within[_nearest(distances[within], self.size)]
             if len(near) == self.size == np.count_nonzero(distances[within] <= distances[near].max()):
                 return near[np.lexsort((near, distances[near]))]
         distances = squared_distances(covariance, X, center, np.inf)
+        distances[copies] = np.inf
         near = _nearest(distances, self.size)
         return near[np.lexsort((near, distances[near]))]
 

@@ -80,7 +80,7 @@ def closer(history: History, noise: Noise, view: ModelView) -> ModelView:
     best = min(n, ATOMS) // 4
     others = np.random.default_rng(0).permutation(order[best:])[: ATOMS - best]
     model, members = copy.deepcopy(view.unfitted), np.sort(np.concatenate([order[:best], others]))
-    model.update_all(X, y, members, np.arange(n), noise)
+    model.update_all(X, y, members, lambda: np.arange(n), noise)
     return replace(
         view,
         posterior=model.posterior,
