@@ -22,7 +22,6 @@ from numbo.kernels.covariance import (
     is_stationary_alone,
     prior_variance,
     prior_variance_gradient_into,
-    prior_variances,
     products_into,
     squared_distances_into,
 )
@@ -217,11 +216,12 @@ def weighted(kind, worst, threshold, value, p):
 
 
 @jit
-def unweighted_values(kind, parameter, mean, variance, prior):
-    """Acquisition (c,) where every point succeeds, from posterior means, variances and prior variances (c,)."""
-    out = np.empty(mean.shape[0])
-    for c in range(mean.shape[0]):
-        out[c] = acquisition_terms(kind, parameter, mean[c], floored_sd(variance[c], prior[c]))[0]
+def unweighted_values(kind, parameter, covariance, Z, mean, variance):
+    """Acquisition (c,) where every point succeeds, from posterior means and variances (c,) at ``Z (c, d)``."""
+    out = np.empty(Z.shape[0])
+    for c in range(Z.shape[0]):
+        sd = floored_sd(variance[c], prior_variance(covariance, Z[c]))
+        out[c] = acquisition_terms(kind, parameter, mean[c], sd)[0]
     return out
 
 
@@ -238,7 +238,7 @@ def acquisition_values(posterior: Posterior, acquisition: Acquisition, Z: np.nda
     """Acquisition (c,) at the rows of ``Z (c, d)``. Each kernel that it calls is compiled once, for all callers."""
     kind, parameter, success, worst = acquisition
     mean, variance = predict(posterior, Z)
-    values = unweighted_values(kind, parameter, mean, variance, prior_variances(posterior.covariance, Z))
+    values = unweighted_values(kind, parameter, posterior.covariance, Z, mean, variance)
     if len(success.alpha) == 0:
         return values
     return weighted_values(kind, worst, success.threshold, values, success_probabilities(success, Z))
@@ -255,8 +255,8 @@ def acquisition_gradient_into(posterior, acquisition, starts, columns, x, gradie
     alone = is_stationary_alone(cov)
     if alone:
         squared_distances_into(cov.inverse_squared_lengthscales, cov.categorical, cov.optional, posterior.XT, n, x, k)
-    else:  # until `add_products_into`, v holds <u^2, v^2> and q holds sum_j kappa_j; slope is scratch
-        products_into(cov, posterior.XT, n, x, starts, columns, k, products, v, q, slope)
+    else:  # until `add_products_into`, v holds <u^2, v^2> and q holds sum_j kappa_j
+        products_into(cov, posterior.XT, n, x, starts, columns, k, products, v, q, None)
     correlations_into(cov.family, n, k, slope)
     for i in range(n):
         k[i] *= cov.signal_variance

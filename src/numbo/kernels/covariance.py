@@ -173,14 +173,16 @@ def squared_distances_into(w, categorical, optional, XT, n, x, r2):
 def products_into(cov, XT, n, x, starts, columns, r2, linear, quadratic, effects, squares):
     """Write r2, <u, v>, <u^2, v^2>, sum_j kappa_j and sum_j kappa_j^2 between ``x`` and ``n`` columns of ``XT``.
 
-    ``starts`` and ``columns`` are from `active_columns`.
+    ``starts`` and ``columns`` are from `active_columns`. Where ``squares`` is None, nobody needs the last of these.
 
     Numerical dimensions are taken two at a time, which halves loads and stores and needs one division for two kappa,
     as 1/s + 1/t = (s + t) / (s t).
     """
     w, c = cov.inverse_squared_lengthscales, cov.additive_weight
     for i in range(n):
-        r2[i] = linear[i] = quadratic[i] = effects[i] = squares[i] = 0.0
+        r2[i] = linear[i] = quadratic[i] = effects[i] = 0.0
+        if squares is not None:
+            squares[i] = 0.0
     held, branching = -1, starts.shape[0] > 0
     gaps = np.empty(n if branching else 0)
     for j in range(x.shape[0]):
@@ -195,7 +197,8 @@ def products_into(cov, XT, n, x, starts, columns, r2, linear, quadratic, effects
                 same = 1.0 if row[i] == xj else 0.0
                 r2[i] += wj * (1.0 - same)
                 effects[i] += same
-                squares[i] += same
+                if squares is not None:
+                    squares[i] += same
         elif held < 0:
             held = j
         else:
@@ -214,7 +217,8 @@ def products_into(cov, XT, n, x, starts, columns, r2, linear, quadratic, effects
                 inverse = 1.0 / (e * f)
                 effect = (e + f) * inverse
                 effects[i] += effect
-                squares[i] += effect * effect - 2.0 * inverse
+                if squares is not None:
+                    squares[i] += effect * effect - 2.0 * inverse
             held = -1
     if held >= 0:
         row, xj, wj, center = XT[held], x[held], w[held], cov.center[held]
@@ -226,7 +230,8 @@ def products_into(cov, XT, n, x, starts, columns, r2, linear, quadratic, effects
             quadratic[i] += p * p
             effect = 1.0 / (1.0 + c * e)
             effects[i] += effect
-            squares[i] += effect * effect
+            if squares is not None:
+                squares[i] += effect * effect
 
 
 @subroutine
@@ -248,7 +253,7 @@ def covariances_into(cov, XT, n, x, starts, columns, out):
             out[i] *= cov.signal_variance
     else:
         linear, quadratic, effects = np.empty(n), np.empty(n), np.empty(n)
-        products_into(cov, XT, n, x, starts, columns, out, linear, quadratic, effects, slope)
+        products_into(cov, XT, n, x, starts, columns, out, linear, quadratic, effects, None)
         correlations_into(cov.family, n, out, slope)
         for i in range(n):
             out[i] *= cov.signal_variance

@@ -88,7 +88,8 @@ def optional_products_into(cov, j, row, n, xj, gaps, r2, linear, quadratic, effe
         for i in range(n):
             same = 1.0 if row[i] == xj else 0.0
             effects[i] += same
-            squares[i] += same
+            if squares is not None:
+                squares[i] += same
         return
     center = cov.center[j]
     uj = (xj - center) / cov.radius / cov.radius
@@ -98,4 +99,5 @@ def optional_products_into(cov, j, row, n, xj, gaps, r2, linear, quadratic, effe
         linear[i] += p
         quadratic[i] += p * p
         effects[i] += effect
-        squares[i] += effect * effect
+        if squares is not None:
+            squares[i] += effect * effect

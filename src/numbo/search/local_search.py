@@ -29,6 +29,8 @@ Indices = NDArray[np.int64]
 CANDIDATES = 256
 #: Maximum expected number of coordinates of the incumbent that are changed at once (Eriksson et al. 2019, supplement).
 PERTURBED = 20
+#: From this many times the members on, looking at the last members first makes the search for the nearest faster.
+MANY = 10
 #: Under noise, the posterior stands on up to this many times as many observations as the model is fitted to.
 NEAR = 4
 
@@ -105,7 +107,7 @@ class LocalSearch:
         if len(X) - len(copies) <= self.size:
             return np.delete(np.arange(len(X)), copies)
         covariance, last = self.surrogate.gp.covariance, self.surrogate.members
-        if len(X) > 2 * self.size and len(last) >= self.size:
+        if len(X) > MANY * self.size and len(last) >= self.size:
             limit = squared_distances(covariance, X[last], center, np.inf).max()
             distances = squared_distances(covariance, X, center, limit)
             distances[copies] = np.inf
