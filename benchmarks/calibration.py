@@ -77,12 +77,26 @@ def canyon(d: int, seed: int) -> Function:
     return value
 
 
+def plateau(X: Array) -> Array:
+    """A low and a high plateau with a narrow step between them, and a slight slope."""
+    out: Array = np.tanh(4.0 * (X.sum(axis=1) - 3.0)) + 0.1 * X[:, 0]
+    return out
+
+
+def steep(X: Array) -> Array:
+    """Values of two orders of magnitude, as of a learning rate that is searched on the wrong scale."""
+    out: Array = 10.0 ** (2.0 * X.mean(axis=1))
+    return out
+
+
 FUNCTIONS: dict[str, tuple[int, Function]] = {
     "bumps-2": (2, bumps(2, 1)),
     "canyon-3": (3, canyon(3, 2)),
     "ripples-4": (4, ripples(4, 3)),
     "bumps-6": (6, bumps(6, 4)),
     "canyon-8": (8, canyon(8, 5)),
+    "plateau-6": (6, plateau),
+    "steep-5": (5, steep),
 }
 ALGORITHMS: dict[str, Any] = {one.__name__: one for one in (GSSBO, GPUCB, BKB, BBKB, SBPE)}
 
