@@ -17,7 +17,8 @@ from scipy.stats import qmc
 from numbo import Space
 from numbo.kernels.covariance import cross_covariance
 from numbo.models import ExactGP
-from numbo.models.gp import Array
+
+Array = NDArray[np.float64]
 
 LONGEST, SHORTEST, START = 1.6, 2.0**-7, 0.8
 SUCCESSES = 3

@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 #: The floors of the house, from the ground up: a module may import from its own and from those below.
 FLOORS = [
+    {"numbo._types"},
     {"numbo._checks", "numbo._interrupts", "numbo._rows", "numbo.kernels"},
     {"numbo.spaces", "numbo.trials", "numbo._ahead", "numbo._imports"},
     {"numbo.models"},
@@ -24,6 +25,7 @@ FLOORS = [
 ]
 #: Packages of others that a module may import.
 FOREIGN = {
+    "numbo._types": {"numpy"},
     "numbo._checks": {"numpy"},
     "numbo._interrupts": set(),
     "numbo._rows": {"numpy"},

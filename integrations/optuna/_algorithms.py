@@ -8,8 +8,8 @@ from numbo.optuna._distributions import SearchSpace
 from numbo.optuna._samplers import NumboSampler
 
 from numbo import _checks
+from numbo._types import Array
 from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE
-from numbo.spaces import Array
 from optuna.samplers import BaseSampler
 
 

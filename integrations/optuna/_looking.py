@@ -8,8 +8,8 @@ from typing import Any, overload
 from numbo.optuna._samplers import NumboSampler
 from numbo.optuna._view import checked
 
+from numbo._types import Array
 from numbo.optimizers import Explanation
-from numbo.spaces import Array
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 

@@ -30,8 +30,9 @@ from numbo.optuna._views import Views
 
 from numbo import _checks
 from numbo._ahead import compile_ahead
+from numbo._types import Array
 from numbo.optimizers import Explanation, Optimizer, Snapshot
-from numbo.spaces import Array, Float, Space
+from numbo.spaces import Float, Space
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.storages import InMemoryStorage

@@ -8,8 +8,8 @@ from typing import Any
 from numbo.ray._searchers import NumboSearch
 
 from numbo import _checks
+from numbo._types import Array
 from numbo.optimizers import BBKB, BKB, GSSBO, SBPE
-from numbo.spaces import Array
 
 
 class GSSBOSearch(NumboSearch):

@@ -14,8 +14,9 @@ from numbo.ray._snapshot import Setup
 from numbo.ray._stored import StoredSearch
 
 from numbo import _checks
+from numbo._types import Array
 from numbo.optimizers import GLOBAL, Explanation, Optimizer, Snapshot
-from numbo.spaces import Array, Float, Space
+from numbo.spaces import Float, Space
 from ray.tune.search import Searcher
 
 

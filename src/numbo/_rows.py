@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Index = NDArray[np.int64]
+from numbo._types import Indices
 
 
-def distinct_rows(rows: NDArray[Any]) -> tuple[Index, Index]:
+def distinct_rows(rows: NDArray[Any]) -> tuple[Indices, Indices]:
     """The first row of each kind in ``rows (n, d)``, and the kind (n,) of each row.
 
     ``numpy.unique(axis=0)`` compares structured arrays, and an interrupt meanwhile would get out as a `TypeError`.

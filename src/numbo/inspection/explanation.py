@@ -6,13 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from numbo._types import Array, ObservationIndices
 from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE, Domain, Space
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 #: Points at which relevance is estimated, a power of two; the mean is computed at this number for each parameter.
 SAMPLES = 256
@@ -101,7 +98,7 @@ class Explanation:
     algorithm: str
     n_told: int
     n_pending: int
-    members: Indices = field(repr=False)
+    members: ObservationIndices = field(repr=False)
     relevance: dict[str, float]
     lengthscales: dict[str, float]
     noise_std: float
@@ -116,7 +113,7 @@ class Explanation:
     batch_sizes: tuple[int, ...] = ()
     region: Region | None = None
     phases: dict[str, float] = field(default_factory=dict)
-    asked_at: Indices = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
+    asked_at: ObservationIndices = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
     ask_seconds: Array = field(default_factory=lambda: np.empty(0), repr=False)
 
     def __str__(self) -> str:

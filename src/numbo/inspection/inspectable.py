@@ -6,17 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
-import numpy as np
-from numpy.typing import NDArray
-
 from numbo._interrupts import interrupts_get_out
+from numbo._types import Array
 from numbo.inspection.explanation import Explanation
 from numbo.inspection.snapshot import Snapshot
 from numbo.models.view import ModelView
 from numbo.search.run import Run
 from numbo.search.trust_region import Region
-
-Array = NDArray[np.float64]
 
 
 class Inspectable(ABC):

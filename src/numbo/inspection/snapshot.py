@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from numbo import _checks
 from numbo._interrupts import interrupts_get_out
+from numbo._types import Array
 from numbo.inspection.explanation import SAMPLES, Explanation, relevance
 from numbo.models.view import ModelView
 from numbo.search.recommendation import closer, expected_values, noise_near_best, optimum, with_own_values
@@ -20,8 +20,6 @@ from numbo.search.times import AskTimes
 from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE, Condition, Space
 from numbo.trials import own, point_key
-
-Array = NDArray[np.float64]
 
 #: Share of noise in what the model leaves unexplained from which recommendations are cautious.
 NOISE_PREVAILS = 0.25

@@ -16,15 +16,12 @@ computing it.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from numbo._types import ArmIndices, Array, AtomIndices, Indices, Mask, PointNumbers
 from numbo.kernels.acquisition import Posterior
 from numbo.kernels.covariance import Covariance, cross_covariance, prior_variances
 from numbo.kernels.lazy import UNKNOWN, WIDTH, Bounds, best_of_block, lazy_argmax, rank_blocks, reveal
 from numbo.models.sparse_gp import SparseGP
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 BLOCK = 2048
 #: Maximum memory for cached columns of the covariance between all arms and some of them.
@@ -53,14 +50,14 @@ class ArmPosterior:
         )
         self._conditioned: Posterior | None = None
         self._posterior: Posterior | None = None
-        self._atoms: Indices = np.empty(0, dtype=np.int64)
+        self._atoms: AtomIndices = np.empty(0, dtype=np.int64)
         self._directions, self._count = np.empty((0, 0)), 0
         self._whitened: tuple[Array, Array] | None = None
         self._beta = 0.0
         self._means: tuple[Array, float] = np.zeros(A), 0.0
         self._ceiling_sd = np.empty(0)
         self._prior = np.empty(0)
-        self._core: Indices = np.empty(0, dtype=np.int64)
+        self._core: ArmIndices = np.empty(0, dtype=np.int64)
         self._core_counts = np.empty(0)
         self._core_covariance: Covariance | None = None
         self._effort = 0
@@ -70,9 +67,9 @@ class ArmPosterior:
     def condition(
         self,
         gp: SparseGP,
-        points: Indices,
-        atoms: Indices,
-        lasting: NDArray[np.bool_],
+        points: PointNumbers,
+        atoms: AtomIndices,
+        lasting: Mask,
         posterior: Posterior | None = None,
     ) -> None:
         """Condition on a model; call `start` next.
@@ -101,7 +98,7 @@ class ArmPosterior:
             self._raise_ceiling(gp.covariance, core, counts[core])
         self._means = self._all_means(posterior, atoms)
 
-    def _raise_ceiling(self, covariance: Covariance, core: Indices, counts: Array) -> None:
+    def _raise_ceiling(self, covariance: Covariance, core: ArmIndices, counts: Array) -> None:
         self._effort = 0
         if self._core_covariance is None or not _same(self._core_covariance, covariance):
             self._prior, self._core_covariance = prior_variances(covariance, self.X), covariance
@@ -112,7 +109,7 @@ class ArmPosterior:
             ceiling = ceiling - self._explained(exact.posterior, core[exact.kept])
         self._ceiling_sd = np.sqrt(np.maximum(ceiling, 0.0) * (1.0 + 1e-6) + 1e-12 * self._prior)
 
-    def _explained(self, posterior: Posterior, atoms: Indices) -> Array:
+    def _explained(self, posterior: Posterior, atoms: AtomIndices) -> Array:
         """|W k_S(x)|^2 at all arms, by matrix products."""
         out = np.empty(len(self.X))
         for block, K in self._blocks(posterior, atoms):
@@ -120,7 +117,7 @@ class ArmPosterior:
             np.einsum("ij,ij->j", V, V, out=out[block])
         return out
 
-    def _all_means(self, posterior: Posterior, atoms: Indices) -> tuple[Array, float]:
+    def _all_means(self, posterior: Posterior, atoms: AtomIndices) -> tuple[Array, float]:
         """alpha^T k_S(x) at all arms, and a bound on the rounding error."""
         slots = self._columns.slots(posterior.covariance, atoms)
         if slots is None:
@@ -133,7 +130,7 @@ class ArmPosterior:
         prior = float(np.max(self._prior))
         return means, 1e-15 * len(atoms) * prior * float(np.abs(posterior.alpha).sum())
 
-    def _blocks(self, posterior: Posterior, atoms: Indices):  # type: ignore[no-untyped-def]
+    def _blocks(self, posterior: Posterior, atoms: AtomIndices):  # type: ignore[no-untyped-def]
         """Covariances (m, c) of the atoms with the arms of each block, block by block."""
         cov, A = posterior.covariance, len(self.X)
         slots = self._columns.slots(cov, atoms)
@@ -149,7 +146,7 @@ class ArmPosterior:
     def start(
         self,
         beta: float,
-        excluded: NDArray[np.bool_] | None = None,
+        excluded: Mask | None = None,
         *,
         by_variance: bool = False,
         success: Array | float = 1.0,
@@ -214,7 +211,7 @@ class ArmPosterior:
         assert self._posterior is not None, "call condition first"
         return self._posterior
 
-    def ratios(self, others: Indices) -> Array:
+    def ratios(self, others: ArmIndices) -> Array:
         """``sum_s k~(x, x_s)^2 / var~(x)`` over the arms ``others``, at all arms, before any `observe`.
 
         Calandriello et al. (2020), lemma 3: one plus this bounds the factor by which observing ``others`` shrinks the
@@ -249,7 +246,7 @@ class _Columns:
         self._filled = 0
         self.rows: Array = np.empty((0, A))
 
-    def slots(self, covariance: Covariance, arms: Indices) -> Indices | None:
+    def slots(self, covariance: Covariance, arms: ArmIndices) -> Indices | None:
         """Row numbers in `rows` of the ``arms``; None if there are too many to keep."""
         if len(arms) > self._capacity:
             return None

@@ -9,13 +9,10 @@ which a dictionary seldom represents, are conditioned on jointly and exactly (`S
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from numbo._types import Array, AtomIndices, PointNumbers
 from numbo.kernels.acquisition import Posterior, predict
 from numbo.models.sparse_gp import SparseGP
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 class BatchModel:
@@ -35,7 +32,7 @@ class BatchModel:
         learned: pulls entered as feedback since the dictionary was drawn, and whether they were to become atoms.
     """
 
-    def __init__(self, gp: SparseGP, points: Indices, atoms: Indices, sums: Array) -> None:
+    def __init__(self, gp: SparseGP, points: PointNumbers, atoms: AtomIndices, sums: Array) -> None:
         self.gp = gp
         self._row = {int(p): row for row, p in enumerate(points)}
         self.atoms = atoms
@@ -64,7 +61,7 @@ class BatchModel:
         self._start_batch()
 
     @property
-    def points(self) -> Indices:
+    def points(self) -> PointNumbers:
         """Numbers (u,) of the model's points."""
         return np.fromiter(self._row, dtype=np.int64, count=len(self._row))
 

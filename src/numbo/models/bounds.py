@@ -11,10 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from numbo._types import Array, Mask
 
 SIDES = (0.0, 1.0)
 UNLIKELY = 0.05

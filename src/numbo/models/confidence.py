@@ -15,14 +15,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
+from numbo._types import Array, SparseRows
 from numbo.kernels.covariance import prior_variances
 from numbo.models.sparse_gp import SparseGP
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 SCHEDULES = ("paper", "reference")
 #: Number of observations whose information is computed together.
@@ -67,7 +64,7 @@ class Information:
     weight: float = 3.0
     by_arrival: bool = False
 
-    def carried(self, gp: SparseGP, arrivals: Indices) -> float:
+    def carried(self, gp: SparseGP, arrivals: SparseRows) -> float:
         """Information of the observations ``gp`` starts with; ``arrivals (n,)`` are rows of its points, in order."""
         if not self.by_arrival:
             return gp.log_determinant()

@@ -17,14 +17,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from numbo._types import Array, AtomIndices, Mask
 from numbo.kernels.covariance import Covariance, cross_covariance, prior_variances
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 #: Factor by which a dictionary may outgrow its limit between two draws.
 OVERGROWTH = 1.25
@@ -34,7 +30,7 @@ SMALL_HISTORY = 64
 FEW = 192
 
 
-def posterior_variance_sampling(variance: Array, qbar: float, rng: np.random.Generator) -> Indices:
+def posterior_variance_sampling(variance: Array, qbar: float, rng: np.random.Generator) -> AtomIndices:
     """Indices of a Bernoulli draw with probabilities ``min(1, qbar * variance)`` (Calandriello et al. 2019, alg. 1).
 
     Args:
@@ -70,7 +66,7 @@ def recursive_rls(
     delta: float = 0.1,
     qbar: float | None = None,
     limit: int | None = None,
-) -> Indices:
+) -> AtomIndices:
     """Recursive ridge leverage score sampling (Musco & Musco 2017, algorithm 2).
 
     Args:
@@ -82,7 +78,7 @@ def recursive_rls(
         limit: maximum number of points; if more are drawn, a random choice of them is kept.
 
     Returns:
-        Indices (m,) of the dictionary, in increasing order.
+        AtomIndices (m,) of the dictionary, in increasing order.
     """
     chosen, _ = _recursive_rls(covariance, X, rng, delta, qbar)
     if limit is None or len(chosen) <= limit:
@@ -92,7 +88,7 @@ def recursive_rls(
 
 def _recursive_rls(
     covariance: Covariance, X: Array, rng: np.random.Generator, delta: float, qbar: float | None
-) -> tuple[Indices, Array]:
+) -> tuple[AtomIndices, Array]:
     """The dictionary before any limit, and the probabilities (m,) of its points: the weights of the next level."""
     n, lam = len(X), covariance.noise_variance
     if (n <= FEW * max(1.0, math.log(1.0 / delta)) and qbar is None) or n <= FEW:
@@ -118,7 +114,7 @@ def bless(
     qbar: float = 2.0,
     step: float = 2.0,
     limit: int | None = None,
-) -> Indices:
+) -> AtomIndices:
     """Bottom-up leverage score sampling (Rudi et al. 2018, "On Fast Leverage Score Sampling", algorithm 2, BLESS-R).
 
     Follows a path of regularisations from n times ``k(x, x)`` down to lambda: each needs few uniform candidates, whose
@@ -134,7 +130,7 @@ def bless(
             more, so that the result is accurate for a larger lambda.
 
     Returns:
-        Indices (m,) of the dictionary, in increasing order.
+        AtomIndices (m,) of the dictionary, in increasing order.
 
     Raises:
         ValueError: if ``step`` is not above 1.
@@ -175,7 +171,7 @@ class DictionaryRule:
     def __init__(self, qbar: float, limit: int | None, initial: str, delta: float) -> None:
         self.qbar, self.limit, self.initial, self.delta = qbar, limit, initial, delta
 
-    def first(self, covariance: Covariance, X: Array, rng: np.random.Generator) -> tuple[Indices, Mask]:
+    def first(self, covariance: Covariance, X: Array, rng: np.random.Generator) -> tuple[AtomIndices, Mask]:
         """Atoms for points ``X (n, d)`` not yet in any model: all points if few, else a leverage score sample.
 
         Returns:
@@ -190,7 +186,7 @@ class DictionaryRule:
             chosen = recursive_rls(covariance, X, rng, delta=self.delta, limit=self.limit)
         return chosen, np.zeros(len(chosen), dtype=bool)
 
-    def draw(self, leverage: Array, rng: np.random.Generator) -> tuple[Indices, Mask]:
+    def draw(self, leverage: Array, rng: np.random.Generator) -> tuple[AtomIndices, Mask]:
         """Atoms as `first` returns them: each point with probability ``min(1, qbar leverage)``.
 
         ``leverage (u,)`` is the variance ``var~`` of a point, summed over its pulls: the point is at least as likely to

@@ -20,8 +20,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from numbo._types import Array, Mask, ObservationIndices
 from numbo.kernels.acquisition import CERTAIN, Success
 from numbo.kernels.covariance import squared_distances
 from numbo.kernels.selection import kmeans_plus_plus
@@ -29,9 +29,6 @@ from numbo.models.bounds import failing_bounds
 from numbo.models.priors import LABELS
 from numbo.models.surrogate import Surrogate
 from numbo.trials.history import History
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 #: Number of trials in one unit of time, the last input of the GP.
 TRIALS = 50.0
@@ -72,10 +69,10 @@ class Feasibility:
 
     def __init__(
         self,
-        categorical: NDArray[np.bool_],
+        categorical: Mask,
         learn: bool | str,
-        optional: NDArray[np.bool_] | None = None,
-        continuous: NDArray[np.bool_] | None = None,
+        optional: Mask | None = None,
+        continuous: Mask | None = None,
     ) -> None:
         self.learn = learn
         self._continuous = np.zeros(len(categorical), dtype=bool) if continuous is None else continuous
@@ -108,7 +105,7 @@ class Feasibility:
             self.trust = self._weigh(labels[surrogate.members])
         return self._success() if self.trust > NEGLIGIBLE else CERTAIN
 
-    def _labels(self, history: History) -> tuple[Array, Indices, Array]:
+    def _labels(self, history: History) -> tuple[Array, ObservationIndices, Array]:
         """All points told with their times (told, d + 1), which of them count, and the labels (told,)."""
         X, y = history.in_order()
         failed = np.isnan(y)
@@ -116,7 +113,7 @@ class Feasibility:
         X = np.column_stack([X, np.arange(len(X)) / TRIALS])
         return X, np.flatnonzero(~(history.superseded() | explained)), np.where(failed, 0.0, 1.0)
 
-    def _members(self, X: Array, live: Indices, history: History) -> Indices:
+    def _members(self, X: Array, live: ObservationIndices, history: History) -> ObservationIndices:
         """Which of the ``live`` points the model uses: chosen by their location, never by their label."""
         if len(live) <= SIZE:
             return live

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from numbo._types import Array, AtomIndices, Indices, Mask, PointNumbers
 from numbo.kernels.acquisition import UCB, Acquisition, Posterior, Success
 from numbo.models.batch_model import BatchModel
 from numbo.models.confidence import Information
@@ -26,10 +26,6 @@ from numbo.models.learned_kernel import LearnedKernel
 from numbo.models.sparse_gp import SparseGP
 from numbo.models.view import ModelView
 from numbo.trials import History, Pulls
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 
 class Chooser:
@@ -112,7 +108,7 @@ class FeedbackModel:
         self.chooser = Chooser()
         self.by_variance, self.on_schedule = False, True
         self._batch: BatchModel | None = None
-        self._drawn: Indices = np.empty(0, dtype=np.int64)  # numbers of the atoms as they were drawn
+        self._drawn: AtomIndices = np.empty(0, dtype=np.int64)  # numbers of the atoms as they were drawn
         self._drawn_from = self._assumed = self._drawn  # the points they were drawn from; pending points assumed told
         self.window = self.fed_back = self.drawn_at = self.draws = 0
         self.multiplier = self.information = self.effective_dimension = 0.0
@@ -157,18 +153,18 @@ class FeedbackModel:
             self.chooser.show(self)
         self._enter_missing(history)
 
-    def told(self, history: History, n: int | None = None) -> Indices:
+    def told(self, history: History, n: int | None = None) -> PointNumbers:
         """Numbers of the points of the observations that the model uses, of the first ``n`` in the history."""
         return self.pulls.told(history, n)[self.window :]
 
-    def _missing(self, history: History) -> Indices:
+    def _missing(self, history: History) -> PointNumbers:
         """How many pulls of each point (numbers,) have not entered the model yet."""
         wanted = self.pulls.counts(np.concatenate([self.told(history), self._pending(history)]))
         batch = np.array(self.batch.pulls, dtype=np.int64)
         known = np.concatenate([self.told(history, self.fed_back), self._assumed, batch])
         return wanted - self.pulls.counts(known)
 
-    def _pending(self, history: History) -> Indices:
+    def _pending(self, history: History) -> PointNumbers:
         return self.pulls.pending(history.pending.values())
 
     def _enter_missing(self, history: History) -> None:
@@ -251,7 +247,7 @@ class FeedbackModel:
         atoms = np.searchsorted(numbers, self._drawn)
         return SparseGP.over(self.kernel.covariance, self.pulls.X[numbers], counts[numbers].astype(np.float64), atoms)
 
-    def _leverages(self, old: BatchModel, numbers: Indices, counts: Indices, learned: bool) -> Array:
+    def _leverages(self, old: BatchModel, numbers: PointNumbers, counts: Indices, learned: bool) -> Array:
         """``var~_fb`` of the points ``numbers``; under a new covariance, ``var~`` on the old dictionary."""
         X, out = self.pulls.X, np.zeros(self.pulls.u)
         if learned:

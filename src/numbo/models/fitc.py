@@ -11,14 +11,12 @@ the other points say little; with it, each is averaged where the atoms represent
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from numbo._rows import distinct_rows
+from numbo._types import Array, Indices
 from numbo.kernels.acquisition import Posterior, predict
 from numbo.kernels.covariance import Covariance, prior_variance, prior_variances
 from numbo.models.sparse_gp import SparseGP
-
-Array = NDArray[np.float64]
 
 
 class FITC:
@@ -72,7 +70,7 @@ class FITC:
         self._roots[i] = self._root(self._counts[i : i + 1], self._open[i : i + 1])[0]
         self.gp.scale_up(i, self._roots[i] / before, self._roots[i] * self._averages[i])
 
-    def unrepresented(self) -> NDArray[np.int64]:
+    def unrepresented(self) -> Indices:
         """Observations at points measured again that the atoms leave more open than they do noise, most often first.
 
         Their own values teach the posterior next to nothing, however many they are, until they are atoms.

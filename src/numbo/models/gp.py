@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from numbo._types import Array, Mask
 from numbo.kernels.acquisition import Posterior, predict
 from numbo.kernels.cholesky import (
     cholesky_append,
@@ -29,8 +29,6 @@ from numbo.kernels.covariance import MATERN32, MATERN52, RBF, Covariance, covari
 from numbo.kernels.likelihood import WORKSPACE, log_marginal_likelihood, parameters
 from numbo.models._threads import one_blas_thread
 from numbo.models.priors import VALUES, Prior, default_theta, log_bounds, log_prior
-
-Array = NDArray[np.float64]
 
 logger = logging.getLogger("numbo")
 
@@ -69,8 +67,8 @@ class ExactGP:
 
     def __init__(
         self,
-        categorical: NDArray[np.bool_],
-        optional: NDArray[np.bool_] | None = None,
+        categorical: Mask,
+        optional: Mask | None = None,
         *,
         kernel: str = "matern52",
         trend: bool = True,

@@ -6,14 +6,12 @@ import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from numbo._types import Array, Indices, Mask
 from numbo.kernels.covariance import Covariance, prior_variances, stationary
 from numbo.models.gp import FAMILIES, ExactGP
 from numbo.models.transform_choice import choose, mean_error
 from numbo.models.transforms import OutputTransform
-
-Array = NDArray[np.float64]
 
 #: Maximum number of observations used to fit hyperparameters: a quarter are the best, the rest random.
 FIT_SIZE = 128
@@ -38,14 +36,14 @@ class LearnedKernel:
 
     def __init__(
         self,
-        categorical: NDArray[np.bool_],
+        categorical: Mask,
         kernel: str,
         lengthscale: Array | None,
         noise_std: float | None,
         *,
         trend: bool,
         winsorize: bool,
-        optional: NDArray[np.bool_] | None = None,
+        optional: Mask | None = None,
     ) -> None:
         self._gp = ExactGP(categorical, optional, kernel=kernel, trend=trend)
         self.winsorize = winsorize
@@ -105,7 +103,7 @@ class LearnedKernel:
         self._gp.fit(X[members], self.fit_transform(y)[members])
         self.fitted_at = len(y)
 
-    def _sample(self, y: Array, rng: np.random.Generator) -> NDArray[np.int64]:
+    def _sample(self, y: Array, rng: np.random.Generator) -> Indices:
         """Indices of the observations, with values ``y (n,)``, from which hyperparameters are learned."""
         n = len(y)
         if n <= FIT_SIZE:

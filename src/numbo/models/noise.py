@@ -18,12 +18,9 @@ from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from numbo._types import Array, ObservationIndices
 from numbo.trials import UNASKED, History, finite_range
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 #: Share of the variance of the values from which noise matters.
 NOISY = 1e-2
@@ -181,7 +178,7 @@ class Noise:
         return spent < (allowed if self.refuted else max(2, allowed))
 
     @property
-    def copies(self) -> Indices:
+    def copies(self) -> ObservationIndices:
         """Where noise is refuted, the observations (c,) at points that were known, with the value that was known.
 
         They say nothing new about the objective. But a model would take them for proof that it has to follow every
@@ -190,7 +187,7 @@ class Noise:
         copies = self._repeats.copies
         return np.array(copies if copies and self.refuted else (), dtype=np.int64)
 
-    def distinct(self, rows: Indices) -> Indices:
+    def distinct(self, rows: ObservationIndices) -> ObservationIndices:
         """The observations ``rows (m,)`` without `copies`."""
         copies = self.copies
         return rows[~np.isin(rows, copies)] if len(copies) else rows

@@ -18,11 +18,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from numbo._types import Array
 from numbo.kernels.likelihood import parts
-
-Array = NDArray[np.float64]
 
 
 class Prior(NamedTuple):

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from numbo._types import Array, Mask
 from numbo.kernels.acquisition import Posterior, predict
 from numbo.kernels.covariance import cross_covariance, prior_variances
 from numbo.models.sparse_gp import SparseGP
-
-Array = NDArray[np.float64]
 
 #: Up to this number of distinct points lambda_max is computed from a full matrix; above, from products with its blocks.
 FULL_MATRIX = 1000
@@ -48,7 +46,7 @@ class Filter:
     def state_dict(self) -> dict[str, Any]:
         return dict(vars(self))
 
-    def passes(self, X: Array) -> NDArray[np.bool_]:
+    def passes(self, X: Array) -> Mask:
         """Which of ``X (n, d)`` stay in the race."""
         return self.bounds(X)[1] >= self.best_lower
 

@@ -32,8 +32,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from numbo._types import Array, Indices
 from numbo.kernels.acquisition import Posterior, predict
 from numbo.kernels.covariance import Covariance, cross_covariance, prior_variance, prior_variances
 from numbo.kernels.selection import independent_columns
@@ -48,8 +48,6 @@ from numbo.kernels.sparse import (
     observe,
     precision_factor,
 )
-
-Array = NDArray[np.float64]
 
 #: A dictionary point is left out if its variance given the others is below this share of the largest variance.
 DEPENDENT = 1e-10
@@ -87,7 +85,7 @@ class SparseGP:
         self.mark()
 
     @classmethod
-    def over(cls, covariance: Covariance, X: Array, counts: Array, dictionary: NDArray[np.int64]) -> SparseGP:
+    def over(cls, covariance: Covariance, X: Array, counts: Array, dictionary: Indices) -> SparseGP:
         """Conditioned on the points ``X (n, d)``, each observed ``counts (n,)`` times; ``dictionary`` indexes them.
 
         Equivalent to the constructor followed by `condition`, but cheaper: one factorisation embeds all points.

@@ -13,18 +13,16 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from numbo import _checks
+from numbo._types import Array, Indices, Mask
 from numbo.kernels.acquisition import predict
 from numbo.kernels.covariance import Covariance
 from numbo.kernels.selection import kmeans_plus_plus, pivoted_cholesky
 from numbo.models.gp import ExactGP
 from numbo.models.transforms import OutputTransform
 from numbo.trials import finite_range
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class Pool:
     X: Array
     y: Array
     model: ExactGP
-    members: NDArray[np.bool_]
+    members: Mask
     perturbation: float = 0.0
 
     @property

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from numbo._types import Array, Mask, ObservationIndices
 from numbo.kernels.acquisition import Posterior, predict
 from numbo.models.fitc import FITC
 from numbo.models.gp import ExactGP
@@ -22,9 +22,6 @@ from numbo.models.priors import VALUES, Prior
 from numbo.models.sparse_gp import SparseGP
 from numbo.models.transform_choice import ITERATIONS, Loss, choose, mean_error, surprise
 from numbo.models.transforms import OutputTransform
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 #: The output transform is selected again at every third fit only: the comparison costs one fit per candidate.
 DECISION_EVERY = 3
@@ -55,8 +52,8 @@ class Surrogate:
 
     def __init__(
         self,
-        categorical: NDArray[np.bool_],
-        optional: NDArray[np.bool_] | None = None,
+        categorical: Mask,
+        optional: Mask | None = None,
         *,
         kernel: str,
         trend: bool,
@@ -73,11 +70,11 @@ class Surrogate:
         self.all_data = all_data
         self.kind, self._fits = "winsorize" if winsorize else "plain", 0
         self.transform = OutputTransform(0.0, 1.0)
-        self.members: Indices = np.empty(0, dtype=np.int64)
+        self.members: ObservationIndices = np.empty(0, dtype=np.int64)
         self.fitted_at = self.updated_at = self._conditioned = 0
         self._all: FITC | None = None
         self._built_at, self._anchor = 0, -1
-        self._rows: Indices = self.members
+        self._rows: ObservationIndices = self.members
         #: Variance of the noise, in units of the variance of the values; None before the first fit.
         self.claimed_noise: float | None = None
 
@@ -96,7 +93,7 @@ class Surrogate:
         return self.all_data and noise.credible(self.claimed_noise)
 
     @property
-    def rows(self) -> Indices:
+    def rows(self) -> ObservationIndices:
         """The observations that the posterior stands on."""
         return self.members if self._all is None else self._rows
 
@@ -128,8 +125,8 @@ class Surrogate:
         self,
         X: Array,
         y: Array,
-        members: Indices,
-        rows: Callable[[], Indices],
+        members: ObservationIndices,
+        rows: Callable[[], ObservationIndices],
         noise: Noise,
         frame: tuple[Array, float] | None = None,
         anchor: int = -1,
@@ -173,7 +170,7 @@ class Surrogate:
             self._all.add(x, target)
         self._rows, self.updated_at = np.append(self._rows, np.arange(first, n)), n
 
-    def update(self, X: Array, y: Array, members: Indices, frame: tuple[Array, float] | None = None) -> None:
+    def update(self, X: Array, y: Array, members: ObservationIndices, frame: tuple[Array, float] | None = None) -> None:
         """Condition on ``X[members]``, ``y[members]``; appends if members were only added and no fit is due.
 
         A fit uses the units of ``frame``, a center (d,) and a radius; without it, those of the last one given, at first
@@ -211,18 +208,18 @@ class Surrogate:
 
         self._choose(X, y, kinds, surprise(y, inner))
 
-    def _outliers(self, y: Array) -> NDArray[np.bool_]:
+    def _outliers(self, y: Array) -> Mask:
         """Which of ``y (n,)`` clipping would change; none if it is off."""
         return y <= OutputTransform.fit(y, "winsorize" if self.winsorize else "plain").floor
 
     def _choose(self, X: Array, y: Array, kinds: list[str], loss: Loss) -> None:
         self.kind = choose(self.gp, X, y, {kind: OutputTransform.fit(y, kind) for kind in kinds}, loss)
 
-    def _condition(self, X: Array, targets: Array, members: Indices) -> None:
+    def _condition(self, X: Array, targets: Array, members: ObservationIndices) -> None:
         self.gp.condition(X[members], targets, spare=max(16, len(members) // 4))
         self._conditioned = len(members)
 
-    def _append(self, X: Array, targets: Array, members: Indices, known: int) -> bool:
+    def _append(self, X: Array, targets: Array, members: ObservationIndices, known: int) -> bool:
         self.gp.truncate(known)
         if not all(self.gp.append(X[members[i]], targets[i]) for i in range(known, len(members))):
             return False
@@ -288,7 +285,7 @@ class Surrogate:
         out: Array = np.sqrt(np.maximum((residual / WIDTH) ** 2 - noise, 0.0) / open_)
         return out
 
-    def _needed_without(self, rows: Indices) -> Array:
+    def _needed_without(self, rows: ObservationIndices) -> Array:
         """Likewise (m,) for the members ``rows (m,)``, by a model that is fitted anew without them."""
         twin = copy.deepcopy(self)
         X, y = self.gp.points, self.gp.values

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from numbo._types import Array, Mask
 from numbo.models.gp import ExactGP
 from numbo.models.transforms import OutputTransform
 
-Array = NDArray[np.float64]
 #: Takes a transform, the transformed values (n,), and the residuals (n,) and variances (n,) of their leave-one-out
 #: predictions; smaller is better.
 Loss = Callable[[OutputTransform, Array, Array, Array], float]
@@ -35,7 +34,7 @@ def choose(gp: ExactGP, X: Array, y: Array, transforms: Mapping[str, OutputTrans
     return best
 
 
-def surprise(y: Array, inner: NDArray[np.bool_]) -> Loss:
+def surprise(y: Array, inner: Mask) -> Loss:
     """Minus the leave-one-out log density of those ``y (n,)`` that are ``inner`` (R&W 2006, section 5.4.2)."""
 
     def loss(transform: OutputTransform, values: Array, residual: Array, variance: Array) -> float:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from numbo._types import Array
 
 #: Values larger than this, or smaller than its inverse, are scaled first: no sum of squares may over- or underflow.
 LARGE = 1e100

@@ -6,16 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from numbo._types import Array, ObservationIndices
 from numbo.kernels.acquisition import Acquisition, Posterior, acquisition_values, predict
 from numbo.kernels.covariance import prior_variances
 from numbo.models.sparse_gp import SparseGP
 from numbo.models.surrogate import Surrogate
 from numbo.models.transforms import OutputTransform
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +42,7 @@ class ModelView:
     transform: OutputTransform
     searched: Posterior
     acquisition: Acquisition
-    members: Indices
+    members: ObservationIndices
     lengthscales: Array
     noise_std: float
     noise_is_given: bool = False

@@ -8,11 +8,12 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from numbo import _ahead, _checks
 from numbo._imports import load_needed
 from numbo._interrupts import interrupts_get_out
+from numbo._types import Array
 from numbo.inspection import Inspectable
 from numbo.models.bounds import off_bounds
 from numbo.search.completion import completions
@@ -24,7 +25,6 @@ from numbo.trials import UNASKED, History, own
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-Array = NDArray[np.float64]
 
 #: Number of initial designs after which the best point may be measured again to see whether values are noisy.
 PROBED = 2

@@ -27,10 +27,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from numbo import _checks
 from numbo._interrupts import interrupts_get_out
+from numbo._types import Array
 from numbo.models.confidence import SCHEDULES, Confidence, Information
 from numbo.models.feedback import FeedbackModel, SparseStatus
 from numbo.models.view import ModelView
@@ -39,8 +40,6 @@ from numbo.search.arm_search import ArmSearch
 from numbo.search.run import Run, Suggestion
 from numbo.search.sparse_search import SparseSettings, sparse_search
 from numbo.spaces import Arms, Space
-
-Array = NDArray[np.float64]
 
 #: Atoms of a dictionary under a learned kernel, unless it is set.
 DEFAULT_DICTIONARY = 96

@@ -15,15 +15,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from numbo import _checks
+from numbo._types import Array
 from numbo.models.feedback import FeedbackModel
 from numbo.optimizers.bbkb import BBKB
 from numbo.spaces import Arms, Space
-
-Array = NDArray[np.float64]
 
 
 class BKB(BBKB):

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from numbo import _checks
+from numbo._types import Array
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
 from numbo.search.gp_search import GPSearch
 from numbo.search.run import Run, Suggestion
-from numbo.spaces import Array, Space
+from numbo.spaces import Space
 
 
 class GPUCB(Optimizer):

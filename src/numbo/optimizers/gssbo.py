@@ -23,9 +23,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from numbo import _checks
+from numbo._types import Array, Indices, ObservationIndices
 from numbo.kernels.acquisition import CERTAIN, success_probabilities
 from numbo.models.buffer import RULES, DynamicBuffer
 from numbo.models.subsets import CRITERIA, Pool
@@ -37,9 +37,6 @@ from numbo.search.local_search import CANDIDATES, LocalSearch
 from numbo.search.run import Run, Suggestion
 from numbo.search.trust_region import Region
 from numbo.spaces import Space
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {
@@ -92,10 +89,10 @@ class Subset:
     ) -> None:
         self.buffer, self._first = buffer, first
         self._criterion, self._perturbation, self._elites, self._reselect = criterion, perturbation, elites, reselect
-        self._selected: Indices = np.empty(0, dtype=np.int64)
+        self._selected: ObservationIndices = np.empty(0, dtype=np.int64)
         self._selected_at = self._reselect_at = 0
 
-    def members(self, run: Run, surrogate: Surrogate) -> Indices:
+    def members(self, run: Run, surrogate: Surrogate) -> ObservationIndices:
         """All samples before the switch, the chosen subset after it (lines 15 and 17)."""
         n = run.history.n
         size = self.buffer.limit(n)
@@ -113,7 +110,7 @@ class Subset:
             self._selected, self._selected_at = chosen, n
         return self._selected
 
-    def _select(self, run: Run, surrogate: Surrogate, pool: Indices, size: int) -> Indices:
+    def _select(self, run: Run, surrogate: Surrogate, pool: ObservationIndices, size: int) -> Indices:
         """Positions in ``pool`` of the subset: initial, newest and best samples, and the criterion's choice."""
         history = run.history
         y = history.values()

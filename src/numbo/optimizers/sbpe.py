@@ -25,9 +25,10 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from numbo import _checks
+from numbo._types import Array, Mask
 from numbo.models import SparseGP
 from numbo.models.confidence import sparse_confidence, uniform_confidence, union_bound
 from numbo.models.dictionaries import recursive_rls
@@ -40,9 +41,6 @@ from numbo.search.candidates import CANDIDATES
 from numbo.search.run import ENUMERABLE, Run, Suggestion
 from numbo.search.sparse_search import SparseSettings, sparse_search
 from numbo.spaces import Arms, Space
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 #: Atoms of a dictionary under a learned kernel, unless it is set. Judging needs a model that is nearly exact: with too
 #: few atoms, bounds stay so wide that nothing is eliminated.
@@ -167,7 +165,7 @@ class SBPE(Optimizer):
         return count
 
     @property
-    def racing(self) -> NDArray[np.bool_] | None:
+    def racing(self) -> Mask | None:
         """Which arms (A,) may still be the optimum; None in a space that is too large to be enumerated."""
         return None if self._run.race is None else self._run.race.copy()
 
@@ -269,7 +267,7 @@ class SBPE(Optimizer):
             found.append(run.history.X[self._in_race(run.history.X)])
         return np.concatenate([*found, elites[:1]])[:CANDIDATES]
 
-    def _in_race(self, X: Array) -> NDArray[np.bool_]:
+    def _in_race(self, X: Array) -> Mask:
         """Which of the points ``X (n, d)`` of a large space may still be the optimum."""
         rows = np.arange(len(X))
         for one in self._filters:

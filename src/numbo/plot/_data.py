@@ -10,13 +10,11 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from numbo._types import Array, Indices, Mask
 from numbo.optimizers import Explanation, Optimizer, Snapshot
 from numbo.spaces import INACTIVE, Categorical, Float, Int, Space
 from numbo.spaces.dimensions import middles
-
-Array = NDArray[np.float64]
 
 #: Number of points along a slice, and along each side of a contour.
 RESOLUTION, SIDE = 101, 41
@@ -62,7 +60,7 @@ class Slice:
     acquisition: Array
     x: list[Any]
     y: Array
-    in_model: NDArray[np.bool_]
+    in_model: Mask
     at: Any
 
 
@@ -76,7 +74,7 @@ class Contour:
     std: Array
     x: list[Any]
     y: list[Any]
-    in_model: NDArray[np.bool_]
+    in_model: Mask
 
 
 class Subject:
@@ -177,7 +175,7 @@ class Subject:
             ]
         return [self.space.decode(x) for x in self.optimizer.woken(X)]
 
-    def history(self) -> tuple[NDArray[np.int64], Array, NDArray[np.bool_]]:
+    def history(self) -> tuple[Indices, Array, Mask]:
         """The successful observations (n,): their indices, their values, and whether they are in the model."""
         _, y = self.optimizer.observations
         in_model = np.isin(np.arange(len(y)), self.explanation.members)
@@ -196,7 +194,7 @@ class Subject:
         pairs = ([a, b] for a, b in combinations(names, 2) if self.optimizer.best_predicted([a, b]) is not None)
         return next(pairs, names[:2])
 
-    def _data(self, having: Sequence[str]) -> tuple[dict[str, Any], Array, Array, NDArray[np.bool_]]:
+    def _data(self, having: Sequence[str]) -> tuple[dict[str, Any], Array, Array, Mask]:
         """The point that slices along some parameters go through, and the successful observations that have them.
 
         Returns:

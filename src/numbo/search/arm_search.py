@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from numbo._types import ArmIndices, Array, Mask
 from numbo.kernels.acquisition import CERTAIN, success_probabilities
 from numbo.models import ArmPosterior
 from numbo.models.feedback import Chooser, FeedbackModel
 from numbo.search.run import Run
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 #: Probabilities of success of all arms are computed again when the history has grown by this factor.
 WEIGHED_AGAIN = 1.1
@@ -31,7 +28,7 @@ class ArmSearch(Chooser):
     def __init__(self, run: Run, grid: Array, *, one_by_one: bool) -> None:
         self._run, self._grid, self.one_by_one = run, grid, one_by_one
         self._posterior = ArmPosterior(grid)
-        self._arm_of: Indices = np.empty(0, dtype=np.int64)  # by the number of a distinct point
+        self._arm_of: ArmIndices = np.empty(0, dtype=np.int64)  # by the number of a distinct point
         self._success: Array | float = 1.0
         self._weighed = 0, 0  # failures, and all that was told, when it was computed
         self._sliced = self._repeating = False
@@ -82,7 +79,7 @@ class ArmSearch(Chooser):
 
     # -- the model changes -------------------------------------------------------------------------------------
 
-    def show(self, model: FeedbackModel, certain: NDArray[np.bool_] | None = None) -> None:
+    def show(self, model: FeedbackModel, certain: Mask | None = None) -> None:
         batch, rows = model.batch, self._rows(model)
         together = [] if self.one_by_one else batch.pulls
         stands_for = np.concatenate([batch.atoms, np.array(together, dtype=np.int64)])
@@ -104,7 +101,7 @@ class ArmSearch(Chooser):
         if self._run.avoid_repeats:
             self._posterior.exclude(arm)
 
-    def _rows(self, model: FeedbackModel) -> Indices:
+    def _rows(self, model: FeedbackModel) -> ArmIndices:
         """The arms (numbers,) that the distinct points are."""
         known = len(self._arm_of)
         if known < model.pulls.u:

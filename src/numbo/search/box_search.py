@@ -6,15 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from numbo._types import Array
 from numbo.kernels.acquisition import UCB, Acquisition, Posterior
 from numbo.models.feedback import Chooser, FeedbackModel
 from numbo.search.candidates import elite_rows
 from numbo.search.maximize import maximize
 from numbo.search.run import Run
-
-Array = NDArray[np.float64]
 
 STARTS = 2
 #: Space-filling candidates of a search.

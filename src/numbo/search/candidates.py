@@ -6,12 +6,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from numbo._rows import distinct_rows
+from numbo._types import Array, Indices
 from numbo.spaces import INACTIVE, Domain
-
-Array = NDArray[np.float64]
 
 CANDIDATES = 512
 ELITES = 4
@@ -27,7 +25,7 @@ ON_LINES = 1024
 DORMANT = 3
 
 
-def elite_rows(X: Array, y: Array) -> NDArray[np.int64]:
+def elite_rows(X: Array, y: Array) -> Indices:
     """Rows of the best of the points ``X (n, d)`` by their values ``y (n,)``, and of the best in other branches."""
     order = np.argsort(-y, kind="stable")
     asleep = X[order[:RANKED]] == INACTIVE

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from numbo._types import Array
 from numbo.spaces import INACTIVE, Categorical, Dimension, Space
 from numbo.spaces.dimensions import middles
-
-Array = NDArray[np.float64]
 
 #: Maximum number of values.
 VALUES = 64

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from numbo import _checks
+from numbo._types import Array, Mask, ObservationIndices
 from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, acquisition_values, predict
 from numbo.models.gp import FAMILIES
 from numbo.models.surrogate import Surrogate
@@ -20,9 +20,6 @@ from numbo.search.maximize import maximize
 from numbo.search.run import Run
 from numbo.spaces import INACTIVE
 from numbo.trials import History
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 ACQUISITIONS = ("ucb", "log_ei", "alternate")
 #: Cycle length: with a local search, one suggestion in `TURN` is the global model's; and the acquisition functions
@@ -58,8 +55,8 @@ class GPSearch:
 
     def __init__(
         self,
-        categorical: NDArray[np.bool_],
-        optional: NDArray[np.bool_],
+        categorical: Mask,
+        optional: Mask,
         *,
         kernel: str,
         acquisition: str,
@@ -161,11 +158,11 @@ class GPSearch:
                 dormant=dormant,
             )
 
-    def _update(self, run: Run, y: Array, members: Indices) -> None:
+    def _update(self, run: Run, y: Array, members: ObservationIndices) -> None:
         history = run.history
         self.surrogate.update_all(history.X, y, members, lambda: np.arange(history.n), run.noise)
 
-    def next_point(self, run: Run, members: Indices) -> Array:
+    def next_point(self, run: Run, members: ObservationIndices) -> Array:
         """The next point (d,) by a model on ``members`` of the history, over the whole space."""
         history, d = run.history, run.space.d
         y = history.values()
@@ -181,7 +178,7 @@ class GPSearch:
             x = self.best(run, model, self._candidates(run, members, y), lower, upper)
         return run.space_filling() if x is None else x
 
-    def _candidates(self, run: Run, members: Indices, y: Array) -> list[Array]:
+    def _candidates(self, run: Run, members: ObservationIndices, y: Array) -> list[Array]:
         """Unseen points of a finite space, or a shifted Sobol set and perturbations of the best members."""
         if run.grid is not None:
             rows = run.free_rows()
@@ -196,7 +193,7 @@ class GPSearch:
         best = self.surrogate.rows[np.argmax(self.surrogate.means)]
         return run.starts.lines(run.history.X[best], run.rng)
 
-    def scores(self, run: Run, members: Indices, X: Array) -> Array:
+    def scores(self, run: Run, members: ObservationIndices, X: Array) -> Array:
         """The acquisition function (c,) at ``X (c, d)`` by a model on ``members`` of the history."""
         self._update(run, run.history.values(), members)
         values: Array = acquisition_values(self.surrogate.posterior, self.acquisition(run, self.surrogate), X)
@@ -208,7 +205,7 @@ class GPSearch:
         twin.surrogate = copy.deepcopy(self.surrogate)
         return twin
 
-    def view(self, run: Run, members: Indices, buffer_size: int | None = None) -> ModelView:
+    def view(self, run: Run, members: ObservationIndices, buffer_size: int | None = None) -> ModelView:
         """The view of the model after updating it with ``members``; nothing may be pending in ``run``."""
         history, y = run.history, run.history.values()
         self._update(run, y, members)

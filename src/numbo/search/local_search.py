@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from numbo._types import Array, ObservationIndices
 from numbo.kernels.covariance import squared_distances
 from numbo.models.noise import Noise
 from numbo.models.surrogate import Surrogate
@@ -22,9 +22,6 @@ from numbo.search.gp_search import restore_surrogate
 from numbo.search.trust_region import TrustRegion
 from numbo.spaces import INACTIVE, Space
 from numbo.trials.history import History
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 CANDIDATES = 256
 #: Maximum expected number of coordinates of the incumbent that are changed at once (Eriksson et al. 2019, supplement).
@@ -81,7 +78,7 @@ class LocalSearch:
         center = history.X[self.region.center]
         covariance = self.surrogate.gp.covariance
 
-        def rows() -> Indices:
+        def rows() -> ObservationIndices:
             return _nearest(squared_distances(covariance, history.X, center, np.inf), NEAR * self.size)
 
         members = self._members(history.X, center, noise.copies)
@@ -96,7 +93,7 @@ class LocalSearch:
         lengthscales = self.surrogate.gp.hyperparameters.lengthscales
         return self.region.box(center, lengthscales, ~self.space.categorical & (center != INACTIVE))
 
-    def _members(self, X: Array, center: Array, copies: Indices) -> Indices:
+    def _members(self, X: Array, center: Array, copies: ObservationIndices) -> ObservationIndices:
         """The rows of ``X (n, d)`` nearest the ``center (d,)``, nearest first; all of them, in order, if they are few.
 
         Those of ``copies (c,)`` are left out.
@@ -155,7 +152,7 @@ class LocalSearch:
         self._waiting = [tuple(one) for one in state.get("waiting", ())]
 
 
-def _nearest(distances: Array, count: int) -> Indices:
+def _nearest(distances: Array, count: int) -> ObservationIndices:
     """Rows of the ``count`` smallest of the ``distances (n,)``, in no order; of all of them if there are no more."""
-    rows: Indices = np.arange(len(distances))
+    rows: ObservationIndices = np.arange(len(distances))
     return rows if len(rows) <= count else np.argpartition(distances, count)[:count]

@@ -16,13 +16,11 @@ from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from numbo._types import Array
 from numbo.kernels.acquisition import Acquisition, Posterior, acquisition_values, predict
 from numbo.kernels.ascent import ascend
 from numbo.spaces import INACTIVE, Space
-
-Array = NDArray[np.float64]
 
 ASCENT_ITERATIONS = 40
 ASCENT_TOLERANCE = 1e-5

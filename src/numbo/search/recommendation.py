@@ -23,9 +23,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from numbo._rows import distinct_rows
+from numbo._types import Array, Mask
 from numbo.kernels.acquisition import UCB, Acquisition, acquisition_values, predict
 from numbo.models.noise import Noise
 from numbo.models.surrogate import Surrogate
@@ -35,8 +35,6 @@ from numbo.search.local_search import LocalSearch
 from numbo.search.maximize import maximize
 from numbo.search.run import Run
 from numbo.trials.history import History
-
-Array = NDArray[np.float64]
 
 #: The noise is estimated from the half of the observations nearest to the best one: minimum and maximum number.
 NEAR = (32, 64)
@@ -141,9 +139,7 @@ def expected_values(history: History, mean: Array, unexplained: Array, noise_see
     return out
 
 
-def with_own_values(
-    history: History, mean: Array, std: Array, others: NDArray[np.bool_], noise: float
-) -> tuple[Array, Array]:
+def with_own_values(history: History, mean: Array, std: Array, others: Mask, noise: float) -> tuple[Array, Array]:
     """Mean and standard deviation (n,) at each observation, given its own values as well.
 
     Args:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from numbo._interrupts import raise_interrupt
+from numbo._types import ArmIndices, Array, Mask
 from numbo.kernels.acquisition import Success
 from numbo.models import Feasibility
 from numbo.models.noise import Noise
@@ -20,9 +20,6 @@ from numbo.search.times import AskTimes
 from numbo.spaces import Domain
 from numbo.trials import History, Pending, own, point_key
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 T = TypeVar("T")
 
 logger = logging.getLogger("numbo")
@@ -245,7 +242,7 @@ class Run:
         self._awake = self._awake.seeing(self.history.X, self.history.y)
         return self._awake.filled(self.space.rounded(rng.random((DORMANT, self.space.d))))
 
-    def free_rows(self, *, anyhow: bool = False) -> Indices:
+    def free_rows(self, *, anyhow: bool = False) -> ArmIndices:
         """Rows of the grid that may be suggested; ``anyhow``, also as repeats."""
         return np.flatnonzero(self._free(anyhow=anyhow))
 

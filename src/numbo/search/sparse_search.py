@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from numbo import _checks
+from numbo._types import Array
 from numbo.models.confidence import Information
 from numbo.models.dictionaries import DictionaryRule
 from numbo.models.feedback import FeedbackModel
@@ -20,8 +20,6 @@ from numbo.search.arm_search import ArmSearch
 from numbo.search.box_search import BoxSearch
 from numbo.search.run import Run
 from numbo.spaces import Arms
-
-Array = NDArray[np.float64]
 
 #: Smallest noise_std of a fixed kernel. Its square meets rounding errors of the kernel's unit variance, 2e-16 times the
 #: number of observations that are summed up: at 3e-8 and below models cannot be conditioned, or variances explode.

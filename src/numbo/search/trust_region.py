@@ -26,9 +26,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from numbo._types import Array, Mask
 
 INITIAL_LENGTH = 0.8
 MAX_LENGTH = 1.6
@@ -154,7 +153,7 @@ class TrustRegion:
             self.seen, self.center, self.best = 0, -1, -np.inf
             self.length, self.shortest = INITIAL_LENGTH, MIN_LENGTH
 
-    def box(self, center: Array, lengthscales: Array, numerical: NDArray[np.bool_]) -> tuple[Array, Array]:
+    def box(self, center: Array, lengthscales: Array, numerical: Mask) -> tuple[Array, Array]:
         """Lower and upper corner (d,) of the region in the unit cube; categorical sides are whole."""
         lower, upper = np.zeros(self.d), np.ones(self.d)
         if numerical.any():

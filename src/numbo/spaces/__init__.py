@@ -9,12 +9,11 @@ from numbo.spaces.conditions import INACTIVE, Condition
 from numbo.spaces.dimensions import Categorical, Dimension, Float, Int
 from numbo.spaces.domain import Domain
 from numbo.spaces.inference import Record, Usage
-from numbo.spaces.space import Array, Space, misfit
+from numbo.spaces.space import Space, misfit
 
 __all__ = [
     "INACTIVE",
     "Arms",
-    "Array",
     "Categorical",
     "Condition",
     "Dimension",

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from numbo._types import Array, Indices, Mask
 
 
 class Arms:
@@ -48,8 +47,8 @@ class Arms:
         for i in range(len(points) - 1, -1, -1):
             self._index[self._grid[i].tobytes()] = i
         self.d = points.shape[1]
-        self.categorical: NDArray[np.bool_] = np.zeros(self.d, dtype=bool)
-        self.conditional: NDArray[np.bool_] = np.zeros(self.d, dtype=bool)
+        self.categorical: Mask = np.zeros(self.d, dtype=bool)
+        self.conditional: Mask = np.zeros(self.d, dtype=bool)
         self._tree: Any = None
 
     @property
@@ -99,7 +98,7 @@ class Arms:
         """Unit-cube features (A, d) of all arms."""
         return self._grid
 
-    def grid_index(self, X: Array) -> NDArray[np.int64]:
+    def grid_index(self, X: Array) -> Indices:
         """Indices of the arms with the features ``X (n, d)``; the nearest arm where none matches."""
         found = np.array([self._index.get(x.tobytes(), -1) for x in X], dtype=np.int64)
         if (found < 0).any():
@@ -110,10 +109,10 @@ class Arms:
         """The arms nearest to the points ``X (n, d)`` of the unit cube."""
         return self._grid[self._nearest(X)]
 
-    def _nearest(self, X: Array) -> NDArray[np.int64]:
+    def _nearest(self, X: Array) -> Indices:
         if self._tree is None:
             from scipy.spatial import cKDTree
 
             self._tree = cKDTree(self._grid)
-        nearest: NDArray[np.int64] = self._tree.query(X)[1]
+        nearest: Indices = self._tree.query(X)[1]
         return np.array([self._index[self._grid[i].tobytes()] for i in nearest], dtype=np.int64)

@@ -16,10 +16,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from numbo._types import Array, Mask
 from numbo.spaces.dimensions import Categorical, Dimension, cells
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 #: Coordinate of an inactive dimension, outside the unit cube.
 INACTIVE = -1.0

@@ -17,9 +17,8 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[np.float64]
+from numbo._types import Array, Indices
 
 
 def _check_bounds(kind: str, low: float, high: float, log: bool) -> None:
@@ -268,7 +267,7 @@ def _exponential(u: float, low: float, high: float, dimension: Float | Int) -> f
     return dimension.high if u >= 0.5 and logarithm >= high else math.exp(logarithm)
 
 
-def cells(dimension: Dimension, u: Array) -> NDArray[np.int64]:
+def cells(dimension: Dimension, u: Array) -> Indices:
     """Numbers (n,), from 0, of the values of a finite ``dimension`` at the coordinates ``u (n,)``."""
     bounds = dimension.log_bounds if isinstance(dimension, Int) else None
     if isinstance(dimension, Int) and bounds is not None:
@@ -278,7 +277,7 @@ def cells(dimension: Dimension, u: Array) -> NDArray[np.int64]:
     return np.clip(found, 0, dimension.size - 1).astype(np.int64)
 
 
-def middles(dimension: Dimension, numbers: NDArray[np.int64]) -> Array:
+def middles(dimension: Dimension, numbers: Indices) -> Array:
     """Coordinates (n,) of the values of a finite ``dimension`` with the ``numbers (n,)``."""
     bounds = dimension.log_bounds if isinstance(dimension, Int) else None
     if isinstance(dimension, Int) and bounds is not None:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
+from numbo._types import Array, Indices, Mask
 
 
 class Domain(Protocol):
@@ -27,11 +24,11 @@ class Domain(Protocol):
         """Number of coordinates."""
 
     @property
-    def categorical(self) -> NDArray[np.bool_]:
+    def categorical(self) -> Mask:
         """(d,) which coordinates are compared by equality."""
 
     @property
-    def conditional(self) -> NDArray[np.bool_]:
+    def conditional(self) -> Mask:
         """(d,) which coordinates may be `numbo.spaces.conditions.INACTIVE`."""
 
     @property
@@ -57,5 +54,5 @@ class Domain(Protocol):
     def grid(self) -> Array:
         """All points (cardinality, d) of a finite domain."""
 
-    def grid_index(self, X: Array) -> NDArray[np.int64]:
+    def grid_index(self, X: Array) -> Indices:
         """Row numbers in `grid` of the points ``X (n, d)`` of a finite domain."""

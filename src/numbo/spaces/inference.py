@@ -18,15 +18,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from numbo._rows import distinct_rows
+from numbo._types import Array, Indices
 from numbo.spaces.conditions import Compared, Condition, OneOf
 from numbo.spaces.dimensions import Categorical, Dimension, Int
 from numbo.spaces.trees import Group, between, grown, holds
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 #: Integers and categories are told apart one by one from ``-LISTED`` up to below it.
 LISTED = 64
@@ -151,7 +148,7 @@ class Usage:
             out[names[p]] = Condition((((names[q], test),),))
         return out
 
-    def _tree(self, p: int, names: list[str], kinds: list[Dimension], at: NDArray[np.int64]) -> Condition | None:
+    def _tree(self, p: int, names: list[str], kinds: list[Dimension], at: Indices) -> Condition | None:
         """The condition of the parameter ``names[p]`` by a decision tree; None if there is none."""
         n = len(self._numbers)
         values, complete = self._rows[:n][:, at], np.array(self._complete)
@@ -180,7 +177,7 @@ class _Values:
         self.bits, self.listed = np.zeros((2, d, d), dtype=np.uint64), np.ones((d, d), dtype=bool)
         self.count = np.zeros((d, d), dtype=np.int64)
 
-    def add(self, rows: NDArray[np.int64], columns: NDArray[np.int64], values: Array) -> None:
+    def add(self, rows: Indices, columns: Indices, values: Array) -> None:
         """Take note of the ``values (n, len(columns))`` of some parameters, for their pairs with others."""
         if not len(values):
             return
@@ -209,7 +206,7 @@ class _Values:
                 array[..., old:, :old] = before[..., :1, :]
         vars(self).update(vars(new))
 
-    def of(self, at: NDArray[np.int64]) -> Any:
+    def of(self, at: Indices) -> Any:
         """The part for the parameters ``at``."""
         part = _Values(0)
         vars(part).update({name: array[(..., *np.ix_(at, at))] for name, array in vars(self).items()})

@@ -9,12 +9,10 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from numbo._types import Array, Indices
 from numbo.spaces.conditions import INACTIVE
 from numbo.spaces.dimensions import Dimension, cells, middles
-
-Array = NDArray[np.float64]
 
 
 class RangeRule(NamedTuple):
@@ -60,7 +58,7 @@ class Limits:
         there = (X[:, self.q] != INACTIVE) & (X[:, self.j] != INACTIVE)
         return np.where(there, self.low[at], INACTIVE), np.where(there, self.high[at], 1.0)
 
-    def count(self, X: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def count(self, X: Array) -> tuple[Indices, Indices]:
         """The number of the first value (n,), and the number of values, of a finite dimension at ``X (n, d)``."""
         at = cells(self._parent, X[:, self.q])
         first, last = (cells(self._dimension, side)[at] for side in (self.low, self.high))

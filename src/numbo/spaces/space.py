@@ -9,16 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from numbo._types import Array, Indices, Mask
 from numbo.spaces.conditions import INACTIVE, Activity, Condition
 from numbo.spaces.dimensions import Categorical, Dimension, Float, Int, cells, middles
 from numbo.spaces.ranges import Limits, RangeRule
 
-Array: TypeAlias = NDArray[np.float64]
 NO_RANGES: Mapping[str, RangeRule] = MappingProxyType({})
 
 
@@ -80,12 +79,12 @@ class Space(Mapping[str, Dimension]):
         #: (d,) number of values of each dimension, ``inf`` for continuous ones.
         self.sizes: Array = np.array([float(p.size) for p in parts])
         #: (d,) which dimensions have no order.
-        self.categorical: NDArray[np.bool_] = np.array([isinstance(p, Categorical) for p in parts])
+        self.categorical: Mask = np.array([isinstance(p, Categorical) for p in parts])
         #: (d,) which dimensions gradient ascent moves.
-        self.relaxed: NDArray[np.bool_] = ~self.categorical & (self.sizes > self.SMALL)
+        self.relaxed: Mask = ~self.categorical & (self.sizes > self.SMALL)
         #: (d,) which dimensions have at most `COUNTABLE` values, and which do not.
-        self.discrete: NDArray[np.bool_] = self.sizes <= self.COUNTABLE
-        self.continuous: NDArray[np.bool_] = ~self.discrete
+        self.discrete: Mask = self.sizes <= self.COUNTABLE
+        self.continuous: Mask = ~self.discrete
         #: Conditions of the dimensions that have one, by name.
         self.conditions: dict[str, Condition] = {
             name: Condition.of(name, p.when, self._dimensions)
@@ -93,8 +92,8 @@ class Space(Mapping[str, Dimension]):
             if p.when is not None
         }
         #: (d,) which dimensions a point may have or lack, and which may be inactive.
-        self.optional: NDArray[np.bool_] = np.array([name in optional and name not in self.conditions for name in self])
-        self.conditional: NDArray[np.bool_] = self.optional | np.array([name in self.conditions for name in self])
+        self.optional: Mask = np.array([name in optional and name not in self.conditions for name in self])
+        self.conditional: Mask = self.optional | np.array([name in self.conditions for name in self])
         self._branching = bool(self.conditional.any())
         self._activity = Activity(self._dimensions, self.conditions, ranges) if self.conditions or ranges else None
         at = {name: j for j, name in enumerate(self)}
@@ -217,14 +216,14 @@ class Space(Mapping[str, Dimension]):
             if u != INACTIVE
         }
 
-    def cells(self, X: Array) -> NDArray[np.int64]:
+    def cells(self, X: Array) -> Indices:
         """Numbers (n, d), from 0, of the discrete values at ``X (n, d)``; 0 in continuous and inactive dimensions."""
         out = np.zeros(X.shape, dtype=np.int64)
         for j in self._discrete:
             out[:, j] = cells(self._parts[j], X[:, j])
         return out
 
-    def active(self, X: Array) -> NDArray[np.bool_]:
+    def active(self, X: Array) -> Mask:
         """Which coordinates (n, d) of ``X (n, d)`` are active; those without a condition are if they are there."""
         return X != INACTIVE if self._activity is None else self._activity.of(X)
 
@@ -269,7 +268,7 @@ class Space(Mapping[str, Dimension]):
         numbers = rows[:, None] // self._strides() % self.sizes.astype(np.int64)
         return np.stack([middles(part, numbers[:, j]) for j, part in enumerate(self._parts)], axis=1)
 
-    def grid_index(self, X: Array) -> NDArray[np.int64]:
+    def grid_index(self, X: Array) -> Indices:
         """Row numbers in `grid` of the points ``X (n, d)`` of a finite space."""
         if self._activity is None:
             return self.cells(X) @ self._strides()
@@ -277,11 +276,11 @@ class Space(Mapping[str, Dimension]):
             self._rows = {key.tobytes(): i for i, key in enumerate(self._identities(self.grid()))}
         return np.array([self._rows[key.tobytes()] for key in self._identities(X)], dtype=np.int64)
 
-    def _identities(self, X: Array) -> NDArray[np.int64]:
+    def _identities(self, X: Array) -> Indices:
         """Numbers (n, d) of the values of a finite space, -1 where inactive."""
         return np.where(X == INACTIVE, -1, self.cells(X))
 
-    def _strides(self) -> NDArray[np.int64]:
+    def _strides(self) -> Indices:
         """Distance in rows of `grid` between neighbouring values of each dimension."""
         sizes = self.sizes.astype(np.int64)
         return np.append(np.cumprod(sizes[:0:-1])[::-1], 1).astype(np.int64)
@@ -309,7 +308,7 @@ class Space(Mapping[str, Dimension]):
             X[:, j] = np.where(active[owner], middles(self._parts[j], numbers.astype(np.int64)), INACTIVE)
         return X, counts
 
-    def neighbours(self, X: Array, dormant: Array | None = None) -> tuple[Array, NDArray[np.int64]]:
+    def neighbours(self, X: Array, dormant: Array | None = None) -> tuple[Array, Indices]:
         """Points (k, d) that differ from a row of ``X (n, d)`` in one discrete coordinate, and the row numbers (k,).
 
         Categorical and small ordinal dimensions take all other values; larger ones move by one step and by a tenth of
@@ -340,7 +339,7 @@ class Space(Mapping[str, Dimension]):
         found, rows = self.wake(found, dormant)
         return found, owner[rows]
 
-    def wake(self, X: Array, dormant: Array) -> tuple[Array, NDArray[np.int64]]:
+    def wake(self, X: Array, dormant: Array) -> tuple[Array, Indices]:
         """``X (n, d)`` where conditions hold: the inactive out, and values for what they make active.
 
         These are taken from each row of ``dormant (m, d)`` in turn, so that a point may become ``m``.

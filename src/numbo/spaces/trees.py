@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from numbo._types import Array, Mask
 from numbo.spaces.conditions import COMPARISONS, Compared, OneOf
 from numbo.spaces.dimensions import Categorical, Dimension, Int
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Group: TypeAlias = tuple[tuple[str, OneOf | Compared], ...]
 
 #: Maximum number of tests on the way to a leaf.

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from numbo._types import Array, Indices, Mask, ObservationIndices, TrialPositions
 
 #: Origin of an observation that no search asked for (`numbo.search.run.Suggestion`).
 UNASKED = -2
@@ -85,9 +84,7 @@ class History:
         self._params: list[Any] = []
 
     @classmethod
-    def of(
-        cls, X: Array, y: Array, origins: NDArray[np.int64], excluded: Iterable[Array], params: Sequence[Any]
-    ) -> History:
+    def of(cls, X: Array, y: Array, origins: Indices, excluded: Iterable[Array], params: Sequence[Any]) -> History:
         """A history of what was told, ordered as by `in_order`, with origins and params of the observations (n,)."""
         self, observed = cls(X.shape[1]), zip(params, origins.tolist(), strict=True)
         for x, value in zip(X, y.tolist(), strict=True):
@@ -115,7 +112,7 @@ class History:
         return self._y[: self.n]
 
     @property
-    def origins(self) -> NDArray[np.int64]:
+    def origins(self) -> Indices:
         return self._origins[: self.n]
 
     @property
@@ -172,7 +169,7 @@ class History:
         """Points that failed and never succeeded, by their identity."""
         return {key: x for _, x, key in self._failed if key not in self.first}
 
-    def superseded(self) -> NDArray[np.bool_]:
+    def superseded(self) -> Mask:
         """Which of all trials told (told,) are failures at a point that has also succeeded."""
         out = np.zeros(self.told, dtype=bool)
         for j, (position, _, key) in enumerate(self._failed):
@@ -186,7 +183,7 @@ class History:
             return self.X.copy(), self.y.copy()
         return np.insert(self.X, at, [x for _, x, _ in self._failed], axis=0), np.insert(self.y, at, np.nan)
 
-    def order_of(self, observations: NDArray[np.int64]) -> NDArray[np.int64]:
+    def order_of(self, observations: ObservationIndices) -> TrialPositions:
         """Positions (m,) of the ``observations (m,)`` among all trials told."""
         at = np.array([position for position, _, _ in self._failed], dtype=np.int64)
         return observations + np.searchsorted(at, observations, side="right")

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from numbo._types import Array, PointNumbers
 from numbo.trials.history import History, Pending, point_key
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 class Pulls:
@@ -40,7 +37,7 @@ class Pulls:
             self.u += 1
         return found
 
-    def told(self, history: History, n: int | None = None) -> Indices:
+    def told(self, history: History, n: int | None = None) -> PointNumbers:
         """Numbers (n,) of the points of the first ``n`` observations; of all by default."""
         while self._n < history.n:
             if self._n == len(self._told):
@@ -49,11 +46,11 @@ class Pulls:
             self._n += 1
         return self._told[: history.n if n is None else n]
 
-    def pending(self, pending: Iterable[Pending]) -> Indices:
+    def pending(self, pending: Iterable[Pending]) -> PointNumbers:
         """Numbers (p,) of pending points."""
         return np.array([self.number(p.x, p.identity) for p in pending], dtype=np.int64)
 
-    def counts(self, numbers: Indices) -> Indices:
+    def counts(self, numbers: PointNumbers) -> PointNumbers:
         """How often each point occurs among ``numbers``, (u,)."""
         return np.bincount(numbers, minlength=self.u)
 
