@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int, Space
 from numbo.optimizers import gssbo
-from numbo.search.run import SOON
+from numbo.search.availability import SOON
 
 MAKERS = {
     "GPUCB": lambda space, **kw: GPUCB(space, **({"n_initial": 5} | kw)),
@@ -279,7 +279,7 @@ def test_values_that_are_not_final_tell_nothing_about_noise(make):
     if not isinstance(opt, SBPE):
         assert len(set(seen)) == 60
     again = type(opt).from_state_dict(opt.state_dict())
-    assert not again._run.repeating
+    assert not again._run.available.repeating
 
 
 def test_categories_are_probed_once_and_repeated_if_they_are_noisy(make):
@@ -388,7 +388,7 @@ def test_whether_points_may_repeat_survives_a_restore(make):
     space, noise = Space({"a": Int(0, 5), "b": Int(0, 5)}), np.random.default_rng(0)
     opt = drive(make(space, seed=0), 40, lambda p: p["a"] + 3.0 * noise.normal())
     again = type(opt).from_state_dict(pickle.loads(pickle.dumps(opt.state_dict())))
-    assert again._run.repeating == opt._run.repeating
+    assert again._run.available.repeating == opt._run.available.repeating
     assert [opt.ask() for _ in range(5)] == [again.ask() for _ in range(5)]
 
 

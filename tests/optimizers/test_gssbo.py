@@ -251,7 +251,7 @@ def test_lines_of_which_every_point_was_tried_give_way_to_the_whole_space():
         opt.tell({name: "abcdef"[rng.integers(6)] for name in best}, 2.0)
     while not opt._search._exploring(opt._run) or opt._run.step % TURN:
         opt.tell(opt.ask(), 2.0)
-    before = opt._run._design
+    before = opt._run.design._points
     p = opt.ask()
     assert sum(p[name] != "a" for name in p) >= 2
-    assert opt._run._design is before  # it is no point of the space-filling sequence
+    assert opt._run.design._points is before  # it is no point of the space-filling sequence

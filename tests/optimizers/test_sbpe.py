@@ -270,8 +270,8 @@ def test_under_a_learned_kernel_all_observations_are_judged_afresh():
     y = f[rows] + 0.02 * rng.normal(size=len(rows))
     opt.tell(rows[:10], y[:10])
     opt.ask()
-    opt._run.race[:] = False
-    opt._run.race[0] = True
+    opt._run.available.race[:] = False
+    opt._run.available.race[0] = True
     opt.tell(rows[10:], y[10:])
     opt.ask()
     z = (y[:42] - y[:42].mean()) / y[:42].std()
@@ -300,8 +300,8 @@ def test_a_race_whose_points_are_all_taken_is_repeated(fixed):
     for _ in range(20):
         p = opt.ask()
         opt.tell(p, (p["a"] - 4) ** 2 + (p["b"] - 7) ** 2)
-    opt._run.race[:] = False
-    opt._run.race[[3, 47, 48, 95]] = True
+    opt._run.available.race[:] = False
+    opt._run.available.race[[3, 47, 48, 95]] = True
     opt._model.forget()
     asked = [int(opt.space.grid_index(opt.space.encode(opt.ask())[None])[0]) for _ in range(8)]
     opt.tell(opt.pending[:2], [1.0, 1.0])

@@ -22,7 +22,7 @@ from optuna.samplers import RandomSampler
 from optuna.trial import TrialState
 
 import optuna
-from numbo.search.run import Run
+from numbo.search.availability import Availability
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
@@ -644,7 +644,7 @@ def test_a_rival_with_the_same_point_may_have_ended_already(tmp_path, monkeypatc
             study.add_trial(optuna.create_trial(params=rivals[0], distributions=space, value=0.5))
 
     monkeypatch.setattr(GSSBOSampler, "_publish", overtaken)
-    monkeypatch.setattr(Run, "repeating", property(lambda run: True))
+    monkeypatch.setattr(Availability, "repeating", property(lambda available: True))
     assert study.ask(space).params not in rivals
 
 

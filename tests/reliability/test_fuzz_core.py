@@ -91,9 +91,9 @@ class AskTell(RuleBasedStateMachine):
         run = self.opt._run
         if run.grid is None:
             return True
-        known, again = run.history, run.repeating
-        for x in run.grid if run.race is None else run.grid[run.race]:
-            if not (known.is_pending(x) or run.barred(x) or (known.is_observed(x) and not again)):
+        known, again = run.history, run.available.repeating
+        for x in run.grid if run.available.race is None else run.grid[run.available.race]:
+            if not (known.is_pending(x) or run.available.barred(x) or (known.is_observed(x) and not again)):
                 return True
         return False
 

@@ -40,7 +40,8 @@ class Snapshot:
     def __init__(
         self, algorithm: str, run: Run, sign: float, view: ModelView | None, region: Region | None, times: AskTimes
     ) -> None:
-        self.algorithm, self.space, self._run = algorithm, run.space, run
+        self.algorithm, self._run = algorithm, run
+        self.space: Any = run.space
         self._history, self._sign, self._view, self._region = run.history, sign, view, region
         self._asks, self._phases = list(times.asks), dict(times.phases)
 

@@ -138,11 +138,11 @@ class Optimizer(Inspectable):
         Raises:
             ValueError: if ``fixed`` names an unknown parameter, or a value outside its range.
         """
-        pinned = self.space.partial(fixed) if fixed else None
+        coordinates = self.space.partial(fixed) if fixed else None
         self._repair()
         self._unfinished = True
-        found = self._suggest(seed, position, pinned)
-        self._run.pinned, self._unfinished = None, False
+        found = self._suggest(seed, position, coordinates)
+        self._unfinished = False
         return found
 
     @interrupts_get_out()
@@ -150,22 +150,21 @@ class Optimizer(Inspectable):
         self,
         seed: Any = None,
         position: int | None = None,
-        pinned: Array | None = None,
+        fixed: Array | None = None,
         propose: Callable[[], Suggestion] | None = None,
     ) -> Suggestion:
         _ahead.compile_ahead(type(self))
         load_needed()
         run = self._run
-        run.pinned = pinned
-        with run.times.ask(run.history.n):
+        with run.times.ask(run.history.n), run.available.fixing(fixed):
             if run.step < self.n_initial or run.history.best < 0:
                 return Suggestion(run.space_filling(position))
             if seed is not None:
                 run.rng = np.random.default_rng(seed)
-            if propose is None and (x := run.probe()) is not None:
+            if propose is None and (x := run.available.probe()) is not None:
                 return Suggestion(x)
             x, origin = run.attempt(propose or self._propose, lambda: Suggestion(run.space_filling(position)))
-            return Suggestion(run.pin(off_bounds(x, run.feasibility.closed, run.taken)), origin)
+            return Suggestion(run.available.fix(off_bounds(x, run.feasibility.closed, run.available.taken)), origin)
 
     @interrupts_get_out()
     def suggest_value(self, name: str, params: Mapping[str, Any], among: Dimension, seed: Any) -> Any:
@@ -190,7 +189,7 @@ class Optimizer(Inspectable):
         run = self._run
         if run.history.n < self.n_initial:
             return None
-        values, X = completions(run.space, self.space.partial(params), name, among, np.random.default_rng(seed))
+        values, X = completions(run.box, self.space.partial(params), name, among, np.random.default_rng(seed))
         scores = run.attempt(lambda: self._scores(run.quiet(), X), lambda: None)
         if scores is None:
             return None
@@ -203,10 +202,8 @@ class Optimizer(Inspectable):
 
     def suggest_anywhere(self, seed: Any, *, fixed: Mapping[str, Any] | None = None) -> Suggestion:
         """A random point of the initial design, where a collision with other processes is unlikely."""
-        self._run.pinned = self.space.partial(fixed) if fixed else None
-        x = self._run.anywhere(seed)
-        self._run.pinned = None
-        return Suggestion(x)
+        with self._run.available.fixing(self.space.partial(fixed) if fixed else None):
+            return Suggestion(self._run.design.anywhere(seed))
 
     def taken(self, x: Array, known: int | None = None) -> bool:
         """Whether ``x (d,)`` should not be suggested: it is barred, or would be a repeat that is avoided.
@@ -215,16 +212,16 @@ class Optimizer(Inspectable):
         the suggestion did not mean.
         """
         unmeant = known is not None and bool(self.avoid_repeats) and self._run.history.was_told_since(x, known)
-        return unmeant or self._run.taken(x)
+        return unmeant or self._run.available.taken(x)
 
     @property
     @interrupts_get_out()
     def exhausted(self) -> bool:
         """Whether every point of a finite space was told or is pending, and repeats are avoided."""
         run = self._run
-        if not run.exhausted:
+        if not run.available.exhausted:
             return False
-        unknown = run.avoid_repeats == "auto" and run.noise.claimed is None and run.history.n >= self.n_initial
+        unknown = self.avoid_repeats == "auto" and run.noise.claimed is None and run.history.n >= self.n_initial
         if not (unknown and run.noise.repeatable):
             return True
         claimed = run.attempt(lambda: self._view(run.quiet()).noise_share, lambda: 0.0)
@@ -295,7 +292,7 @@ class Optimizer(Inspectable):
             history.fail(x)
         else:
             i = history.add(x, y, params, origin)
-            self._run.see(x[None])
+            self._run.available.see(x[None])
             self._observed(i, y, origin)
         history.pending.pop(key, None)
         # models that averaged what is exact start again from what was told
@@ -314,7 +311,7 @@ class Optimizer(Inspectable):
             history.pending.pop(key, None)
         for k in range(self._asked, self._handed + 1):
             history.pending.pop(("asked", k), None)  # chosen, but never handed out
-        twin = self._around(self.space, self._settings(), history, run.design_seed)
+        twin = self._around(self.space, self._settings(), history, run.design.seed)
         twin._run.rng, twin._run.times, twin._run.warned = run.rng, run.times, run.warned
         twin._asked = twin._handed = self._asked
         self.__dict__.update(twin.__dict__)

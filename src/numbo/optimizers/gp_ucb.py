@@ -67,7 +67,7 @@ class GPUCB(Optimizer):
         self.beta = _checks.number_or(("log",), "beta", beta)
         self.trend, self.additive, self.winsorize, self.warp = trend, additive, winsorize, warp
         self._search = GPSearch(self.space.categorical, self.space.conditional, **_checks.arguments(locals(), GPSearch))
-        self._run.noise.models = (self._search.surrogate,)
+        self._run.listen(self._search.surrogate)
 
     def _propose(self) -> Suggestion:
         """The point that maximises the acquisition function, ``mu + beta sigma`` by default, on all observations."""

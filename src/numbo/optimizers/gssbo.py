@@ -248,8 +248,8 @@ class GSSBO(Optimizer):
             surrogate = self._search.new_surrogate(**LOCAL_REFIT)
             self._local = LocalSearch(self.space, surrogate, self._subset.buffer.size or 128)
         local_model = () if self._local is None else (self._local.surrogate,)
-        self._run.noise.models = (self._search.surrogate, *local_model)
-        self._run.noise.asks = bool(self.all_data) and self.avoid_repeats == "auto"
+        asks = bool(self.all_data) and self.avoid_repeats == "auto"
+        self._run.listen(self._search.surrogate, *local_model, asks=asks)
 
     def _new_buffer(self) -> DynamicBuffer:
         buffer = DynamicBuffer(self.n_initial, self.space.d, self.buffer_factor, self.buffer_rule)
@@ -270,7 +270,7 @@ class GSSBO(Optimizer):
         run = self._run
         if self._local is not None:
             region = self._local.region
-            if region.scouting and region.exploring and run.pinned is None:
+            if region.scouting and region.exploring and run.available.fixed is None:
                 return Suggestion(self._scout())
             if not region.scouting and run.step % TURN != 0:
                 x = self._propose_locally(self._local)
@@ -298,9 +298,9 @@ class GSSBO(Optimizer):
         self._averaged |= local.surrogate.averages(run.noise)
         if corners is None:
             return None
-        if not np.array_equal(np.clip(run.pin(corners[0]), *corners), run.pin(corners[0])):
+        if not np.array_equal(np.clip(run.available.fix(corners[0]), *corners), run.available.fix(corners[0])):
             return None  # the slice that is searched does not intersect the region
-        groups = [local.candidates(run.history, run.starts.spread(CANDIDATES, run.rng), corners, run.rng)]
+        groups = [local.candidates(run.history, run.design.starts.spread(CANDIDATES, run.rng), corners, run.rng)]
         return self._search.best(run, local.surrogate, groups, *corners)
 
     def _observed(self, i: int, y: float, origin: int) -> None:

@@ -36,9 +36,10 @@ from numbo.models.feedback import FeedbackModel, SparseStatus
 from numbo.models.race import Filter, lambda_max
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
+from numbo.search.availability import ENUMERABLE
 from numbo.search.box_search import BoxSearch
 from numbo.search.candidates import CANDIDATES
-from numbo.search.run import ENUMERABLE, Run, Suggestion
+from numbo.search.run import Run, Suggestion
 from numbo.search.sparse_search import SparseSettings, sparse_search
 from numbo.spaces import Arms, Space
 
@@ -139,7 +140,7 @@ class SBPE(Optimizer):
         self._model, self._chooser = sparse_search(self._run, settings, _no_width)
         self._model.by_variance, self._model.on_schedule = True, False
         if self._run.grid is not None:
-            self._run.race = np.ones(len(self._run.grid), dtype=bool)
+            self._run.available.restrict(np.ones(len(self._run.grid), dtype=bool))
         self._size = self._next_size(1)
         self._batch_start = 0
         self._batch_sizes: list[int] = []
@@ -167,7 +168,7 @@ class SBPE(Optimizer):
     @property
     def racing(self) -> Mask | None:
         """Which arms (A,) may still be the optimum; None in a space that is too large to be enumerated."""
-        return None if self._run.race is None else self._run.race.copy()
+        return None if self._run.available.race is None else self._run.available.race.copy()
 
     def next_batch(self, limit: int | None = None) -> list[Any]:
         """The points still missing from the current batch, at most ``limit``: to evaluate together, then tell."""
@@ -210,8 +211,8 @@ class SBPE(Optimizer):
         if not model.kernel.fixed:  # all observations together, by what they say about the kernel
             end = self._batch_start
             model.kernel.learn(run.history.X[:end], run.history.values(end), run.rng)
-            if run.race is not None:
-                run.race[:] = True
+            if run.available.race is not None:
+                run.available.restrict(np.ones_like(run.available.race))
             self._filters.clear()
             self._judge(0, end)
         model.forget()
@@ -220,9 +221,9 @@ class SBPE(Optimizer):
         """Any point in the race: before the first pull all are equally uncertain."""
         run = self._run
         if run.grid is not None:
-            allowed = np.arange(len(run.grid)) if (out := run.excluded()) is None else np.flatnonzero(~out)
+            allowed = np.arange(len(run.grid)) if (out := run.available.excluded()) is None else np.flatnonzero(~out)
             return run.grid[run.rng.choice(allowed)] if len(allowed) else run.space_filling()
-        free = next((x for x in self._candidates() if not run.taken(x)), None)
+        free = next((x for x in self._candidates() if not run.available.taken(x)), None)
         return run.space_filling() if free is None else free
 
     def _next_point(self) -> Array:
@@ -238,7 +239,7 @@ class SBPE(Optimizer):
             return not bool(self._in_race(x[None])[0])
 
         def out(x: Array) -> bool:
-            return run.taken(x) or eliminated(x)
+            return run.available.taken(x) or eliminated(x)
 
         x = chooser.maximize(model, without_mean, 1.0, [self._candidates()], out)
         if x is None:
@@ -256,7 +257,7 @@ class SBPE(Optimizer):
         run, found = self._run, list[Array]()
         elites = BoxSearch(run).elites()
         for _ in range(ROUNDS):
-            points = np.concatenate(run.starts.groups(elites, self._model.kernel.lengthscales, run.rng))
+            points = np.concatenate(run.design.starts.groups(elites, self._model.kernel.lengthscales, run.rng))
             points = run.rng.permutation(points[self._in_race(points)])
             found.append(points)
             if sum(map(len, found)) >= CANDIDATES or not self._filters:
@@ -301,10 +302,12 @@ class SBPE(Optimizer):
         """Line 17: keep in the race the points whose upper bound is at least the best lower bound."""
         gp, run = self._final_model(start, end), self._run
         verdict = self._filter(gp, end - start)
-        if run.grid is not None and run.race is not None:
-            racing = np.flatnonzero(run.race)
+        if run.grid is not None and run.available.race is not None:
+            racing = np.flatnonzero(run.available.race)
             lower, upper = verdict.bounds(run.grid[racing])
-            run.race[racing[upper < lower.max()]] = False
+            left = run.available.race.copy()
+            left[racing[upper < lower.max()]] = False
+            run.available.restrict(left)
             return
         points = np.concatenate([self._draw_candidates(), gp.X])
         verdict.best_lower = float(verdict.bounds(points[self._in_race(points)])[0].max(initial=-math.inf))
@@ -334,7 +337,7 @@ class SBPE(Optimizer):
         return self._model.view(run.history, run.rng, run.success(), tuple(self._batch_sizes))
 
     def _model_state(self) -> dict[str, Any]:
-        race = self._run.race
+        race = self._run.available.race
         return {
             "model": self._model.state_dict(),
             "chooser": self._chooser.state_dict(),
@@ -347,7 +350,8 @@ class SBPE(Optimizer):
     def _restore_model(self, state: dict[str, Any]) -> None:
         self._size, self._batch_start, sizes = state["batches"]
         self._batch_sizes = list(sizes)
-        self._run.race = None if state["race"] is None else state["race"].copy()
+        if state["race"] is not None:
+            self._run.available.restrict(state["race"].copy())
         self._pool, self._pool_of = state["pool"]
         self._filters = [Filter(**one) for one in state["filters"]]
         self._chooser.restore(state["chooser"])  # the model shows itself to the chooser

@@ -38,11 +38,11 @@ class ArmSearch(Chooser):
 
     def next_point(self, model: FeedbackModel) -> Array | None:
         """The next arm (d,), line 4 of the papers; None if none is left."""
-        changed = self._sliced or self._repeating != self._run.repeating
-        if self._weigh() or self._run.pinned is not None or changed:
+        changed = self._sliced or self._repeating != self._run.available.repeating
+        if self._weigh() or self._run.available.fixed is not None or changed:
             self.start(model)
         arm = self._posterior.choose()
-        if arm < 0 and self._run.race is not None:  # the last free arm of the race has entered the batch
+        if arm < 0 and self._run.available.race is not None:  # the last free arm of the race has entered the batch
             self.start(model)
             arm = self._posterior.choose()
         self._chosen = arm
@@ -56,10 +56,10 @@ class ArmSearch(Chooser):
     def start(self, model: FeedbackModel) -> None:
         """Choose from all arms that may be suggested, with what is known of failures."""
         worst = float(model.kernel.transform.forward(self._run.history.values()).min())
-        self._sliced, self._repeating = self._run.pinned is not None, self._run.repeating
+        self._sliced, self._repeating = self._run.available.fixed is not None, self._run.available.repeating
         self._posterior.start(
             model.multiplier,
-            self._run.excluded(),
+            self._run.available.excluded(),
             by_variance=model.by_variance,
             success=self._success,
             worst=worst,
@@ -98,7 +98,7 @@ class ArmSearch(Chooser):
         mean, variance = self._posterior.prospect(arm)
         model.batch.note(number, variance / model.batch.gp.regularization)
         self._posterior.observe(model.batch.pull(number, model.pulls.X[number], mean))
-        if self._run.avoid_repeats:
+        if self._run.available.avoid_repeats:
             self._posterior.exclude(arm)
 
     def _rows(self, model: FeedbackModel) -> ArmIndices:

@@ -32,8 +32,8 @@ class BoxSearch(Chooser):
     def next_point(self, model: FeedbackModel) -> Array | None:
         """The next point (d,), line 4 of the papers; None if none is left."""
         run = self._run
-        groups = run.starts.groups(self.elites(), model.kernel.lengthscales, run.search_rng, SPREAD)
-        return self.maximize(model, model.given_batch(), model.multiplier, groups, run.taken)
+        groups = run.design.starts.groups(self.elites(), model.kernel.lengthscales, run.search_rng, SPREAD)
+        return self.maximize(model, model.given_batch(), model.multiplier, groups, run.available.taken)
 
     def maximize(
         self,
@@ -52,10 +52,10 @@ class BoxSearch(Chooser):
         return maximize(
             posterior,
             Acquisition(UCB, beta, run.success(), model.worst(run.history, posterior)),
-            run.space,
-            [run.pin_points(group, dormant) for group in groups],
-            run.pin(np.zeros(run.space.d)),
-            run.pin(np.ones(run.space.d)),
+            run.box,
+            [run.available.fix_points(group, dormant) for group in groups],
+            run.available.fix(np.zeros(run.space.d)),
+            run.available.fix(np.ones(run.space.d)),
             out,
             starts=STARTS,
             dormant=dormant,

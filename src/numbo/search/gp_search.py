@@ -98,7 +98,7 @@ class GPSearch:
         if kind == "alternate":
             exploring = surrogate is self.surrogate and self._exploring(run)
             exploring |= self._strong_noise(run)
-            kind = "ucb" if exploring and run.pinned is None else "log_ei"
+            kind = "ucb" if exploring and run.available.fixed is None else "log_ei"
         success = run.success()
         if kind == "log_ei":
             return Acquisition(LOG_EI, surrogate.best_mean, success)
@@ -114,7 +114,7 @@ class GPSearch:
 
     def _exploring(self, run: Run) -> bool:
         """Whether it is the global model's turn to explore, where it has turns."""
-        return self._acquisition == "alternate" and (run.step // TURN) % 2 == 0 and run.pinned is None
+        return self._acquisition == "alternate" and (run.step // TURN) % 2 == 0 and run.available.fixed is None
 
     def best(
         self,
@@ -135,24 +135,26 @@ class GPSearch:
             groups, starts: as `numbo.search.maximize.maximize`.
             lower, upper: corners (d,) of the box.
         """
+        available = run.available
         with run.times.phase("search"):
             alone, dormant = surrogate.posterior if run.history.pending else None, run.dormant(run.rng)
             surrogate.hold(run.history.pending_points())
-            if run.repeating and not run.space.continuous.any():  # nothing is as near as the point itself
+            if available.repeating and not run.box.continuous.any():  # nothing is as near as the point itself
                 groups = [*groups, _again(run.history.X, surrogate, lower, upper)]
-            groups, acquisition = [run.pin_points(group, dormant) for group in groups], self.acquisition(run, surrogate)
-            if run.pinned is not None and acquisition.kind == LOG_EI:
+            groups = [available.fix_points(group, dormant) for group in groups]
+            acquisition = self.acquisition(run, surrogate)
+            if available.fixed is not None and acquisition.kind == LOG_EI:
                 # improve on the best mean among the candidates of its slice
                 mean = predict(surrogate.posterior, np.concatenate(groups))[0]
                 acquisition = acquisition._replace(parameter=float(mean.max()))
             return maximize(
                 surrogate.posterior,
                 acquisition,
-                run.space,
+                run.box,
                 groups,
-                run.pin(lower),
-                run.pin(upper),
-                run.taken,
+                available.fix(lower),
+                available.fix(upper),
+                available.taken,
                 starts=starts,
                 alone=alone,
                 dormant=dormant,
@@ -169,7 +171,7 @@ class GPSearch:
         with run.times.phase("model"):
             self._update(run, y, members)
             # a slice may lie far from the optimum, where the model of the search discriminates poorly
-            model = self.surrogate if run.pinned is None else self.surrogate.shown(history.X, y)
+            model = self.surrogate if run.available.fixed is None else self.surrogate.shown(history.X, y)
         x, lower, upper = None, np.zeros(d), np.ones(d)
         if self._coordinate_lines and run.grid is None and history.n >= LINES_FROM and self._exploring(run):
             x = self.best(run, model, [self._lines(run)], lower, upper, starts=0)
@@ -181,17 +183,17 @@ class GPSearch:
     def _candidates(self, run: Run, members: ObservationIndices, y: Array) -> list[Array]:
         """Unseen points of a finite space, or a shifted Sobol set and perturbations of the best members."""
         if run.grid is not None:
-            rows = run.free_rows()
+            rows = run.available.rows()
             if len(rows) > 2 * CANDIDATES:
                 rows = run.rng.choice(rows, 2 * CANDIDATES, replace=False)
-            return [run.grid[rows] if len(rows) else run.pin(run.grid[:1])]
+            return [run.grid[rows] if len(rows) else run.available.fix(run.grid[:1])]
         elites = run.history.X[members[elite_rows(run.history.X[members], y[members])]]
-        return run.starts.groups(elites, self.surrogate.gp.hyperparameters.lengthscales, run.rng)
+        return run.design.starts.groups(elites, self.surrogate.gp.hyperparameters.lengthscales, run.rng)
 
     def _lines(self, run: Run) -> Array:
         """Points that differ in one coordinate from the point that is best by the model."""
         best = self.surrogate.rows[np.argmax(self.surrogate.means)]
-        return run.starts.lines(run.history.X[best], run.rng)
+        return run.design.starts.lines(run.history.X[best], run.rng)
 
     def scores(self, run: Run, members: ObservationIndices, X: Array) -> Array:
         """The acquisition function (c,) at ``X (c, d)`` by a model on ``members`` of the history."""

@@ -107,14 +107,14 @@ def optimum(run: Run, view: ModelView, scores: Array) -> Array | None:
     worst = float(predict(view.posterior, X)[0].min())
     acquisition = Acquisition(UCB, -1.0, view.acquisition.success, worst)
     if run.grid is not None:
-        free = run.free_rows(anyhow=True)
+        free = run.available.rows(anyhow=True)
         values = acquisition_values(view.posterior, acquisition, run.grid[free])
         return run.grid[free[np.argmax(values)]] if len(free) else None
-    groups = run.starts.groups(X[elite_rows(X, scores)], view.lengthscales, rng)
+    groups = run.design.starts.groups(X[elite_rows(X, scores)], view.lengthscales, rng)
     corners = np.zeros(run.space.d), np.ones(run.space.d)
     dormant = run.dormant(rng)
     return maximize(
-        view.posterior, acquisition, run.space, groups, *corners, run.barred, starts=STARTS, dormant=dormant
+        view.posterior, acquisition, run.box, groups, *corners, run.available.barred, starts=STARTS, dormant=dormant
     )
 
 

@@ -125,6 +125,11 @@ class History:
         """Number of observations and failures."""
         return self.n + len(self._failed)
 
+    @property
+    def step(self) -> int:
+        """Number of points that were told or are pending."""
+        return self.told + len(self.pending)
+
     def add(self, x: Array, y: float, params: Any, origin: int) -> int:
         """Append an observation; returns its index. ``params`` are kept exactly as told."""
         i = self.n

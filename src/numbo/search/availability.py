@@ -1,0 +1,230 @@
+"""Which points may be suggested: neither barred, nor repeats that are avoided, and with the coordinates that are fixed.
+
+Availability changes nothing of what it looks at. Algorithms and the adapters ask it about a point (`taken`), about all
+points of a space that can be enumerated (`rows`, `excluded`), or whether any is left (`exhausted`).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from numbo._types import ArmIndices, Array, Mask
+from numbo.models import Feasibility
+from numbo.models.noise import Noise
+from numbo.spaces import Domain, Space
+from numbo.trials import History, point_key
+
+#: Largest finite space whose points are kept as a list.
+ENUMERABLE = 50_000
+#: Where values are noisy, one suggestion in `AGAIN` may measure a point again: more stay on a hill that is not the
+#: highest.
+AGAIN = 4
+#: Where values are noisy, as many repeats come as soon as they are worth more than other points.
+SOON = 2
+
+
+class Availability:
+    """Answers for the next suggestion.
+
+    Args:
+        space: what is searched.
+        history, feasibility, noise: what is known.
+        avoid_repeats: whether points that are observed or pending may not be suggested again; with ``"auto"``, observed
+            ones may be where values are noisy.
+        probed_from: number of observations from which the best point may be measured again to see if values are noisy.
+
+    Attributes:
+        grid: (A, d) all points of a space that can be enumerated, otherwise None.
+        race: (A,) which of them an algorithm still considers, None for all. Once all of these are taken, repeating them
+            is better than leaving the race.
+        fixed: (d,) coordinates that the present suggestion must keep, NaN where it is free; None for none.
+    """
+
+    def __init__(
+        self,
+        space: Domain,
+        history: History,
+        feasibility: Feasibility,
+        noise: Noise,
+        avoid_repeats: bool | str,
+        probed_from: int,
+    ) -> None:
+        self.space, self.avoid_repeats = space, avoid_repeats
+        self._history, self._feasibility, self._noise = history, feasibility, noise
+        self._probed_from = probed_from
+        self.fixed: Array | None = None
+        self.grid: Array | None = space.grid() if space.cardinality <= ENUMERABLE or space.explicit else None
+        self.race: Mask | None = None
+        self._unseen = np.ones(0 if self.grid is None else len(self.grid), dtype=bool)
+
+    def over(self, history: History, feasibility: Feasibility, noise: Noise) -> Availability:
+        """The same rule for what another run knows, which has the same observations."""
+        twin = copy.copy(self)
+        twin._history, twin._feasibility, twin._noise = history, feasibility, noise
+        return twin
+
+    def restrict(self, race: Mask) -> None:
+        """Let only the points ``race (A,)`` of the grid remain in the race."""
+        self.race = race
+
+    def see(self, X: Array) -> None:
+        """Take note that the points ``X (n, d)`` were observed."""
+        if self.grid is not None and len(X):
+            self._unseen[self.space.grid_index(X)] = False
+
+    # -- coordinates that are fixed ------------------------------------------------------------------------------
+
+    @contextmanager
+    def fixing(self, coordinates: Array | None) -> Iterator[None]:
+        """A suggestion whose ``coordinates (d,)`` are given, NaN where it is free; None for none."""
+        self.fixed = coordinates
+        try:
+            yield
+        finally:
+            self.fixed = None
+
+    def fix(self, points: Array) -> Array:
+        """``points (..., d)`` with the coordinates that the present suggestion must keep."""
+        return points if self.fixed is None else np.where(np.isnan(self.fixed), points, self.fixed)
+
+    def fix_points(self, points: Array, dormant: Array | None) -> Array:
+        """Points ``(c, d)`` of the space with fixed coordinates, unless these are inactive then (`Space.wake`)."""
+        if self.fixed is None or dormant is None:
+            return self.fix(points)
+        assert isinstance(self.space, Space)
+        return self.space.wake(self.fix(points), dormant)[0]
+
+    # -- one point -----------------------------------------------------------------------------------------------
+
+    def taken(self, x: Array) -> bool:
+        """Whether ``x (d,)`` should not be suggested: it is barred, or repeats are avoided and it would be one."""
+        if self.barred(x):
+            return True
+        history = self._history
+        if not self.avoid_repeats or self._probes(x):
+            return False
+        if history.is_pending(x):
+            if self.grid is None or (self.race is None and not self.repeating):
+                return True
+            free = self._free_in(self.race)
+            return bool(free.any()) and not bool(free[self.space.grid_index(x[None])[0]])
+        repeated = history.is_observed(x) and not self.repeating
+        return repeated and (self.race is None or bool(self._free_in(self.race).any()))
+
+    def barred(self, x: Array) -> bool:
+        """Whether ``x (d,)`` is excluded, or failed as often as allowed and never succeeded."""
+        key = point_key(x)
+        return key in self._history.excluded or self._given_up(key)
+
+    def _given_up(self, key: bytes) -> bool:
+        history = self._history
+        return history.failed_counts[key] >= self._feasibility.patience and key not in history.first
+
+    # -- repeats -------------------------------------------------------------------------------------------------
+
+    @property
+    def repeating(self) -> bool:
+        """Whether the present suggestion may be a point that was observed.
+
+        With ``avoid_repeats="auto"``, one in `AGAIN` may where values are noisy, and any until there are `SOON` repeats
+        or if no other point is left.
+        """
+        if self.avoid_repeats != "auto":
+            return not self.avoid_repeats
+        history, noise = self._history, self._noise
+        if not noise.repeatable:
+            return False
+        if not noise.found:
+            return self.grid is not None and noise.plausible(noise.claimed) and not self._anything_new()
+        measured = noise.measured
+        few = measured + history.pending_again() < SOON
+        in_turn = history.step % AGAIN == AGAIN - 1 and measured >= SOON
+        return self.race is not None or in_turn or few or not self._anything_new()
+
+    def probe(self) -> Array | None:
+        """The best point (d,), to be measured again, where only that tells noise; None if there is no need.
+
+        It does where a model claims noise and repeats say nothing yet, and in spaces of categories alone: there no
+        point says anything about others, and a model without repeats takes all noise for signal.
+        """
+        history, noise = self._history, self._noise
+        if self.avoid_repeats != "auto" or self.fixed is not None or self.race is not None:
+            return None
+        if history.n < self._probed_from or history.best < 0:
+            return None
+        if not noise.unsettled and not (bool(np.all(self.space.categorical)) and noise.unmeasured):
+            return None
+        x = history.X[history.best]
+        known = history.first[point_key(x)]
+        if self.barred(x) or history.is_pending(x) or any(first == known for first, _ in history.again):
+            return None
+        return x
+
+    def _probes(self, x: Array) -> bool:
+        """Whether ``x (d,)`` is what `probe` wants."""
+        if not self._history.is_observed(x):
+            return False
+        wanted = self.probe()
+        return wanted is not None and point_key(wanted) == point_key(x)
+
+    # -- all points of a space that can be enumerated --------------------------------------------------------------
+
+    def rows(self, *, anyhow: bool = False) -> ArmIndices:
+        """Rows of the grid that may be suggested; ``anyhow``, also as repeats."""
+        return np.flatnonzero(self._free(anyhow=anyhow))
+
+    def excluded(self) -> Mask | None:
+        """Which points (A,) of the grid must not be suggested; None if all may be."""
+        if self.race is not None:
+            free = self._free_in(self.race)
+            return ~free if free.any() else ~(self.race & self._free(anyhow=True))
+        history = self._history
+        anything = self.avoid_repeats or history.failed or history.excluded or self.fixed is not None
+        return ~self._free() if anything else None
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether every point of a finite space was told or is pending, and repeats are avoided."""
+        return self.grid is not None and not self.repeating and not self._free().any()
+
+    def _free(self, *, anyhow: bool = False) -> Mask:
+        """Which points (A,) of the grid may be suggested; ``anyhow``, also as repeats."""
+        assert self.grid is not None
+        repeating = anyhow or self.repeating
+        free = self._open(np.ones(len(self.grid), dtype=bool) if repeating else self._unseen.copy())
+        if self.avoid_repeats and not anyhow:
+            alone = self._not_pending(free)
+            free = alone if alone.any() or not repeating else free
+        return free
+
+    def _free_in(self, race: Mask | None) -> Mask:
+        return self._free() if race is None else race & self._free()
+
+    def _anything_new(self) -> bool:
+        """Whether there is a point that may be suggested and is neither observed nor pending."""
+        if self.grid is None:
+            return True
+        return bool(self._not_pending(self._open(self._unseen.copy())).any())
+
+    def _not_pending(self, rows: Mask) -> Mask:
+        """The ``rows (A,)`` of the grid without pending points."""
+        if not self._history.pending:
+            return rows
+        alone = rows.copy()
+        alone[self.space.grid_index(self._history.pending_points())] = False
+        return alone
+
+    def _open(self, rows: Mask) -> Mask:
+        """The ``rows (A,)`` of the grid without those that are barred or lack the fixed values; changed in place."""
+        assert self.grid is not None
+        history = self._history
+        out = [*history.excluded.values(), *(x for key, x in history.failed.items() if self._given_up(key))]
+        if out:
+            rows[self.space.grid_index(np.array(out))] = False
+        if self.fixed is not None:
+            rows &= np.all(self.fix(self.grid) == self.grid, axis=1)
+        return rows
