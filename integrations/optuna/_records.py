@@ -49,17 +49,23 @@ def publish(study: Study, trial: FrozenTrial, identity: Identity, params: Mappin
         study._storage.set_trial_system_attr(trial._trial_id, f"{KEY}:{i // PIECE}", text[i : i + PIECE])
 
 
+def pieces(trial: FrozenTrial) -> list[str]:
+    """What is published for ``trial``, in the pieces in which it is stored."""
+    attrs, found = trial.system_attrs, list[str]()
+    while isinstance(piece := attrs.get(f"{KEY}:{len(found)}"), str):
+        found.append(piece)
+    return found
+
+
 def read(trial: FrozenTrial, identity: Identity) -> tuple[dict[str, Any], int]:
     """The internal parameters as published, and their origin; no parameters if absent, torn, or not numbo's.
 
     What was published for another space holds for the parameters that both have in common, but not for their origin.
     """
-    attrs = trial.system_attrs
-    pieces: list[str] = []
-    while isinstance(piece := attrs.get(f"{KEY}:{len(pieces)}"), str):
-        pieces.append(piece)
     try:
-        record, _ = json.JSONDecoder().raw_decode("".join(pieces))  # pieces of a longer, earlier record may follow
+        record, _ = json.JSONDecoder().raw_decode(
+            "".join(pieces(trial))
+        )  # pieces of a longer, earlier record may follow
         space, origin, params, choices = (record[key] for key in ("space", "origin", "params", "choices"))
         valid = isinstance(params, dict) and isinstance(choices, dict) and type(origin) is int
     except (ValueError, KeyError, TypeError):

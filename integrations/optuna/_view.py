@@ -14,7 +14,7 @@ from numbo.optuna._distributions import KnownSpace, Searched, to_internal, to_sp
 
 from numbo.optimizers import GLOBAL, Optimizer, Snapshot
 from numbo.spaces import Space, misfit
-from numbo.trials import UNASKED
+from numbo.trials import UNASKED, Pending
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
@@ -42,6 +42,8 @@ class StudyView:
         #: That of the study.
         self.storage: Callable[[], Any] = _no_storage
         self._marks: dict[int, int] = {}  # of the finished trials, by their place
+        #: The points of running trials by their numbers, with what says whether these have changed.
+        self._running: dict[int, tuple[tuple[int, list[str]], Pending | None]] = {}
         self._looked_at = 0
         self._last_number = -1
         self._unfinished: list[int] = []
@@ -101,7 +103,7 @@ class StudyView:
             self.searched = searched
             self.identity = _records.Identity.of(searched)
             self.optimizer = make(to_space(searched))
-            self.told, self._left_out = [], 0
+            self.told, self._left_out, self._running = [], 0, {}
             self._causes, self._moments = set(), set()
             self._tell(t for t in trials if t.state.is_finished())
         if fresh := {cause for cause in self._causes - self._warned if self._established(cause)}:
@@ -118,7 +120,6 @@ class StudyView:
     def hold_running(self, trials: Sequence[FrozenTrial], current: int) -> None:
         """Make the running trials other than number ``current`` the optimizer's pending points."""
         assert self.optimizer is not None
-        self.optimizer.release_all()
         running = [
             trials[i]
             for i in self._unfinished
@@ -126,20 +127,23 @@ class StudyView:
             and trials[i].number != current
             and self._n_finished - trials[i].number <= MAX_OVERTAKEN
         ]
+        known, self._running = self._running, {}
         for trial in running[-MAX_PENDING:]:
-            self._hold(trial)
+            mark = len(trial.params), _records.pieces(trial)
+            before = known.get(trial.number)
+            point = before[1] if before is not None and before[0] == mark else self._point(trial)
+            self._running[trial.number] = mark, point
+        self.optimizer.hold_only({number: p for number, (_, p) in self._running.items() if p is not None})
 
-    def _hold(self, trial: FrozenTrial) -> dict[str, Any] | None:
-        """Make the trial's point pending; returns its internal parameters, or ``None`` if unknown or out of range."""
+    def _point(self, trial: FrozenTrial) -> Pending | None:
+        """A running trial's point, as it is pending; None if it is unknown or out of range."""
         assert self.optimizer is not None
         try:
-            params, origin = self._params(trial, *_records.read(trial, self.identity))
-            self.optimizer.hold(trial.number, params, origin)
+            return self.optimizer.pending_point(*self._params(trial))
         except (ValueError, TypeError):
             return None
-        return params
 
-    def _params(self, trial: FrozenTrial, published: Mapping[str, Any], origin: int) -> tuple[dict[str, Any], int]:
+    def _params(self, trial: FrozenTrial) -> tuple[dict[str, Any], int]:
         """The internal parameters that a trial is evaluated with, and the part of the search that proposed them.
 
         The values that the trial has used take precedence, then those enqueued and those published for it. A parameter
@@ -154,6 +158,7 @@ class StudyView:
         assert self.optimizer is not None
         space = self.optimizer.space
         distributions, optional = self.searched.distributions, self.searched.optional
+        published, origin = _records.read(trial, self.identity)
         actual = to_internal(trial.params, distributions)
         known = dict(actual)
         if not trial.state.is_finished():
@@ -179,16 +184,16 @@ class StudyView:
         """Tell the optimizer finished trials, in the order of their completion."""
         assert self.optimizer is not None
         for trial in sorted(trials, key=_completion):
-            params = self._hold(trial)
-            if params is None:
+            value, partial = self._value(trial), trial.state == TrialState.PRUNED
+            try:
+                params, origin = self._params(trial)
+                origin = UNASKED if self._copied(trial) else origin
+                self.optimizer.learn(params, value, origin=origin, key=trial.number, partial=partial)
+            except (ValueError, TypeError):
                 if trial.state == TrialState.COMPLETE:
                     self._left_out += 1
                     self._causes |= self._causes_of(trial)
                 continue
-            if self._copied(trial):
-                self.optimizer.hold(trial.number, params, UNASKED)
-            partial = trial.state == TrialState.PRUNED
-            self.optimizer.tell(params, self._value(trial), key=trial.number, partial=partial)
             self.told.append(trial.number)
 
     def _copied(self, trial: FrozenTrial) -> bool:

@@ -20,7 +20,7 @@ from numbo.search.completion import completions
 from numbo.search.run import GLOBAL, Run, Suggestion
 from numbo.search.trust_region import Region
 from numbo.spaces import Arms, Dimension, Space, domain_of
-from numbo.trials import UNASKED, History, own
+from numbo.trials import UNASKED, History, Pending, own
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -231,6 +231,14 @@ class Optimizer(Inspectable):
         """Make ``params`` pending under ``key``: what other workers are evaluating shapes the next suggestions."""
         self._run.hold(key, params, origin)
 
+    def pending_point(self, params: Any, origin: int) -> Pending:
+        """What `hold` makes pending, for `hold_only`."""
+        return self._run.pending_point(params, origin)
+
+    def hold_only(self, points: Mapping[Hashable, Pending]) -> None:
+        """Make these points pending, oldest first, and no others."""
+        self._run.history.pending = dict(points)
+
     def release(self, key: Hashable) -> None:
         """Forget a pending point that will not be told."""
         self._run.history.pending.pop(key, None)
@@ -267,26 +275,33 @@ class Optimizer(Inspectable):
             ValueError: if ``params`` do not lie in the space or lengths differ; nothing is stored then.
         """
         if isinstance(params, Mapping) or np.ndim(params) == 0:
-            self._store(self.space.encode(params), self._signed(value), params, key, partial)
+            self._store(self.space.encode(params), self._signed(value), params, key, partial=partial)
             return
         values = list(value) if isinstance(value, Iterable) else [value]
         if len(params) != len(values):
             raise ValueError(f"tell got {len(params)} points and {len(values)} values; they must match.")
         encoded = [(self.space.encode(p), self._signed(v), p) for p, v in zip(params, values, strict=True)]
         for x, y, p in encoded:
-            self._store(x, y, p, None, partial)
+            self._store(x, y, p, None, partial=partial)
+
+    def learn(self, params: Any, value: Any, *, origin: int, key: Hashable, partial: bool = False) -> None:
+        """`tell` for adapters that keep the ``origin`` of their points, whether these are pending here or not."""
+        self._store(self.space.encode(params), self._signed(value), params, key, origin, partial=partial)
 
     def _signed(self, value: Any) -> float:
         return math.nan if value is None else self._sign * _checks.objective(value)
 
     @interrupts_get_out()
-    def _store(self, x: Array, y: float, params: Any, key: Hashable | None, partial: bool) -> None:
+    def _store(
+        self, x: Array, y: float, params: Any, key: Hashable | None, origin: int | None = None, *, partial: bool
+    ) -> None:
         self._repair()
         history = self._run.history
         history.partial |= partial and not math.isnan(y)
         key = history.key_of(x) if key is None else key
-        pending = history.pending.get(key)
-        origin = UNASKED if pending is None else pending.origin
+        if origin is None:
+            pending = history.pending.get(key)
+            origin = UNASKED if pending is None else pending.origin
         self._telling, self._unfinished = (key, history.told), True
         if math.isnan(y):
             history.fail(x)

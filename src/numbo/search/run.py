@@ -129,7 +129,11 @@ class Run:
 
     def hold(self, key: Hashable, params: Any, origin: int) -> None:
         """Make the user's point ``params`` pending under ``key``."""
-        self.history.pending[key] = Pending.of(self.space.encode(params), params, origin)
+        self.history.pending[key] = self.pending_point(params, origin)
+
+    def pending_point(self, params: Any, origin: int) -> Pending:
+        """The user's point ``params`` as it is pending."""
+        return Pending.of(self.space.encode(params), params, origin)
 
     def attempt(self, action: Callable[[], T], otherwise: Callable[[], T]) -> T:
         """What ``action`` returns, or ``otherwise`` if the data make it fail, for which the reason is logged once."""
