@@ -91,7 +91,7 @@ def test_labels_are_chosen_by_place_and_their_number_is_limited():
         else:
             history.add(x, -float(np.sum((x - 0.2) ** 2)), {}, -1)
         if i % 7 == 0:
-            refits = surrogate.refit_due(history.told)
+            refits = surrogate.fits.due(history.told)
             success = feasibility.update(history)
             assert len(success.alpha) <= SIZE + (0 if refits else JOINING)  # a refit is of labels chosen anew
     good, bad = success_probabilities(success, np.array([[0.2, 0.2], [0.95, 0.5]]))

@@ -112,7 +112,7 @@ def test_a_point_that_the_atoms_do_not_represent_becomes_one_when_it_is_measured
     members = np.arange(0, 30, 3)
     model.update_all(X, y, members, partial(np.arange, 31), Noise(History(1)))
     model.gp.theta[:3] = np.log([1e4, 1.0, 0.1])  # a short lengthscale
-    model.fitted_at, model._built_at = 31, 0
+    model.fits.at, model._builds.at = 31, 0
     model._build(X, y)
     assert model.predict(X[30:])[1][0] > 0.8 * model.transform.scale
     for _ in range(6):

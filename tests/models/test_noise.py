@@ -245,7 +245,7 @@ def test_models_that_averaged_start_again_when_noise_is_refuted():
         opt.tell(repeat[0], repeat[1], key=len(told))
         if len(told) % 10 == 0:
             suggested(opt, len(told))
-            opt._averaged = True
+            opt._search.surrogate.averaged = True
     assert not GSSBO.from_state_dict(opt.state_dict())._averaged
     fresh = GSSBO(space, seed=0, all_data=False)
     for k, (params, value) in enumerate(told):

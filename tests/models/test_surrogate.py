@@ -8,8 +8,7 @@ import pytest
 from numbo.models.noise import Noise
 from numbo.models.surrogate import DOUBTED, FOLDS, Surrogate
 from numbo.models.transform_choice import ITERATIONS
-from numbo.search.local_search import LocalSearch
-from numbo.spaces import Float, Space
+from numbo.search.near import frame
 from numbo.trials import History
 
 #: Nothing was measured again.
@@ -96,11 +95,11 @@ def test_a_restored_surrogate_predicts_to_the_last_bit(warp):
 
 
 def test_the_frame_of_a_local_search_holds_its_points():
-    local = LocalSearch(Space({f"x{i}": Float(0.0, 1.0) for i in range(4)}), surrogate(), 30)
     X = 0.6 + 1e-4 * np.random.default_rng(3).random((30, 4))
-    center, radius = local._frame(X)
+    numerical = np.zeros(4, dtype=bool)
+    center, radius = frame(X, numerical)
     assert np.abs(X - center).max() == pytest.approx(radius)
-    assert local._frame(X[:1])[1] == 0.5
+    assert frame(X[:1], numerical)[1] == 0.5
 
 
 def test_the_model_to_look_at_knows_the_bad_values_too():

@@ -8,7 +8,8 @@ from tests.conftest import compiled_only
 
 from numbo import GPUCB, GSSBO, Arms, Categorical, Float, Space
 from numbo.models.buffer import DynamicBuffer, iteration_work
-from numbo.search.gp_search import LINES_FROM, TURN
+from numbo.search.gp_search import LINES_FROM
+from numbo.search.maximiser import TURN
 from numbo.selection import CRITERIA
 
 SPACE = Space({"x": Float(0, 1), "y": Float(0, 1), "z": Float(0, 1)})
@@ -56,7 +57,7 @@ def test_improvement_counts_from_the_best_posterior_mean():
         p = {name: float(rng.random()) for name in "xyz"}
         opt.tell(p, p["x"] + 0.3 * float(rng.normal()))
     opt.ask()
-    incumbent = opt._search.acquisition(opt._run, opt._search.surrogate).parameter
+    incumbent = opt._search.acquisition(opt._run).parameter
     best = opt._search.surrogate.transform.forward(np.array([opt._run.history.values().max()]))[0]
     assert incumbent < best - 0.5
     mean, _ = opt._search.surrogate.gp.predict(opt._run.history.X)
@@ -96,7 +97,7 @@ def test_reselection_from_all_data_brings_back_what_was_dropped():
     streaming = drive(
         GSSBO(SPACE, criterion="random", buffer_size=12, n_initial=4, seed=0, reselect=1e6, elites=0.0), 60
     )
-    streaming._subset._reselect_at = 10**9
+    streaming._subset._from_all.at = 10**9
     previous = set(streaming._subset.members(streaming._run, streaming._search.surrogate).tolist())
     for _ in range(20):
         drive(streaming, 1)
@@ -217,14 +218,14 @@ def test_under_noise_the_region_follows_what_the_model_expects():
     for _ in range(60):
         p = opt.ask()
         opt.tell(p, noisy(p, rng))
-    local = opt._local
+    (local,) = opt._engines
     local.update(opt._run.history, opt._run.history.values(), opt._run.noise)
     surrogate, history = local.surrogate, opt._run.history
     assert surrogate.averages(opt._run.noise)
     best = surrogate.rows[np.argmax(surrogate.means)]
-    assert local.region.center == best
-    assert local.region.best == pytest.approx(surrogate.predict(history.X[[best]])[0][0])
-    assert local.region.best < history.y.max()  # the luckiest value is no measure
+    assert local.trust_region.center == best
+    assert local.trust_region.best == pytest.approx(surrogate.predict(history.X[[best]])[0][0])
+    assert local.trust_region.best < history.y.max()  # the luckiest value is no measure
 
 
 def test_exploring_suggestions_differ_from_the_best_point_in_one_coordinate():
@@ -249,7 +250,7 @@ def test_lines_of_which_every_point_was_tried_give_way_to_the_whole_space():
     rng = np.random.default_rng(0)
     for _ in range(LINES_FROM):
         opt.tell({name: "abcdef"[rng.integers(6)] for name in best}, 2.0)
-    while not opt._search._exploring(opt._run) or opt._run.step % TURN:
+    while not opt._search.maximiser.exploring(opt._run) or opt._run.step % TURN:
         opt.tell(opt.ask(), 2.0)
     before = opt._run.design._points
     p = opt.ask()

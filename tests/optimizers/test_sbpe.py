@@ -251,7 +251,7 @@ def test_a_kernel_is_learned_before_it_judges(monkeypatch):
     fitted, judge = [], SBPE._judge
 
     def spy(self, start, end):
-        fitted.append((self._model.kernel.fitted_at, start, end))
+        fitted.append((self._model.kernel.fits.at, start, end))
         judge(self, start, end)
 
     monkeypatch.setattr(SBPE, "_judge", spy)

@@ -43,7 +43,7 @@ def test_fifty_at_once_are_apart(optimizer, f, monkeypatch):
         before = len(filled)
         opt.ask()
         asked = list(opt._run.history.pending.values())[-1]
-        gp = (opt._search.surrogate if asked.origin == GLOBAL else opt._local.surrogate).gp
+        gp = (opt._search.surrogate if asked.origin == GLOBAL else opt._engines[0].surrogate).gp
         if len(filled) > before or opt._run.history.is_observed(asked.x):  # which is measured again to tell noise
             continue
         (_, given), pending = gp.predict(asked.x[None]), gp._X[gp.known : gp.n].copy()
@@ -118,7 +118,7 @@ def test_improvement_is_counted_from_the_means_at_pending_points():
         seen, _ = gp.predict(opt._run.history.X)
         believed = [float(gp.predict(x[None])[0][0]) for x in points]
         expected = max([seen.max(), *believed])
-        assert opt._search.acquisition(opt._run, opt._search.surrogate).parameter == pytest.approx(expected, abs=1e-6)
+        assert opt._search.acquisition(opt._run).parameter == pytest.approx(expected, abs=1e-6)
         ahead += expected > seen.max() + 1e-3
     assert ahead > 0
 
@@ -132,5 +132,5 @@ def test_a_batch_goes_on_after_a_restore():
     for one in (opt, twin):
         points = [*first, *second]
         one.tell(points, [rippled(np.array(list(p.values()))) for p in points])
-    assert opt._local.region == twin._local.region
+    assert opt._engines[0].trust_region == twin._engines[0].trust_region
     assert opt.ask(5) == twin.ask(5)

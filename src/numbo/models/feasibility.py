@@ -119,7 +119,7 @@ class Feasibility:
             return live
         surrogate, old = self._surrogate, self._surrogate.members
         grown = np.concatenate([old, live[live >= surrogate.updated_at]])
-        if len(old) and len(grown) <= SIZE + JOINING and np.isin(old, live).all() and not surrogate.refit_due(len(X)):
+        if len(old) and len(grown) <= SIZE + JOINING and np.isin(old, live).all() and not surrogate.fits.due(len(X)):
             return grown
         covariance = surrogate.gp.covariance
         here = np.append(history.X[history.best], len(X) / TRIALS)

@@ -210,7 +210,7 @@ class FeedbackModel:
         self._start_batch(history)
 
     def _learning_is_due(self, n: int) -> bool:
-        return (self.on_schedule or self.kernel.fitted_at == 0) and self.kernel.due(n)
+        return (self.on_schedule or self.kernel.fits.at == 0) and self.kernel.due(n)
 
     def redraw(self, history: History, rng: np.random.Generator) -> None:
         """Lines 11 to 16: draw a dictionary from all points, told and pending, and condition on the observations.

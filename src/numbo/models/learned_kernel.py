@@ -10,6 +10,7 @@ import numpy as np
 from numbo._types import Array, Indices, Mask
 from numbo.kernels.covariance import Covariance, prior_variances, stationary
 from numbo.models.gp import FAMILIES, ExactGP
+from numbo.models.schedule import Schedule
 from numbo.models.transform_choice import choose, mean_error
 from numbo.models.transforms import OutputTransform
 
@@ -48,7 +49,7 @@ class LearnedKernel:
         self._gp = ExactGP(categorical, optional, kernel=kernel, trend=trend)
         self.winsorize = winsorize
         self.transform = OutputTransform(0.0, 1.0)
-        self.fitted_at = 0
+        self.fits = Schedule(GROWTH)
         self._fixed: Covariance | None = None
         if lengthscale is not None and noise_std is not None:
             inverse = np.ascontiguousarray(np.broadcast_to(lengthscale, categorical.shape) ** -2.0)
@@ -73,7 +74,7 @@ class LearnedKernel:
         """Variance of the noise, in units of the variance of the values; None before the first fit."""
         if self._fixed is not None:
             return float(self._fixed.noise_variance)
-        return float(self._gp.covariance.noise_variance) if self.fitted_at else None
+        return float(self._gp.covariance.noise_variance) if self.fits.at else None
 
     @property
     def lengthscales(self) -> Array:
@@ -89,7 +90,7 @@ class LearnedKernel:
 
     def due(self, n: int) -> bool:
         """Whether hyperparameters are due to be learned from ``n`` observations."""
-        return not self.fixed and n - self.fitted_at >= max(1, int(GROWTH * self.fitted_at))
+        return not self.fixed and self.fits.due(n)
 
     def fit_transform(self, y: Array) -> Array:
         """Finite values ``y (n,)`` as the model takes them; a learned transform is refitted to them."""
@@ -101,7 +102,7 @@ class LearnedKernel:
         """Learn from the best of the observations ``X (n, d)``, ``y (n,)`` and a random sample of the others."""
         members = self._sample(y, rng)
         self._gp.fit(X[members], self.fit_transform(y)[members])
-        self.fitted_at = len(y)
+        self.fits.at = len(y)
 
     def _sample(self, y: Array, rng: np.random.Generator) -> Indices:
         """Indices of the observations, with values ``y (n,)``, from which hyperparameters are learned."""
@@ -127,7 +128,7 @@ class LearnedKernel:
         return twin
 
     def state_dict(self) -> dict[str, Any]:
-        return {"theta": self._gp.theta.copy(), "fitted_at": self.fitted_at}
+        return {"theta": self._gp.theta.copy(), "fitted_at": self.fits.at}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self._gp.theta, self.fitted_at = state["theta"].copy(), state["fitted_at"]
+        self._gp.theta, self.fits.at = state["theta"].copy(), state["fitted_at"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,11 @@ from numbo.models.fitc import FITC
 from numbo.models.gp import ExactGP
 from numbo.models.noise import Noise
 from numbo.models.priors import VALUES, Prior
+from numbo.models.schedule import Schedule
 from numbo.models.sparse_gp import SparseGP
 from numbo.models.transform_choice import ITERATIONS, Loss, choose, mean_error, surprise
 from numbo.models.transforms import OutputTransform
+from numbo.trials import History
 
 #: The output transform is selected again at every third fit only: the comparison costs one fit per candidate.
 DECISION_EVERY = 3
@@ -66,22 +69,20 @@ class Surrogate:
         all_data: bool = False,
     ) -> None:
         self.gp = ExactGP(categorical, optional, kernel=kernel, trend=trend, additive=additive, prior=prior)
-        self.winsorize, self.warp, self.growth, self.longest = winsorize, warp, growth, longest
-        self.all_data = all_data
+        self.winsorize, self.warp, self.all_data = winsorize, warp, all_data
+        #: Of fits, and of posteriors on more than the members.
+        self.fits, self._builds = Schedule(growth, longest=longest), Schedule(*STALE)
         self.kind, self._fits = "winsorize" if winsorize else "plain", 0
         self.transform = OutputTransform(0.0, 1.0)
         self.members: ObservationIndices = np.empty(0, dtype=np.int64)
-        self.fitted_at = self.updated_at = self._conditioned = 0
+        self.updated_at = self._conditioned = 0
         self._all: FITC | None = None
-        self._built_at, self._anchor = 0, -1
+        self._anchor = -1
         self._rows: ObservationIndices = self.members
         #: Variance of the noise, in units of the variance of the values; None before the first fit.
         self.claimed_noise: float | None = None
-
-    def refit_due(self, n: int) -> bool:
-        """Whether the schedule requires a fit at ``n`` observations."""
-        wait = max(1, int(self.growth * self.fitted_at))
-        return n - self.fitted_at >= min(wait, self.longest or wait)
+        #: Whether the posterior ever stood on more than the members.
+        self.averaged = False
 
     @property
     def noise_std(self) -> float:
@@ -139,10 +140,7 @@ class Surrogate:
         stay as they are, and what is new is added to the ``rows``.
         """
         n = len(y)
-        many = max(STALE[1], int(STALE[0] * self._built_at))
-        if self._all is not None and self._all.lacking:
-            many = max(1, int(LACKING * self._built_at))
-        if self._all is not None and not self.refit_due(n) and anchor == self._anchor and n - self._built_at < many:
+        if self._all is not None and anchor == self._anchor and not (self.fits.due(n) or self._stale(n, self._all)):
             self._all.release()
             self._add(X, y, self.updated_at, n)
             return
@@ -150,10 +148,14 @@ class Surrogate:
         self.update(X, y, members, frame)
         if not self.averages(noise):
             return
-        found = rows()
+        self.averaged, found = True, rows()
         if len(found) > len(members):
-            self._built_at, self._anchor, self._rows = n, anchor, found
+            self._builds.at, self._anchor, self._rows = n, anchor, found
             self._build(X, y)
+
+    def _stale(self, n: int, posterior: FITC) -> bool:
+        """Whether so much is new at ``n`` observations that other members are chosen."""
+        return (replace(self._builds, growth=LACKING, shortest=1) if posterior.lacking else self._builds).due(n)
 
     def _build(self, X: Array, y: Array) -> None:
         """Condition on all of the rows through the members, and through other points that were measured again."""
@@ -178,11 +180,11 @@ class Surrogate:
         """
         old = self.members
         grew = 0 < len(old) <= len(members) and np.array_equal(members[: len(old)], old)
-        if self.refit_due(len(y)):
+        if self.fits.due(len(y)):
             if frame is not None:
                 self.gp.center, self.gp.radius = frame
             self._fit(X[members], y[members])
-            self.fitted_at, grew = len(y), False
+            self.fits.at, grew = len(y), False
             self.claimed_noise = float(self.gp.covariance.noise_variance)
         self.transform = OutputTransform.fit(y[members], self.kind)
         targets = self.transform.forward(y[members])
@@ -322,16 +324,21 @@ class Surrogate:
             "radius": self.gp.radius,
             "kind": self.kind,
             "fits": self._fits,
-            "fitted_at": self.fitted_at,
+            "fitted_at": self.fits.at,
             "updated_at": self.updated_at,
             "members": self.members.copy(),
             "conditioned": self._conditioned,
+            "averaged": self.averaged,
             "all": None if self._all is None else self._all_state(),
         }
 
     def _all_state(self) -> dict[str, Any]:
-        built = len(self._rows) - (self.updated_at - self._built_at)
-        return {"rows": self._rows[:built].copy(), "built_at": self._built_at, "anchor": self._anchor}
+        built = len(self._rows) - (self.updated_at - self._builds.at)
+        return {"rows": self._rows[:built].copy(), "built_at": self._builds.at, "anchor": self._anchor}
+
+    def restore_from(self, state: dict[str, Any], history: History) -> None:
+        """`restore`, from the history that has gone on since: the surrogate knew its first observations."""
+        self.restore(state, history.X, history.values(state["updated_at"]))
 
     def restore(self, state: dict[str, Any], X: Array, y: Array) -> None:
         """Restore a `state_dict`; ``X``, ``y`` are the history that was known at ``state["updated_at"]``.
@@ -341,7 +348,7 @@ class Surrogate:
         self.gp.theta = state["theta"].copy()
         self.gp.center, self.gp.radius = state["center"].copy(), state["radius"]
         self.kind, self._fits = state["kind"], state["fits"]
-        self.fitted_at, self.updated_at = state["fitted_at"], state["updated_at"]
+        self.fits.at, self.updated_at = state["fitted_at"], state["updated_at"]
         self.members = state["members"].copy()
         self.claimed_noise = float(self.gp.covariance.noise_variance) if len(self.members) else None
         if len(self.members):
@@ -349,11 +356,11 @@ class Surrogate:
             targets, first = self.transform.forward(y[self.members]), state["conditioned"]
             self._condition(X, targets[:first], self.members[:first])
             self._append(X, targets, self.members, first)
-        self._all = None
-        if (wide := state.get("all")) is not None:
-            self._rows, self._built_at, self._anchor = wide["rows"].copy(), wide["built_at"], wide["anchor"]
+        self._all, self.averaged = None, state["averaged"]
+        if (wide := state["all"]) is not None:
+            self._rows, self._builds.at, self._anchor = wide["rows"].copy(), wide["built_at"], wide["anchor"]
             self._build(X, y)
-            self._add(X, y, self._built_at, self.updated_at)
+            self._add(X, y, self._builds.at, self.updated_at)
 
 
 def _quantile(values: Array, weights: Array) -> float:

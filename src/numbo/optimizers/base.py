@@ -74,7 +74,6 @@ class Optimizer(Inspectable):
         self._sign = 1.0 if direction == "maximize" else -1.0
         stream = _checks.random_stream(seed)
         self._run = Run(domain, self.avoid_repeats, self.learn_failures, stream, PROBED * self.n_initial)
-        self._averaged = False  # more values than the models are fitted to, as long as noise was believed in
         self._unfinished = False
         self._telling: tuple[Hashable, int] = None, 0
         self._asked = self._handed = 0
@@ -368,6 +367,11 @@ class Optimizer(Inspectable):
     def _region(self) -> Region | None:
         """The trust region, where there is one."""
         return None
+
+    @property
+    def _averaged(self) -> bool:
+        """Whether models averaged more values than they are fitted to, as long as noise was believed in."""
+        return False
 
     def _observed(self, i: int, y: float, origin: int) -> None:
         """Called after observation ``i``, which is no failure, was stored."""

@@ -26,14 +26,14 @@ import numpy as np
 
 from numbo import _checks
 from numbo._types import Array, Indices, ObservationIndices
-from numbo.kernels.acquisition import CERTAIN, success_probabilities
 from numbo.models.buffer import RULES, DynamicBuffer
+from numbo.models.schedule import Schedule
 from numbo.models.subsets import CRITERIA, Pool
 from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
-from numbo.search.gp_search import TURN, GPSearch
-from numbo.search.local_search import CANDIDATES, LocalSearch
+from numbo.search.gp_search import GPSearch
+from numbo.search.local_search import LocalSearch
 from numbo.search.run import Run, Suggestion
 from numbo.search.trust_region import Region
 from numbo.spaces import Space
@@ -70,8 +70,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "trust_region": False,
     },
 }
-#: Maximum number of points of the sequence that are tried for one that is unlikely to fail.
-SCOUTED = 64
+#: Number of observations that a local model is conditioned on where the buffer has no fixed size.
+LOCAL_SIZE = 128
 LOCAL_REFIT = {"growth": 0.05, "longest": 8}
 
 
@@ -88,9 +88,9 @@ class Subset:
         self, buffer: DynamicBuffer, first: int, *, criterion: str, perturbation: float, elites: float, reselect: float
     ) -> None:
         self.buffer, self._first = buffer, first
-        self._criterion, self._perturbation, self._elites, self._reselect = criterion, perturbation, elites, reselect
+        self._criterion, self._perturbation, self._elites = criterion, perturbation, elites
         self._selected: ObservationIndices = np.empty(0, dtype=np.int64)
-        self._selected_at = self._reselect_at = 0
+        self._selected_at, self._from_all = 0, Schedule(reselect)
 
     def members(self, run: Run, surrogate: Surrogate) -> ObservationIndices:
         """All samples before the switch, the chosen subset after it (lines 15 and 17)."""
@@ -99,9 +99,8 @@ class Subset:
         if n <= size:
             return run.noise.distinct(np.arange(n))
         if self._selected_at != n:
-            if n >= self._reselect_at:
-                pool = np.arange(n)
-                self._reselect_at = n + max(1, int(self._reselect * n))
+            if self._from_all.due(n):
+                pool, self._from_all.at = np.arange(n), n
             else:
                 pool = np.concatenate([self._selected, np.arange(self._selected_at, n)])
             pool = run.noise.distinct(pool)
@@ -116,7 +115,7 @@ class Subset:
         y = history.values()
         if len(surrogate.members) == 0:  # the first model of a long history is fitted to an evenly spaced sample
             surrogate.update(history.X, y, np.linspace(0, history.n - 1, size).astype(np.int64))
-            surrogate.fitted_at = 0
+            surrogate.fits.at = 0
         surrogate.release()
         forced = (pool < self._first) | (pool == history.n - 1)  # line 13
         best = np.argsort(-y[pool], kind="stable")[: int(self._elites * size)]
@@ -135,14 +134,14 @@ class Subset:
             "buffer": {"size": self.buffer.size, "times": list(self.buffer.times)},
             "selected": self._selected.copy(),
             "selected_at": self._selected_at,
-            "reselect_at": self._reselect_at,
+            "from_all_at": self._from_all.at,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take in a `state_dict`."""
         self.buffer.size, self.buffer.times = state["buffer"]["size"], list(state["buffer"]["times"])
         self._selected, self._selected_at = state["selected"].copy(), state["selected_at"]
-        self._reselect_at = state["reselect_at"]
+        self._from_all.at = state["from_all_at"]
 
 
 class GSSBO(Optimizer):
@@ -243,13 +242,18 @@ class GSSBO(Optimizer):
             self.buffer_size = max(self.buffer_size, self.n_initial + self.buffer_size // 4)
         self._subset = Subset(self._new_buffer(), self.n_initial, **_checks.arguments(settings, Subset))
         self.trust_region = _checks.flag("trust_region", settings["trust_region"])
-        self._local: LocalSearch | None = None
+        self._engines: tuple[LocalSearch, ...] = ()
         if self.trust_region and self._run.grid is None:
             surrogate = self._search.new_surrogate(**LOCAL_REFIT)
-            self._local = LocalSearch(self.space, surrogate, self._subset.buffer.size or 128)
-        local_model = () if self._local is None else (self._local.surrogate,)
+            size = self._subset.buffer.size or LOCAL_SIZE
+            self._engines = (LocalSearch(self.space, surrogate, size, self._search.maximiser),)
         asks = bool(self.all_data) and self.avoid_repeats == "auto"
-        self._run.listen(self._search.surrogate, *local_model, asks=asks)
+        self._run.listen(*self._surrogates, asks=asks)
+
+    @property
+    def _surrogates(self) -> list[Surrogate]:
+        """The global model, and those of the engines."""
+        return [self._search.surrogate, *(engine.surrogate for engine in self._engines)]
 
     def _new_buffer(self) -> DynamicBuffer:
         buffer = DynamicBuffer(self.n_initial, self.space.d, self.buffer_factor, self.buffer_rule)
@@ -264,49 +268,29 @@ class GSSBO(Optimizer):
                 ) from None
         return buffer
 
-    # -- line 3 ------------------------------------------------------------------------------------------------
+    # -- algorithm 1 -------------------------------------------------------------------------------------------
 
     def _propose(self) -> Suggestion:
-        run = self._run
-        if self._local is not None:
-            region = self._local.region
-            if region.scouting and region.exploring and run.available.fixed is None:
-                return Suggestion(self._scout())
-            if not region.scouting and run.step % TURN != 0:
-                x = self._propose_locally(self._local)
-                if x is not None:
-                    return Suggestion(x, region.origin)
-        started = time.perf_counter()
-        x = self._search.next_point(run, self._subset.members(run, self._search.surrogate))
-        self._averaged |= self._search.surrogate.averages(run.noise)
+        """A point of an engine whose turn it is, or of the algorithm."""
+        proposals = (engine.propose(self._run) for engine in self._engines)
+        found = next((proposal for proposal in proposals if proposal is not None), None)
+        return self._propose_globally() if found is None else found
+
+    def _propose_globally(self) -> Suggestion:
+        """Lines 5 to 17 for the last point, and line 3: the next one."""
+        run, started = self._run, time.perf_counter()
+        members = self._subset.members(run, self._search.surrogate)  # lines 5 to 14
+        x = self._search.next_point(run, members)  # lines 15, 17 and 3
         self._subset.buffer.record(run.history.n, time.perf_counter() - started)
         return Suggestion(x)
 
-    def _scout(self) -> Array:
-        """The next point of the space-filling sequence that is unlikely to fail."""
-        run = self._run
-        success = run.success()
-        points = (run.space_filling(run.step + k) for k in range(SCOUTED))
-        if success is not CERTAIN:
-            points = (x for x in points if success_probabilities(success, x[None])[0] >= success.threshold)
-        return next(points, run.space_filling())
-
-    def _propose_locally(self, local: LocalSearch) -> Array | None:
-        run = self._run
-        with run.times.phase("model"):
-            corners = local.update(run.history, run.history.values(), run.noise)
-        self._averaged |= local.surrogate.averages(run.noise)
-        if corners is None:
-            return None
-        if not np.array_equal(np.clip(run.available.fix(corners[0]), *corners), run.available.fix(corners[0])):
-            return None  # the slice that is searched does not intersect the region
-        groups = [local.candidates(run.history, run.design.starts.spread(CANDIDATES, run.rng), corners, run.rng)]
-        return self._search.best(run, local.surrogate, groups, *corners)
-
     def _observed(self, i: int, y: float, origin: int) -> None:
-        if self._local is not None:
-            # an infinite value counts as the best or worst finite one, and never counts as an improvement
-            self._local.tell(self._run.history, self._run.noise, i, -np.inf if np.isinf(y) else y, origin)
+        for engine in self._engines:
+            engine.tell(self._run, i, y, origin)
+
+    @property
+    def _averaged(self) -> bool:
+        return any(surrogate.averaged for surrogate in self._surrogates)
 
     def _scores(self, run: Run, X: Array) -> Array:
         search, subset = self._search.copy(), copy.deepcopy(self._subset)
@@ -320,11 +304,7 @@ class GSSBO(Optimizer):
         return search.view(run, members, subset.buffer.size)
 
     def _region(self) -> Region | None:
-        if self._local is None:
-            return None
-        now = self._local.region
-        center = int(self._run.history.order_of(np.array([now.center]))[0]) if now.center >= 0 else -1
-        return Region(number=now.number, length=now.length, center=center)
+        return next((engine.region(self._run.history) for engine in self._engines), None)
 
     # -- state -------------------------------------------------------------------------------------------------
 
@@ -332,13 +312,11 @@ class GSSBO(Optimizer):
         return {
             "global": self._search.state_dict(),
             "subset": self._subset.state_dict(),
-            "local": None if self._local is None else self._local.state_dict(),
-            "averaged": self._averaged,
+            "engines": [engine.state_dict() for engine in self._engines],
         }
 
     def _restore_model(self, state: dict[str, Any]) -> None:
         self._search.restore(self._run, state["global"])
         self._subset.restore(state["subset"])
-        self._averaged = state.get("averaged", False)
-        if self._local is not None:
-            self._local.restore(state["local"], self._run.history)
+        for engine, one in zip(self._engines, state["engines"], strict=True):
+            engine.restore(one, self._run.history)

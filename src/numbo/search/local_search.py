@@ -14,123 +14,94 @@ from typing import Any
 
 import numpy as np
 
-from numbo._types import Array, ObservationIndices
-from numbo.kernels.covariance import squared_distances
+from numbo._types import Array
+from numbo.kernels.acquisition import CERTAIN, success_probabilities
 from numbo.models.noise import Noise
 from numbo.models.surrogate import Surrogate
-from numbo.search.gp_search import restore_surrogate
-from numbo.search.trust_region import TrustRegion
+from numbo.search.engine import Engine, Origin
+from numbo.search.maximiser import TURN, Maximiser
+from numbo.search.near import condition_near
+from numbo.search.run import GLOBAL, Run, Suggestion
+from numbo.search.trust_region import Region, TrustRegion
 from numbo.spaces import INACTIVE, Space
-from numbo.trials.history import History
+from numbo.trials import History
 
 CANDIDATES = 256
 #: Maximum expected number of coordinates of the incumbent that are changed at once (Eriksson et al. 2019, supplement).
 PERTURBED = 20
-#: From this many times the members on, looking at the last members first makes the search for the nearest faster.
-MANY = 10
-#: Under noise, the posterior stands on up to this many times as many observations as the model is fitted to.
-NEAR = 4
+#: Maximum number of points of the sequence that are tried for one that is unlikely to fail.
+SCOUTED = 64
 
 
-class LocalSearch:
+class LocalSearch(Engine):
     """Trust region, local surrogate and candidates.
 
     Args:
         space, surrogate: the space, and an unfitted surrogate over it.
         size: maximum number of observations that the surrogate is conditioned on.
+        maximiser: finds the best points in the region.
+        number: of this engine, among those of an algorithm.
     """
 
-    def __init__(self, space: Space, surrogate: Surrogate, size: int) -> None:
+    def __init__(self, space: Space, surrogate: Surrogate, size: int, maximiser: Maximiser, number: int = 0) -> None:
         self.space, self.surrogate, self.size = space, surrogate, size
-        self.region = TrustRegion(space.d)
+        self._maximiser, self._number = maximiser, number
+        self.trust_region = TrustRegion(space.d)
         self._waiting: list[tuple[int, int, int]] = []
 
-    def tell(self, history: History, noise: Noise, i: int, y: float, origin: int) -> None:
-        """Fold observation ``i`` with value ``y`` into the region; under noise, when the model has averaged it."""
-        region, noisy = self.region, self.surrogate.averages(noise)
-        center = history.X[region.center] if region.center >= 0 else np.zeros(region.d)
-        active = int(np.count_nonzero(center != INACTIVE))
-        if noisy and not region.scouting:
-            self._waiting.append((i, origin, active))
-        else:
-            region.tell(i, y, origin, active, record=not noisy)
+    # -- proposing -----------------------------------------------------------------------------------------------
 
-    def _judge(self, history: History) -> None:
-        """Fold in what waits with the values that the model expects, and move to the best point by the model."""
-        region, surrogate = self.region, self.surrogate
-        number, best = region.number, int(surrogate.rows[np.argmax(surrogate.means)])
-        at = np.array([best, region.center] + [i for i, _, _ in self._waiting])
-        (best_mean, center_mean, *means) = surrogate.predict(history.X[at])[0].tolist()
-        region.best = center_mean
-        if region.record_center == region.center:
-            region.record = center_mean
-        for mean in means:
-            i, origin, active = self._waiting.pop(0)
-            region.tell(i, mean, origin, active)
-        if region.number == number and best_mean > region.best:
-            region.recenter(best, best_mean)
+    def propose(self, run: Run) -> Suggestion | None:
+        """A point of the region, for all but one of `TURN` suggestions; or a scout among unexplored points."""
+        trust_region = self.trust_region
+        if trust_region.scouting:
+            scouts = trust_region.exploring and run.available.fixed is None
+            return Suggestion(self._scout(run)) if scouts else None
+        return None if run.step % TURN == 0 else self._propose_inside(run)
+
+    def _scout(self, run: Run) -> Array:
+        """The next point of the space-filling sequence that is unlikely to fail."""
+        success = run.success()
+        points = (run.space_filling(run.step + k) for k in range(SCOUTED))
+        if success is not CERTAIN:
+            points = (x for x in points if success_probabilities(success, x[None])[0] >= success.threshold)
+        return next(points, run.space_filling())
+
+    def _propose_inside(self, run: Run) -> Suggestion | None:
+        """The best point in the region; None if it was given up, or has none with the values that are fixed."""
+        with run.times.phase("model"):
+            corners = self.update(run.history, run.history.values(), run.noise)
+        if corners is None:
+            return None
+        fixed = run.available.fix(corners[0])
+        if not np.array_equal(np.clip(fixed, *corners), fixed):
+            return None  # the slice that is searched does not intersect the region
+        groups = [self._candidates(run.history, run.design.starts.spread(CANDIDATES, run.rng), corners, run.rng)]
+        x = self._maximiser.best(run, self.surrogate, groups, *corners)
+        return None if x is None else Suggestion(x, Origin(self._number, self.trust_region.origin).packed)
 
     def update(self, history: History, y: Array, noise: Noise) -> tuple[Array, Array] | None:
         """Condition the surrogate on the data near the incumbent; returns the corners (d,) and (d,) of the region.
 
         None if the region was given up.
         """
-        center = history.X[self.region.center]
-        covariance = self.surrogate.gp.covariance
-
-        def rows() -> ObservationIndices:
-            return _nearest(squared_distances(covariance, history.X, center, np.inf), NEAR * self.size)
-
-        members = self._members(history.X, center, noise.copies)
-        frame = self._frame(history.X[members]) if self.surrogate.refit_due(history.n) else None
-        self.surrogate.update_all(history.X, y, members, rows, noise, frame, self.region.center)
-        if self.surrogate.averages(noise) or self._waiting:
-            number = self.region.number
+        trust_region, surrogate = self.trust_region, self.surrogate
+        condition_near(surrogate, history, y, noise, trust_region.center, self.size)
+        if surrogate.averages(noise) or self._waiting:
+            number = trust_region.number
             self._judge(history)
-            if self.region.number != number:
+            if trust_region.number != number:
                 return None
-            center = history.X[self.region.center]
-        lengthscales = self.surrogate.gp.hyperparameters.lengthscales
-        return self.region.box(center, lengthscales, ~self.space.categorical & (center != INACTIVE))
+        center = history.X[trust_region.center]
+        lengthscales = surrogate.gp.hyperparameters.lengthscales
+        return trust_region.box(center, lengthscales, ~self.space.categorical & (center != INACTIVE))
 
-    def _members(self, X: Array, center: Array, copies: ObservationIndices) -> ObservationIndices:
-        """The rows of ``X (n, d)`` nearest the ``center (d,)``, nearest first; all of them, in order, if they are few.
-
-        Those of ``copies (c,)`` are left out.
-
-        None of them is farther away than the farthest of the last members. Where points at the same distance make a
-        choice of it which of them are nearest, it does not depend on what the last members were.
-        """
-        if len(X) - len(copies) <= self.size:
-            return np.delete(np.arange(len(X)), copies)
-        covariance, last = self.surrogate.gp.covariance, self.surrogate.members
-        if len(X) > MANY * self.size and len(last) >= self.size:
-            limit = squared_distances(covariance, X[last], center, np.inf).max()
-            distances = squared_distances(covariance, X, center, limit)
-            distances[copies] = np.inf
-            within = np.flatnonzero(distances <= limit)
-            near = within[_nearest(distances[within], self.size)]
-            if len(near) == self.size == np.count_nonzero(distances[within] <= distances[near].max()):
-                return near[np.lexsort((near, distances[near]))]
-        distances = squared_distances(covariance, X, center, np.inf)
-        distances[copies] = np.inf
-        near = _nearest(distances, self.size)
-        return near[np.lexsort((near, distances[near]))]
-
-    def _frame(self, X: Array) -> tuple[Array, float]:
-        """Center (d,) and half the longest side of the box around the points ``X (n, d)``."""
-        active = X != INACTIVE
-        low, high = X.min(axis=0, where=active, initial=1.0), X.max(axis=0, where=active, initial=0.0)
-        low, high = np.minimum(low, high), np.maximum(low, high)  # what is nowhere active has its whole range
-        longest = float(np.max((high - low)[~self.space.categorical], initial=0.0))
-        return (low + high) / 2.0, longest / 2.0 if longest > 0.0 else 0.5
-
-    def candidates(
+    def _candidates(
         self, history: History, spread: Array, corners: tuple[Array, Array], rng: np.random.Generator
     ) -> Array:
         """Points (c, d) that differ from the incumbent in some coordinates, taken from ``spread (c, d)`` in the box."""
         lower, upper = corners
-        center, anywhere = history.X[self.region.center], lower + (upper - lower) * spread
+        center, anywhere = history.X[self.trust_region.center], lower + (upper - lower) * spread
         asleep, count = center == INACTIVE, len(spread)
         awake = np.flatnonzero(~asleep)
         changed = rng.random(spread.shape) < min(1.0, PERTURBED / len(awake))
@@ -138,21 +109,53 @@ class LocalSearch:
         points = np.where(changed | asleep, anywhere, center)
         return self.space.snap(np.concatenate([np.where(asleep, anywhere[:1], center), points]))
 
+    # -- observations ----------------------------------------------------------------------------------------------
+
+    def tell(self, run: Run, i: int, y: float, origin: int) -> None:
+        """Fold observation ``i`` with value ``y`` into the region; under noise, when the model has averaged it.
+
+        An infinite value counts as the best or worst finite one, and never counts as an improvement.
+        """
+        trust_region, noisy = self.trust_region, self.surrogate.averages(run.noise)
+        y, X = -np.inf if np.isinf(y) else y, run.history.X
+        engine, box = Origin.of(origin)
+        box = box if engine == self._number else GLOBAL
+        center = X[trust_region.center] if trust_region.center >= 0 else np.zeros(trust_region.d)
+        active = int(np.count_nonzero(center != INACTIVE))
+        if noisy and not trust_region.scouting:
+            self._waiting.append((i, box, active))
+        else:
+            trust_region.tell(i, y, box, active, record=not noisy)
+
+    def _judge(self, history: History) -> None:
+        """Fold in what waits with the values that the model expects, and move to the best point by the model."""
+        trust_region, surrogate = self.trust_region, self.surrogate
+        number, best = trust_region.number, int(surrogate.rows[np.argmax(surrogate.means)])
+        at = np.array([best, trust_region.center] + [i for i, _, _ in self._waiting])
+        (best_mean, center_mean, *means) = surrogate.predict(history.X[at])[0].tolist()
+        trust_region.expect(center_mean)
+        for mean in means:
+            i, box, active = self._waiting.pop(0)
+            trust_region.tell(i, mean, box, active)
+        if trust_region.number == number and best_mean > trust_region.best:
+            trust_region.recenter(best, best_mean)
+
+    def region(self, history: History) -> Region:
+        now = self.trust_region
+        center = int(history.order_of(np.array([now.center]))[0]) if now.center >= 0 else -1
+        return Region(number=now.number, length=now.length, center=center)
+
+    # -- state -----------------------------------------------------------------------------------------------------
+
     def state_dict(self) -> dict[str, Any]:
         return {
-            "region": self.region.state_dict(),
+            "region": self.trust_region.state_dict(),
             "surrogate": self.surrogate.state_dict(),
             "waiting": list(self._waiting),
         }
 
     def restore(self, state: dict[str, Any], history: History) -> None:
         """Take in a `state_dict`."""
-        self.region = TrustRegion(**state["region"])
-        restore_surrogate(history, self.surrogate, state["surrogate"])
-        self._waiting = [tuple(one) for one in state.get("waiting", ())]
-
-
-def _nearest(distances: Array, count: int) -> ObservationIndices:
-    """Rows of the ``count`` smallest of the ``distances (n,)``, in no order; of all of them if there are no more."""
-    rows: ObservationIndices = np.arange(len(distances))
-    return rows if len(rows) <= count else np.argpartition(distances, count)[:count]
+        self.trust_region = TrustRegion(**state["region"])
+        self.surrogate.restore_from(state["surrogate"], history)
+        self._waiting = [tuple(one) for one in state["waiting"]]

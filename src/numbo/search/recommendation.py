@@ -31,13 +31,13 @@ from numbo.models.noise import Noise
 from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
 from numbo.search.candidates import elite_rows
-from numbo.search.local_search import LocalSearch
 from numbo.search.maximize import maximize
+from numbo.search.near import condition_near
 from numbo.search.run import Run
 from numbo.trials.history import History
 
 #: The noise is estimated from the half of the observations nearest to the best one: minimum and maximum number.
-NEAR = (32, 64)
+NEAREST = (32, 64)
 #: Noise variance up to which there is no noise, in units of the variance of these values.
 NONE = 1e-6
 #: Noise is established if the data are more probable with it than without by this factor: strong evidence according to
@@ -54,9 +54,8 @@ def noise_near_best(space: Any, history: History) -> float:
     surrogate = Surrogate(
         space.categorical, space.conditional, kernel="matern52", trend=True, additive=False, winsorize=False
     )
-    local, y = LocalSearch(space, surrogate, int(np.clip(history.n // 2, *NEAR))), history.values()
-    local.region.center = history.best
-    local.update(history, y, Noise(history))
+    y, size = history.values(), int(np.clip(history.n // 2, *NEAREST))
+    condition_near(surrogate, history, y, Noise(history), history.best, size)
     gp, transform, members = surrogate.gp, surrogate.transform, surrogate.members
     X, values = history.X[members], transform.forward(y[members])
     if gp.covariance.noise_variance <= NONE:

@@ -134,6 +134,12 @@ class TrustRegion:
         if self.length < self.shortest:
             self._restart()
 
+    def expect(self, y: float) -> None:
+        """Take ``y`` for the value at the center."""
+        self.best = y
+        if self.record_center == self.center:
+            self.record = y
+
     def recenter(self, i: int, y: float, *, record: bool = True) -> None:
         """Move to observation ``i`` with value ``y``, which may be a ``record``."""
         self.center, self.best = i, y

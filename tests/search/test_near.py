@@ -3,20 +3,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from numbo import Float, Space
 from numbo.kernels.covariance import squared_distances
 from numbo.models.noise import Noise
 from numbo.models.surrogate import Surrogate
-from numbo.search.local_search import LocalSearch
+from numbo.search.near import condition_near, nearest
 from numbo.trials import History
 
 D, SIZE = 3, 12
 
 
-def search():
-    space = Space({f"x{j}": Float(0.0, 1.0) for j in range(D)})
-    surrogate = Surrogate(space.categorical, kernel="matern52", trend=True, additive=True, winsorize=False)
-    return LocalSearch(space, surrogate, SIZE)
+def surrogate():
+    return Surrogate(np.zeros(D, dtype=bool), kernel="matern52", trend=True, additive=True, winsorize=False)
 
 
 def told(X):
@@ -32,18 +29,16 @@ def test_members_are_the_nearest_whatever_the_last_ones_were(copies):
     rng = np.random.default_rng(0)
     X = np.repeat(rng.random((300, D)), copies, axis=0)[rng.permutation(300 * copies)]
     for n in (SIZE, SIZE + 1, 3 * SIZE, len(X) - 1, len(X)):
-        seasoned, fresh, history = search(), search(), told(X[:n])
+        seasoned, history = surrogate(), told(X[:n])
         for known in sorted({min(n, 30), n // 2, n}):  # the last members were chosen around other centers
             before = told(X[:known])
-            seasoned.region.center = before.best if known == n else known // 2
-            seasoned.update(before, before.values(), Noise(before))
-        one, other = fresh.surrogate.gp, seasoned.surrogate.gp
-        one.theta, one.center, one.radius = other.theta, other.center, other.radius
-        center = history.X[history.best]
+            center = before.best if known == n else known // 2
+            condition_near(seasoned, before, before.values(), Noise(before), center, SIZE)
+        covariance, center = seasoned.gp.covariance, history.X[history.best]
         for out in (np.arange(0), rng.choice(n, n // 3, replace=False)):
-            found = seasoned._members(history.X, center, out)
-            np.testing.assert_array_equal(found, fresh._members(history.X, center, out))
-            distances = squared_distances(seasoned.surrogate.gp.covariance, history.X, center, np.inf)
+            found = nearest(covariance, history.X, center, SIZE, seasoned.members, out)
+            np.testing.assert_array_equal(found, nearest(covariance, history.X, center, SIZE, np.arange(0), out))
+            distances = squared_distances(covariance, history.X, center, np.inf)
             assert len(found) == min(n - len(out), SIZE)
             assert not np.isin(found, out).any()
             others = np.delete(distances, [*found, *out])

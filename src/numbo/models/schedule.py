@@ -1,0 +1,30 @@
+"""When something costly is done again: once the number of observations has grown by a share since the last time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass
+class Schedule:
+    """Due again after `wait` more observations.
+
+    Attributes:
+        growth: share by which the number of observations has to grow.
+        shortest, longest: bounds of the wait; no upper one if ``longest`` is None.
+        at: number of observations when it was done last, 0 before.
+    """
+
+    growth: float
+    shortest: int = 1
+    longest: int | None = None
+    at: int = 0
+
+    @property
+    def wait(self) -> int:
+        wait = max(self.shortest, int(self.growth * self.at))
+        return wait if self.longest is None else min(wait, self.longest)
+
+    def due(self, n: int) -> bool:
+        """Whether it is due at ``n`` observations."""
+        return n - self.at >= self.wait

@@ -1,0 +1,121 @@
+"""Which acquisition function an exact GP is searched with, and the search in a box."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from numbo import _checks
+from numbo._types import Array
+from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, predict
+from numbo.models.surrogate import Surrogate
+from numbo.search.maximize import maximize
+from numbo.search.run import Run
+from numbo.spaces import INACTIVE
+
+ACQUISITIONS = ("ucb", "log_ei", "alternate")
+#: Cycle length: with a local search, one suggestion in `TURN` is the global model's; and the acquisition functions
+#: switch every `TURN` suggestions.
+TURN = 4
+STARTS = 3
+#: Share of the noise in the variance of the values above which no improvement is certain enough to be pursued.
+STRONG_NOISE = 0.06
+
+
+class Maximiser:
+    """Finds the points that maximise an acquisition function, for the global model and for local ones.
+
+    Args:
+        acquisition, beta: as `numbo.search.gp_search.GPSearch`.
+        judge: the model by which noise may be too strong for improvements to be pursued.
+    """
+
+    def __init__(self, acquisition: str, beta: float | str, judge: Surrogate) -> None:
+        self._acquisition = _checks.one_of("acquisition", acquisition, ACQUISITIONS)
+        self._beta = _checks.number_or(("log",), "beta", beta)
+        self._judge = judge
+
+    def exploring(self, run: Run) -> bool:
+        """Whether it is the global model's turn to explore, where it has turns."""
+        return self._acquisition == "alternate" and (run.step // TURN) % 2 == 0 and run.available.fixed is None
+
+    def acquisition(self, run: Run, surrogate: Surrogate, *, exploring: bool = False) -> Acquisition:
+        """The acquisition function for a surrogate; that of a model with turns may be ``exploring``.
+
+        What an expected improvement has to improve on is the best posterior mean at an observed point: the best value
+        itself, less what the model attributes to noise (Picheny et al. 2013 compare such rules). Pending points count
+        as observed with the value that is expected there (the kriging believer of Ginsbourger et al. 2010): where the
+        model expects more than has been seen, a batch would otherwise go there again and again.
+        """
+        kind = self._acquisition
+        if kind == "alternate":
+            exploring |= self._strong_noise(run)
+            kind = "ucb" if exploring and run.available.fixed is None else "log_ei"
+        success = run.success()
+        if kind == "log_ei":
+            return Acquisition(LOG_EI, surrogate.best_mean, success)
+        beta = self._beta
+        if beta == "log":
+            beta = math.sqrt(0.2 * run.space.d * math.log(2.0 * max(run.history.n, 1)))
+        return Acquisition(UCB, float(beta), success, float(surrogate.means.min()))
+
+    def _strong_noise(self, run: Run) -> bool:
+        """Whether noise is so strong that no improvement is certain enough to be pursued, where the model averages."""
+        claimed = self._judge.claimed_noise
+        return self._judge.averages(run.noise) and claimed is not None and claimed > STRONG_NOISE
+
+    def best(
+        self,
+        run: Run,
+        surrogate: Surrogate,
+        groups: Sequence[Array],
+        lower: Array,
+        upper: Array,
+        *,
+        starts: int = STARTS,
+        exploring: bool = False,
+    ) -> Array | None:
+        """The best point (d,) in a box given all pending points, from groups of candidates; ``None`` if none is left.
+
+        Pending points stay hallucinated in ``surrogate`` until its next update.
+
+        Args:
+            run: what is known.
+            surrogate: a model that is up to date.
+            groups, starts: as `numbo.search.maximize.maximize`.
+            lower, upper: corners (d,) of the box.
+            exploring: as `acquisition`.
+        """
+        available = run.available
+        with run.times.phase("search"):
+            alone, dormant = surrogate.posterior if run.history.pending else None, run.dormant(run.rng)
+            surrogate.hold(run.history.pending_points())
+            if available.repeating and not run.box.continuous.any():  # nothing is as near as the point itself
+                groups = [*groups, _again(run.history.X, surrogate, lower, upper)]
+            groups = [available.fix_points(group, dormant) for group in groups]
+            acquisition = self.acquisition(run, surrogate, exploring=exploring)
+            if available.fixed is not None and acquisition.kind == LOG_EI:
+                # improve on the best mean among the candidates of its slice
+                mean = predict(surrogate.posterior, np.concatenate(groups))[0]
+                acquisition = acquisition._replace(parameter=float(mean.max()))
+            return maximize(
+                surrogate.posterior,
+                acquisition,
+                run.box,
+                groups,
+                available.fix(lower),
+                available.fix(upper),
+                available.taken,
+                starts=starts,
+                alone=alone,
+                dormant=dormant,
+            )
+
+
+def _again(X: Array, surrogate: Surrogate, lower: Array, upper: Array) -> Array:
+    """The best observed points (s, d) of ``X (n, d)`` by the model that lie in a box, which may be measured again."""
+    best = X[surrogate.rows[np.argsort(-surrogate.means, kind="stable")[:STARTS]]]
+    out: Array = best[np.all((best >= lower) & (best <= upper) | (best == INACTIVE), axis=1)]
+    return out

@@ -1,0 +1,75 @@
+"""The observations nearest a point, and a model of them in the units of the box around them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from numbo._types import Array, Indices, Mask, ObservationIndices
+from numbo.kernels.covariance import Covariance, squared_distances
+from numbo.models.noise import Noise
+from numbo.models.surrogate import Surrogate
+from numbo.spaces import INACTIVE
+from numbo.trials import History
+
+#: From this many times the members on, looking at the last members first makes the search for the nearest faster.
+MANY = 10
+#: Under noise, the posterior stands on up to this many times as many observations as the model is fitted to.
+NEAR = 4
+
+
+def condition_near(surrogate: Surrogate, history: History, y: Array, noise: Noise, center: int, size: int) -> None:
+    """Condition the ``surrogate`` on the ``size`` observations nearest observation ``center``.
+
+    Args:
+        history: the observations.
+        y: (n,) their values, finite.
+        noise: under it, `NEAR` times as many are taken in.
+    """
+    x, covariance = history.X[center], surrogate.gp.covariance
+
+    def rows() -> ObservationIndices:
+        return _smallest(squared_distances(covariance, history.X, x, np.inf), NEAR * size)
+
+    members = nearest(covariance, history.X, x, size, last=surrogate.members, out=noise.copies)
+    units = frame(history.X[members], surrogate.gp.categorical) if surrogate.fits.due(history.n) else None
+    surrogate.update_all(history.X, y, members, rows, noise, units, center)
+
+
+def nearest(
+    covariance: Covariance, X: Array, center: Array, size: int, last: ObservationIndices, out: ObservationIndices
+) -> ObservationIndices:
+    """The ``size`` rows of ``X (n, d)`` nearest the ``center (d,)``, nearest first; all of them, in order, if few.
+
+    None of them is farther away than the farthest of the ``last`` ones that were found. Where points at the same
+    distance make a choice of it which of them are nearest, it does not depend on what these were. Those of ``out`` are
+    left out.
+    """
+    if len(X) - len(out) <= size:
+        return np.delete(np.arange(len(X)), out)
+    if len(X) > MANY * size and len(last) >= size:
+        limit = squared_distances(covariance, X[last], center, np.inf).max()
+        distances = squared_distances(covariance, X, center, limit)
+        distances[out] = np.inf
+        within = np.flatnonzero(distances <= limit)
+        near = within[_smallest(distances[within], size)]
+        if len(near) == size == np.count_nonzero(distances[within] <= distances[near].max()):
+            return near[np.lexsort((near, distances[near]))]
+    distances = squared_distances(covariance, X, center, np.inf)
+    distances[out] = np.inf
+    near = _smallest(distances, size)
+    return near[np.lexsort((near, distances[near]))]
+
+
+def _smallest(distances: Array, count: int) -> Indices:
+    """Rows of the ``count`` smallest of the ``distances (n,)``, in no order; of all of them if there are no more."""
+    rows: Indices = np.arange(len(distances))
+    return rows if len(rows) <= count else np.argpartition(distances, count)[:count]
+
+
+def frame(X: Array, categorical: Mask) -> tuple[Array, float]:
+    """Center (d,) and half the longest side of the box around the points ``X (n, d)``."""
+    active = X != INACTIVE
+    low, high = X.min(axis=0, where=active, initial=1.0), X.max(axis=0, where=active, initial=0.0)
+    low, high = np.minimum(low, high), np.maximum(low, high)  # what is nowhere active has its whole range
+    longest = float(np.max((high - low)[~categorical], initial=0.0))
+    return (low + high) / 2.0, longest / 2.0 if longest > 0.0 else 0.5
