@@ -48,7 +48,7 @@ def test_the_chance_of_a_tie_by_counting_pairs(values):
     if len(set(values)) > 1:
         step = min(abs(a - b) for a, b in pairs if a != b)
         by_step = math.erf(step / (4.0 * math.sqrt(NOISY) * robust_std(np.array(values, dtype=float))))
-    assert tie(np.array(values, dtype=float), values[0]).chance() == pytest.approx(
+    assert tie(np.array(values, dtype=float), values[0], values[0]).chance() == pytest.approx(
         max(min(tied, 1.0), min(1.0, same)) if by_step == 1.0 else min(max(tied, min(1.0, same)), by_step)
     )
 
@@ -57,8 +57,8 @@ def test_plateaus_of_fine_values_are_not_taken_for_ties_of_noise():
     """Errors of a classifier: half of all points have the best one, among many others that lie close together."""
     rng = np.random.default_rng(0)
     errors = np.append(rng.integers(0, 150, 40) / 150.0, np.zeros(40))
-    assert tie(errors, 0.0).chance() < 0.1
-    assert tie(np.round(errors), 0.0).chance() > 0.5
+    assert tie(errors, 0.0, 0.0).chance() < 0.1
+    assert tie(np.round(errors), 0.0, 0.0).chance() > 0.5
 
 
 def test_the_more_noise_is_claimed_the_less_likely_are_ties_of_fine_values():
@@ -66,10 +66,10 @@ def test_the_more_noise_is_claimed_the_less_likely_are_ties_of_fine_values():
     values = np.round(rng.normal(size=2_000), 1)
     for noise in (0.01, 0.05, 0.3):
         pair = 0.02 + math.sqrt(noise) * rng.normal(size=(200_000, 2))
-        assert tie(values, 0.0)._replace(common=1.0).chance(noise) == pytest.approx(
+        assert tie(values, 0.0, 0.0)._replace(common=1.0).chance(noise) == pytest.approx(
             float(np.mean(np.diff(np.round(pair, 1)) == 0.0)), rel=0.1
         )
-    outcomes = tie(rng.integers(0, 2, 100).astype(float), 1.0)
+    outcomes = tie(rng.integers(0, 2, 100).astype(float), 1.0, 1.0)
     assert outcomes.chance(0.9) == outcomes.chance() > 0.5
 
 
@@ -191,9 +191,66 @@ def test_what_is_known_does_not_depend_on_when_it_was_asked_for():
 def test_odds_are_those_of_distinct_points():
     points, values = distinct(SMOOTH)
     known = Noise(history([*points, 3, 3, 4], [*values, values[3], values[3], values[4]]))
-    agreed = known._repeats.agreed
-    assert set(agreed) == {3, 4}
-    assert -sum(math.log(one.chance()) for one in agreed.values()) > math.log(ODDS)
+    ties = known._repeats.ties
+    assert set(ties) == {3, 4}
+    assert -sum(math.log(one.chance()) for one in ties.values()) > math.log(ODDS)
+
+
+def test_values_that_tie_at_all_take_two_repeats_that_agree():
+    """Accuracies of a hundred: at one point of five noisy ones agree by chance."""
+    accuracies = [round(0.5 + 0.5 * abs(math.sin(i)), 2) for i in range(30)]
+    points, values = distinct(accuracies)
+    assert not Noise(history([*points, 2], [*values, values[2]])).refuted
+    assert Noise(history([*points, 2, 3], [*values, values[2], values[3]])).refuted
+
+
+def test_rounding_errors_make_no_new_values():
+    rng = np.random.default_rng(0)
+    outcomes = rng.integers(0, 2, 100).astype(float)
+    dusty = outcomes + 1e-13 * rng.normal(size=100)
+    assert tie(dusty, 1.0, 1.0).chance() == pytest.approx(tie(outcomes, 1.0, 1.0).chance())
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.05])
+def test_values_that_nearly_agree_may_do_so_by_chance(noise):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=500)
+    gaps = math.sqrt(2.0 * noise) * np.abs(rng.normal(size=100_000))
+    for gap in (0.003, 0.014):
+        nearly = tie(values, 0.0, gap * robust_std(values))
+        assert nearly.chance(noise) == pytest.approx(np.mean(gaps < gap), rel=0.1)
+
+
+def test_copies_are_left_out_unless_other_points_have_their_value():
+    points, values = distinct(SMOOTH)
+    origins = [ASKED] * 30 + [UNASKED] * 2
+    told = Noise(history([*points, 3, 3], [*values, values[3], values[3]], origins))
+    assert told.copies.tolist() == [30, 31]
+    points, values = distinct(LABELS)
+    assert len(Noise(history([*points, 3, 3], [*values, values[3], values[3]], origins)).copies) == 0
+
+
+def test_a_copy_of_the_best_point_does_not_keep_it_from_being_measured():
+    points, values = distinct(SMOOTH)
+    told = Noise(history([*points, 3], [*values, values[3]], [ASKED] * 30 + [UNASKED]))
+    assert not told.asked_again(3)
+    assert Noise(history([*points, 3], [*values, values[3]])).asked_again(3)
+
+
+def test_coarse_outcomes_are_measured_again_until_they_differ():
+    """Two that agree say next to nothing, whatever the model claims."""
+    points, values = distinct(LABELS)
+    known = Noise(history([*points, 1, 2], [*values, values[1], values[2]]), (Model(0.0),), asks=True)
+    assert known.unsettled
+    differing = Noise(history([*points, 1, 2], [*values, values[1], 1.0 - values[2]]), (Model(0.0),), asks=True)
+    assert not differing.unsettled
+
+
+def test_the_scatter_of_repeats_whatever_outliers_there_are():
+    rng = np.random.default_rng(0)
+    values = [*SMOOTH, *(np.array(SMOOTH[:20]) + 0.1 * rng.normal(size=20)), 1e6]
+    known = Noise(history([*range(30), *range(20), 20], values))
+    assert known.scatter == pytest.approx(0.1 / math.sqrt(2.0), rel=0.5)
 
 
 # -- in a run ------------------------------------------------------------------------------------------------------

@@ -15,6 +15,9 @@ from numbo.trials.history import History
 SPACE = Space({f"x{i}": Float(0.0, 1.0) for i in range(3)})
 
 
+NONE = np.arange(0)
+
+
 def told(X, y):
     history = History(X.shape[1])
     for x, value in zip(X, y, strict=True):
@@ -42,7 +45,7 @@ def test_own_values_are_one_more_exact_observation(repeats):
     history = told(np.concatenate([X, np.repeat(x, repeats, axis=0)]), np.concatenate([y, own]))
     mean, std = gp.predict(history.X)
     std[:20] = 0.0
-    values = expected_values(history, mean, std, noise, noise)
+    values = expected_values(history, mean, std, noise, noise, NONE)
     whole = subset_model(history.X, history.y)
     np.testing.assert_allclose(values[20:], whole.predict(x)[0][0], rtol=1e-9)
     np.testing.assert_allclose(values[:20], gp.fitted_means, rtol=1e-6, atol=1e-9)
@@ -58,7 +61,7 @@ def test_mean_and_deviation_given_own_values_are_those_of_the_model_that_knows_t
     mean, std = gp.predict(history.X)
     others = np.arange(20 + repeats) >= 20
     noise = np.sqrt(gp.covariance.noise_variance)
-    found = with_own_values(history, size * mean, size * std, others, size * noise)
+    found = with_own_values(history, size * mean, size * std, others, size * noise, NONE)
     whole = subset_model(history.X, history.y / size)
     for values, expected in zip(found, whole.predict(x), strict=True):
         np.testing.assert_allclose(values[20:] / size, expected[0], rtol=1e-9)
@@ -70,14 +73,14 @@ def test_what_is_no_noise_is_the_observed_value_to_the_last_bit():
     rng = np.random.default_rng(0)
     X = rng.random((9, 3))
     history = told(X, 1e-13 * rng.normal(size=9))
-    np.testing.assert_array_equal(expected_values(history, rng.normal(size=9), np.zeros(9), 0.3, 0.0), history.y)
+    np.testing.assert_array_equal(expected_values(history, rng.normal(size=9), np.zeros(9), 0.3, 0.0, NONE), history.y)
 
 
 def test_misfit_and_noise_share_a_residual_by_their_variances():
     history = told(np.zeros((1, 3)), [2.0])
-    values = expected_values(history, np.array([1.0]), np.zeros(1), noise_seen=0.5, noise=0.3)
+    values = expected_values(history, np.array([1.0]), np.zeros(1), 0.5, 0.3, NONE)
     assert values[0] == pytest.approx(1.0 + 0.16 / 0.25)
-    values = expected_values(history, np.array([1.0]), np.zeros(1), noise_seen=0.5, noise=0.7)
+    values = expected_values(history, np.array([1.0]), np.zeros(1), 0.5, 0.7, NONE)
     assert values[0] == 1.0  # no more noise than the model sees
 
 
@@ -85,9 +88,10 @@ def test_misfit_and_noise_share_a_residual_by_their_variances():
 def test_units_do_not_matter(size):
     rng = np.random.default_rng(0)
     X, y, mean = rng.random((9, 3)), rng.normal(size=9), rng.normal(size=9)
-    one = expected_values(told(X, y), mean, np.full(9, 0.2), 0.5, 0.3)
+    one = expected_values(told(X, y), mean, np.full(9, 0.2), 0.5, 0.3, NONE)
     np.testing.assert_allclose(
-        expected_values(told(X, size * y), size * mean, np.full(9, 0.2 * size), 0.5 * size, 0.3 * size) / size, one
+        expected_values(told(X, size * y), size * mean, np.full(9, 0.2 * size), 0.5 * size, 0.3 * size, NONE) / size,
+        one,
     )
 
 
@@ -117,4 +121,4 @@ def test_degenerate_histories(n):
     assert noise_near_best(SPACE, told(X, np.zeros(n))) == 0.0
     history = told(X, [-np.inf] * (n - 1) + [1e300])
     assert noise_near_best(SPACE, history) >= 0.0
-    assert np.isfinite(expected_values(history, np.zeros(n), np.zeros(n), 1.0, 0.5)).all()
+    assert np.isfinite(expected_values(history, np.zeros(n), np.zeros(n), 1.0, 0.5, NONE)).all()

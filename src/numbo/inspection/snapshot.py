@@ -66,7 +66,8 @@ class Snapshot:
         if self._run.noise.refuted:  # what the model takes for noise, where it was measured, is the objective
             told = np.array([self._history.first.get(point_key(x), -1) for x in X], dtype=np.int64)
             mean = np.where(told >= 0, self._history.values()[told], mean)
-        return self._sign * mean, view.widening * std
+            std = np.where(told >= 0, 0.0, std)
+        return self._signed(mean), view.widening * std
 
     @interrupts_get_out()
     def best_predicted(self, having: Collection[str] = (), *, anywhere: bool = False) -> tuple[Any, float] | None:
@@ -84,9 +85,13 @@ class Snapshot:
         if anywhere and (found := self._optimum) is not None:
             x, mean, assured = found
             if assured > self._assured[i]:
-                return self.space.decode(x), self._sign * mean
+                return self.space.decode(x), float(self._signed(mean))
         same = point_key(history.X[i]) == point_key(history.X[history.best])
-        return own(history.params[history.best if same else i]), self._sign * float(self._value[i])
+        return own(history.params[history.best if same else i]), float(self._signed(self._value[i]))
+
+    def _signed(self, values: Any) -> Any:
+        """Values in the user's direction; a zero has no sign."""
+        return self._sign * values + 0.0
 
     @cached_property
     def _noise(self) -> float:
@@ -107,7 +112,8 @@ class Snapshot:
         """The expected value (n,) of each successful observation."""
         history, view = self._history, self._closer
         mean, unexplained = view.at_observations(history.X)
-        return expected_values(history, mean, unexplained, view.noise_std, self._noise)
+        copies = self._run.noise.copies
+        return expected_values(history, mean, unexplained, view.noise_std, self._noise, copies)
 
     @cached_property
     def _assured(self) -> Array:
@@ -127,7 +133,7 @@ class Snapshot:
             return mean, std
         others = np.ones(history.n, dtype=bool)
         others[view.members] = False
-        return with_own_values(history, mean, std, others, view.noise_std)
+        return with_own_values(history, mean, std, others, view.noise_std, self._run.noise.copies)
 
     @property
     def _value(self) -> Array:

@@ -8,7 +8,7 @@ the data under noise by a chance of a tie (`Tie`), and without noise by 1. Noise
 together are `ODDS` times as probable without it.
 
 Only measurements that a search asked for count against noise. The same value told twice may be a copy: an import of
-earlier results, or a cache.
+earlier results, or a cache. Unless the value is known of other points too, models leave it out.
 """
 
 from __future__ import annotations
@@ -29,9 +29,13 @@ SCATTER = 1e-4
 #: Noise is refuted if what is known of repeats is so many times as probable without it: strong evidence according to
 #: Kass & Raftery (1995), "Bayes Factors".
 ODDS = 20.0
-#: Neighbouring values so many standard deviations of all values apart are coarse, like outcomes that are 0 or 1: their
-#: noise is not the same everywhere, and near the best value there may be little, whatever a model claims.
-COARSE = 0.5
+#: Values on so many levels or fewer are coarse, like outcomes that are 0 or 1: their noise is not the same everywhere,
+#: and near the best value there may be little, whatever a model claims.
+LEVELS = 4
+#: Where values are coarse, one observation in so many may be spent on telling whether there is noise.
+COARSELY = 10
+#: Rounding errors, in the same unit.
+DUST = 1e-9
 #: Of the first so many observations, at most two are spent on telling whether a claim of noise is right; of so many
 #: later ones, one.
 FIRST, LATER = 100, 200
@@ -54,16 +58,26 @@ class Tie(NamedTuple):
         common: how often values tie at all.
         step: between neighbouring values, in standard deviations of all values.
         least: the lowest chance that so few values can show.
+        gap: between the two measurements, in the same unit; 0 if they are equal.
+        coarse: whether all values lie on at most `LEVELS` levels, a step apart.
     """
 
     common: float
     step: float
     least: float
+    gap: float = 0.0
+    coarse: bool = False
+
+    @property
+    def continuous(self) -> bool:
+        """Whether no values at different points have tied."""
+        return self.common <= self.least
 
     def chance(self, noise: float = NOISY) -> float:
         """How likely that is if the variance of the ``noise`` is so large a share of that of all values."""
-        sigma = math.sqrt(noise if self.step < COARSE else NOISY)
-        return max(min(self.common, math.erf(self.step / (4.0 * sigma))), self.least)
+        sigma = math.sqrt(NOISY if self.coarse else noise)
+        equal = min(self.common, math.erf(self.step / (4.0 * sigma)))
+        return max(equal, math.erf(self.gap / (2.0 * math.sqrt(noise))), self.least)
 
 
 class Repeats(NamedTuple):
@@ -73,15 +87,19 @@ class Repeats(NamedTuple):
         known: how many repeats were looked at.
         measured: how many of them are measurements, and no copies.
         norm: root of the sum over these of the squared difference from the first value at the point.
-        agreed: how likely values tie at the points whose repeats agreed, by the index of their first observation.
-        copies: all that have the very value of their point's first observation.
+        ties: how likely values tie at the points that were asked for again, by the index of their first observation.
+        agreed: those that were asked for and have the very value of their point's first observation.
+        copies: likewise, those that were told without being asked for; no other point has their value.
+        gaps: absolute differences from the first value at the point, of all that are measurements.
     """
 
     known: int = 0
     measured: int = 0
     norm: float = 0.0
-    agreed: Mapping[int, Tie] = {}
+    ties: Mapping[int, Tie] = {}
+    agreed: tuple[int, ...] = ()
     copies: tuple[int, ...] = ()
+    gaps: tuple[float, ...] = ()
 
 
 class Noise:
@@ -136,13 +154,30 @@ class Noise:
         return ratio * ratio / (2.0 * repeats.measured)  # `**` raises where this is infinite
 
     @property
+    def scatter(self) -> float:
+        """Standard deviation of the noise by repeats, in units of the values, whatever outliers there are; 0 if none.
+
+        Half of the differences of two normal values with this deviation are smaller than 0.954 times it.
+        """
+        if self.share <= SCATTER:
+            return 0.0
+        gaps = sorted(self._repeats.gaps)
+        return min(gaps[len(gaps) // 2] / 0.954, float(np.finfo(float).max))
+
+    @property
     def refuted(self) -> bool:
-        """Whether repeats show that there is no noise."""
-        agreed = self._repeats.agreed.values()
-        if not (agreed and self.repeatable) or self.share > SCATTER:
+        """Whether repeats show that there is no noise.
+
+        Where values tie at all, they do so most often near the best one: accuracies have a ceiling. So one repeat that
+        agrees is not enough there, however rare ties are elsewhere.
+        """
+        ties = self._repeats.ties.values()
+        if not (ties and self.repeatable) or self.share > SCATTER:
+            return False
+        if len(ties) == 1 and not all(one.continuous for one in ties):
             return False
         noise = max(self.claimed or 0.0, NOISY)
-        return -sum(math.log(tie.chance(noise)) for tie in agreed) >= math.log(ODDS)
+        return -sum(math.log(one.chance(noise)) for one in ties) >= math.log(ODDS)
 
     def plausible(self, claimed: float | None) -> bool:
         """Whether noise that a model claims, as a share of the variance of the values, matters and is not refuted."""
@@ -157,7 +192,7 @@ class Noise:
             return True
         if not self.plausible(claimed):
             return False
-        return not (self.asks and self.repeatable) or bool(self._repeats.agreed) or self.share > SCATTER
+        return not (self.asks and self.repeatable) or bool(self._repeats.ties) or self.share > SCATTER
 
     @property
     def found(self) -> bool:
@@ -170,27 +205,37 @@ class Noise:
 
         That is where a model claims noise and no repeats confirm it. At most two measurements are spent on it among the
         first hundred observations, a second one only where noisy values might have tied, and one in two hundred later.
+
+        Where values are so coarse that ties say next to nothing, like outcomes that are 0 or 1, one in `COARSELY` is,
+        whatever a model claims: it may take outcomes for the objective.
         """
-        if not (self.asks and self.repeatable) or (self.claimed or 0.0) <= NOISY or self.share > SCATTER:
+        if not (self.asks and self.repeatable) or self.share > SCATTER:
             return False
-        allowed = 1 + (self._history.n + FIRST) // LATER
+        n, ties, refuted = self._history.n, self._repeats.ties.values(), self.refuted
         spent = self.measured + self._history.pending_again()
-        return spent < (allowed if self.refuted else max(2, allowed))
+        if ties and not refuted and all(one.coarse for one in ties):
+            return spent < n // COARSELY
+        allowed = 1 + (n + FIRST) // LATER
+        return (self.claimed or 0.0) > NOISY and spent < (allowed if refuted else max(2, allowed))
 
     @property
     def copies(self) -> ObservationIndices:
-        """Where noise is refuted, the observations (c,) at points that were known, with the value that was known.
+        """Observations (c,) that say nothing new, with the value that was known of their point.
 
-        They say nothing new about the objective. But a model would take them for proof that it has to follow every
+        These are copies, and where noise is refuted all. A model would take them for proof that it has to follow every
         value, however rough: on rotated Rastrigin functions its noise falls from some percent to none.
         """
-        copies = self._repeats.copies
-        return np.array(copies if copies and self.refuted else (), dtype=np.int64)
+        _, _, _, _, agreed, copies, _ = self._repeats
+        return np.array(copies + agreed if agreed and self.refuted else copies, dtype=np.int64)
 
     def distinct(self, rows: ObservationIndices) -> ObservationIndices:
         """The observations ``rows (m,)`` without `copies`."""
         copies = self.copies
         return rows[~np.isin(rows, copies)] if len(copies) else rows
+
+    def asked_again(self, first: int) -> bool:
+        """Whether the point of the observation ``first`` was asked for again, and not only told once more."""
+        return first in self._repeats.ties
 
     @property
     def unmeasured(self) -> bool:
@@ -207,22 +252,27 @@ class Noise:
     def _with(self, repeats: Repeats) -> Repeats:
         """``repeats`` with those that the history has beyond them."""
         history = self._history
-        _, measured, norm, agreed, copies = repeats
-        agreed, new = dict(agreed), list(copies)
+        _, measured, norm, ties, agreed, copies, gaps = repeats
+        ties = dict(ties)
         for first, i in history.again[repeats.known :]:
             one, other = float(history.y[first]), float(history.y[i])
             gap = 0.0 if one == other else one - other  # which may be infinite values
-            if gap == 0.0:
-                new.append(i)
             asked = int(history.origins[i]) != UNASKED
-            if not asked and gap == 0.0:
+            if gap == 0.0 and asked:
+                agreed += (i,)
+            elif gap == 0.0:
+                here = [first, *(j for k, j in history.again if k == first and j < i)]
+                elsewhere = np.delete(history.y[:i], here)
+                if not (elsewhere == one).any():
+                    copies += (i,)
                 continue
             measured += 1
             norm = math.hypot(norm, gap)  # values may be of any size
-            if asked and first not in agreed:
+            gaps += (abs(gap),)
+            if asked and first not in ties:
                 repeated = [j for _, j in history.again if j < i]
-                agreed[first] = tie(np.delete(history.y[:i], [*repeated, first]), one)
-        return Repeats(len(history.again), measured, norm, agreed, tuple(new))
+                ties[first] = tie(np.delete(history.y[:i], [*repeated, first]), one, other)
+        return Repeats(len(history.again), measured, norm, ties, agreed, copies, gaps)
 
     def _scale(self) -> float:
         """`robust_std` of all values."""
@@ -240,19 +290,27 @@ def robust_std(y: Array) -> float:
         return float((high - low) / QUARTILES if high > low else np.std(y / unit) * unit)
 
 
-def tie(y: Array, value: float) -> Tie:
-    """How likely two noisy measurements at a point would both be ``value``, by the values ``y (n,)`` of other points.
+def tie(y: Array, value: float, again: float) -> Tie:
+    """How likely two noisy measurements at a point are ``value`` and ``again``, by the values ``y (n,)`` of others.
 
     Ties are as common as pairs of points have tied at all, by the rule of succession, or as points have this very
     value; twice their share is the share among the better half, for a good value. But points may also tie because an
     objective has plateaus. Then the values lie close together beside their spread: normal noise between values of a
-    ``step`` ties with probability ``erf(step / (4 sigma))``. The smaller of the two counts.
+    ``step`` ties with probability ``erf(step / (4 sigma))``. The smaller of the two counts. Measurements that nearly
+    agree are as likely as normal noise lies so close together, ``erf(gap / (2 sigma))``.
+
+    Values that differ by rounding errors (`DUST`) are equal.
     """
-    y = finite_range(y)
-    distinct, counts = np.unique(y, return_counts=True)
+    spread = robust_std(y := finite_range(y)) if len(y) else 0.0
+    unit = spread if spread > 0.0 else float(np.max(np.abs(y), initial=0.0)) or 1.0
+    with np.errstate(over="ignore"):  # values may be of any size
+        scaled = finite_range(np.round(finite_range(np.array([value, again, *y])) / unit / DUST))
+    one, other, *rest = scaled.tolist()
+    distinct, counts = np.unique(rest, return_counts=True)
     pairs = len(y) * (len(y) - 1.0) / 2.0
     tied = (float(np.sum(counts * (counts - 1.0))) / 2.0 + 1.0) / (pairs + 2.0)
-    same = min(1.0, 2.0 * np.count_nonzero(y == value) / max(len(y), 1))
-    spread = robust_std(y) if len(y) else 0.0
-    step = float(np.min(np.diff(distinct), initial=math.inf)) / spread if spread > 0.0 else math.inf
-    return Tie(max(tied, same), step, 1.0 / (pairs + 2.0))
+    same = min(1.0, 2.0 * rest.count(one) / max(len(y), 1))
+    with np.errstate(over="ignore"):
+        step = float(np.min(np.diff(distinct), initial=math.inf)) * DUST if spread > 0.0 else math.inf
+        coarse = len(distinct) > 1 and distinct[-1] - distinct[0] < LEVELS * np.min(np.diff(distinct))
+    return Tie(max(tied, same), step, 1.0 / (pairs + 2.0), abs(one - other) * DUST, bool(coarse))

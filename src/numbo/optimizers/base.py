@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: Number of initial designs after which the best point may be measured again to see whether values are noisy.
 PROBED = 2
 #: Version of what `Optimizer.state_dict` returns.
-STATE_FORMAT = 3
+STATE_FORMAT = 4
 
 
 class Optimizer(Inspectable):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from numbo import _checks
-from numbo._types import Array
+from numbo._types import Array, ObservationIndices
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
 from numbo.search.gp_search import GPSearch
@@ -71,13 +71,18 @@ class GPUCB(Optimizer):
 
     def _propose(self) -> Suggestion:
         """The point that maximises the acquisition function, ``mu + beta sigma`` by default, on all observations."""
-        return Suggestion(self._search.next_point(self._run, np.arange(self._run.history.n)))
+        return Suggestion(self._search.next_point(self._run, self._members(self._run)))
+
+    @staticmethod
+    def _members(run: Run) -> ObservationIndices:
+        """All observations, each copy once."""
+        return run.noise.distinct(np.arange(run.history.n))
 
     def _scores(self, run: Run, X: Array) -> Array:
-        return self._search.copy().scores(run, np.arange(run.history.n), X)
+        return self._search.copy().scores(run, self._members(run), X)
 
     def _view(self, run: Run) -> ModelView:
-        return self._search.copy().view(run, np.arange(run.history.n))
+        return self._search.copy().view(run, self._members(run))
 
     def _model_state(self) -> dict[str, Any]:
         return {"global": self._search.state_dict()}

@@ -146,7 +146,7 @@ class Availability:
         return self.race is not None or in_turn or few or not self._anything_new()
 
     def probe(self) -> Array | None:
-        """The best point (d,), to be measured again, where only that tells noise; None if there is no need.
+        """One of the best points (d,), to be measured again, where only that tells noise; None if there is no need.
 
         It does where a model claims noise and repeats say nothing yet, and in spaces of categories alone: there no
         point says anything about others, and a model without repeats takes all noise for signal.
@@ -158,11 +158,9 @@ class Availability:
             return None
         if not noise.unsettled and not (bool(np.all(self.space.categorical)) and noise.unmeasured):
             return None
-        x = history.X[history.best]
-        known = history.first[point_key(x)]
-        if self.barred(x) or history.is_pending(x) or any(first == known for first, _ in history.again):
-            return None
-        return x
+        best = (history.X[i] for i in np.flatnonzero(history.y == history.y[history.best]))
+        asked = (x for x in best if not noise.asked_again(history.first[point_key(x)]))
+        return next((x for x in asked if not (self.barred(x) or history.is_pending(x))), None)
 
     def _probes(self, x: Array) -> bool:
         """Whether ``x (d,)`` is what `probe` wants."""

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from numbo._rows import distinct_rows
-from numbo._types import Array, Mask
+from numbo._types import Array, Mask, ObservationIndices
 from numbo.kernels.acquisition import UCB, Acquisition, acquisition_values, predict
 from numbo.models.noise import Noise
 from numbo.models.surrogate import Surrogate
@@ -50,19 +50,24 @@ STARTS = 8
 
 
 def noise_near_best(space: Any, history: History) -> float:
-    """Standard deviation of the noise around the best observation, 0 if the data show no evidence of any."""
+    """Standard deviation of the noise around the best observation, 0 if the data show no evidence of any.
+
+    At least what repeats show, wherever they were made (`Noise.scatter`).
+    """
+    known = Noise(history)
     surrogate = Surrogate(
-        space.categorical, space.conditional, kernel="matern52", trend=True, additive=False, winsorize=False
+        space.categorical, space.conditional, kernel="matern52", trend=True, additive=False, winsorize=True
     )
     y, size = history.values(), int(np.clip(history.n // 2, *NEAREST))
-    condition_near(surrogate, history, y, Noise(history), history.best, size)
+    condition_near(surrogate, history, y, known, history.best, size)
     gp, transform, members = surrogate.gp, surrogate.transform, surrogate.members
     X, values = history.X[members], transform.forward(y[members])
     if gp.covariance.noise_variance <= NONE:
-        return 0.0
+        return known.scatter
     noise = surrogate.noise_std
     with_noise, _ = gp.log_posterior(gp.theta, np.ascontiguousarray(X.T), values)
-    return noise if with_noise - gp.fit(X, values, noise=NONE) > math.log(ODDS) else 0.0
+    established = with_noise - gp.fit(X, values, noise=NONE) > math.log(ODDS)
+    return max(noise if established else 0.0, known.scatter)
 
 
 def closer(history: History, noise: Noise, view: ModelView) -> ModelView:
@@ -71,13 +76,14 @@ def closer(history: History, noise: Noise, view: ModelView) -> ModelView:
     A search can afford a small subset only; a recommendation is made once.
     """
     X, y, n = history.X, history.values(), history.n
-    if view.unfitted is None or n <= len(view.members):
+    rows = noise.distinct(np.arange(n))
+    if view.unfitted is None or len(rows) <= len(view.members):
         return view
-    order = np.argsort(-view.predict(X)[0], kind="stable")
-    best = min(n, ATOMS) // 4
+    order = rows[np.argsort(-view.predict(X[rows])[0], kind="stable")]
+    best = min(len(rows), ATOMS) // 4
     others = np.random.default_rng(0).permutation(order[best:])[: ATOMS - best]
     model, members = copy.deepcopy(view.unfitted), np.sort(np.concatenate([order[:best], others]))
-    model.update_all(X, y, members, lambda: np.arange(n), noise)
+    model.update_all(X, y, members, lambda: rows, noise)
     return replace(
         view,
         posterior=model.posterior,
@@ -117,7 +123,9 @@ def optimum(run: Run, view: ModelView, scores: Array) -> Array | None:
     )
 
 
-def expected_values(history: History, mean: Array, unexplained: Array, noise_seen: float, noise: float) -> Array:
+def expected_values(
+    history: History, mean: Array, unexplained: Array, noise_seen: float, noise: float, copies: ObservationIndices
+) -> Array:
     """The expected objective (n,) at each observation, given the model and all values at the same point.
 
     Args:
@@ -126,11 +134,12 @@ def expected_values(history: History, mean: Array, unexplained: Array, noise_see
         unexplained: (n,) standard deviation that the model leaves unexplained.
         noise_seen: standard deviation of everything that the model attributes to noise.
         noise: the part of it that is noise.
+        copies: observations that do not count.
     """
     y = history.values()
     if not noise_seen > 0.0:
         return y
-    averages, counts = _averages(history)
+    averages, counts = _averages(history, copies)
     noise_share = min(noise / noise_seen, 1.0) ** 2
     latent = (unexplained / noise_seen) ** 2 + 1.0 - noise_share
     own = latent / (latent + noise_share / counts)
@@ -138,7 +147,9 @@ def expected_values(history: History, mean: Array, unexplained: Array, noise_see
     return out
 
 
-def with_own_values(history: History, mean: Array, std: Array, others: Mask, noise: float) -> tuple[Array, Array]:
+def with_own_values(
+    history: History, mean: Array, std: Array, others: Mask, noise: float, copies: ObservationIndices
+) -> tuple[Array, Array]:
     """Mean and standard deviation (n,) at each observation, given its own values as well.
 
     Args:
@@ -146,15 +157,19 @@ def with_own_values(history: History, mean: Array, std: Array, others: Mask, noi
         mean, std: (n,) by a model.
         others: (n,) observations that the model is not conditioned on.
         noise: standard deviation of the noise, above 0.
+        copies: observations that do not count.
     """
-    averages, counts = _averages(history)
+    averages, counts = _averages(history, copies)
     latent = np.where(others, std / noise, 0.0) ** 2
     own = latent / (latent + 1.0 / counts)
     return mean + own * (averages - mean), std * np.sqrt(1.0 - own)
 
 
-def _averages(history: History) -> tuple[Array, Array]:
-    """The mean (n,) of all values at the point of each observation, and their number (n,)."""
+def _averages(history: History, copies: ObservationIndices) -> tuple[Array, Array]:
+    """The mean (n,) of all values but ``copies`` at the point of each observation, and their number (n,)."""
     _, point = distinct_rows(np.rint(history.X * 1e12))
-    counts = np.bincount(point)
-    return (np.bincount(point, history.values()) / counts)[point], counts[point].astype(np.float64)
+    weights = np.ones(history.n)
+    weights[copies] = 0.0
+    counts: Array = np.bincount(point, weights).astype(np.float64)
+    averages: Array = np.bincount(point, history.values() * weights) / counts
+    return averages[point], counts[point]

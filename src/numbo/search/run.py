@@ -181,7 +181,7 @@ class Run:
     def history_of(state: Mapping[str, Any]) -> History:
         """What was told, from a `state_dict`."""
         history = History.of(state["X"], state["y"], state["origins"], state["excluded"], state["params"])
-        history.partial = state.get("partial", False)
+        history.partial = state["partial"]
         return history
 
     def restore(self, state: Mapping[str, Any]) -> None:
