@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from numbo.kernels import _jit
-from numbo.kernels.acquisition import LOG_EI, Acquisition, Posterior, acquisition_values, predict
+from numbo.kernels.acquisition import LOG_EI, Acquisition, Posterior, Term, acquisition_values, predict
 from numbo.kernels.ascent import ascend
 from numbo.kernels.cholesky import cholesky_append
 from numbo.kernels.covariance import MATERN52, stationary
 from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE, Optimizer
-from numbo.search.maximize import ASCENT_ITERATIONS, ASCENT_TOLERANCE
+from numbo.search.utility import ASCENT_ITERATIONS, ASCENT_TOLERANCE
 from numbo.spaces import Categorical, Float, Int, Space
 
 ALGORITHMS = {"GSSBO": GSSBO, "GPUCB": GPUCB, "BKB": BKB, "BBKB": BBKB, "SBPE": SBPE}
@@ -57,7 +57,7 @@ def compile_part(algorithm: str, part: int, lock: str) -> None:
         X, covariance = np.zeros((n, d)), stationary(MATERN52, np.ones(d), 1.0, 1.0, np.zeros(d, dtype=np.bool_))
         posterior = Posterior(covariance, n, X, np.zeros((d, n)), np.zeros(n), np.eye(n), np.eye(n))
         acquisition = Acquisition(LOG_EI, 0.0)
-        ascend(posterior, acquisition, X, X, X, ASCENT_ITERATIONS, ASCENT_TOLERANCE)
+        ascend((Term(posterior, acquisition),), X, X, X, ASCENT_ITERATIONS, ASCENT_TOLERANCE)
         cholesky_append(np.eye(n), np.eye(n), np.eye(n), 1, np.zeros(n), 1.0)
         acquisition_values(posterior, acquisition, X)
     space = Space({f"x{j}": Float(0.0, 1.0) for j in range(4)} | {"units": Int(1, 100)})

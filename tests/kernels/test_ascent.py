@@ -5,7 +5,7 @@ import pytest
 from tests.conftest import gradient_at, make_covariance
 from tests.kernels.test_acquisition import conditioned
 
-from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, acquisition_values
+from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, Term, acquisition_values
 from numbo.kernels.ascent import ascend
 
 CASES = [(Acquisition(UCB, 1.0), False), (Acquisition(LOG_EI, 1.0), False), (Acquisition(LOG_EI, 1.0), True)]
@@ -19,7 +19,7 @@ def test_ends_at_a_stationary_point_of_the_box(acquisition, trend):
     lower, upper = np.full_like(starts, 0.1), np.full_like(starts, 0.8)
     starts = np.clip(starts, 0.1, 0.8)
     before = starts.copy()
-    X, values = ascend(posterior, acquisition, starts, lower, upper, 200, 1e-12)
+    X, values = ascend((Term(posterior, acquisition),), starts, lower, upper, 200, 1e-12)
     np.testing.assert_array_equal(starts, before)
     assert ((X >= 0.1) & (X <= 0.8)).all()
     assert (values >= acquisition_values(posterior, acquisition, starts)).all()
@@ -37,7 +37,7 @@ def test_finds_what_scipy_finds(acquisition, trend):
     cov = make_covariance(0, 3, trend)
     posterior, _, _ = conditioned(cov, n=10, capacity=10)
     starts = np.random.default_rng(1).random((8, 3))
-    _, values = ascend(posterior, acquisition, starts, np.zeros_like(starts), np.ones_like(starts), 200, 1e-12)
+    _, values = ascend((Term(posterior, acquisition),), starts, np.zeros_like(starts), np.ones_like(starts), 200, 1e-12)
 
     def negative(x):
         value, gradient = gradient_at(posterior, acquisition, x)
@@ -52,7 +52,7 @@ def test_equal_bounds_hold_a_coordinate():
     starts = np.random.default_rng(2).random((3, 3))
     lower, upper = np.zeros_like(starts), np.ones_like(starts)
     lower[:, 1] = upper[:, 1] = starts[:, 1]
-    X, _ = ascend(posterior, Acquisition(UCB, 2.0), starts, lower, upper, 50, 1e-9)
+    X, _ = ascend((Term(posterior, Acquisition(UCB, 2.0)),), starts, lower, upper, 50, 1e-9)
     np.testing.assert_array_equal(X[:, 1], starts[:, 1])
     assert (X[:, 0] != starts[:, 0]).all()
 
@@ -61,7 +61,7 @@ def test_more_iterations_never_end_lower():
     posterior, _, _ = conditioned(make_covariance(0, 3, True), n=10, capacity=10)
     starts = np.random.default_rng(3).random((4, 3))
     box = np.zeros_like(starts), np.ones_like(starts)
-    runs = [ascend(posterior, Acquisition(LOG_EI, 2.0), starts, *box, k, 0.0)[1] for k in (0, 1, 2, 5, 20)]
+    runs = [ascend((Term(posterior, Acquisition(LOG_EI, 2.0)),), starts, *box, k, 0.0)[1] for k in (0, 1, 2, 5, 20)]
     np.testing.assert_allclose(runs[0], acquisition_values(posterior, Acquisition(LOG_EI, 2.0), starts), rtol=1e-9)
     assert (np.diff(runs, axis=0) >= 0).all()
     assert (runs[-1] > runs[0]).all()
@@ -70,6 +70,25 @@ def test_more_iterations_never_end_lower():
 def test_nothing_free_is_no_work():
     posterior, _, _ = conditioned(make_covariance(0, 2, False), n=4, capacity=4)
     starts = np.full((1, 2), 0.4)
-    X, values = ascend(posterior, Acquisition(UCB, 2.0), starts, starts, starts, 50, 1e-9)
+    X, values = ascend((Term(posterior, Acquisition(UCB, 2.0)),), starts, starts, starts, 50, 1e-9)
     np.testing.assert_array_equal(X, starts)
     assert np.isfinite(values).all()
+
+
+@pytest.mark.parametrize("trend", [False, True])
+def test_climbs_the_sum_of_several_terms(trend):
+    """Twice the same term has the same optimum and twice the value; another one moves it."""
+    posterior, _, _ = conditioned(make_covariance(0, 3, trend), n=10, capacity=10)
+    other, _, _ = conditioned(make_covariance(1, 3, trend), n=14, capacity=14)
+    starts = np.random.default_rng(0).random((4, 3))
+    box = np.zeros_like(starts), np.ones_like(starts)
+    one, two = Term(posterior, Acquisition(UCB, 1.0)), Term(other, Acquisition(LOG_EI, 1.0))
+    X, values = ascend((one,), starts, *box, 200, 1e-12)
+    again, doubled = ascend((one, one), starts, *box, 200, 1e-12)
+    np.testing.assert_allclose(again, X, atol=1e-4)
+    np.testing.assert_allclose(doubled, 2.0 * values, rtol=1e-8)
+    X, values = ascend((one, two), starts, *box, 200, 1e-12)
+    np.testing.assert_allclose(values, sum(acquisition_values(*term, X) for term in (one, two)), rtol=1e-9)
+    for x in X:
+        gradient = sum(gradient_at(*term, x)[1] for term in (one, two))
+        assert np.abs(np.clip(x + gradient, 0.0, 1.0) - x).max() < 1e-3

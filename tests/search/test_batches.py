@@ -7,10 +7,11 @@ import pytest
 from tests.conftest import make_points
 
 from numbo import GPUCB, GSSBO, Float, Space
-from numbo.kernels.acquisition import UCB, Acquisition
+from numbo.kernels.acquisition import UCB, Acquisition, Term
 from numbo.models import ExactGP
-from numbo.search.maximize import CROWDED, maximize, remaining_share
+from numbo.search.maximize import Box, maximize
 from numbo.search.run import GLOBAL
+from numbo.search.utility import CROWDED, Utility, remaining_share
 
 SPACE = Space({name: Float(-2, 2) for name in "wxyz"})
 
@@ -82,9 +83,8 @@ def test_a_crowded_optimum_is_left_to_the_point_that_is_there():
 
     def best(alone):
         candidates = [make_points(200, 2, seed=3)]
-        return maximize(
-            gp.posterior, mean_only, space, candidates, np.zeros(2), np.ones(2), lambda x: False, starts=2, alone=alone
-        )
+        utility = Utility((Term(gp.posterior, mean_only),), alone)
+        return maximize(utility, Box(space, np.zeros(2), np.ones(2)), candidates, lambda x: False, starts=2)
 
     alone = gp.posterior
     optimum = best(None)
@@ -102,9 +102,8 @@ def test_a_box_that_is_full_proposes_nothing():
     gp.append(x, None)
     near = [x + 1e-6 * make_points(20, 2)]
     lower, upper = x - 1e-6, x + 1e-6
-    found = maximize(
-        gp.posterior, Acquisition(UCB, 1.0), space, near, lower, upper, lambda x: False, starts=2, alone=alone
-    )
+    utility = Utility((Term(gp.posterior, Acquisition(UCB, 1.0)),), alone)
+    found = maximize(utility, Box(space, lower, upper), near, lambda x: False, starts=2)
     assert found is None
 
 

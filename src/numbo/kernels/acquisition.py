@@ -95,6 +95,13 @@ class Acquisition(NamedTuple):
     worst: float = 0.0
 
 
+class Term(NamedTuple):
+    """An acquisition function of a posterior; a sum of such terms is climbed by `numbo.kernels.ascent.ascend`."""
+
+    posterior: Posterior
+    acquisition: Acquisition
+
+
 @subroutine
 def mills_continued_fraction(x):
     """c(x) with Phi(-x) / phi(x) = 1 / (x + c(x)), for x >= 2 (Abramowitz & Stegun 26.2.14)."""

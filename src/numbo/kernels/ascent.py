@@ -1,4 +1,4 @@
-"""Bounded ascent on an acquisition function from many starts: projected L-BFGS.
+"""Bounded ascent on a sum of acquisition functions from many starts: projected L-BFGS.
 
 Limited-memory BFGS directions (Nocedal & Wright 2006, algorithm 7.4) restricted to the coordinates not held at a
 bound, with a projected backtracking line search (Bertsekas 1982). Equal bounds keep a coordinate (categorical or
@@ -53,23 +53,39 @@ def direction_into(S, Y, rho, stored, gradient, free, out):
             out[j] = 0.0
 
 
+@subroutine
+def utility_gradient_into(terms, layouts, x, gradient, other):
+    """The sum of the ``terms`` at ``x (d,)``; its gradient is written to ``gradient (d,)``.
+
+    ``other (d,)`` is overwritten. ``layouts`` are those of `active_columns`, of the points of each term.
+    """
+    value = acquisition_gradient_into(terms[0].posterior, terms[0].acquisition, *layouts[0], x, gradient)
+    for t in range(1, len(terms)):
+        value += acquisition_gradient_into(terms[t].posterior, terms[t].acquisition, *layouts[t], x, other)
+        for j in range(x.shape[0]):
+            gradient[j] += other[j]
+    return value
+
+
 @jit
-def ascend(posterior, acquisition, starts, lower, upper, iterations, tolerance):
+def ascend(terms, starts, lower, upper, iterations, tolerance):
     """Climb from every row of ``starts (s, d)`` within its own row of ``lower``, ``upper (s, d)``.
+
+    The sum of the ``terms`` is climbed, a tuple of `Term`; for each length of it this is compiled once.
 
     Returns the points (s, d) and their values (s,), which are never below those of the starts.
     """
     count, d = starts.shape
-    first, columns = active_columns(posterior.XT, posterior.covariance.optional)
+    layouts = [active_columns(term.posterior.XT, term.posterior.covariance.optional) for term in terms]
     X, values = np.empty((count, d)), np.empty(count)
-    gradient, new_gradient, direction, trial = np.empty(d), np.empty(d), np.empty(d), np.empty(d)
+    gradient, new_gradient, direction, trial, other = np.empty(d), np.empty(d), np.empty(d), np.empty(d), np.empty(d)
     free = np.empty(d, dtype=np.bool_)
     S, Y, rho = np.empty((MEMORY, d)), np.empty((MEMORY, d)), np.empty(MEMORY)
     for r in range(count):
         x, low, high = X[r], lower[r], upper[r]
         for j in range(d):
             x[j] = starts[r, j]
-        value = acquisition_gradient_into(posterior, acquisition, first, columns, x, gradient)
+        value = utility_gradient_into(terms, layouts, x, gradient, other)
         stored = np.int64(0)
         for _ in range(iterations):
             movable = False
@@ -91,7 +107,7 @@ def ascend(posterior, acquisition, starts, lower, upper, iterations, tolerance):
                 for j in range(d):
                     trial[j] = min(max(x[j] + step * direction[j], low[j]), high[j])
                     gain += gradient[j] * (trial[j] - x[j])
-                new_value = acquisition_gradient_into(posterior, acquisition, first, columns, trial, new_gradient)
+                new_value = utility_gradient_into(terms, layouts, trial, new_gradient, other)
                 improved = new_value > value and new_value >= value + SUFFICIENT_INCREASE * gain
                 if improved:
                     break

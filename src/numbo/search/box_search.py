@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array
-from numbo.kernels.acquisition import UCB, Acquisition, Posterior
+from numbo.kernels.acquisition import UCB, Acquisition, Posterior, Term
 from numbo.models.feedback import Chooser, FeedbackModel
 from numbo.search.candidates import elite_rows
-from numbo.search.maximize import maximize
+from numbo.search.maximize import Box, maximize
 from numbo.search.run import Run
+from numbo.search.utility import Utility
 
 STARTS = 2
 #: Space-filling candidates of a search.
@@ -49,17 +50,11 @@ class BoxSearch(Chooser):
         """
         run = self._run
         dormant = run.dormant(run.search_rng)
-        return maximize(
-            posterior,
-            Acquisition(UCB, beta, run.success(), model.worst(run.history, posterior)),
-            run.box,
-            [run.available.fix_points(group, dormant) for group in groups],
-            run.available.fix(np.zeros(run.space.d)),
-            run.available.fix(np.ones(run.space.d)),
-            out,
-            starts=STARTS,
-            dormant=dormant,
-        )
+        acquisition = Acquisition(UCB, beta, run.success(), model.worst(run.history, posterior))
+        lower, upper = run.available.fix(np.zeros(run.space.d)), run.available.fix(np.ones(run.space.d))
+        groups = [run.available.fix_points(group, dormant) for group in groups]
+        utility = Utility((Term(posterior, acquisition),))
+        return maximize(utility, Box(run.box, lower, upper, dormant), groups, out, starts=STARTS)
 
     def elites(self) -> Array:
         """The best observed points (e, d)."""

@@ -9,10 +9,11 @@ import numpy as np
 
 from numbo import _checks
 from numbo._types import Array
-from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, predict
+from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, Term, predict
 from numbo.models.surrogate import Surrogate
-from numbo.search.maximize import maximize
+from numbo.search.maximize import Box, maximize
 from numbo.search.run import Run
+from numbo.search.utility import Utility
 from numbo.spaces import INACTIVE
 
 ACQUISITIONS = ("ucb", "log_ei", "alternate")
@@ -100,18 +101,9 @@ class Maximiser:
                 # improve on the best mean among the candidates of its slice
                 mean = predict(surrogate.posterior, np.concatenate(groups))[0]
                 acquisition = acquisition._replace(parameter=float(mean.max()))
-            return maximize(
-                surrogate.posterior,
-                acquisition,
-                run.box,
-                groups,
-                available.fix(lower),
-                available.fix(upper),
-                available.taken,
-                starts=starts,
-                alone=alone,
-                dormant=dormant,
-            )
+            utility = Utility((Term(surrogate.posterior, acquisition),), alone)
+            box = Box(run.box, available.fix(lower), available.fix(upper), dormant)
+            return maximize(utility, box, groups, available.taken, starts=starts)
 
 
 def _again(X: Array, surrogate: Surrogate, lower: Array, upper: Array) -> Array:

@@ -26,14 +26,15 @@ import numpy as np
 
 from numbo._rows import distinct_rows
 from numbo._types import Array, Mask, ObservationIndices
-from numbo.kernels.acquisition import UCB, Acquisition, acquisition_values, predict
+from numbo.kernels.acquisition import UCB, Acquisition, Term, acquisition_values, predict
 from numbo.models.noise import Noise
 from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
 from numbo.search.candidates import elite_rows
-from numbo.search.maximize import maximize
+from numbo.search.maximize import Box, maximize
 from numbo.search.near import condition_near
 from numbo.search.run import Run
+from numbo.search.utility import Utility
 from numbo.trials.history import History
 
 #: The noise is estimated from the half of the observations nearest to the best one: minimum and maximum number.
@@ -116,11 +117,9 @@ def optimum(run: Run, view: ModelView, scores: Array) -> Array | None:
         values = acquisition_values(view.posterior, acquisition, run.grid[free])
         return run.grid[free[np.argmax(values)]] if len(free) else None
     groups = run.design.starts.groups(X[elite_rows(X, scores)], view.lengthscales, rng)
-    corners = np.zeros(run.space.d), np.ones(run.space.d)
-    dormant = run.dormant(rng)
-    return maximize(
-        view.posterior, acquisition, run.box, groups, *corners, run.available.barred, starts=STARTS, dormant=dormant
-    )
+    box = Box(run.box, np.zeros(run.space.d), np.ones(run.space.d), run.dormant(rng))
+    utility = Utility((Term(view.posterior, acquisition),))
+    return maximize(utility, box, groups, run.available.barred, starts=STARTS)
 
 
 def expected_values(
