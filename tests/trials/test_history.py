@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numbo.trials import History, Pending
+from numbo.trials import Goal, History, Pending
 
 
 def filled():
@@ -28,7 +28,7 @@ def test_what_is_told_after_a_copy_does_not_reach_it():
     assert (copy.n, copy.told, len(copy.excluded), list(copy.pending)) == (1, 2, 1, ["k"])
     np.testing.assert_array_equal(copy.in_order()[0], X)
     np.testing.assert_array_equal(copy.in_order()[1], y)
-    assert copy.best_of(-1.0) == ({"a": 1}, -1.0)
+    assert copy.best_of(Goal("minimize")) == ({"a": 1}, -1.0)
     assert len(copy.first) == copy.failed_counts.total() == 1
 
 

@@ -19,7 +19,6 @@ class Inspectable(ABC):
     """The part of `numbo.optimizers.Optimizer` that answers questions."""
 
     _run: Run
-    _sign: float
 
     @abstractmethod
     def _repair(self) -> None: ...
@@ -88,7 +87,7 @@ class Inspectable(ABC):
         run = self._run.quiet()
         view, region = (None, None) if run.history.best < 0 else (self._view(run), self._region())
         run.history.pending.update(self._run.history.pending)
-        return Snapshot(type(self).__name__, run, self._sign, view, region, self._run.times)
+        return Snapshot(type(self).__name__, run, view, region, self._run.times)
 
     @property
     def parameter_names(self) -> list[str]:
@@ -99,4 +98,4 @@ class Inspectable(ABC):
     def observations(self) -> tuple[Array, Array]:
         """All points told (n, d) in the unit cube, in their order, and their values (n,), NaN for a failure."""
         X, y = self._run.history.in_order()
-        return X, self._sign * y
+        return X, self._run.goal.values(y)

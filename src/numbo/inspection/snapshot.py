@@ -19,7 +19,7 @@ from numbo.search.run import Run
 from numbo.search.times import AskTimes
 from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE, Condition, Space
-from numbo.trials import own, point_key
+from numbo.trials import best_first, own, point_key
 
 #: Share of noise in what the model leaves unexplained from which recommendations are cautious.
 NOISE_PREVAILS = 0.25
@@ -31,18 +31,17 @@ class Snapshot:
     Args:
         algorithm: name of the optimizer.
         run: what it knew, with what was pending; a copy of its own.
-        sign: -1 if the objective is minimised, 1 if it is maximised.
         view: the model of all observations; None before the first success.
         region: the trust region, where there is one.
         times: of the optimizer.
     """
 
     def __init__(
-        self, algorithm: str, run: Run, sign: float, view: ModelView | None, region: Region | None, times: AskTimes
+        self, algorithm: str, run: Run, view: ModelView | None, region: Region | None, times: AskTimes
     ) -> None:
         self.algorithm, self._run = algorithm, run
         self.space: Any = run.space
-        self._history, self._sign, self._view, self._region = run.history, sign, view, region
+        self._history, self._goal, self._view, self._region = run.history, run.goal, view, region
         self._asks, self._phases = list(times.asks), dict(times.phases)
 
     def _model(self, what: str) -> ModelView:
@@ -67,7 +66,7 @@ class Snapshot:
             told = np.array([self._history.first.get(point_key(x), -1) for x in X], dtype=np.int64)
             mean = np.where(told >= 0, self._history.values()[told], mean)
             std = np.where(told >= 0, 0.0, std)
-        return self._signed(mean), view.widening * std
+        return self._goal.values(mean), view.widening * std
 
     @interrupts_get_out()
     def best_predicted(self, having: Collection[str] = (), *, anywhere: bool = False) -> tuple[Any, float] | None:
@@ -85,13 +84,9 @@ class Snapshot:
         if anywhere and (found := self._optimum) is not None:
             x, mean, assured = found
             if assured > self._assured[i]:
-                return self.space.decode(x), float(self._signed(mean))
+                return self.space.decode(x), self._goal.value(float(mean))
         same = point_key(history.X[i]) == point_key(history.X[history.best])
-        return own(history.params[history.best if same else i]), float(self._signed(self._value[i]))
-
-    def _signed(self, values: Any) -> Any:
-        """Values in the user's direction; a zero has no sign."""
-        return self._sign * values + 0.0
+        return own(history.params[history.best if same else i]), self._goal.value(float(self._value[i]))
 
     @cached_property
     def _noise(self) -> float:
@@ -158,7 +153,7 @@ class Snapshot:
     @interrupts_get_out()
     def woken(self, X: Array) -> Array:
         """Points ``X (c, d)`` where conditions hold: what they make active has the values of the best observation."""
-        best = np.argsort(-self._expected, kind="stable")
+        best = best_first(self._expected)
         observed = self._history.X[best]
         first = np.argmax(observed != INACTIVE, axis=0)
         values: Array = observed[first, np.arange(self.space.d)]
@@ -219,12 +214,12 @@ class Snapshot:
         Inactive coordinates are `numbo.spaces.INACTIVE`, which is outside the cube.
         """
         X, y = self._history.in_order()
-        return X, self._sign * y
+        return X, self._goal.values(y)
 
     @property
     def best(self) -> tuple[Any, float] | None:
         """Best point and its value, ``None`` before the first success."""
-        return self._history.best_of(self._sign)
+        return self._history.best_of(self._goal)
 
     @property
     def n_told(self) -> int:

@@ -13,6 +13,7 @@ from numbo.models.gp import FAMILIES, ExactGP
 from numbo.models.schedule import Schedule
 from numbo.models.transform_choice import choose, mean_error
 from numbo.models.transforms import OutputTransform
+from numbo.trials import best_first
 
 #: Maximum number of observations used to fit hyperparameters: a quarter are the best, the rest random.
 FIT_SIZE = 128
@@ -109,7 +110,7 @@ class LearnedKernel:
         n = len(y)
         if n <= FIT_SIZE:
             return np.arange(n)
-        order = np.argsort(-y, kind="stable")
+        order = best_first(y)
         others = rng.choice(order[FIT_SIZE // 4 :], FIT_SIZE - FIT_SIZE // 4, replace=False)
         return np.sort(np.concatenate([order[: FIT_SIZE // 4], others]))
 

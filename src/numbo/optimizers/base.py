@@ -20,7 +20,7 @@ from numbo.search.completion import completions
 from numbo.search.run import GLOBAL, Run, Suggestion
 from numbo.search.trust_region import Region
 from numbo.spaces import Arms, Dimension, Space, domain_of
-from numbo.trials import UNASKED, History, Pending, own
+from numbo.trials import UNASKED, Goal, History, Pending, own
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -71,9 +71,9 @@ class Optimizer(Inspectable):
         self.n_initial = _checks.integer("n_initial", n_initial, 1)
         self.avoid_repeats = _checks.one_of("avoid_repeats", avoid_repeats, _checks.AUTO)
         self.learn_failures = _checks.one_of("learn_failures", learn_failures, _checks.AUTO)
-        self._sign = 1.0 if direction == "maximize" else -1.0
         stream = _checks.random_stream(seed)
-        self._run = Run(domain, self.avoid_repeats, self.learn_failures, stream, PROBED * self.n_initial)
+        goal, probed_from = Goal(self.direction), PROBED * self.n_initial
+        self._run = Run(domain, goal, self.avoid_repeats, self.learn_failures, stream, probed_from)
         self._unfinished = False
         self._telling: tuple[Hashable, int] = None, 0
         self._asked = self._handed = 0
@@ -274,21 +274,18 @@ class Optimizer(Inspectable):
             ValueError: if ``params`` do not lie in the space or lengths differ; nothing is stored then.
         """
         if isinstance(params, Mapping) or np.ndim(params) == 0:
-            self._store(self.space.encode(params), self._signed(value), params, key, partial=partial)
+            self._store(self.space.encode(params), self._run.goal.score(value), params, key, partial=partial)
             return
         values = list(value) if isinstance(value, Iterable) else [value]
         if len(params) != len(values):
             raise ValueError(f"tell got {len(params)} points and {len(values)} values; they must match.")
-        encoded = [(self.space.encode(p), self._signed(v), p) for p, v in zip(params, values, strict=True)]
+        encoded = [(self.space.encode(p), self._run.goal.score(v), p) for p, v in zip(params, values, strict=True)]
         for x, y, p in encoded:
             self._store(x, y, p, None, partial=partial)
 
     def learn(self, params: Any, value: Any, *, origin: int, key: Hashable, partial: bool = False) -> None:
         """`tell` for adapters that keep the ``origin`` of their points, whether these are pending here or not."""
-        self._store(self.space.encode(params), self._signed(value), params, key, origin, partial=partial)
-
-    def _signed(self, value: Any) -> float:
-        return math.nan if value is None else self._sign * _checks.objective(value)
+        self._store(self.space.encode(params), self._run.goal.score(value), params, key, origin, partial=partial)
 
     @interrupts_get_out()
     def _store(
@@ -352,7 +349,7 @@ class Optimizer(Inspectable):
     def best(self) -> tuple[Any, float] | None:
         """Best point and its value so far, ``None`` before the first success."""
         self._repair()
-        return self._run.history.best_of(self._sign)
+        return self._run.history.best_of(self._run.goal)
 
     # -- what an algorithm supplies, with `_view` --------------------------------------------------------------------
 

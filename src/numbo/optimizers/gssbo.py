@@ -37,6 +37,7 @@ from numbo.search.local_search import LocalSearch
 from numbo.search.run import Run, Suggestion
 from numbo.search.trust_region import Region
 from numbo.spaces import Space
+from numbo.trials import best_first
 
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {
@@ -118,7 +119,7 @@ class Subset:
             surrogate.fits.at = 0
         surrogate.release()
         forced = (pool < self._first) | (pool == history.n - 1)  # line 13
-        best = np.argsort(-y[pool], kind="stable")[: int(self._elites * size)]
+        best = best_first(y[pool])[: int(self._elites * size)]
         forced[best[: size - np.count_nonzero(forced)]] = True
         candidates = Pool(  # line 12
             X=history.X[pool],

@@ -10,6 +10,7 @@ import numpy as np
 from numbo._rows import distinct_rows
 from numbo._types import Array, Indices
 from numbo.spaces import INACTIVE, Domain
+from numbo.trials import best_first
 
 CANDIDATES = 512
 ELITES = 4
@@ -27,7 +28,7 @@ DORMANT = 3
 
 def elite_rows(X: Array, y: Array) -> Indices:
     """Rows of the best of the points ``X (n, d)`` by their values ``y (n,)``, and of the best in other branches."""
-    order = np.argsort(-y, kind="stable")
+    order = best_first(y)
     asleep = X[order[:RANKED]] == INACTIVE
     if not asleep.any():
         return order[:ELITES]

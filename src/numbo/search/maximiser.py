@@ -15,6 +15,7 @@ from numbo.search.maximize import Box, maximize
 from numbo.search.run import Run
 from numbo.search.utility import Utility
 from numbo.spaces import INACTIVE
+from numbo.trials import best_first
 
 ACQUISITIONS = ("ucb", "log_ei", "alternate")
 #: Cycle length: with a local search, one suggestion in `TURN` is the global model's; and the acquisition functions
@@ -108,6 +109,6 @@ class Maximiser:
 
 def _again(X: Array, surrogate: Surrogate, lower: Array, upper: Array) -> Array:
     """The best observed points (s, d) of ``X (n, d)`` by the model that lie in a box, which may be measured again."""
-    best = X[surrogate.rows[np.argsort(-surrogate.means, kind="stable")[:STARTS]]]
+    best = X[surrogate.rows[best_first(surrogate.means)[:STARTS]]]
     out: Array = best[np.all((best >= lower) & (best <= upper) | (best == INACTIVE), axis=1)]
     return out

@@ -35,7 +35,7 @@ from numbo.search.maximize import Box, maximize
 from numbo.search.near import condition_near
 from numbo.search.run import Run
 from numbo.search.utility import Utility
-from numbo.trials.history import History
+from numbo.trials import History, best_first
 
 #: The noise is estimated from the half of the observations nearest to the best one: minimum and maximum number.
 NEAREST = (32, 64)
@@ -80,7 +80,7 @@ def closer(history: History, noise: Noise, view: ModelView) -> ModelView:
     rows = noise.distinct(np.arange(n))
     if view.unfitted is None or len(rows) <= len(view.members):
         return view
-    order = rows[np.argsort(-view.predict(X[rows])[0], kind="stable")]
+    order = rows[best_first(view.predict(X[rows])[0])]
     best = min(len(rows), ATOMS) // 4
     others = np.random.default_rng(0).permutation(order[best:])[: ATOMS - best]
     model, members = copy.deepcopy(view.unfitted), np.sort(np.concatenate([order[:best], others]))

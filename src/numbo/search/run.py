@@ -19,7 +19,7 @@ from numbo.search.candidates import DORMANT, BestWhereActive
 from numbo.search.design import Design
 from numbo.search.times import AskTimes
 from numbo.spaces import Domain, Space
-from numbo.trials import History, Pending, own
+from numbo.trials import Goal, History, Pending, own
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ class Run:
     """The state that the parts of one optimizer share.
 
     Args:
-        space: what is searched.
+        space, goal: what is searched, and what is better.
         avoid_repeats, probed_from: as `Availability`.
         learn_failures: what failures say (`numbo.models.Feasibility`).
         rng: source of all random draws.
@@ -59,12 +59,13 @@ class Run:
     def __init__(
         self,
         space: Domain,
+        goal: Goal,
         avoid_repeats: bool | str,
         learn_failures: bool | str,
         rng: np.random.Generator,
         probed_from: int,
     ) -> None:
-        self.space, self.rng = space, rng
+        self.space, self.goal, self.rng = space, goal, rng
         self.history = History(space.d)
         self._awake = BestWhereActive.of_none(space.d)
         continuous = space.continuous if isinstance(space, Space) else None

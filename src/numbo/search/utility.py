@@ -19,6 +19,7 @@ import numpy as np
 from numbo._types import Array
 from numbo.kernels.acquisition import Posterior, Term, acquisition_values, predict
 from numbo.kernels.ascent import ascend
+from numbo.trials import best_first
 
 ASCENT_ITERATIONS = 40
 ASCENT_TOLERANCE = 1e-5
@@ -53,7 +54,7 @@ class Utility(NamedTuple):
 
     def uncrowded(self, points: Array, values: Array) -> Iterator[int]:
         """Rows of ``points (c, d)`` that are not crowded, by descending ``values (c,)``."""
-        order = np.argsort(-values, kind="stable")
+        order = best_first(values)
         if self.alone is None:
             yield from order.tolist()
             return

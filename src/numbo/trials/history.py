@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array, Indices, Mask, ObservationIndices, TrialPositions
+from numbo.trials.goal import Goal
 
 #: Origin of an observation that no search asked for (`numbo.search.run.Suggestion`).
 UNASKED = -2
@@ -193,9 +194,9 @@ class History:
         at = np.array([position for position, _, _ in self._failed], dtype=np.int64)
         return observations + np.searchsorted(at, observations, side="right")
 
-    def best_of(self, sign: float) -> tuple[Any, float] | None:
-        """The best point and its value times ``sign``, None before the first success."""
-        return None if self.best < 0 else (own(self._params[self.best]), sign * float(self.y[self.best]))
+    def best_of(self, goal: Goal) -> tuple[Any, float] | None:
+        """The best point and its value, None before the first success."""
+        return None if self.best < 0 else (own(self._params[self.best]), goal.value(float(self.y[self.best])))
 
     def values(self, n: int | None = None) -> Array:
         """The first ``n`` of ``y``, made finite for a model (`finite_range`)."""
