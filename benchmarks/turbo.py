@@ -95,7 +95,7 @@ class BatchTuRBO:
         n = posterior.n
         V = posterior.W[:n, :n] @ cross_covariance(covariance, np.ascontiguousarray(posterior.XT[:, :n]), ZT).T
         K = cross_covariance(covariance, ZT, ZT) - V.T @ V
-        mean = self.gp.predict(Z)[0]
+        mean = self.gp.mean_sd(Z)[0]
         root = _root(K)
         draws: Array = mean + self.rng.normal(size=(self.batch, len(Z))) @ root.T
         return draws

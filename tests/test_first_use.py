@@ -35,10 +35,10 @@ import numbo
 from numbo import Float
 from numbo.first_use import compile_part
 from numbo.kernels import _jit
-from numbo.kernels.acquisition import predict
+from numbo.kernels.acquisition import mean_variance
 
 for part in (1, 0):
-    compile_part(sys.argv[1], part, _jit.lock_path(predict))
+    compile_part(sys.argv[1], part, _jit.lock_path(mean_variance))
 before = ready()
 assert before
 optimizer = getattr(numbo, sys.argv[1])({"x": Float(0, 1)}, seed=0)
@@ -159,9 +159,9 @@ def test_what_is_not_in_the_cache_is_compiled_in_the_background_or_announced(war
         for path in files:
             path.unlink()
 
-    forget("acquisition.predict")
+    forget("acquisition.mean_variance")
     assert run(AHEAD, cache=tmp_path, ahead="1").stdout == ""
-    assert list(folder.glob("acquisition.predict-*.nbc"))
+    assert list(folder.glob("acquisition.mean_variance-*.nbc"))
     forget("acquisition.unweighted_values")
     said = run(FIRST, cache=tmp_path).stderr
     assert said.count(f"numbo compiles its kernels for this machine and caches them in {folder}") == 1

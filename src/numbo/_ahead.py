@@ -62,15 +62,15 @@ def compile_ahead(algorithm: type) -> None:
 def _start(algorithm: str) -> None:
     global _owner
     from numbo.kernels import _jit, _turns
-    from numbo.kernels.acquisition import predict, unweighted_values
+    from numbo.kernels.acquisition import mean_variance, unweighted_values
     from numbo.kernels.ascent import ascend
     from numbo.kernels.likelihood import log_marginal_likelihood
     from numbo.kernels.sparse import dtc_weights
 
     # what every study compiles by itself, if it is interrupted before the background is ready
-    kernels = [log_marginal_likelihood, ascend, predict, unweighted_values]
+    kernels = [log_marginal_likelihood, ascend, mean_variance, unweighted_values]
     kernels += [dtc_weights] if algorithm in SPARSE else []
-    lock = _jit.lock_path(predict)
+    lock = _jit.lock_path(mean_variance)
     if os.environ.get(SWITCH) == "0" or lock is None or not _turns.possible() or _cores() == 1:
         return
     if all(map(_jit.is_cached, kernels)) or not _python_can_be_started():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from numbo.kernels import _jit
-from numbo.kernels.acquisition import LOG_EI, Acquisition, Posterior, Term, acquisition_values, predict
+from numbo.kernels.acquisition import LOG_EI, Acquisition, Posterior, Term, acquisition_values, mean_variance
 from numbo.kernels.ascent import ascend
 from numbo.kernels.cholesky import cholesky_append
 from numbo.kernels.covariance import MATERN52, stationary
@@ -24,7 +24,7 @@ PATIENCE = 120.0
 
 def cache_path() -> str | None:
     """The folder where compiled kernels are cached; None if no folder is writable."""
-    return _jit.cache_path(predict)
+    return _jit.cache_path(mean_variance)
 
 
 def compilation_time() -> float:
@@ -49,7 +49,7 @@ def compile_part(algorithm: str, part: int, lock: str) -> None:
     Every part compiles all that no other process has compiled or is compiling. Nothing is done if this process would
     write to another cache than the one whose lock is given.
     """
-    if _jit.lock_path(predict) != lock:
+    if _jit.lock_path(mean_variance) != lock:
         return
     _jit.patience = PATIENCE
     if part == 1:  # the largest kernel, which is needed last, and the smallest

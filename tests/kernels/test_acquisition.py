@@ -50,7 +50,7 @@ def test_log_h_increases_and_is_smooth_where_the_two_formulas_meet():
 def test_predict_is_the_naive_posterior(covariance):
     posterior, X, y = conditioned(covariance)
     Z = points_of(covariance, 5, 9)
-    mean, variance = kernels.predict(posterior, Z)
+    mean, variance = kernels.mean_variance(posterior, Z)
     expected_mean, expected_variance = naive.posterior(covariance, X, y, Z)
     np.testing.assert_allclose(mean, expected_mean, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(variance, expected_variance, rtol=1e-7, atol=1e-10)
@@ -79,7 +79,7 @@ def test_values_and_gradients(covariance, acquisition):
 
 def test_variance_at_the_data_is_small_and_never_negative(covariance):
     posterior, X, _ = conditioned(covariance._replace(noise_variance=1e-9))
-    _, variance = kernels.predict(posterior, X)
+    _, variance = kernels.mean_variance(posterior, X)
     assert (variance >= 0.0).all()
     assert variance.max() < 1e-6
     values = kernels.acquisition_values(posterior, Acquisition(LOG_EI, 50.0), X)

@@ -33,7 +33,7 @@ def test_arms_are_computed_until_the_best_is_certain(beta):
     gp = SparseGP(make_covariance(RBF, 2, False), arms[:8])
     gp.condition(arms[:12])
     gp.set_values(np.sin(9 * arms[:12, 0]))
-    mean, variance = gp.predict(arms)
+    mean, variance = gp.mean_variance(arms)
     variance *= gp.regularization
     truth = mean + beta * np.sqrt(variance)
     loose = truth + np.random.default_rng(0).random(len(arms))
@@ -64,7 +64,7 @@ def test_revealing_an_arm_keeps_the_bounds_in_order():
     bounds = bounds_of(np.full(10, 5.0))
     rank_blocks(bounds)
     reveal(gp.posterior, arms, 1.5, bounds, 0)
-    mean, variance = gp.predict(arms)
+    mean, variance = gp.mean_variance(arms)
     truth = mean + 1.5 * np.sqrt(gp.regularization * variance)
     assert bounds.bound[0] == pytest.approx(truth[0])
     assert bounds.top[0] == 1

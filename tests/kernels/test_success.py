@@ -94,7 +94,7 @@ def test_arms_are_chosen_with_their_probability_of_success(by_variance):
     arms, p = ArmPosterior(X), np.random.default_rng(0).uniform(0.1, 1.0, 300)
     arms.condition(gp, np.arange(12), np.arange(8)[gp.kept], np.ones(gp.m, dtype=bool))
     arms.start(1.5, by_variance=by_variance, success=p, worst=-3.0)
-    mean, variance = gp.predict(X)
+    mean, variance = gp.mean_variance(X)
     sd = np.sqrt(variance * gp.regularization)
     truth = p * sd if by_variance else p * (mean + 1.5 * sd) + (1.0 - p) * -3.0
     assert arms.choose() == int(np.argmax(truth))

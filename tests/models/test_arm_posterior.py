@@ -21,7 +21,7 @@ def model(arms, points, atoms, values=None, counts=None, family=RBF, noise=1e-2)
 
 def full(gp, arms, beta, excluded=()):
     """Every bound computed anew, and the first of the largest."""
-    mean, variance = gp.predict(arms)
+    mean, variance = gp.mean_variance(arms)
     bound = mean + beta * np.sqrt(gp.regularization * variance)
     bound[list(excluded)] = -np.inf
     return int(np.argmax(bound))
@@ -46,11 +46,11 @@ def test_the_lazy_choice_is_the_choice_of_a_full_evaluation(seed, beta, core):
         excluded = np.zeros(300, dtype=bool)
         excluded[rng.integers(300, size=20)] = True
         posterior.start(beta, excluded)
-        mean, batch = gp.predict(arms)[0], []
+        mean, batch = gp.mean_variance(arms)[0], []
         for _ in range(6):
             posterior.prospect(int(rng.integers(300)))
             arm = posterior.choose()
-            bound = mean + beta * np.sqrt(gp.regularization * gp.predict(arms)[1])
+            bound = mean + beta * np.sqrt(gp.regularization * gp.mean_variance(arms)[1])
             bound[excluded] = -np.inf
             assert bound[arm] == pytest.approx(bound.max(), rel=1e-9, abs=1e-9)
             assert not excluded[arm]
@@ -80,7 +80,7 @@ def test_uncertainty_sampling_leaves_the_mean_out():
     posterior = ArmPosterior(arms)
     posterior.condition(gp, points, atoms, np.ones(len(atoms), dtype=bool))
     posterior.start(0.0, by_variance=True)
-    variance = gp.predict(arms)[1]
+    variance = gp.mean_variance(arms)[1]
     arm = posterior.choose()
     assert arm == int(np.argmax(variance))
     assert posterior.variance(arm) == pytest.approx(gp.regularization * variance[arm])
@@ -93,7 +93,7 @@ def test_prospects_are_those_of_the_start():
     posterior = ArmPosterior(arms)
     posterior.condition(gp, points, atoms, np.zeros(len(atoms), dtype=bool))
     posterior.start(1.0)
-    mean, variance = gp.predict(arms)
+    mean, variance = gp.mean_variance(arms)
     for _ in range(3):
         posterior.observe(gp.add(arms[posterior.choose()]))
     for arm in (3, 50):
@@ -111,7 +111,7 @@ def test_ratios_are_the_definition(family, keep_columns, monkeypatch):
         posterior._columns._capacity = 2
     posterior.condition(gp, points, kept, np.ones(len(kept), dtype=bool))
     posterior.start(1.0)
-    expected = (gp.cross(arms, arms[others]) ** 2).sum(axis=1) / gp.predict(arms)[1]
+    expected = (gp.cross(arms, arms[others]) ** 2).sum(axis=1) / gp.mean_variance(arms)[1]
     np.testing.assert_allclose(posterior.ratios(others), expected, rtol=1e-6)
     assert posterior.choose() == full(gp, arms, 1.0)
 

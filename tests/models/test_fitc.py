@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests import naive
 from tests.conftest import compiled_only, make_covariance, points_of
 
-from numbo.kernels.acquisition import predict
+from numbo.kernels.acquisition import mean_variance
 from numbo.kernels.covariance import MATERN52, RBF
 from numbo.models.fitc import FITC
 from numbo.models.noise import Noise
@@ -46,7 +46,7 @@ def brute(cov, X, counts, y, S, A):
 
 def at(model, A, pending=None):
     model.hold(A[:0] if pending is None else pending)
-    return predict(model.posterior, A)
+    return mean_variance(model.posterior, A)
 
 
 @pytest.mark.parametrize("cov", COVARIANCES)
@@ -114,11 +114,11 @@ def test_a_point_that_the_atoms_do_not_represent_becomes_one_when_it_is_measured
     model.gp.theta[:3] = np.log([1e4, 1.0, 0.1])  # a short lengthscale
     model.fits.at, model._builds.at = 31, 0
     model._build(X, y)
-    assert model.predict(X[30:])[1][0] > 0.8 * model.transform.scale
+    assert model.mean_sd(X[30:])[1][0] > 0.8 * model.transform.scale
     for _ in range(6):
         X, y = np.append(X, X[30:31], axis=0), np.append(y, 2.0)
         model.update_all(X, y, members, partial(np.arange, len(X)), Noise(History(1)))
-    mean, std = model.predict(X[30:31])
+    mean, std = model.mean_sd(X[30:31])
     assert mean[0] == pytest.approx(2.0, abs=0.3)
     assert std[0] < 0.3 * model.transform.scale
     state = copy.deepcopy(model.state_dict())
@@ -126,5 +126,5 @@ def test_a_point_that_the_atoms_do_not_represent_becomes_one_when_it_is_measured
         np.zeros(1, dtype=bool), kernel="matern52", trend=False, additive=False, winsorize=False, all_data=True
     )
     again.restore(state, X, y)
-    for one, other in zip(again.predict(X), model.predict(X), strict=True):
+    for one, other in zip(again.mean_sd(X), model.mean_sd(X), strict=True):
         np.testing.assert_array_equal(one, other)

@@ -22,7 +22,7 @@ def make(kernel="matern52", trend=True, n=12, d=3, n_categorical=0, seed=0, addi
 
 
 def check(gp, X, y, Z):
-    mean, std = gp.predict(Z)
+    mean, std = gp.mean_sd(Z)
     expected_mean, expected_variance = naive.posterior(gp.covariance, X, y, Z)
     np.testing.assert_allclose(mean, expected_mean, rtol=1e-7, atol=1e-8)
     np.testing.assert_allclose(std**2, expected_variance, rtol=1e-6, atol=1e-9)
@@ -52,36 +52,36 @@ def test_fitted_means_are_predictions_at_the_observed_points():
     gp, X, y = make(n=20)
     gp.condition(X, y)
     gp.append(np.full(3, 0.5), None)
-    np.testing.assert_allclose(gp.fitted_means, gp.predict(X)[0], rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(gp.fitted_means, gp.mean_sd(X)[0], rtol=1e-8, atol=1e-9)
 
 
 def test_new_values_change_the_mean_only():
     gp, X, y = make()
     gp.condition(X, y)
     Z = make_points(6, 3, seed=7)
-    before = gp.predict(Z)[1]
+    before = gp.mean_sd(Z)[1]
     gp.set_values(y**2)
     check(gp, X, y**2, Z)
-    np.testing.assert_array_equal(gp.predict(Z)[1], before)
+    np.testing.assert_array_equal(gp.mean_sd(Z)[1], before)
 
 
 def test_pending_points_shrink_the_variance_and_leave_the_mean():
     gp, X, y = make()
     gp.condition(X, y)
     Z = make_points(6, 3, seed=7)
-    mean, std = gp.predict(Z)
+    mean, std = gp.mean_sd(Z)
     pending = make_points(3, 3, seed=8)
     for x in pending:
         assert gp.append(x, None)
-    held_mean, held_std = gp.predict(Z)
+    held_mean, held_std = gp.mean_sd(Z)
     np.testing.assert_allclose(held_mean, mean, rtol=1e-12)
     assert (held_std < std).all()
-    believed = np.concatenate([y, gp.predict(pending)[0]])  # valued at their mean, they change nothing
+    believed = np.concatenate([y, gp.mean_sd(pending)[0]])  # valued at their mean, they change nothing
     check(gp, np.concatenate([X, pending]), believed, Z)
     with pytest.raises(ValueError, match="truncate"):
         gp.append(X[0], 1.0)
     gp.truncate(12)
-    np.testing.assert_allclose(gp.predict(Z)[1], std, rtol=1e-12)
+    np.testing.assert_allclose(gp.mean_sd(Z)[1], std, rtol=1e-12)
     assert gp.append(pending[0], 0.3)
 
 
@@ -130,7 +130,7 @@ def test_the_trend_extrapolates_a_bowl():
         gp = ExactGP(np.zeros(4, dtype=bool), trend=trend)
         gp.fit(X, (y - location) / scale)
         gp.condition(X, (y - location) / scale)
-        errors.append(abs(gp.predict(corner)[0][0] - truth))
+        errors.append(abs(gp.mean_sd(corner)[0][0] - truth))
     assert errors[1] < 0.5 * errors[0]
 
 
@@ -151,7 +151,7 @@ def test_the_additive_part_knows_effects_where_it_has_seen_no_point():
         gp = ExactGP(np.array([True, True, False, False, False, False]), additive=additive)
         gp.fit(X, (y - location) / scale)
         gp.condition(X, (y - location) / scale)
-        errors.append(float(np.mean((gp.predict(Z)[0] - (value(Z) - location) / scale) ** 2)))
+        errors.append(float(np.mean((gp.mean_sd(Z)[0] - (value(Z) - location) / scale) ** 2)))
     assert errors[1] < 0.2 * errors[0]
     assert gp.hyperparameters.additive_variance > 0.5
 
@@ -171,7 +171,7 @@ def test_degenerate_data(case):
         gp.theta[:3] = -9.0
         X[10:] = X[:10]
     gp.condition(X, y)
-    mean, std = gp.predict(make_points(5, 3, seed=3))
+    mean, std = gp.mean_sd(make_points(5, 3, seed=3))
     assert np.isfinite(mean).all()
     assert np.isfinite(std).all()
     assert not gp.append(X[0], None) or gp.n == len(X) + 1
@@ -214,7 +214,7 @@ def test_a_fit_does_not_depend_on_the_place_and_size_of_its_frame():
     gp.condition(X, y)
     small.condition(small.center + 0.1 * (X - 0.5), y)
     Z = make_points(5, 3, seed=8)
-    for a, b in zip(gp.predict(Z), small.predict(small.center + 0.1 * (Z - 0.5)), strict=True):
+    for a, b in zip(gp.mean_sd(Z), small.mean_sd(small.center + 0.1 * (Z - 0.5)), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7)
 
 
@@ -234,7 +234,7 @@ def test_a_matrix_that_stays_singular_is_replaced_by_its_diagonal(caplog, monkey
     X[:], gp.theta[4] = X[0], -800.0
     gp.condition(X, y)
     assert "stayed singular" in caplog.text
-    assert np.isfinite(gp.predict(X)[0]).all()
+    assert np.isfinite(gp.mean_sd(X)[0]).all()
 
 
 def test_all_categorical_has_no_trend():
@@ -276,4 +276,4 @@ def test_the_best_mean_counts_pending_points():
     assert model.best_mean == model.fitted_means.max()
     peak = np.array([0.5, 0.5])
     model.append(peak, None)
-    assert model.best_mean == max(model.fitted_means.max(), model.predict(peak[None])[0][0])
+    assert model.best_mean == max(model.fitted_means.max(), model.mean_sd(peak[None])[0][0])

@@ -6,7 +6,7 @@ from scipy import linalg
 from tests import naive
 from tests.conftest import make_covariance, make_points
 
-from numbo.kernels.acquisition import predict
+from numbo.kernels.acquisition import mean_variance
 from numbo.kernels.covariance import MATERN52, RBF
 from numbo.models import SparseGP
 
@@ -39,7 +39,7 @@ def fitted(cov, S, X, y):
 
 
 def same_posterior(a, b, A, rtol=1e-7):
-    for found, expected in zip(a.predict(A), b.predict(A), strict=True):
+    for found, expected in zip(a.mean_variance(A), b.mean_variance(A), strict=True):
         np.testing.assert_allclose(found, expected, rtol=rtol, atol=1e-9)
 
 
@@ -48,7 +48,7 @@ def same_posterior(a, b, A, rtol=1e-7):
 def test_posterior_is_the_definition(cov, m):
     X, y, A = data()
     gp = fitted(cov, X[:m], X, y)
-    mean, variance = gp.predict(A)
+    mean, variance = gp.mean_variance(A)
     expected_mean, expected_cross = brute(cov, X[:m], X, y, A)
     np.testing.assert_allclose(mean, expected_mean, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(variance, np.diag(expected_cross), rtol=1e-6)
@@ -62,7 +62,7 @@ def test_posterior_is_the_definition(cov, m):
 def test_a_perfect_dictionary_is_the_exact_gp(cov):
     X, y, A = data()
     gp = fitted(cov, np.concatenate([X, A]), X, y)
-    mean, variance = gp.predict(A)
+    mean, variance = gp.mean_variance(A)
     exact_mean, exact_variance = naive.posterior(cov, X, y, A)
     np.testing.assert_allclose(mean, exact_mean, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(gp.regularization * variance, exact_variance, rtol=1e-4, atol=1e-7)
@@ -73,13 +73,13 @@ def test_the_variance_does_not_starve_far_from_the_dictionary():
     X, y, _ = data()
     gp = fitted(cov, X[:2], X, y)
     far = np.full((1, 3), 40.0)
-    assert gp.regularization * gp.predict(far)[1][0] == pytest.approx(cov.signal_variance)
+    assert gp.regularization * gp.mean_variance(far)[1][0] == pytest.approx(cov.signal_variance)
 
 
 def test_before_any_observation_it_is_the_prior():
     cov = COVARIANCES[0]
     X, _, A = data()
-    mean, variance = SparseGP(cov, X).predict(A)
+    mean, variance = SparseGP(cov, X).mean_variance(A)
     assert not mean.any()
     np.testing.assert_allclose(cov.noise_variance * variance, cov.signal_variance, rtol=1e-9)
 
@@ -89,10 +89,10 @@ def test_adding_one_at_a_time_is_conditioning_on_all(n):
     cov = COVARIANCES[1]
     X, y, A = data(n=90)
     whole, grown = fitted(cov, X[:8], X, y), fitted(cov, X[:8], X[:n], y[:n])
-    before = grown.regularization * grown.predict(A)[1]
+    before = grown.regularization * grown.mean_variance(A)[1]
     for x, value in zip(X[n:], y[n:], strict=True):
         h = grown.add(x, value)
-        after = grown.regularization * grown.predict(A)[1]
+        after = grown.regularization * grown.mean_variance(A)[1]
         taken = (naive.gram(cov, A, grown.dictionary) @ h) ** 2
         np.testing.assert_allclose(before - after, taken, rtol=1e-5, atol=1e-9)
         before = after
@@ -104,11 +104,11 @@ def test_a_point_that_enters_at_its_mean_leaves_the_mean_alone():
     cov = COVARIANCES[0]
     X, y, A = data()
     gp = fitted(cov, X[:8], X, y)
-    mean, variance = gp.predict(A)
+    mean, variance = gp.mean_variance(A)
     for x in A[:3]:
-        gp.add(x, gp.predict(x[None])[0][0])
-    np.testing.assert_allclose(gp.predict(A)[0], mean, rtol=1e-7, atol=1e-9)
-    assert (gp.predict(A)[1] < variance).all()
+        gp.add(x, gp.mean_variance(x[None])[0][0])
+    np.testing.assert_allclose(gp.mean_variance(A)[0], mean, rtol=1e-7, atol=1e-9)
+    assert (gp.mean_variance(A)[1] < variance).all()
 
 
 @pytest.mark.parametrize("cov", COVARIANCES)
@@ -118,11 +118,11 @@ def test_extending_is_exact_conditioning_on_points_at_their_mean(cov, m):
     gp = fitted(cov, X[:m], X, y)
     P = np.concatenate([A[:3], A[1:2], X[20:21]])  # a repeat among them
     posterior = gp.extended(P)
-    mean, variance = predict(posterior, A)
-    np.testing.assert_allclose(mean, gp.predict(A)[0], rtol=1e-9)
+    mean, variance = mean_variance(posterior, A)
+    np.testing.assert_allclose(mean, gp.mean_variance(A)[0], rtol=1e-9)
     lam = cov.noise_variance
     among, across = lam * gp.cross(P, P), lam * gp.cross(A, P)
-    expected = lam * gp.predict(A)[1] - np.sum(across * linalg.solve(among + lam * np.eye(5), across.T).T, axis=1)
+    expected = lam * gp.mean_variance(A)[1] - np.sum(across * linalg.solve(among + lam * np.eye(5), across.T).T, axis=1)
     np.testing.assert_allclose(variance, expected, rtol=1e-6, atol=1e-9)
     np.testing.assert_array_equal(np.triu(posterior.W, 1), 0.0)
     np.testing.assert_array_equal(posterior.XT, posterior.X.T)
@@ -197,7 +197,7 @@ def test_rollback_returns_to_the_mark():
         gp.repeat(0, 1.0)
     gp.rollback()
     assert (gp.u, gp.m) == (10, 5)
-    for found, expected in zip(gp.predict(A), untouched.predict(A), strict=True):
+    for found, expected in zip(gp.mean_variance(A), untouched.mean_variance(A), strict=True):
         np.testing.assert_array_equal(found, expected)
     for model in (gp, untouched):
         model.grow(X[30])
@@ -218,7 +218,7 @@ def test_degenerate_dictionaries(case):
     gp = fitted(cov, S, X, y)
     distinct = {"repeats": 25, "nearly": 25, "one": 1, "all equal": 1}[case]
     assert gp.m <= distinct
-    mean, variance = gp.predict(np.concatenate([A, X]))
+    mean, variance = gp.mean_variance(np.concatenate([A, X]))
     expected_mean, expected_cross = brute(cov, S[:distinct], X, y, np.concatenate([A, X]))
     np.testing.assert_allclose(mean, expected_mean, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(variance, np.diag(expected_cross), rtol=2e-2, atol=1e-2)

@@ -45,7 +45,7 @@ def test_outliers_are_clipped_where_that_predicts_better(function, clips):
     Z = np.random.default_rng(2).random((200, 4))
     truth = function(Z)
     inner = truth > np.quantile(truth, 0.2)
-    errors = [np.abs(m.predict(Z)[0] - truth)[inner].mean() for m in (model, raw)]
+    errors = [np.abs(m.mean_sd(Z)[0] - truth)[inner].mean() for m in (model, raw)]
     assert errors[0] <= errors[1] * (0.1 if clips else 1.0 + 1e-9)
 
 
@@ -76,7 +76,7 @@ def test_values_are_warped_where_that_predicts_better(function, kind):
     assert model.kind == kind
     truth = function(Z)
     inner = truth > np.quantile(truth, 0.2)
-    errors = [np.abs(m.predict(Z)[0] - truth)[inner].mean() for m in (model, raw)]
+    errors = [np.abs(m.mean_sd(Z)[0] - truth)[inner].mean() for m in (model, raw)]
     assert errors[0] <= errors[1] * (0.5 if kind == "log" else 1.0 + 1e-9)
 
 
@@ -90,7 +90,7 @@ def test_a_restored_surrogate_predicts_to_the_last_bit(warp):
     twin = surrogate(growth=1.0, warp=warp)
     twin.restore(model.state_dict(), X[:31], y[:31])
     assert twin.kind == model.kind
-    for a, b in zip(model.predict(X[31:]), twin.predict(X[31:]), strict=True):
+    for a, b in zip(model.mean_sd(X[31:]), twin.mean_sd(X[31:]), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -111,7 +111,7 @@ def test_the_model_to_look_at_knows_the_bad_values_too():
     model.update(X, y, np.arange(90))
     assert model.kind != "plain"
     Z = np.random.default_rng(2).random((200, 4))
-    errors = [np.abs(m.predict(Z)[0] - bowl(Z)).mean() for m in (model.shown(X, y), model)]
+    errors = [np.abs(m.mean_sd(Z)[0] - bowl(Z)).mean() for m in (model.shown(X, y), model)]
     assert errors[0] < 0.01 * np.abs(bowl(Z)).mean()
     assert errors[0] < 0.1 * errors[1]
 
@@ -144,7 +144,7 @@ def test_under_noise_the_posterior_stands_on_all_rows_and_without_it_on_the_memb
     for name, values, among in (("all", y, rows), ("members", y, members), ("noise-free", wave(X), rows)):
         model = surrogate(all_data=True)
         model.update_all(X, values, members, partial(np.array, among), UNKNOWN)
-        errors[name] = np.abs(model.predict(Z)[0] - truth).mean()
+        errors[name] = np.abs(model.mean_sd(Z)[0] - truth).mean()
         np.testing.assert_array_equal(model.rows, rows if name == "all" else members)
         assert model.averages(UNKNOWN) == (name != "noise-free")
         assert model.best_mean == pytest.approx(model.means.max())
@@ -178,7 +178,7 @@ def test_what_is_new_is_added_until_much_is_new_or_the_anchor_changes():
     again = surrogate(longest=100, all_data=True)
     again.restore(model.state_dict(), X[:304], y[:304])
     Z = np.random.default_rng(4).random((50, 4))
-    for found, expected in zip(again.predict(Z), model.predict(Z), strict=True):
+    for found, expected in zip(again.mean_sd(Z), model.mean_sd(Z), strict=True):
         np.testing.assert_array_equal(found, expected)
     model.update_all(X[:305], y[:305], members + 1, partial(np.arange, 305), UNKNOWN, anchor=2)
     np.testing.assert_array_equal(model.members, members + 1)
@@ -195,7 +195,7 @@ def needed(model, X, y, fitted, left):
     else:
         one.gp.theta = model.gp.theta.copy()
     one.gp.condition(X[rest], y[rest])
-    mean, std = one.gp.predict(X[left])
+    mean, std = one.gp.mean_sd(X[left])
     noise = float(one.gp.covariance.noise_variance)
     return np.sqrt(np.maximum(((y[left] - mean) / 1.645) ** 2 - noise, 0.0)) / std, std**2
 

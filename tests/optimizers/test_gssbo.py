@@ -60,7 +60,7 @@ def test_improvement_counts_from_the_best_posterior_mean():
     incumbent = opt._search.acquisition(opt._run).parameter
     best = opt._search.surrogate.transform.forward(np.array([opt._run.history.values().max()]))[0]
     assert incumbent < best - 0.5
-    mean, _ = opt._search.surrogate.gp.predict(opt._run.history.X)
+    mean, _ = opt._search.surrogate.gp.mean_sd(opt._run.history.X)
     assert incumbent == pytest.approx(mean.max(), abs=1e-6)
 
 
@@ -224,7 +224,7 @@ def test_under_noise_the_region_follows_what_the_model_expects():
     assert surrogate.averages(opt._run.noise)
     best = surrogate.rows[np.argmax(surrogate.means)]
     assert local.trust_region.center == best
-    assert local.trust_region.best == pytest.approx(surrogate.predict(history.X[[best]])[0][0])
+    assert local.trust_region.best == pytest.approx(surrogate.mean_sd(history.X[[best]])[0][0])
     assert local.trust_region.best < history.y.max()  # the luckiest value is no measure
 
 

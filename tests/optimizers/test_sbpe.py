@@ -123,7 +123,7 @@ def test_confidence_bounds_cover_at_the_promised_rate(delta):
     above, below = np.zeros(60), np.zeros(60)
     for _ in range(400):
         gp.set_values(f[:40] + NOISE * rng.normal(size=40))
-        mean, variance = gp.predict(X)
+        mean, variance = gp.mean_variance(X)
         sigma = np.sqrt(TAU2 * variance)
         above += f > mean + beta * sigma
         below += f < mean - beta * sigma
@@ -132,7 +132,7 @@ def test_confidence_bounds_cover_at_the_promised_rate(delta):
     noise_only, errors = math.sqrt(2 * math.log(1 / delta)), np.zeros(60)
     for _ in range(400):
         gp.set_values(NOISE * rng.normal(size=40))
-        mean, variance = gp.predict(X)
+        mean, variance = gp.mean_variance(X)
         errors += mean > noise_only * np.sqrt(TAU2 * variance)
     assert errors.max() / 400 <= delta
     assert errors.max() > 0 or delta < 0.2

@@ -47,9 +47,9 @@ def test_fifty_at_once_are_apart(optimizer, f, monkeypatch):
         gp = (opt._search.surrogate if asked.origin == GLOBAL else opt._engines[0].surrogate).gp
         if len(filled) > before or opt._run.history.is_observed(asked.x):  # which is measured again to tell noise
             continue
-        (_, given), pending = gp.predict(asked.x[None]), gp._X[gp.known : gp.n].copy()
+        (_, given), pending = gp.mean_sd(asked.x[None]), gp._X[gp.known : gp.n].copy()
         gp.truncate(gp.known)
-        _, alone = gp.predict(asked.x[None])
+        _, alone = gp.mean_sd(asked.x[None])
         for x in pending:
             gp.append(x, None)
         assert given[0] ** 2 >= 0.999 * CROWDED * alone[0] ** 2
@@ -68,7 +68,7 @@ def test_the_share_of_a_copy_is_noise_over_noise_and_variance():
     gp = fitted()
     x = np.array([0.31, 0.77])
     alone = gp.posterior
-    variance = gp.predict(x[None])[1][0] ** 2
+    variance = gp.mean_sd(x[None])[1][0] ** 2
     noise = gp.hyperparameters.noise_variance
     gp.append(x, None)
     assert remaining_share(gp.posterior, alone, x[None])[0] == pytest.approx(noise / (variance + noise), rel=1e-6)
@@ -114,8 +114,8 @@ def test_improvement_is_counted_from_the_means_at_pending_points():
         opt.ask()
         gp = opt._search.surrogate.gp
         points = [p.x for p in opt._run.history.pending.values()][:-1]
-        seen, _ = gp.predict(opt._run.history.X)
-        believed = [float(gp.predict(x[None])[0][0]) for x in points]
+        seen, _ = gp.mean_sd(opt._run.history.X)
+        believed = [float(gp.mean_sd(x[None])[0][0]) for x in points]
         expected = max([seen.max(), *believed])
         assert opt._search.acquisition(opt._run).parameter == pytest.approx(expected, abs=1e-6)
         ahead += expected > seen.max() + 1e-3

@@ -43,11 +43,11 @@ def test_own_values_are_one_more_exact_observation(repeats):
     gp = subset_model(X, y)
     noise = math.sqrt(gp.covariance.noise_variance)
     history = told(np.concatenate([X, np.repeat(x, repeats, axis=0)]), np.concatenate([y, own]))
-    mean, std = gp.predict(history.X)
+    mean, std = gp.mean_sd(history.X)
     std[:20] = 0.0
     values = expected_values(history, mean, std, noise, noise, NONE)
     whole = subset_model(history.X, history.y)
-    np.testing.assert_allclose(values[20:], whole.predict(x)[0][0], rtol=1e-9)
+    np.testing.assert_allclose(values[20:], whole.mean_sd(x)[0][0], rtol=1e-9)
     np.testing.assert_allclose(values[:20], gp.fitted_means, rtol=1e-6, atol=1e-9)
 
 
@@ -58,12 +58,12 @@ def test_mean_and_deviation_given_own_values_are_those_of_the_model_that_knows_t
     X, x = rng.random((20, 3)), rng.random((1, 3))
     y, own, gp = wave(X), rng.normal(size=repeats), subset_model(X, wave(X))
     history = told(np.concatenate([X, np.repeat(x, repeats, axis=0)]), size * np.concatenate([y, own]))
-    mean, std = gp.predict(history.X)
+    mean, std = gp.mean_sd(history.X)
     others = np.arange(20 + repeats) >= 20
     noise = np.sqrt(gp.covariance.noise_variance)
     found = with_own_values(history, size * mean, size * std, others, size * noise, NONE)
     whole = subset_model(history.X, history.y / size)
-    for values, expected in zip(found, whole.predict(x), strict=True):
+    for values, expected in zip(found, whole.mean_sd(x), strict=True):
         np.testing.assert_allclose(values[20:] / size, expected[0], rtol=1e-9)
     np.testing.assert_array_equal(found[0][:20], size * mean[:20])
     np.testing.assert_array_equal(found[1][:20], size * std[:20])

@@ -61,7 +61,7 @@ class Snapshot:
             mean, std = self.predict([params])
             return float(mean[0]), float(std[0])
         X = self._encoded(params)
-        mean, std = view.predict(X)
+        mean, std = view.mean_sd(X)
         if self._run.noise.refuted:  # what the model takes for noise, where it was measured, is the objective
             told = np.array([self._history.first.get(point_key(x), -1) for x in X], dtype=np.int64)
             mean = np.where(told >= 0, self._history.values()[told], mean)
@@ -123,7 +123,7 @@ class Snapshot:
     def _predicted(self) -> tuple[Array, Array]:
         """Mean and standard deviation (n,) at each successful observation, given its own values as well."""
         view, history = self._closer, self._history
-        mean, std = view.predict(history.X)
+        mean, std = view.mean_sd(history.X)
         if view.sparse is not None:  # conditioned on all of them
             return mean, std
         others = np.ones(history.n, dtype=bool)
@@ -147,7 +147,7 @@ class Snapshot:
         x = optimum(self._run, view, self._assured)
         if x is None:
             return None
-        mean, std = view.predict(x[None])
+        mean, std = view.mean_sd(x[None])
         return x, float(mean[0]), float(mean[0] - std[0])
 
     @interrupts_get_out()
@@ -180,10 +180,10 @@ class Snapshot:
             n_told=history.told,
             n_pending=len(history.pending),
             members=history.order_of(view.members),
-            relevance=relevance(lambda X: view.predict(X)[0] / unit, self.space),
+            relevance=relevance(lambda X: view.mean_sd(X)[0] / unit, self.space),
             lengthscales=dict(zip(names, view.lengthscales.tolist(), strict=True)),
             noise_std=view.noise_std,
-            spread_std=unit * float(np.std(view.predict(self.space.snap(points))[0] / unit)),
+            spread_std=unit * float(np.std(view.mean_sd(self.space.snap(points))[0] / unit)),
             noise_share=min(1.0, (view.noise_std / unit) ** 2 / variance) if variance > 0.0 else 0.0,
             all_data=view.sparse is not None,
             conditions={name: str(condition) for name, condition in self.conditions.items()},

@@ -146,7 +146,7 @@ def floored_sd(variance, prior):
 
 
 @jit
-def predict(posterior, Z):
+def mean_variance(posterior, Z):
     """Posterior mean (c,) and variance (c,) of the latent function at the rows of ``Z (c, d)``; never negative.
 
     Points are processed in blocks that share the rows of ``W``; the result for a point does not depend on its block.
@@ -244,7 +244,7 @@ def weighted_values(kind, worst, threshold, values, p):
 def acquisition_values(posterior: Posterior, acquisition: Acquisition, Z: np.ndarray) -> np.ndarray:
     """Acquisition (c,) at the rows of ``Z (c, d)``. Each kernel that it calls is compiled once, for all callers."""
     kind, parameter, success, worst = acquisition
-    mean, variance = predict(posterior, Z)
+    mean, variance = mean_variance(posterior, Z)
     values = unweighted_values(kind, parameter, posterior.covariance, Z, mean, variance)
     if len(success.alpha) == 0:
         return values

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from numbo._types import Array, AtomIndices, PointNumbers
-from numbo.kernels.acquisition import Posterior, predict
+from numbo.kernels.acquisition import Posterior, mean_variance
 from numbo.models.sparse_gp import SparseGP
 
 
@@ -67,7 +67,7 @@ class BatchModel:
 
     def variance(self, X: Array) -> Array:
         """``var~_fb (n,)`` at ``X (n, d)``."""
-        return predict(self.posterior, X)[1] / self.gp.regularization
+        return mean_variance(self.posterior, X)[1] / self.gp.regularization
 
     def learn(self, number: int, x: Array, grow: bool) -> None:
         """Enter a pull whose value has arrived, as an atom if ``grow``; call `take_in` next."""

@@ -254,7 +254,7 @@ class FeedbackModel:
             points = np.flatnonzero(counts)
             gp = SparseGP(self.kernel.covariance, old.gp.dictionary)
             gp.condition(X[points], counts[points].astype(np.float64))
-            out[numbers] = gp.predict(X[numbers])[1]
+            out[numbers] = gp.mean_variance(X[numbers])[1]
             return out[numbers]
         out[old.pulls] = old.variances
         batch = np.array(old.pulls, dtype=np.int64)
@@ -262,7 +262,7 @@ class FeedbackModel:
         out[old.points] = old.gp.variances()
         unknown = np.setdiff1d(numbers, np.concatenate([old.points, batch]))
         if len(unknown):
-            out[unknown] = old.gp.predict(X[unknown])[1]
+            out[unknown] = old.gp.mean_variance(X[unknown])[1]
         return out[numbers]
 
     def _start_batch(self, history: History, certain: Mask | None = None) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from numbo._rows import distinct_rows
 from numbo._types import Array, Indices
-from numbo.kernels.acquisition import Posterior, predict
+from numbo.kernels.acquisition import Posterior, mean_variance
 from numbo.kernels.covariance import Covariance, prior_variance, prior_variances
 from numbo.models.sparse_gp import SparseGP
 
@@ -103,5 +103,5 @@ class FITC:
     @property
     def best_mean(self) -> float:
         """The largest posterior mean at the observations and the pending points."""
-        pending, _ = predict(self.posterior, self._held)
+        pending, _ = mean_variance(self.posterior, self._held)
         return float(max(self.fitted_means.max(), pending.max(initial=-np.inf)))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array, Mask
-from numbo.kernels.acquisition import Posterior, predict
+from numbo.kernels.acquisition import Posterior, mean_variance
 from numbo.kernels.cholesky import (
     cholesky_append,
     cholesky_into,
@@ -267,9 +267,9 @@ class ExactGP:
         self._y[: self.known] = y
         self._solve()
 
-    def predict(self, Z: Array) -> tuple[Array, Array]:
+    def mean_sd(self, Z: Array) -> tuple[Array, Array]:
         """Posterior mean (c,) and standard deviation (c,) of the latent function at ``Z (c, d)``."""
-        mean, variance = predict(self.posterior, np.ascontiguousarray(Z, dtype=np.float64))
+        mean, variance = mean_variance(self.posterior, np.ascontiguousarray(Z, dtype=np.float64))
         return mean, np.sqrt(variance)
 
     @property
@@ -294,7 +294,7 @@ class ExactGP:
         best = float(self.fitted_means.max())
         if self.known == self.n:
             return best
-        pending, _ = predict(self.posterior, self._X[self.known : self.n])
+        pending, _ = mean_variance(self.posterior, self._X[self.known : self.n])
         return max(best, float(pending.max()))
 
     def leave_one_out(self) -> tuple[Array, Array]:

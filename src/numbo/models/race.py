@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array, Mask
-from numbo.kernels.acquisition import Posterior, predict
+from numbo.kernels.acquisition import Posterior, mean_variance
 from numbo.kernels.covariance import cross_covariance, prior_variances
 from numbo.models.sparse_gp import SparseGP
 
@@ -39,7 +39,7 @@ class Filter:
 
     def bounds(self, X: Array) -> tuple[Array, Array]:
         """Lower and upper confidence bounds (n,) at ``X (n, d)``: eq. (13), or eq. (15) with its offsets."""
-        mean, variance = predict(self.posterior, np.ascontiguousarray(X))
+        mean, variance = mean_variance(self.posterior, np.ascontiguousarray(X))
         width = self.offset + self.beta * (np.sqrt(variance) + self.widening)
         return mean - width, mean + width
 

@@ -34,7 +34,7 @@ import math
 import numpy as np
 
 from numbo._types import Array, Indices
-from numbo.kernels.acquisition import Posterior, predict
+from numbo.kernels.acquisition import Posterior, mean_variance
 from numbo.kernels.covariance import Covariance, cross_covariance, prior_variance, prior_variances
 from numbo.kernels.selection import independent_columns
 from numbo.kernels.sparse import (
@@ -290,9 +290,9 @@ class SparseGP:
             np.ascontiguousarray(W.T),
         )
 
-    def predict(self, X: Array) -> tuple[Array, Array]:
+    def mean_variance(self, X: Array) -> tuple[Array, Array]:
         """mu~ (n,) and var~ (n,) at ``X (n, d)``; the variance is never negative."""
-        mean, variance = predict(self.posterior, np.ascontiguousarray(X, dtype=np.float64))
+        mean, variance = mean_variance(self.posterior, np.ascontiguousarray(X, dtype=np.float64))
         return mean, variance / self.regularization
 
     def variances(self) -> Array:

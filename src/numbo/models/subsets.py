@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from numbo import _checks
 from numbo._types import Array, Indices, Mask
-from numbo.kernels.acquisition import predict
+from numbo.kernels.acquisition import mean_variance
 from numbo.kernels.covariance import Covariance
 from numbo.kernels.selection import kmeans_plus_plus, pivoted_cholesky
 from numbo.models.gp import ExactGP
@@ -55,7 +55,7 @@ class Pool:
         ``-(y_i - mu_U(x_i)) / (var_U(x_i) + noise)``. The same formula holds for a member, with U excluding it, and
         gives its component of ``-(K_U + noise I)^-1 y``. Both follow from the block inverse and are exact.
         """
-        mean, variance = predict(self.model.posterior, self.X)
+        mean, variance = mean_variance(self.model.posterior, self.X)
         noise = self.covariance.noise_variance
         residual = self.y - mean
         # A member's residual is noise * alpha, since (K + noise I) alpha = y.

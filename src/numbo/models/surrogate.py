@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array, Mask, ObservationIndices
-from numbo.kernels.acquisition import Posterior, predict
+from numbo.kernels.acquisition import Posterior, mean_variance
 from numbo.models.fitc import FITC
 from numbo.models.gp import ExactGP
 from numbo.models.noise import Noise
@@ -295,7 +295,7 @@ class Surrogate:
         twin.gp.start_anew()
         twin.gp.fit(X[others], y[others], iterations=ITERATIONS)
         twin.gp.condition(X[others], y[others])
-        mean, std = twin.gp.predict(X[rows])
+        mean, std = twin.gp.mean_sd(X[rows])
         return twin._needed(y[rows] - mean, np.maximum(std**2, np.finfo(float).tiny))
 
     def hold(self, points: Array) -> None:
@@ -312,9 +312,9 @@ class Surrogate:
             self._all.release()
         self.gp.truncate(len(self.members))
 
-    def predict(self, X: Array) -> tuple[Array, Array]:
+    def mean_sd(self, X: Array) -> tuple[Array, Array]:
         """Mean and standard deviation (c,) in the units of the history's values."""
-        mean, variance = predict(self.posterior, np.ascontiguousarray(X))
+        mean, variance = mean_variance(self.posterior, np.ascontiguousarray(X))
         return self.transform.backward(mean, np.sqrt(variance))
 
     def state_dict(self) -> dict[str, Any]:

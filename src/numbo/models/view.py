@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from numbo._types import Array, ObservationIndices
-from numbo.kernels.acquisition import Acquisition, Posterior, acquisition_values, predict
+from numbo.kernels.acquisition import Acquisition, Posterior, acquisition_values, mean_variance
 from numbo.kernels.covariance import prior_variances
 from numbo.models.sparse_gp import SparseGP
 from numbo.models.surrogate import Surrogate
@@ -64,9 +64,9 @@ class ModelView:
         """Variance of the noise, in units of the variance of the values."""
         return float((self.noise_std / self.transform.scale) ** 2)
 
-    def predict(self, X: Array) -> tuple[Array, Array]:
+    def mean_sd(self, X: Array) -> tuple[Array, Array]:
         """Mean and standard deviation (c,) of the objective at ``X (c, d)``."""
-        mean, variance = predict(self.posterior, np.ascontiguousarray(X))
+        mean, variance = mean_variance(self.posterior, np.ascontiguousarray(X))
         return self.transform.backward(mean, np.sqrt(variance))
 
     def acquire(self, X: Array) -> Array:
@@ -80,7 +80,7 @@ class ModelView:
         The latter is 0 if the model is conditioned on the value; in a sparse model it is what the dictionary does not
         represent (`numbo.search.recommendation`).
         """
-        mean, std = self.predict(X)
+        mean, std = self.mean_sd(X)
         if self.sparse is None:
             std[self.members] = 0.0
             return mean, std

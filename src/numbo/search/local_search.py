@@ -132,7 +132,7 @@ class LocalSearch(Engine):
         trust_region, surrogate = self.trust_region, self.surrogate
         number, best = trust_region.number, int(surrogate.rows[np.argmax(surrogate.means)])
         at = np.array([best, trust_region.center] + [i for i, _, _ in self._waiting])
-        (best_mean, center_mean, *means) = surrogate.predict(history.X[at])[0].tolist()
+        (best_mean, center_mean, *means) = surrogate.mean_sd(history.X[at])[0].tolist()
         trust_region.expect(center_mean)
         for mean in means:
             i, box, active = self._waiting.pop(0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from numbo import _checks
 from numbo._types import Array
-from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, Term, predict
+from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, Term, mean_variance
 from numbo.models.surrogate import Surrogate
 from numbo.search.maximize import Box, maximize
 from numbo.search.run import Run
@@ -100,7 +100,7 @@ class Maximiser:
             acquisition = self.acquisition(run, surrogate, exploring=exploring)
             if available.fixed is not None and acquisition.kind == LOG_EI:
                 # improve on the best mean among the candidates of its slice
-                mean = predict(surrogate.posterior, np.concatenate(groups))[0]
+                mean = mean_variance(surrogate.posterior, np.concatenate(groups))[0]
                 acquisition = acquisition._replace(parameter=float(mean.max()))
             utility = Utility((Term(surrogate.posterior, acquisition),), alone)
             box = Box(run.box, available.fix(lower), available.fix(upper), dormant)

@@ -26,7 +26,7 @@ import numpy as np
 
 from numbo._rows import distinct_rows
 from numbo._types import Array, Mask, ObservationIndices
-from numbo.kernels.acquisition import UCB, Acquisition, Term, acquisition_values, predict
+from numbo.kernels.acquisition import UCB, Acquisition, Term, acquisition_values, mean_variance
 from numbo.models.noise import Noise
 from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
@@ -80,7 +80,7 @@ def closer(history: History, noise: Noise, view: ModelView) -> ModelView:
     rows = noise.distinct(np.arange(n))
     if view.unfitted is None or len(rows) <= len(view.members):
         return view
-    order = rows[best_first(view.predict(X[rows])[0])]
+    order = rows[best_first(view.mean_sd(X[rows])[0])]
     best = min(len(rows), ATOMS) // 4
     others = np.random.default_rng(0).permutation(order[best:])[: ATOMS - best]
     model, members = copy.deepcopy(view.unfitted), np.sort(np.concatenate([order[:best], others]))
@@ -110,7 +110,7 @@ def optimum(run: Run, view: ModelView, scores: Array) -> Array | None:
         scores: (n,) of the observations; around the best ones the search is closest.
     """
     X, rng = run.history.X, np.random.default_rng(0)
-    worst = float(predict(view.posterior, X)[0].min())
+    worst = float(mean_variance(view.posterior, X)[0].min())
     acquisition = Acquisition(UCB, -1.0, view.acquisition.success, worst)
     if run.grid is not None:
         free = run.available.rows(anyhow=True)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from numbo._types import Array
-from numbo.kernels.acquisition import Posterior, Term, acquisition_values, predict
+from numbo.kernels.acquisition import Posterior, Term, acquisition_values, mean_variance
 from numbo.kernels.ascent import ascend
 from numbo.trials import best_first
 
@@ -67,6 +67,6 @@ class Utility(NamedTuple):
 
 def remaining_share(posterior: Posterior, alone: Posterior, X: Array) -> Array:
     """Share (c,) of the variance at ``X (c, d)`` under ``alone`` left under ``posterior``; 0 where there was none."""
-    before, after = predict(alone, X)[1], predict(posterior, X)[1]
+    before, after = mean_variance(alone, X)[1], mean_variance(posterior, X)[1]
     out: Array = after / np.maximum(before, np.finfo(float).tiny)
     return out
