@@ -5,31 +5,31 @@ import pytest
 from tests.conftest import make_covariance, make_points
 
 from numbo.kernels.covariance import RBF
-from numbo.kernels.lazy import UNKNOWN, WIDTH, Bounds, best_of_block, lazy_argmax, rank_blocks, reveal
+from numbo.kernels.lazy import BLOCK_WIDTH, UNKNOWN, Bounds, best_of_block, lazy_argmax, rank_blocks, reveal
 from numbo.models import SparseGP
 
 
 def bounds_of(bound):
     A = len(bound)
     arrays = (np.zeros(A) for _ in range(3))
-    stamp, top = np.full(A, UNKNOWN, dtype=np.int64), np.zeros(-(-A // WIDTH), dtype=np.int64)
+    stamp, top = np.full(A, UNKNOWN, dtype=np.int64), np.zeros(-(-A // BLOCK_WIDTH), dtype=np.int64)
     return Bounds(*arrays, np.array(bound), stamp, np.ones(A), np.zeros(A), top)
 
 
-@pytest.mark.parametrize("A", [1, WIDTH - 1, WIDTH, WIDTH + 1, 3 * WIDTH + 5])
+@pytest.mark.parametrize("A", [1, BLOCK_WIDTH - 1, BLOCK_WIDTH, BLOCK_WIDTH + 1, 3 * BLOCK_WIDTH + 5])
 def test_blocks_are_ranked_by_their_first_best(A):
     rng = np.random.default_rng(A)
     bound = rng.integers(0, 20, A).astype(float)
     bounds = bounds_of(bound)
     rank_blocks(bounds)
     for block, best in enumerate(bounds.top):
-        part = bound[block * WIDTH : (block + 1) * WIDTH]
-        assert best == block * WIDTH + int(np.argmax(part)) == best_of_block(bound, block)
+        part = bound[block * BLOCK_WIDTH : (block + 1) * BLOCK_WIDTH]
+        assert best == block * BLOCK_WIDTH + int(np.argmax(part)) == best_of_block(bound, block)
 
 
 @pytest.mark.parametrize("beta", [0.0, 1.5])
 def test_arms_are_computed_until_the_best_is_certain(beta):
-    arms = make_points(3 * WIDTH, 2)
+    arms = make_points(3 * BLOCK_WIDTH, 2)
     gp = SparseGP(make_covariance(RBF, 2, False), arms[:8])
     gp.condition(arms[:12])
     gp.set_values(np.sin(9 * arms[:12, 0]))

@@ -45,7 +45,7 @@ def brute(cov, X, counts, y, S, A):
 
 
 def at(model, A, pending=None):
-    model.hold(A[:0] if pending is None else pending)
+    model.hallucinate(A[:0] if pending is None else pending)
     return mean_variance(model.posterior, A)
 
 

@@ -86,7 +86,7 @@ def test_bkb_is_the_algorithm_of_the_paper(beta):
                 1.5: 1.5 * NOISE,
             }[beta]
             status = opt.status
-            assert status.beta == pytest.approx(width, rel=1e-5)
+            assert status.beta_tilde == pytest.approx(width, rel=1e-5)
             assert status.effective_dimension == pytest.approx(pulled, rel=1e-5)
             assert near_best(model.mean + width * np.sqrt(model.variance), arm)
         value = float(pull([arm])[0])
@@ -113,7 +113,7 @@ def test_bbkb_is_the_algorithm_of_the_paper(stopping):
         model = Literal(X, atoms, arms, np.array(y))
         start, V = model.variance, model.V.copy()
         beta = 2 * NOISE * math.sqrt(information + math.log(100)) + (1 + math.sqrt(2)) * NOISE
-        assert opt.status.beta == pytest.approx(2 * beta, rel=1e-4)  # the literal square root cuts eigenvalues off
+        assert opt.status.beta_tilde == pytest.approx(2 * beta, rel=1e-4)  # the literal root cuts eigenvalues off
         cross = (naive.gram(covariance(), X) - model.Z @ model.Z.T) / LAM + model.Z @ linalg.solve(V, model.Z.T)
         total, local = 1.0, np.ones(len(X))
         for i, arm in enumerate(batch):
@@ -267,7 +267,7 @@ def test_the_information_of_a_history_is_the_sum_over_its_arrivals(weight, monke
         expected += math.log1p(weight * (left / LAM + z @ np.linalg.solve(V, z)))
         V += np.outer(z, z)
     for block in (7, 256):
-        monkeypatch.setattr(confidence, "BLOCK", block)
+        monkeypatch.setattr(confidence, "COUNTED_AT_ONCE", block)
         assert information_of_arrivals(Z, residual, LAM, weight) == pytest.approx(expected, rel=1e-9)
 
 
@@ -313,7 +313,7 @@ def test_kappa_is_the_largest_prior_variance_with_the_trend():
             opt._model.kernel.largest_prior(opt._run.grid),
             cov.noise_variance,
         )
-        assert opt.status.beta == pytest.approx(expected)
+        assert opt.status.beta_tilde == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("initial", ["bless", "rls"])

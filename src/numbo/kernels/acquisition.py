@@ -31,7 +31,7 @@ UCB, LOG_EI = 0, 1
 SQRT_2PI = math.sqrt(2.0 * math.pi)
 LOG_SQRT_2PI = math.log(SQRT_2PI)
 RELATIVE_VARIANCE_FLOOR = 1e-14
-BLOCK = 128
+PREDICTED_AT_ONCE = 128
 
 
 class Posterior(NamedTuple):
@@ -154,19 +154,19 @@ def mean_variance(posterior, Z):
     n, (count, d) = posterior.n, Z.shape
     zero = np.int64(0)
     mean, variance = np.zeros(count), np.empty(count)
-    width = min(BLOCK, count)
+    width = min(PREDICTED_AT_ONCE, count)
     K, ZT, V = np.empty((n, width)), np.empty((d, width)), np.empty((n, width))
     for c in range(count):
         variance[c] = prior_variance(posterior.covariance, Z[c])
-    for start in range(0, count, BLOCK):
-        size = min(BLOCK, count - start)
+    for start in range(0, count, PREDICTED_AT_ONCE):
+        size = min(PREDICTED_AT_ONCE, count - start)
         for c in range(size):
             for j in range(d):
                 ZT[j, c] = Z[start + c, j]
         mu, var = mean[start : start + size], variance[start : start + size]
-        starts, columns = active_columns(ZT, posterior.covariance.optional)
+        offsets, columns = active_columns(ZT, posterior.covariance.optional)
         for i in range(n):
-            covariances_into(posterior.covariance, ZT, size, posterior.X[i], starts, columns, K[i])
+            covariances_into(posterior.covariance, ZT, size, posterior.X[i], offsets, columns, K[i])
         accumulate(mu, zero, size, posterior.alpha, K, zero, n)  # mean = K^T alpha
         lower_product_into(posterior.W, n, K, size, V)  # variance = k(x, x) - |W k|^2
         for i in range(n):
@@ -252,10 +252,10 @@ def acquisition_values(posterior: Posterior, acquisition: Acquisition, Z: np.nda
 
 
 @subroutine
-def acquisition_gradient_into(posterior, acquisition, starts, columns, x, gradient):
+def acquisition_gradient_into(posterior, acquisition, offsets, columns, x, gradient):
     """Acquisition at ``x (d,)``; its gradient is written to ``gradient (d,)`` (zero in categorical dimensions).
 
-    ``starts`` and ``columns`` are from `active_columns`, of the points that ``posterior`` is conditioned on.
+    ``offsets`` and ``columns`` are from `active_columns`, of the points that ``posterior`` is conditioned on.
     """
     cov, n, d = posterior.covariance, posterior.n, x.shape[0]
     k, slope, v, q, products = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
@@ -263,7 +263,7 @@ def acquisition_gradient_into(posterior, acquisition, starts, columns, x, gradie
     if alone:
         squared_distances_into(cov.inverse_squared_lengthscales, cov.categorical, cov.optional, posterior.XT, n, x, k)
     else:  # until `add_products_into`, v holds <u^2, v^2> and q holds sum_j kappa_j
-        products_into(cov, posterior.XT, n, x, starts, columns, k, products, v, q, None)
+        products_into(cov, posterior.XT, n, x, offsets, columns, k, products, v, q, None)
     correlations_into(cov.family, n, k, slope)
     for i in range(n):
         k[i] *= cov.signal_variance

@@ -170,10 +170,10 @@ def squared_distances_into(w, categorical, optional, XT, n, x, r2):
 
 
 @subroutine
-def products_into(cov, XT, n, x, starts, columns, r2, linear, quadratic, effects, squares):
+def products_into(cov, XT, n, x, offsets, columns, r2, linear, quadratic, effects, squares):
     """Write r2, <u, v>, <u^2, v^2>, sum_j kappa_j and sum_j kappa_j^2 between ``x`` and ``n`` columns of ``XT``.
 
-    ``starts`` and ``columns`` are from `active_columns`. Where ``squares`` is None, nobody needs the last of these.
+    ``offsets`` and ``columns`` are from `active_columns`. Where ``squares`` is None, nobody needs the last of these.
 
     Numerical dimensions are taken two at a time, which halves loads and stores and needs one division for two kappa,
     as 1/s + 1/t = (s + t) / (s t).
@@ -183,12 +183,12 @@ def products_into(cov, XT, n, x, starts, columns, r2, linear, quadratic, effects
         r2[i] = linear[i] = quadratic[i] = effects[i] = 0.0
         if squares is not None:
             squares[i] = 0.0
-    held, branching = -1, starts.shape[0] > 0
+    held, branching = -1, offsets.shape[0] > 0
     gaps = np.empty(n if branching else 0)
     for j in range(x.shape[0]):
         if branching and cov.optional[j]:
             if x[j] < 0.0:
-                add_inactive_gaps_into(cov.categorical[j], XT[j], n, columns, starts[j], starts[j + 1], w[j], r2)
+                add_inactive_gaps_into(cov.categorical[j], XT[j], n, columns, offsets[j], offsets[j + 1], w[j], r2)
             else:
                 optional_products_into(cov, j, XT[j], n, x[j], gaps, r2, linear, quadratic, effects, squares)
         elif cov.categorical[j]:
@@ -243,7 +243,7 @@ def add_products_into(cov, d, n, linear, quadratic, effects, out):
 
 
 @subroutine
-def covariances_into(cov, XT, n, x, starts, columns, out):
+def covariances_into(cov, XT, n, x, offsets, columns, out):
     """Write k(x, X_i) for the first ``n`` columns of ``XT`` to ``out[:n]``; for the others see `products_into`."""
     slope = np.empty(n)
     if is_stationary_alone(cov):
@@ -253,7 +253,7 @@ def covariances_into(cov, XT, n, x, starts, columns, out):
             out[i] *= cov.signal_variance
     else:
         linear, quadratic, effects = np.empty(n), np.empty(n), np.empty(n)
-        products_into(cov, XT, n, x, starts, columns, out, linear, quadratic, effects, None)
+        products_into(cov, XT, n, x, offsets, columns, out, linear, quadratic, effects, None)
         correlations_into(cov.family, n, out, slope)
         for i in range(n):
             out[i] *= cov.signal_variance
@@ -263,8 +263,8 @@ def covariances_into(cov, XT, n, x, starts, columns, out):
 @jit
 def covariance_into(cov, XT, n, x, out):
     """Write k(x, X_i) for the first ``n`` columns of ``XT`` to ``out[:n]``."""
-    starts, columns = active_columns(XT, cov.optional)
-    covariances_into(cov, XT, n, x, starts, columns, out)
+    offsets, columns = active_columns(XT, cov.optional)
+    covariances_into(cov, XT, n, x, offsets, columns, out)
 
 
 @jit
@@ -314,10 +314,10 @@ def cross_covariance(cov, XT, ZT):
     d, n = XT.shape
     out = np.empty((ZT.shape[1], n))
     x = np.empty(d)
-    starts, columns = active_columns(XT, cov.optional)
+    offsets, columns = active_columns(XT, cov.optional)
     for c in range(ZT.shape[1]):
         copy_column_into(ZT, c, x)
-        covariances_into(cov, XT, n, x, starts, columns, out[c])
+        covariances_into(cov, XT, n, x, offsets, columns, out[c])
     return out
 
 
@@ -325,10 +325,10 @@ def cross_covariance(cov, XT, ZT):
 def gram_into(cov, XT, n, noise, out):
     """Write K_ij = k(X_i, X_j) + noise [i = j] of the first ``n`` columns of ``XT`` to ``out[:n, :n]``, symmetric."""
     x = np.empty(XT.shape[0])
-    starts, columns = active_columns(XT, cov.optional)
+    offsets, columns = active_columns(XT, cov.optional)
     for i in range(n):
         copy_column_into(XT, i, x)
-        covariances_into(cov, XT, i, x, starts, columns, out[i])
+        covariances_into(cov, XT, i, x, offsets, columns, out[i])
         out[i, i] = prior_variance(cov, x) + noise
         for k in range(i):
             out[k, i] = out[i, k]

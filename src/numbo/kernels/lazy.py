@@ -12,7 +12,7 @@ where ``h_j`` is the direction by which the j-th chosen point reduced variances 
 ``p`` the probability that an arm can be evaluated (`numbo.kernels.acquisition.Acquisition`).
 
 Glossary: ``X (A, d)`` arms; ``H (capacity, m)`` directions by row, ``count`` of them in use; ``top`` the best arm of
-each block of `WIDTH` arms.
+each block of `BLOCK_WIDTH` arms.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from numbo.kernels._jit import jit, subroutine
 from numbo.kernels.cholesky import whiten_into
 from numbo.kernels.covariance import covariance_into, prior_variance
 
-WIDTH = 128
+BLOCK_WIDTH = 128
 UNKNOWN = -1
 
 
 class Bounds(NamedTuple):
-    """Current knowledge of the arms: arrays (A,), and ``top (ceil(A / WIDTH),)``.
+    """Current knowledge of the arms: arrays (A,), and ``top (ceil(A / BLOCK_WIDTH),)``.
 
     ``bound`` is an upper bound on the upper confidence bound, -inf for an excluded arm. ``stamp`` is the number of
     directions that ``variance`` includes; where it is `UNKNOWN`, ``mean``, ``variance`` and ``start`` (the variance
@@ -51,9 +51,9 @@ class Bounds(NamedTuple):
 @jit
 def best_of_block(bound, block):
     """The arm of a block with the largest bound, the first one of equals."""
-    start = block * WIDTH
+    start = block * BLOCK_WIDTH
     best = start
-    for i in range(start + 1, min(start + WIDTH, bound.shape[0])):
+    for i in range(start + 1, min(start + BLOCK_WIDTH, bound.shape[0])):
         if bound[i] > bound[best]:
             best = i
     return best
@@ -108,7 +108,7 @@ def lazy_argmax(posterior, X, H, count, beta, bounds):
         if bounds.stamp[arm] == count:  # exact, and all others are at most their own upper bounds
             return arm, computed
         refresh(posterior, X, H, count, beta, bounds, arm, k, v)
-        bounds.top[arm // WIDTH] = best_of_block(bounds.bound, arm // WIDTH)
+        bounds.top[arm // BLOCK_WIDTH] = best_of_block(bounds.bound, arm // BLOCK_WIDTH)
         computed += 1
 
 
@@ -120,4 +120,4 @@ def reveal(posterior, X, beta, bounds, arm):
         refresh(posterior, X, np.empty((0, m)), np.int64(0), beta, bounds, arm, np.empty(m), np.empty(m))
         if out:
             bounds.bound[arm] = -math.inf
-        bounds.top[arm // WIDTH] = best_of_block(bounds.bound, arm // WIDTH)
+        bounds.top[arm // BLOCK_WIDTH] = best_of_block(bounds.bound, arm // BLOCK_WIDTH)

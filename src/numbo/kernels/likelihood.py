@@ -98,15 +98,15 @@ def log_marginal_likelihood(theta, XT, y, family, categorical, center, radius, o
     a1, a2, a3, b = cov.linear_variance, cov.quadratic_variance, cov.interaction_variance, cov.additive_variance / d
     K, slopes, L, W, WT = workspace[0], workspace[1], workspace[2], workspace[3], workspace[4]
     linear_products, quadratic_products, effects, squares = workspace[5], workspace[6], workspace[7], workspace[8]
-    starts, columns = active_columns(XT, optional)
-    branching = starts.shape[0] > 0
+    offsets, columns = active_columns(XT, optional)
+    branching = offsets.shape[0] > 0
     x = np.empty(d)
     for i in range(n):
         copy_column_into(XT, i, x)
         row, slope = K[i], slopes[i]
         if trend or additive:
             u, u2, kappa, kappa2 = linear_products[i], quadratic_products[i], effects[i], squares[i]
-            products_into(cov, XT, i + 1, x, starts, columns, row, u, u2, kappa, kappa2)
+            products_into(cov, XT, i + 1, x, offsets, columns, row, u, u2, kappa, kappa2)
         else:
             squared_distances_into(cov.inverse_squared_lengthscales, categorical, optional, XT, i, x, row)
         correlations_into(family, i, row, slope)
@@ -157,7 +157,7 @@ def log_marginal_likelihood(theta, XT, y, family, categorical, center, radius, o
             for j in range(d):
                 column, xj, sums = XT[j], XT[j, i], lengthscale_sums[j]
                 if optional[j] and xj < 0.0:
-                    for at in range(starts[j], starts[j + 1]):
+                    for at in range(offsets[j], offsets[j + 1]):
                         k = columns[at]
                         if k >= i:
                             break

@@ -38,29 +38,29 @@ def optional_gaps_into(categorical, row, n, b, gaps):
 
 @subroutine
 def active_columns(XT, optional):
-    """The columns of ``XT (d, n)`` that have each optional dimension j: ``columns[starts[j] : starts[j + 1]]``.
+    """The columns of ``XT (d, n)`` that have each optional dimension j: ``columns[offsets[j] : offsets[j + 1]]``.
 
     Returns:
-        the pair of ``starts (d + 1,)`` and ``columns``; both are empty if no dimension is optional.
+        the pair of ``offsets (d + 1,)`` and ``columns``; both are empty if no dimension is optional.
     """
     d, n = XT.shape
     if not optional.any():
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    starts = np.zeros(d + 1, dtype=np.int64)
+    offsets = np.zeros(d + 1, dtype=np.int64)
     for j in range(d):
-        starts[j + 1] = starts[j]
+        offsets[j + 1] = offsets[j]
         if optional[j]:
             for i in range(n):
-                starts[j + 1] += XT[j, i] >= 0.0
-    columns = np.empty(starts[d], dtype=np.int64)
+                offsets[j + 1] += XT[j, i] >= 0.0
+    columns = np.empty(offsets[d], dtype=np.int64)
     for j in range(d):
         if optional[j]:
-            at = starts[j]
+            at = offsets[j]
             for i in range(n):
                 if XT[j, i] >= 0.0:
                     columns[at] = i
                     at += 1
-    return starts, columns
+    return offsets, columns
 
 
 @subroutine

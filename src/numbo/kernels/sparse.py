@@ -28,7 +28,7 @@ from numbo.kernels.cholesky import (
 from numbo.kernels.covariance import copy_column_into, covariance_into, covariances_into, prior_variance
 from numbo.kernels.optional import active_columns
 
-BLOCK = 128
+EMBEDDED_AT_ONCE = 128
 
 
 @jit
@@ -45,9 +45,9 @@ def embed(cov, S, R, X):
     """Z (n, m): the embedding of every row of ``X (n, d)``, in blocks of points."""
     (n, d), m = X.shape, S.shape[0]
     Z = np.empty((n, m))
-    K, XT, product = np.empty((m, BLOCK)), np.empty((d, BLOCK)), np.empty((m, BLOCK))
-    for start in range(0, n, BLOCK):
-        size = min(BLOCK, n - start)
+    K, XT, product = np.empty((m, EMBEDDED_AT_ONCE)), np.empty((d, EMBEDDED_AT_ONCE)), np.empty((m, EMBEDDED_AT_ONCE))
+    for start in range(0, n, EMBEDDED_AT_ONCE):
+        size = min(EMBEDDED_AT_ONCE, n - start)
         for c in range(size):
             for j in range(d):
                 XT[j, c] = X[start + c, j]
@@ -66,9 +66,9 @@ def precision_factor(Z, counts, regularization):
     """LV, lower triangular: the Cholesky factor of Z^T diag(counts) Z + regularization I; and whether it succeeded."""
     u, m = Z.shape
     zero = np.int64(0)
-    V, LV, c = np.zeros((m, m)), np.empty((m, m)), np.empty(BLOCK)
-    for start in range(0, u, BLOCK):
-        size = min(BLOCK, u - start)
+    V, LV, c = np.zeros((m, m)), np.empty((m, m)), np.empty(EMBEDDED_AT_ONCE)
+    for start in range(0, u, EMBEDDED_AT_ONCE):
+        size = min(EMBEDDED_AT_ONCE, u - start)
         block = Z[start : start + size]
         for i in range(m):
             for t in range(size):

@@ -20,10 +20,10 @@ import numpy as np
 from numbo._types import ArmIndices, Array, AtomIndices, Indices, Mask, PointNumbers
 from numbo.kernels.acquisition import Posterior
 from numbo.kernels.covariance import Covariance, cross_covariance, prior_variances
-from numbo.kernels.lazy import UNKNOWN, WIDTH, Bounds, best_of_block, lazy_argmax, rank_blocks, reveal
+from numbo.kernels.lazy import BLOCK_WIDTH, UNKNOWN, Bounds, best_of_block, lazy_argmax, rank_blocks, reveal
 from numbo.models.sparse_gp import SparseGP
 
-BLOCK = 2048
+ARMS_AT_ONCE = 2048
 #: Maximum memory for cached columns of the covariance between all arms and some of them.
 COLUMN_BYTES = 256 * 2**20
 #: Cost of computing one arm by itself, relative to its share of a computation of all arms.
@@ -46,7 +46,7 @@ class ArmPosterior:
             stamp=np.zeros(A, dtype=np.int64),
             weight=np.ones(A),
             shift=np.zeros(A),
-            top=np.zeros(-(-A // WIDTH), dtype=np.int64),
+            top=np.zeros(-(-A // BLOCK_WIDTH), dtype=np.int64),
         )
         self._conditioned: Posterior | None = None
         self._posterior: Posterior | None = None
@@ -134,8 +134,8 @@ class ArmPosterior:
         """Covariances (m, c) of the atoms with the arms of each block, block by block."""
         cov, A = posterior.covariance, len(self.X)
         slots = self._columns.slots(cov, atoms)
-        for first in range(0, A, BLOCK):
-            block = slice(first, min(first + BLOCK, A))
+        for first in range(0, A, ARMS_AT_ONCE):
+            block = slice(first, min(first + ARMS_AT_ONCE, A))
             if slots is None:
                 yield block, cross_covariance(cov, np.ascontiguousarray(self._XT[:, block]), posterior.XT)
             else:
@@ -193,7 +193,7 @@ class ArmPosterior:
 
     def exclude(self, arm: int) -> None:
         """Never choose ``arm`` until the next `start`."""
-        block = arm // WIDTH
+        block = arm // BLOCK_WIDTH
         self._bounds.bound[arm] = -np.inf
         self._bounds.top[block] = best_of_block(self._bounds.bound, block)
 

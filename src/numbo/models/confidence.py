@@ -23,7 +23,7 @@ from numbo.models.sparse_gp import SparseGP
 
 SCHEDULES = ("paper", "reference")
 #: Number of observations whose information is computed together.
-BLOCK = 256
+COUNTED_AT_ONCE = 256
 
 
 @dataclass(frozen=True)
@@ -86,11 +86,11 @@ def information_of_arrivals(Z: Array, residual: Array, lam: float, weight: float
         weight: factor of the variance in the logarithm.
     """
     V, total = lam * np.eye(Z.shape[1]), 0.0
-    for start in range(0, len(Z), BLOCK):
-        block = Z[start : start + BLOCK]
+    for start in range(0, len(Z), COUNTED_AT_ONCE):
+        block = Z[start : start + COUNTED_AT_ONCE]
         half = solve_triangular(cholesky(V, lower=True), block.T, lower=True)
         represented = np.diag(cholesky(np.eye(len(block)) + half.T @ half, lower=True)) ** 2 - 1.0
-        variance = np.maximum(residual[start : start + BLOCK], 0.0) / lam + represented
+        variance = np.maximum(residual[start : start + COUNTED_AT_ONCE], 0.0) / lam + represented
         total += float(np.log1p(weight * variance).sum())
         V += block.T @ block
     return total

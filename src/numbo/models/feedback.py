@@ -54,8 +54,8 @@ class SparseStatus:
         dictionary_size: number of atoms.
         batch_size: number of pulls since the last feedback.
         batch_sizes: of the completed batches, by the values that were taken in.
-        beta: multiplier of ``sqrt(var~)`` in the upper confidence bound; `Explanation.beta` is that of the standard
-            deviation ``sqrt(lambda var~)``.
+        beta_tilde: multiplier of ``sqrt(var~)`` in the upper confidence bound; `Explanation.beta` is that of the
+            standard deviation ``sqrt(lambda var~)``.
         resparsifications: number of dictionaries drawn.
     """
 
@@ -63,7 +63,7 @@ class SparseStatus:
     dictionary_size: int
     batch_size: int
     batch_sizes: tuple[int, ...]
-    beta: float
+    beta_tilde: float
     resparsifications: int
 
 
@@ -290,7 +290,7 @@ class FeedbackModel:
             dictionary_size=0 if self._batch is None else self._batch.gp.m,
             batch_size=0 if self._batch is None else len(self._batch.pulls),
             batch_sizes=batch_sizes,
-            beta=self.multiplier * math.sqrt(self.kernel.covariance.noise_variance),
+            beta_tilde=self.multiplier * math.sqrt(self.kernel.covariance.noise_variance),
             resparsifications=self.draws,
         )
 

@@ -81,7 +81,7 @@ class FITC:
         np.minimum.at(first, self._point, np.arange(len(self._point)))
         return first[again]
 
-    def hold(self, points: Array) -> None:
+    def hallucinate(self, points: Array) -> None:
         """Make ``points (p, d)`` pending in place of those that were: variances shrink, the mean stays."""
         self._held = points
 

@@ -17,7 +17,7 @@ from numbo.models.sparse_gp import SparseGP
 FULL_MATRIX = 1000
 #: Relative tolerance of lambda_max above that size; the result is enlarged by it.
 EIGENVALUE_TOLERANCE = 1e-3
-BLOCK = 1024
+JUDGED_AT_ONCE = 1024
 
 
 @dataclass
@@ -59,8 +59,8 @@ def lambda_max(gp: SparseGP) -> float:
         """The matrix times ``v (u,)``, block by block, with repeats as weights."""
         weighted = root * np.ravel(v)
         out = -(gp.Z @ (gp.Z.T @ weighted))
-        for start in range(0, gp.u, BLOCK):
-            block = slice(start, start + BLOCK)
+        for start in range(0, gp.u, JUDGED_AT_ONCE):
+            block = slice(start, start + JUDGED_AT_ONCE)
             out[block] += cross_covariance(gp.covariance, XT, np.ascontiguousarray(XT[:, block])) @ weighted
         return root * out
 

@@ -35,7 +35,7 @@ LACKING = 0.002
 #: Maximum number of such points that become atoms.
 MORE = 64
 #: Share of a normal distribution, and how many standard deviations around its mean hold it.
-HELD, WIDTH = 0.9, 1.645
+HELD, HALF_WIDTH = 0.9, 1.645
 #: Number of members on which models without them are tried, and number of these models.
 DOUBTED, FOLDS = 16, 4
 
@@ -284,7 +284,7 @@ class Surrogate:
     def _needed(self, residual: Array, open_: Array) -> Array:
         """Factors (n,) that make an interval end at a value, given residuals and latent variances (n,)."""
         noise = self.gp.covariance.noise_variance
-        out: Array = np.sqrt(np.maximum((residual / WIDTH) ** 2 - noise, 0.0) / open_)
+        out: Array = np.sqrt(np.maximum((residual / HALF_WIDTH) ** 2 - noise, 0.0) / open_)
         return out
 
     def _needed_without(self, rows: ObservationIndices) -> Array:
@@ -298,10 +298,10 @@ class Surrogate:
         mean, std = twin.gp.mean_sd(X[rows])
         return twin._needed(y[rows] - mean, np.maximum(std**2, np.finfo(float).tiny))
 
-    def hold(self, points: Array) -> None:
+    def hallucinate(self, points: Array) -> None:
         """Hallucinate pending ``points (p, d)`` until the next update."""
         if self._all is not None:
-            self._all.hold(points)
+            self._all.hallucinate(points)
             return
         for x in points:
             self.gp.append(x, None)

@@ -60,7 +60,7 @@ class ModelView:
         return 1.0 if self.calibration is None else self.calibration.widening()
 
     @property
-    def noise_share(self) -> float:
+    def claimed_noise(self) -> float:
         """Variance of the noise, in units of the variance of the values."""
         return float((self.noise_std / self.transform.scale) ** 2)
 

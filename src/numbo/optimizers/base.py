@@ -223,7 +223,7 @@ class Optimizer(Inspectable):
         unknown = self.avoid_repeats == "auto" and run.noise.claimed is None and run.history.n >= self.n_initial
         if not (unknown and run.noise.repeatable):
             return True
-        claimed = run.attempt(lambda: self._view(run.quiet()).noise_share, lambda: 0.0)
+        claimed = run.attempt(lambda: self._view(run.quiet()).claimed_noise, lambda: 0.0)
         return not run.noise.plausible(claimed)
 
     def hold(self, key: Hashable, params: Any, origin: int = GLOBAL) -> None:

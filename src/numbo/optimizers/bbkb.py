@@ -245,7 +245,7 @@ class BBKB(Optimizer):
         """
         run, model, batch = self._run, self._model, self._model.batch
         if not (isinstance(self._chooser, ArmSearch) and self._chooser.one_by_one):
-            probes = self.space.snap(run.design.starts.spread(PROBES, np.random.default_rng(run.design.seed)))
+            probes = self.space.snap(run.design.candidates.spread(PROBES, np.random.default_rng(run.design.seed)))
             pulled = model.pulls.X[batch.pulls]
             return float(batch.ratios(np.concatenate([probes, pulled]), pulled).max())
         bound = float(np.max(batch.ratio_sums)) + sum(batch.variances[batch.summed :])

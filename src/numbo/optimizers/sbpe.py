@@ -257,7 +257,7 @@ class SBPE(Optimizer):
         run, found = self._run, list[Array]()
         elites = BoxSearch(run).elites()
         for _ in range(ROUNDS):
-            points = np.concatenate(run.design.starts.groups(elites, self._model.kernel.lengthscales, run.rng))
+            points = np.concatenate(run.design.candidates.groups(elites, self._model.kernel.lengthscales, run.rng))
             points = run.rng.permutation(points[self._in_race(points)])
             found.append(points)
             if sum(map(len, found)) >= CANDIDATES or not self._filters:

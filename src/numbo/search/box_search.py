@@ -15,9 +15,9 @@ from numbo.search.maximize import Box, maximize
 from numbo.search.run import Run
 from numbo.search.utility import Utility
 
-STARTS = 2
+BOX_STARTS = 2
 #: Space-filling candidates of a search.
-SPREAD = 256
+BOX_SPREAD = 256
 
 
 class BoxSearch(Chooser):
@@ -33,7 +33,7 @@ class BoxSearch(Chooser):
     def next_point(self, model: FeedbackModel) -> Array | None:
         """The next point (d,), line 4 of the papers; None if none is left."""
         run = self._run
-        groups = run.design.starts.groups(self.elites(), model.kernel.lengthscales, run.search_rng, SPREAD)
+        groups = run.design.candidates.groups(self.elites(), model.kernel.lengthscales, run.search_rng, BOX_SPREAD)
         return self.maximize(model, model.given_batch(), model.multiplier, groups, run.available.taken)
 
     def maximize(
@@ -54,7 +54,7 @@ class BoxSearch(Chooser):
         lower, upper = run.available.fix(np.zeros(run.space.d)), run.available.fix(np.ones(run.space.d))
         groups = [run.available.fix_points(group, dormant) for group in groups]
         utility = Utility((Term(posterior, acquisition),))
-        return maximize(utility, Box(run.box, lower, upper, dormant), groups, out, starts=STARTS)
+        return maximize(utility, Box(run.box, lower, upper, dormant), groups, out, starts=BOX_STARTS)
 
     def elites(self) -> Array:
         """The best observed points (e, d)."""

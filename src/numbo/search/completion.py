@@ -11,7 +11,7 @@ from numbo.spaces import INACTIVE, Categorical, Dimension, Space
 from numbo.spaces.dimensions import middles
 
 #: Maximum number of values.
-VALUES = 64
+COMPLETIONS = 64
 
 
 def completions(
@@ -27,8 +27,8 @@ def completions(
         among: the dimension that the values are taken from: all of its values, or some of each part of its range.
         rng: source of the latter.
     """
-    cells = (np.arange(VALUES) + rng.random(VALUES)) / VALUES
-    if among.size <= VALUES:
+    cells = (np.arange(COMPLETIONS) + rng.random(COMPLETIONS)) / COMPLETIONS
+    if among.size <= COMPLETIONS:
         cells = middles(among, np.arange(int(among.size)))
     values = list(dict.fromkeys(among.from_unit(float(u)) for u in cells))
     X = np.tile(np.where(np.isnan(x), np.where(space.conditional, INACTIVE, 0.5), x), (len(values), 1))

@@ -24,18 +24,18 @@ class Design:
         seed: of all space-filling points.
 
     Attributes:
-        starts: candidates for searches of large spaces.
+        candidates: starting points for searches of large spaces.
     """
 
     def __init__(self, available: Availability, seed: int) -> None:
         self._available, self.seed = available, seed
-        self.starts = Candidates(available.space, seed)
+        self.candidates = Candidates(available.space, seed)
         self._points: Array | None = None
 
     def over(self, available: Availability) -> Design:
         """The same design, where other points may be suggested."""
         twin = Design(available, self.seed)
-        twin.starts, twin._points = self.starts, self._points
+        twin.candidates, twin._points = self.candidates, self._points
         return twin
 
     def point(self, start: int) -> Array:

@@ -103,12 +103,12 @@ class GPSearch:
                 rows = run.rng.choice(rows, 2 * CANDIDATES, replace=False)
             return [run.grid[rows] if len(rows) else run.available.fix(run.grid[:1])]
         elites = run.history.X[members[elite_rows(run.history.X[members], y[members])]]
-        return run.design.starts.groups(elites, self.surrogate.gp.hyperparameters.lengthscales, run.rng)
+        return run.design.candidates.groups(elites, self.surrogate.gp.hyperparameters.lengthscales, run.rng)
 
     def _lines(self, run: Run) -> Array:
         """Points that differ in one coordinate from the point that is best by the model."""
         best = self.surrogate.rows[np.argmax(self.surrogate.means)]
-        return run.design.starts.lines(run.history.X[best], run.rng)
+        return run.design.candidates.lines(run.history.X[best], run.rng)
 
     def acquisition(self, run: Run) -> Acquisition:
         """The acquisition function of the global model, which is up to date."""

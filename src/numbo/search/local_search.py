@@ -19,14 +19,16 @@ from numbo.kernels.acquisition import CERTAIN, success_probabilities
 from numbo.models.noise import Noise
 from numbo.models.surrogate import Surrogate
 from numbo.search.engine import Engine, Origin
-from numbo.search.maximiser import TURN, Maximiser
+from numbo.search.maximiser import Maximiser
 from numbo.search.near import condition_near
 from numbo.search.run import GLOBAL, Run, Suggestion
 from numbo.search.trust_region import Region, TrustRegion
 from numbo.spaces import INACTIVE, Space
 from numbo.trials import History
 
-CANDIDATES = 256
+#: One suggestion in so many is the global model's.
+TURN = 4
+LOCAL_CANDIDATES = 256
 #: Maximum expected number of coordinates of the incumbent that are changed at once (Eriksson et al. 2019, supplement).
 PERTURBED = 20
 #: Maximum number of points of the sequence that are tried for one that is unlikely to fail.
@@ -76,7 +78,8 @@ class LocalSearch(Engine):
         fixed = run.available.fix(corners[0])
         if not np.array_equal(np.clip(fixed, *corners), fixed):
             return None  # the slice that is searched does not intersect the region
-        groups = [self._candidates(run.history, run.design.starts.spread(CANDIDATES, run.rng), corners, run.rng)]
+        spread = run.design.candidates.spread(LOCAL_CANDIDATES, run.rng)
+        groups = [self._candidates(run.history, spread, corners, run.rng)]
         x = self._maximiser.best(run, self.surrogate, groups, *corners)
         return None if x is None else Suggestion(x, Origin(self._number, self.trust_region.origin).packed)
 

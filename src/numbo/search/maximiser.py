@@ -18,9 +18,8 @@ from numbo.spaces import INACTIVE
 from numbo.trials import best_first
 
 ACQUISITIONS = ("ucb", "log_ei", "alternate")
-#: Cycle length: with a local search, one suggestion in `TURN` is the global model's; and the acquisition functions
-#: switch every `TURN` suggestions.
-TURN = 4
+#: The acquisition functions of the global model switch every so many suggestions.
+PERIOD = 4
 STARTS = 3
 #: Share of the noise in the variance of the values above which no improvement is certain enough to be pursued.
 STRONG_NOISE = 0.06
@@ -41,7 +40,7 @@ class Maximiser:
 
     def exploring(self, run: Run) -> bool:
         """Whether it is the global model's turn to explore, where it has turns."""
-        return self._acquisition == "alternate" and (run.step // TURN) % 2 == 0 and run.available.fixed is None
+        return self._acquisition == "alternate" and (run.step // PERIOD) % 2 == 0 and run.available.fixed is None
 
     def acquisition(self, run: Run, surrogate: Surrogate, *, exploring: bool = False) -> Acquisition:
         """The acquisition function for a surrogate; that of a model with turns may be ``exploring``.
@@ -93,7 +92,7 @@ class Maximiser:
         available = run.available
         with run.times.phase("search"):
             alone, dormant = surrogate.posterior if run.history.pending else None, run.dormant(run.rng)
-            surrogate.hold(run.history.pending_points())
+            surrogate.hallucinate(run.history.pending_points())
             if available.repeating and not run.box.continuous.any():  # nothing is as near as the point itself
                 groups = [*groups, _again(run.history.X, surrogate, lower, upper)]
             groups = [available.fix_points(group, dormant) for group in groups]

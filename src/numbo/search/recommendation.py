@@ -47,7 +47,7 @@ ODDS = 20.0
 #: Maximum number of observations that a model for a recommendation is fitted to.
 ATOMS = 384
 #: Number of points of each kind from which the optimum of the model is sought.
-STARTS = 8
+OPTIMUM_STARTS = 8
 
 
 def noise_near_best(space: Any, history: History) -> float:
@@ -116,10 +116,10 @@ def optimum(run: Run, view: ModelView, scores: Array) -> Array | None:
         free = run.available.rows(anyhow=True)
         values = acquisition_values(view.posterior, acquisition, run.grid[free])
         return run.grid[free[np.argmax(values)]] if len(free) else None
-    groups = run.design.starts.groups(X[elite_rows(X, scores)], view.lengthscales, rng)
+    groups = run.design.candidates.groups(X[elite_rows(X, scores)], view.lengthscales, rng)
     box = Box(run.box, np.zeros(run.space.d), np.ones(run.space.d), run.dormant(rng))
     utility = Utility((Term(view.posterior, acquisition),))
-    return maximize(utility, box, groups, run.available.barred, starts=STARTS)
+    return maximize(utility, box, groups, run.available.barred, starts=OPTIMUM_STARTS)
 
 
 def expected_values(
@@ -139,9 +139,9 @@ def expected_values(
     if not noise_seen > 0.0:
         return y
     averages, counts = _averages(history, copies)
-    noise_share = min(noise / noise_seen, 1.0) ** 2
-    latent = (unexplained / noise_seen) ** 2 + 1.0 - noise_share
-    own = latent / (latent + noise_share / counts)
+    certain = min(noise / noise_seen, 1.0) ** 2
+    latent = (unexplained / noise_seen) ** 2 + 1.0 - certain
+    own = latent / (latent + certain / counts)
     out: Array = (1.0 - own) * mean + own * averages
     return out
 

@@ -22,7 +22,7 @@ from numbo.spaces.dimensions import Categorical, Dimension, cells
 #: Coordinate of an inactive dimension, outside the unit cube.
 INACTIVE = -1.0
 #: Values of a parent are looked up in a table if there are at most this many.
-LISTED = 1024
+LISTED_PLACES = 1024
 COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 ACCEPTED = (
     'a mapping such as {"optimizer": "sgd"}, {"optimizer": ["sgd", "rmsprop"]} or {"layers": (">=", 3)}, or a list of '
@@ -217,7 +217,7 @@ def _test(dimension: Dimension, asked: OneOf | Compared) -> Callable[[Places], M
     if isinstance(asked, Compared):
         return _comparison(dimension, asked.sign, asked.bound)
     wanted = _places(dimension, np.array([dimension.to_unit(value) for value in asked.values]))
-    if dimension.size > LISTED:
+    if dimension.size > LISTED_PLACES:
         return partial(np.isin, test_elements=wanted)
     listed = np.zeros(int(dimension.size), dtype=bool)
     listed[wanted] = True

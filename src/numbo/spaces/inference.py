@@ -25,8 +25,8 @@ from numbo.spaces.conditions import Compared, Condition, OneOf
 from numbo.spaces.dimensions import Categorical, Dimension, Int
 from numbo.spaces.trees import Group, between, grown, holds
 
-#: Integers and categories are told apart one by one from ``-LISTED`` up to below it.
-LISTED = 64
+#: Integers and categories are told apart one by one from ``-LISTED_VALUES`` up to below it.
+LISTED_VALUES = 64
 #: Maximum number of trials, those with the lowest numbers, that a decision tree is grown from.
 GROWN_FROM = 2000
 #: Up to this number of trials, a tree is grown after each.
@@ -182,12 +182,12 @@ class _Values:
         if not len(values):
             return
         at = np.ix_(rows, columns)
-        listed = (values == np.floor(values)) & (values >= -LISTED) & (values < LISTED)
+        listed = (values == np.floor(values)) & (values >= -LISTED_VALUES) & (values < LISTED_VALUES)
         self.low[at] = np.minimum(self.low[at], values.min(axis=0))
         self.high[at] = np.maximum(self.high[at], values.max(axis=0))
         if listed.any():
             places = np.where(listed, values, 0).astype(np.int64)
-            bits = np.left_shift(np.uint64(1), np.where(places < 0, places + LISTED, places).astype(np.uint64))
+            bits = np.left_shift(np.uint64(1), np.where(places < 0, places + LISTED_VALUES, places).astype(np.uint64))
             for half, mine in enumerate((listed & (places >= 0), listed & (places < 0))):
                 self.bits[half][at] |= np.bitwise_or.reduce(np.where(mine, bits, 0).astype(np.uint64), axis=0)
         self.listed[at] &= listed.all(axis=0)
@@ -215,7 +215,8 @@ class _Values:
     def values(self, p: int, q: int) -> tuple[int, ...]:
         """The values of the second of a pair, in order."""
         above, below = (int(half[p, q]) for half in self.bits)
-        return tuple(k for k in range(-LISTED, LISTED) if (above >> k if k >= 0 else below >> k + LISTED) & 1)
+        places = range(-LISTED_VALUES, LISTED_VALUES)
+        return tuple(k for k in places if (above >> k if k >= 0 else below >> k + LISTED_VALUES) & 1)
 
 
 def _acyclic(conditions: dict[str, Condition]) -> dict[str, Condition]:
