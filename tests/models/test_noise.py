@@ -147,7 +147,7 @@ def test_a_claim_is_not_believed_before_somebody_has_looked():
     assert not trusting.unsettled
     assert not Noise(seen, (Model(NOISY),), asks=True).unsettled
     assert not Noise(seen, (Model(None),), asks=True).unsettled
-    seen.partial = True  # repeats would say nothing
+    seen.add(np.array([40.0]), 0.0, {}, ASKED, final=False)  # repeats would say nothing
     assert asking.credible(0.1)
     assert not asking.unsettled
 

@@ -350,7 +350,7 @@ def test_most_suggestions_are_new_as_long_as_any_are_left(make):
 def test_a_failure_is_no_value_that_is_not_final(make, partial):
     opt = make(Space({"a": Int(0, 9)}), seed=0)
     opt.tell({"a": 3}, None, partial=partial)
-    assert not opt._run.history.partial
+    assert opt._run.history.final.all()
 
 
 def test_values_that_repeats_have_shown_to_be_exact_are_believed(make):

@@ -136,7 +136,7 @@ class Noise:
     @property
     def repeatable(self) -> bool:
         """Whether repeats say anything: values that are not final may differ without noise."""
-        return not self._history.partial
+        return bool(self._history.final.all())
 
     @property
     def measured(self) -> int:

@@ -293,7 +293,6 @@ class Optimizer(Inspectable):
     ) -> None:
         self._repair()
         history = self._run.history
-        history.partial |= partial and not math.isnan(y)
         key = history.key_of(x) if key is None else key
         if origin is None:
             pending = history.pending.get(key)
@@ -302,7 +301,7 @@ class Optimizer(Inspectable):
         if math.isnan(y):
             history.fail(x)
         else:
-            i = history.add(x, y, params, origin)
+            i = history.add(x, y, params, origin, final=not partial)
             self._run.available.see(x[None])
             self._observed(i, y, origin)
         history.pending.pop(key, None)

@@ -175,15 +175,14 @@ class Run:
             "rng": self.rng.bit_generator.state,
             "design_seed": self.design.seed,
             "feasibility": self.feasibility.state_dict(),
-            "partial": history.partial,
+            "final": history.final.copy(),
         }
 
     @staticmethod
     def history_of(state: Mapping[str, Any]) -> History:
         """What was told, from a `state_dict`."""
-        history = History.of(state["X"], state["y"], state["origins"], state["excluded"], state["params"])
-        history.partial = state["partial"]
-        return history
+        names = ("X", "y", "origins", "final", "excluded", "params")
+        return History.of(*(state[name] for name in names))
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take in the rest of a `state_dict`; the history is known already."""

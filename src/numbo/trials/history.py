@@ -66,7 +66,7 @@ class History:
         origins: (n,) which part of the search proposed each of them (`numbo.search.run.Suggestion`).
         first: the first observation at each point, by its identity.
         again: of each observation that is not the first at its point, the index of the first and its own.
-        partial: whether values were told that are not final, so that two of them may differ without noise.
+        final: (n,) whether the values are final; two that are not may differ without noise.
         excluded: points without a result that must not be suggested.
         best: index of the best observation, -1 before the first.
     """
@@ -74,25 +74,28 @@ class History:
     def __init__(self, d: int) -> None:
         self.n = 0
         self._X, self._y, self._origins = np.empty((64, d)), np.empty(64), np.empty(64, dtype=np.int64)
+        self._final = np.empty(64, dtype=bool)
         self._failed: list[tuple[int, Array, bytes]] = []
         self.failed_counts: Counter[bytes] = Counter()
         self.excluded: dict[bytes, Array] = {}
         self.first: dict[bytes, int] = {}
         self.again: list[tuple[int, int]] = []
-        self.partial = False
         self.pending: dict[Hashable, Pending] = {}
         self.best = -1
         self._params: list[Any] = []
 
     @classmethod
-    def of(cls, X: Array, y: Array, origins: Indices, excluded: Iterable[Array], params: Sequence[Any]) -> History:
-        """A history of what was told, ordered as by `in_order`, with origins and params of the observations (n,)."""
-        self, observed = cls(X.shape[1]), zip(params, origins.tolist(), strict=True)
+    def of(
+        cls, X: Array, y: Array, origins: Indices, final: Mask, excluded: Iterable[Array], params: Sequence[Any]
+    ) -> History:
+        """A history of what was told, ordered as by `in_order`; the other arrays are of the observations (n,)."""
+        self, observed = cls(X.shape[1]), zip(params, origins.tolist(), final.tolist(), strict=True)
         for x, value in zip(X, y.tolist(), strict=True):
             if np.isnan(value):
                 self.fail(x)
             else:
-                self.add(x, value, *next(observed))
+                params_of, origin, is_final = next(observed)
+                self.add(x, value, params_of, origin, final=is_final)
         for x in excluded:
             self.exclude(x)
         return self
@@ -117,6 +120,10 @@ class History:
         return self._origins[: self.n]
 
     @property
+    def final(self) -> Mask:
+        return self._final[: self.n]
+
+    @property
     def params(self) -> list[Any]:
         """The parameters (n,) of the observations, exactly as told."""
         return self._params[: self.n]
@@ -131,14 +138,15 @@ class History:
         """Number of points that were told or are pending."""
         return self.told + len(self.pending)
 
-    def add(self, x: Array, y: float, params: Any, origin: int) -> int:
+    def add(self, x: Array, y: float, params: Any, origin: int, *, final: bool = True) -> int:
         """Append an observation; returns its index. ``params`` are kept exactly as told."""
         i = self.n
         if i == len(self._origins):
             self._X = np.concatenate([self._X, np.empty_like(self._X)])
             self._y = np.concatenate([self._y, np.empty_like(self._y)])
             self._origins = np.concatenate([self._origins, np.empty_like(self._origins)])
-        self._X[i], self._y[i], self._origins[i] = x, y, origin
+            self._final = np.concatenate([self._final, np.empty_like(self._final)])
+        self._X[i], self._y[i], self._origins[i], self._final[i] = x, y, origin, final
         self._params[i:] = [own(params)]
         self.n = i + 1
         self._place(i)
