@@ -16,6 +16,7 @@ from numbo.kernels.acquisition import mean_variance
 from numbo.kernels.covariance import MATERN52, RBF
 from numbo.models.fitc import FITC
 from numbo.models.noise import Noise
+from numbo.models.overlay import Overlay
 from numbo.models.surrogate import Surrogate
 from numbo.trials import History
 
@@ -112,8 +113,8 @@ def test_a_point_that_the_atoms_do_not_represent_becomes_one_when_it_is_measured
     members = np.arange(0, 30, 3)
     model.update_all(X, y, members, partial(np.arange, 31), Noise(History(1)))
     model.gp.theta[:3] = np.log([1e4, 1.0, 0.1])  # a short lengthscale
-    model.fits.at, model._builds.at = 31, 0
-    model._build(X, y)
+    model.fits.at = 31
+    model._all = Overlay(model.gp, model.transform, X, y, members, np.arange(31), -1, 0)
     assert model.mean_sd(X[30:])[1][0] > 0.8 * model.transform.scale
     for _ in range(6):
         X, y = np.append(X, X[30:31], axis=0), np.append(y, 2.0)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from numbo.models.noise import Noise
-from numbo.models.surrogate import DOUBTED, FOLDS, Surrogate
+from numbo.models.surrogate import Surrogate
 from numbo.models.transform_choice import ITERATIONS
+from numbo.models.widening import DOUBTED, FOLDS
 from numbo.search.near import frame
 from numbo.trials import History
 
@@ -38,7 +39,7 @@ def test_outliers_are_clipped_where_that_predicts_better(function, clips):
     y = function(X)
     model = surrogate()
     model.update(X, y, np.arange(60))
-    assert model.kind == ("winsorize" if clips else "plain")
+    assert model.targets.kind == ("winsorize" if clips else "plain")
     assert np.isfinite(model.transform.floor) == clips
     raw = surrogate(winsorize=False)
     raw.update(X, y, np.arange(60))
@@ -55,7 +56,7 @@ def test_without_outliers_there_is_nothing_to_decide():
     for model in (plain, clipping):
         model.update(X, X[:, 0], np.arange(30))
     np.testing.assert_array_equal(plain.gp.theta, clipping.gp.theta)
-    assert (clipping.kind, plain.kind) == ("winsorize", "plain")
+    assert (clipping.targets.kind, plain.targets.kind) == ("winsorize", "plain")
 
 
 def wave(X):
@@ -73,7 +74,7 @@ def test_values_are_warped_where_that_predicts_better(function, kind):
     model, raw = surrogate(warp=True, winsorize=False), surrogate(winsorize=False)
     for one in (model, raw):
         one.update(X, function(X), np.arange(80))
-    assert model.kind == kind
+    assert model.targets.kind == kind
     truth = function(Z)
     inner = truth > np.quantile(truth, 0.2)
     errors = [np.abs(m.mean_sd(Z)[0] - truth)[inner].mean() for m in (model, raw)]
@@ -89,7 +90,7 @@ def test_a_restored_surrogate_predicts_to_the_last_bit(warp):
         model.update(X[:n], y[:n], np.arange(n), (np.full(4, 0.4), 0.3))
     twin = surrogate(growth=1.0, warp=warp)
     twin.restore(model.state_dict(), X[:31], y[:31])
-    assert twin.kind == model.kind
+    assert twin.targets.kind == model.targets.kind
     for a, b in zip(model.mean_sd(X[31:]), twin.mean_sd(X[31:]), strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -109,7 +110,7 @@ def test_the_model_to_look_at_knows_the_bad_values_too():
     y = bowl(X)
     model = surrogate(warp=True)
     model.update(X, y, np.arange(90))
-    assert model.kind != "plain"
+    assert model.targets.kind != "plain"
     Z = np.random.default_rng(2).random((200, 4))
     errors = [np.abs(m.mean_sd(Z)[0] - bowl(Z)).mean() for m in (model.shown(X, y), model)]
     assert errors[0] < 0.01 * np.abs(bowl(Z)).mean()
@@ -121,7 +122,7 @@ def test_the_model_to_look_at_clips_what_cannot_be_predicted():
     y = spikes(X)
     model = surrogate(warp=True)
     model.update(X, y, np.arange(60))
-    assert model.shown(X, y).kind == "soft"
+    assert model.shown(X, y).targets.kind == "soft"
 
 
 def test_a_model_of_the_values_themselves_is_the_one_to_look_at():

@@ -1,0 +1,67 @@
+"""The posterior of many observations through the members of a surrogate, for values that are noisy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from numbo._types import Array, ObservationIndices
+from numbo.models.fitc import FITC
+from numbo.models.gp import ExactGP
+from numbo.models.schedule import Schedule
+from numbo.models.transforms import OutputTransform
+
+#: The atoms are chosen again after this share of new observations, and no fewer.
+STALE = 0.02, 8
+#: Likewise, if a point was measured again that the atoms do not represent.
+LACKING = 0.002
+#: Maximum number of such points that become atoms.
+MORE = 64
+
+
+class Overlay:
+    """A sparse posterior, with the members and other points that were measured again as its atoms.
+
+    Args:
+        gp: the model of the members.
+        transform: of the values.
+        X, y: all observations (n, d), (n,).
+        members, rows: those that are atoms, and those that it stands on.
+        anchor: what the members were chosen for.
+        built_at: number of observations when they were.
+    """
+
+    def __init__(
+        self,
+        gp: ExactGP,
+        transform: OutputTransform,
+        X: Array,
+        y: Array,
+        members: ObservationIndices,
+        rows: ObservationIndices,
+        anchor: int,
+        built_at: int,
+    ) -> None:
+        self.rows, self.anchor, self._transform = rows, anchor, transform
+        self._built = Schedule(*STALE, at=built_at)
+        points, targets, atoms = X[rows], transform.forward(y[rows]), X[members]
+        self.model = FITC(gp.covariance, points, targets, atoms)
+        if len(again := self.model.unrepresented()[:MORE]):
+            self.model = FITC(gp.covariance, points, targets, np.concatenate([atoms, points[again]]))
+
+    def stale(self, n: int) -> bool:
+        """Whether so much is new at ``n`` observations that other atoms are chosen."""
+        return (replace(self._built, growth=LACKING, shortest=1) if self.model.lacking else self._built).due(n)
+
+    def add(self, X: Array, y: Array, first: int) -> None:
+        """Take in the observations from ``first`` on."""
+        for x, target in zip(X[first:], self._transform.forward(y[first:]).tolist(), strict=True):
+            self.model.add(x, target)
+        self.rows = np.append(self.rows, np.arange(first, len(y)))
+
+    def state_dict(self, updated_at: int) -> dict[str, Any]:
+        """From which it is built again; it has taken in ``updated_at`` observations."""
+        built = len(self.rows) - (updated_at - self._built.at)
+        return {"rows": self.rows[:built].copy(), "built_at": self._built.at, "anchor": self.anchor}
