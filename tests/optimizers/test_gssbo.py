@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from tests.conftest import compiled_only
@@ -256,3 +258,20 @@ def test_lines_of_which_every_point_was_tried_give_way_to_the_whole_space():
     p = opt.ask()
     assert sum(p[name] != "a" for name in p) >= 2
     assert opt._run.design._points is before  # it is no point of the space-filling sequence
+
+
+TWICE = [partial(GSSBO, SPACE), partial(GPUCB, SPACE), partial(GSSBO, SPACE, trust_region=False)]
+
+
+@pytest.mark.parametrize("make", TWICE)
+def test_results_that_are_told_twice_count_once(make):
+    """Copies teach nothing: models, predictions and recommendations are those of the results themselves."""
+    once, twice, rng = make(seed=0), make(seed=0), np.random.default_rng(0)
+    points = [{name: float(rng.random()) for name in "xyz"} for _ in range(60)]
+    values = [noisy(p, rng) for p in points]
+    once.tell(points, values)
+    twice.tell(points + points, values + values)
+    Z = [{name: float(rng.random()) for name in "xyz"} for _ in range(20)]
+    for found, expected in zip(twice.snapshot().predict(Z), once.snapshot().predict(Z), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=0.05, atol=0.02)
+    assert twice.best_predicted()[0] == once.best_predicted()[0]

@@ -127,7 +127,7 @@ class Snapshot:
         if view.sparse is not None:  # conditioned on all of them
             return mean, std
         others = np.ones(history.n, dtype=bool)
-        others[view.members] = False
+        others[view.members] = others[self._run.noise.copies] = False
         return with_own_values(history, mean, std, others, view.noise_std, self._run.noise.copies)
 
     @property

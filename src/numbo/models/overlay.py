@@ -45,7 +45,7 @@ class Overlay:
         built_at: int,
     ) -> None:
         self.rows, self.anchor, self._transform = rows, anchor, transform
-        self._built = Schedule(*STALE, at=built_at)
+        self._built, self._first_rows = Schedule(*STALE, at=built_at), len(rows)
         points, targets, atoms = X[rows], transform.forward(y[rows]), X[members]
         self.model = FITC(gp.covariance, points, targets, atoms)
         if len(again := self.model.unrepresented()[:MORE]):
@@ -55,13 +55,17 @@ class Overlay:
         """Whether so much is new at ``n`` observations that other atoms are chosen."""
         return (replace(self._built, growth=LACKING, shortest=1) if self.model.lacking else self._built).due(n)
 
-    def add(self, X: Array, y: Array, first: int) -> None:
-        """Take in the observations from ``first`` on."""
-        for x, target in zip(X[first:], self._transform.forward(y[first:]).tolist(), strict=True):
+    def add(self, X: Array, y: Array, rows: ObservationIndices) -> None:
+        """Take in the observations ``rows (m,)`` as well."""
+        for x, target in zip(X[rows], self._transform.forward(y[rows]).tolist(), strict=True):
             self.model.add(x, target)
-        self.rows = np.append(self.rows, np.arange(first, len(y)))
+        self.rows = np.append(self.rows, rows)
 
-    def state_dict(self, updated_at: int) -> dict[str, Any]:
-        """From which it is built again; it has taken in ``updated_at`` observations."""
-        built = len(self.rows) - (updated_at - self._built.at)
-        return {"rows": self.rows[:built].copy(), "built_at": self._built.at, "anchor": self.anchor}
+    def state_dict(self) -> dict[str, Any]:
+        """From which it is built again, by the same steps."""
+        return {
+            "rows": self.rows[: self._first_rows].copy(),
+            "added": self.rows[self._first_rows :].copy(),
+            "built_at": self._built.at,
+            "anchor": self.anchor,
+        }

@@ -161,7 +161,7 @@ class Surrogate:
         n = len(y)
         if self._all is not None and anchor == self._all.anchor and not (self.fits.due(n) or self._all.stale(n)):
             self._all.model.release()
-            self._all.add(X, y, self.updated_at)
+            self._all.add(X, y, noise.distinct(np.arange(self.updated_at, n)))
             self.updated_at = n
             return
         self._all = None
@@ -243,7 +243,7 @@ class Surrogate:
             "members": self.members.copy(),
             "conditioned": self._conditioned,
             "averaged": self.averaged,
-            "all": None if self._all is None else self._all.state_dict(self.updated_at),
+            "all": None if self._all is None else self._all.state_dict(),
         }
 
     def restore_from(self, state: dict[str, Any], history: History) -> None:
@@ -269,4 +269,4 @@ class Surrogate:
         if (wide := state["all"]) is not None:
             built, anchor = wide["built_at"], wide["anchor"]
             self._all = Overlay(self.gp, self.transform, X, y, self.members, wide["rows"].copy(), anchor, built)
-            self._all.add(X[: len(y)], y, built)
+            self._all.add(X, y, wide["added"])

@@ -76,7 +76,8 @@ class GPSearch:
 
     def _update(self, run: Run, y: Array, members: ObservationIndices) -> None:
         history = run.history
-        self.surrogate.update_all(history.X, y, members, lambda: np.arange(history.n), run.noise)
+        noise = run.noise
+        self.surrogate.update_all(history.X, y, members, lambda: noise.distinct(np.arange(history.n)), noise)
 
     def next_point(self, run: Run, members: ObservationIndices) -> Array:
         """The next point (d,) by a model on ``members`` of the history, over the whole space."""

@@ -28,7 +28,7 @@ def condition_near(surrogate: Surrogate, history: History, y: Array, noise: Nois
     x, covariance = history.X[center], surrogate.gp.covariance
 
     def rows() -> ObservationIndices:
-        return _smallest(squared_distances(covariance, history.X, x, np.inf), NEAR * size)
+        return noise.distinct(_smallest(squared_distances(covariance, history.X, x, np.inf), NEAR * size))
 
     members = nearest(covariance, history.X, x, size, last=surrogate.members, out=noise.copies)
     units = frame(history.X[members], surrogate.gp.categorical) if surrogate.fits.due(history.n) else None

@@ -59,7 +59,7 @@ def noise_near_best(space: Any, history: History) -> float:
     surrogate = Surrogate(
         space.categorical, space.conditional, kernel="matern52", trend=True, additive=False, winsorize=True
     )
-    y, size = history.values(), int(np.clip(history.n // 2, *NEAREST))
+    y, size = history.values(), int(np.clip((history.n - len(known.copies)) // 2, *NEAREST))
     condition_near(surrogate, history, y, known, history.best, size)
     gp, transform, members = surrogate.gp, surrogate.transform, surrogate.members
     X, values = history.X[members], transform.forward(y[members])
