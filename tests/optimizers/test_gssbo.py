@@ -72,7 +72,7 @@ def test_the_subset_has_m_samples_with_the_initial_and_the_newest(criterion, res
     opt = GSSBO(SPACE, preset="paper", criterion=criterion, buffer_size=15, n_initial=6, reselect=reselect, seed=0)
     drive(opt, 14)
     for n in range(14, 40):
-        members = opt._subset.members(opt._run, opt._search.surrogate)
+        members = opt._subset.members(opt._run, opt._search)
         assert len(members) == min(n, 15) == len(set(members.tolist()))
         assert set(range(6)) <= set(members.tolist())
         assert n - 1 in members
@@ -82,16 +82,16 @@ def test_the_subset_has_m_samples_with_the_initial_and_the_newest(criterion, res
 def test_the_best_samples_are_kept():
     opt = drive(GSSBO(SPACE, buffer_size=20, n_initial=5, elites=0.4, trust_region=False, seed=0), 50)
     best = set(np.argsort(-opt._run.history.y, kind="stable")[:8].tolist())
-    assert best <= set(opt._subset.members(opt._run, opt._search.surrogate).tolist())
+    assert best <= set(opt._subset.members(opt._run, opt._search).tolist())
     crowded = drive(GSSBO(SPACE, buffer_size=20, n_initial=17, elites=0.9, seed=0), 50)
-    assert len(crowded._subset.members(crowded._run, crowded._search.surrogate)) == 20
+    assert len(crowded._subset.members(crowded._run, crowded._search)) == 20
 
 
 def test_reselection_from_all_data_brings_back_what_was_dropped():
     opt = drive(GSSBO(SPACE, preset="paper", criterion="random", buffer_size=12, n_initial=4, seed=0), 60)
     previous, back = set(), 0
     for _ in range(20):
-        members = set(opt._subset.members(opt._run, opt._search.surrogate).tolist())
+        members = set(opt._subset.members(opt._run, opt._search).tolist())
         back += len({m for m in members - previous if m < opt.n_told - 1}) if previous else 0
         previous = members
         drive(opt, 1)
@@ -100,10 +100,10 @@ def test_reselection_from_all_data_brings_back_what_was_dropped():
         GSSBO(SPACE, criterion="random", buffer_size=12, n_initial=4, seed=0, reselect=1e6, elites=0.0), 60
     )
     streaming._subset._from_all.at = 10**9
-    previous = set(streaming._subset.members(streaming._run, streaming._search.surrogate).tolist())
+    previous = set(streaming._subset.members(streaming._run, streaming._search).tolist())
     for _ in range(20):
         drive(streaming, 1)
-        members = set(streaming._subset.members(streaming._run, streaming._search.surrogate).tolist())
+        members = set(streaming._subset.members(streaming._run, streaming._search).tolist())
         assert members - previous <= {streaming.n_told - 1}
         previous = members
 
@@ -114,7 +114,7 @@ def test_the_work_rule_switches_where_the_model_says():
     expected = next(n for n in range(12, 1000) if iteration_work(n, 3) > 1.5 * mean)
     drive(opt, expected + 10)
     assert opt._subset.buffer.size == expected
-    assert len(opt._subset.members(opt._run, opt._search.surrogate)) == expected
+    assert len(opt._subset.members(opt._run, opt._search)) == expected
 
 
 def test_the_paper_default_is_about_a_hundred_samples():
@@ -156,7 +156,7 @@ def test_perturbation_and_ties_follow_the_seed():
         opt = drive(GSSBO(SPACE, preset="paper", buffer_size=12, n_initial=6, seed=7), 30)
         opt.reseed(seed)
         opt._subset._selected_at = 0
-        subsets.append(sorted(opt._subset.members(opt._run, opt._search.surrogate).tolist()))
+        subsets.append(sorted(opt._subset.members(opt._run, opt._search).tolist()))
     assert subsets[0] == subsets[1] != subsets[2]
 
 

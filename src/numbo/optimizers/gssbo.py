@@ -1,18 +1,19 @@
 """GSSBO: Bayesian optimisation on a subset chosen by gradient information (Wei et al., algorithm 1).
 
-Each round of `GSSBO` is a round of the algorithm, with its line numbers:
+Each round of `GSSBO` is a round of the algorithm, with its line numbers. What follows the last point comes first, and
+then the next point: 5 to 17, then 3 (`GSSBO._propose_globally`).
 
     1      the first ``n_initial`` points are a scrambled Sobol design
-    3      the next point maximises the acquisition function on the current GP           `GSSBO._propose`
+    3      the next point maximises the acquisition function on the current GP           `GPSearch.next_point`
     4      it is evaluated and told
     5-10   as soon as an iteration costs more than Z initial ones, M = |D|               `DynamicBuffer`
-    12     gradients g = d log p(y | X) / dy, eq. (3)                                    `numbo.selection.Pool`
+    12     gradients g = d log p(y | X) / dy, eq. (3)                                    `numbo.models.subsets.Pool`
     13     the initial and the newest samples are forced into the subset                 `Subset._select`
     12, 14 g is perturbed by N(0, sigma_d^2), and the criterion chooses the others       `numbo.selection.select_sign`
-    15, 17 the GP is updated with the subset, or with all samples before the switch      `Subset.members`
+    15, 17 the GP is updated with the subset, or with all samples before the switch      `GPSearch.next_point`
 
-The default preset adds a local search in a trust region (`numbo.search.local_search`), in which three
-suggestions of four are made; ``preset="paper"`` is the algorithm literally.
+The default preset adds an engine (`numbo.search.engine`): a local search in a trust region, in which three suggestions
+of four are made. ``preset="paper"`` is the algorithm literally.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class Subset:
         self._selected: ObservationIndices = np.empty(0, dtype=np.int64)
         self._selected_at, self._from_all = 0, Schedule(reselect)
 
-    def members(self, run: Run, surrogate: Surrogate) -> ObservationIndices:
+    def members(self, run: Run, search: GPSearch) -> ObservationIndices:
         """All samples before the switch, the chosen subset after it (lines 15 and 17)."""
         n = run.history.n
         size = self.buffer.limit(n)
@@ -106,7 +107,7 @@ class Subset:
                 pool = np.concatenate([self._selected, np.arange(self._selected_at, n)])
             pool = run.noise.distinct(pool)
             with run.times.phase("selection"):
-                chosen = pool[self._select(run, surrogate, pool, size)] if len(pool) > size else pool
+                chosen = pool[self._select(run, search.prepared(run, size), pool, size)] if len(pool) > size else pool
             self._selected, self._selected_at = chosen, n
         return self._selected
 
@@ -114,10 +115,6 @@ class Subset:
         """Positions in ``pool`` of the subset: initial, newest and best samples, and the criterion's choice."""
         history = run.history
         y = history.values()
-        if len(surrogate.members) == 0:  # the first model of a long history is fitted to an evenly spaced sample
-            surrogate.update(history.X, y, np.linspace(0, history.n - 1, size).astype(np.int64))
-            surrogate.fits.at = 0
-        surrogate.release()
         forced = (pool < self._first) | (pool == history.n - 1)  # line 13
         best = best_first(y[pool])[: int(self._elites * size)]
         forced[best[: size - np.count_nonzero(forced)]] = True
@@ -280,7 +277,7 @@ class GSSBO(Optimizer):
     def _propose_globally(self) -> Suggestion:
         """Lines 5 to 17 for the last point, and line 3: the next one."""
         run, started = self._run, time.perf_counter()
-        members = self._subset.members(run, self._search.surrogate)  # lines 5 to 14
+        members = self._subset.members(run, self._search)  # lines 5 to 14
         x = self._search.next_point(run, members)  # lines 15, 17 and 3
         self._subset.buffer.record(run.history.n, time.perf_counter() - started)
         return Suggestion(x)
@@ -295,13 +292,13 @@ class GSSBO(Optimizer):
 
     def _scores(self, run: Run, X: Array) -> Array:
         search, subset = self._search.copy(), copy.deepcopy(self._subset)
-        return search.scores(run, subset.members(run, search.surrogate), X)
+        return search.scores(run, subset.members(run, search), X)
 
     # -- looking inside ------------------------------------------------------------------------------------------
 
     def _view(self, run: Run) -> ModelView:
         search, subset = self._search.copy(), copy.deepcopy(self._subset)
-        members = subset.members(run, search.surrogate)
+        members = subset.members(run, search)
         return search.view(run, members, subset.buffer.size)
 
     def _region(self) -> Region | None:

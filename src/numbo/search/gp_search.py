@@ -74,6 +74,19 @@ class GPSearch:
         categorical, optional = self._kinds
         return Surrogate(categorical, optional, **self._settings, **options)
 
+    def prepared(self, run: Run, size: int) -> Surrogate:
+        """The global model without pending points, for a choice of its next members.
+
+        The first one of a long history is fitted to ``size`` evenly spaced observations.
+        """
+        history, surrogate = run.history, self.surrogate
+        if len(surrogate.members) == 0:
+            even = np.linspace(0, history.n - 1, size).astype(np.int64)
+            surrogate.update(history.X, history.values(), even)
+            surrogate.fits.at = 0
+        surrogate.release()
+        return surrogate
+
     def _update(self, run: Run, y: Array, members: ObservationIndices) -> None:
         history = run.history
         noise = run.noise
