@@ -188,6 +188,18 @@ def test_what_is_known_does_not_depend_on_when_it_was_asked_for():
     assert copy.measured == late.measured - 1
 
 
+def test_what_a_copy_knows_is_frozen():
+    """A model of the search may claim more later: a snapshot keeps to what was claimed when it was taken."""
+    points, values = distinct([round(0.3 * math.floor(v / 0.3), 3) for v in np.linspace(0.0, 9.0, 30)])
+    model = Model(0.1)
+    live = Noise(history([*points, 3, 4], [*values, values[3], values[4]]), (model,))
+    seen = live.of(live._history.copy())
+    before = seen.claimed, seen.refuted, seen.copies.tolist()
+    model.claimed_noise = 0.9
+    assert live.claimed == 0.9
+    assert (seen.claimed, seen.refuted, seen.copies.tolist()) == before
+
+
 def test_odds_are_those_of_distinct_points():
     points, values = distinct(SMOOTH)
     known = Noise(history([*points, 3, 3, 4], [*values, values[3], values[3], values[4]]))

@@ -51,6 +51,12 @@ class Claims(Protocol):
         """Variance of the noise, in units of the variance of the values; None before the first fit."""
 
 
+class Claimed(NamedTuple):
+    """What was claimed at one moment."""
+
+    claimed_noise: float | None
+
+
 class Tie(NamedTuple):
     """What decides how likely two noisy measurements at a point have the same value there (`tie`).
 
@@ -108,8 +114,8 @@ class Noise:
     Args:
         history: what was observed; read only.
         models: whose claims count.
-        asks: whether the search measures the best point again to see whether a claim is right (`Run.probe`). Until it
-            has, no claim is believed.
+        asks: whether the search measures the best point again to see whether a claim is right (`Availability.probe`).
+            Until it has, no claim is believed.
     """
 
     def __init__(self, history: History, models: tuple[Claims, ...] = (), *, asks: bool = False) -> None:
@@ -118,8 +124,8 @@ class Noise:
         self._spread = 0, 0.0
 
     def of(self, history: History) -> Noise:
-        """The same knowledge for a copy of the history."""
-        twin = self.anew(history)
+        """The same knowledge for a copy of the history; what the models claim later does not affect it."""
+        twin = Noise(history, (Claimed(self.claimed),), asks=self.asks)
         twin._cached, twin._spread = self._cached, self._spread
         return twin
 

@@ -13,7 +13,7 @@ from numbo.models.gp import ExactGP
 from numbo.models.schedule import Schedule
 from numbo.models.transforms import OutputTransform
 
-#: The atoms are chosen again after this share of new observations, and no fewer.
+#: Share, and minimum number, of new observations after which the atoms are chosen again.
 STALE = 0.02, 8
 #: Likewise, if a point was measured again that the atoms do not represent.
 LACKING = 0.002
@@ -29,7 +29,7 @@ class Overlay:
         transform: of the values.
         X, y: all observations (n, d), (n,).
         members, rows: those that are atoms, and those that it stands on.
-        anchor: what the members were chosen for.
+        anchor: index of the observation that the members lie around, -1 for none.
         built_at: number of observations when they were.
     """
 

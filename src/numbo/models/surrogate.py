@@ -46,8 +46,8 @@ class Surrogate:
         gp, targets, fits: its parts.
         members: the observations that the GP is conditioned on.
         updated_at: number of observations at the last update.
-        claimed_noise: variance of the noise, in units of the variance of the values; None before the first fit.
-        averaged: whether the posterior ever stood on more than the members.
+        claimed_noise: variance of the noise, as a share of that of the targets; None before the first fit.
+        averaged: whether it was ever updated while noise was credible, so that its posterior averaged.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Surrogate:
         return self.transform.backward(mean, np.sqrt(variance))
 
     def hallucinate(self, points: Array) -> None:
-        """Make pending ``points (p, d)`` part of the posterior until the next update."""
+        """Make pending ``points (p, d)`` part of the posterior, after a `release`, until the next update."""
         if self._all is not None:
             self._all.model.hallucinate(points)
             return
@@ -155,8 +155,8 @@ class Surrogate:
 
         Without noise, the function that finds the ``rows`` is not called.
 
-        Until hyperparameters are fitted, another ``anchor`` is given or many observations are new (`Overlay.stale`),
-        members stay as they are, and what is new is added to the ``rows``.
+        Between fits only what is new is added to the rows; ``members`` and ``frame`` are ignored then. All is built
+        again if a fit is due, another ``anchor`` is given, or many observations are new (`Overlay.stale`).
         """
         n = len(y)
         if self._all is not None and anchor == self._all.anchor and not (self.fits.due(n) or self._all.stale(n)):
@@ -226,7 +226,7 @@ class Surrogate:
         return twin
 
     def widening(self) -> float:
-        """The factor of at least 1 by which predicted standard deviations are too small."""
+        """The factor of at least 1 by which the GP's standard deviations are too small, judged on the members."""
         return widening(self.gp)
 
     # -- state ---------------------------------------------------------------------------------------------------

@@ -127,7 +127,7 @@ class Optimizer(Inspectable):
         """The next point (d,) in the unit cube and its origin, without making it pending.
 
         For adapters that keep their own trials. The origin says which part of the search proposed the point, so that
-        its result can be credited there. It goes to `hold`.
+        its result can be credited there: pass it on to `hold`.
 
         Args:
             seed: replaces the random stream from now on, unless the initial design is still in use; None keeps it.
@@ -194,10 +194,6 @@ class Optimizer(Inspectable):
             return None
         free = np.array([not self.taken(x) for x in X])
         return values[int(np.argmax(np.where(free | ~free.any(), scores, -np.inf)))]
-
-    def suggest_initial(self, *, position: int | None = None) -> Suggestion:
-        """The next point of the initial design, a scrambled Sobol sequence."""
-        return Suggestion(self._run.space_filling(position))
 
     def suggest_anywhere(self, seed: Any, *, fixed: Mapping[str, Any] | None = None) -> Suggestion:
         """A random point of the initial design, where a collision with other processes is unlikely."""

@@ -33,6 +33,7 @@ from numbo.models.subsets import CRITERIA, Pool
 from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
+from numbo.search.engine import Engine
 from numbo.search.gp_search import GPSearch
 from numbo.search.local_search import LocalSearch
 from numbo.search.run import Run, Suggestion
@@ -240,7 +241,7 @@ class GSSBO(Optimizer):
             self.buffer_size = max(self.buffer_size, self.n_initial + self.buffer_size // 4)
         self._subset = Subset(self._new_buffer(), self.n_initial, **_checks.arguments(settings, Subset))
         self.trust_region = _checks.flag("trust_region", settings["trust_region"])
-        self._engines: tuple[LocalSearch, ...] = ()
+        self._engines: tuple[Engine, ...] = ()
         if self.trust_region and self._run.grid is None:
             surrogate = self._search.new_surrogate(**LOCAL_REFIT)
             size = self._subset.buffer.size or LOCAL_SIZE
@@ -302,7 +303,8 @@ class GSSBO(Optimizer):
         return search.view(run, members, subset.buffer.size)
 
     def _region(self) -> Region | None:
-        return next((engine.region(self._run.history) for engine in self._engines), None)
+        regions = (engine.region(self._run.history) for engine in self._engines)
+        return next((region for region in regions if region is not None), None)
 
     # -- state -------------------------------------------------------------------------------------------------
 

@@ -39,8 +39,8 @@ class Availability:
 
     Attributes:
         grid: (A, d) all points of a space that can be enumerated, otherwise None.
-        race: (A,) which of them an algorithm still considers, None for all. Once all of these are taken, repeating them
-            is better than leaving the race.
+        race: (A,) which of them an algorithm still considers, None for all. When all of these are taken, they are
+            repeated; points outside the race are never suggested.
         fixed: (d,) coordinates that the present suggestion must keep, NaN where it is free; None for none.
     """
 
@@ -64,6 +64,7 @@ class Availability:
     def over(self, history: History, feasibility: Feasibility, noise: Noise) -> Availability:
         """The same rule for what another run knows, which has the same observations."""
         twin = copy.copy(self)
+        twin._unseen = self._unseen.copy()
         twin._history, twin._feasibility, twin._noise = history, feasibility, noise
         return twin
 

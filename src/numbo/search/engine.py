@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
+from numbo.models.surrogate import Surrogate
 from numbo.search.run import Run, Suggestion
 from numbo.search.trust_region import Region
 from numbo.trials import History
@@ -13,7 +14,13 @@ BOXES = 2**48
 
 
 class Engine(Protocol):
-    """A search of its own. It sees every observation, and knows by their origins those that it proposed."""
+    """A search of its own. It sees every observation, and knows by their origins those that it proposed.
+
+    Attributes:
+        surrogate: its model, whose claims of noise count (`Run.listen`).
+    """
+
+    surrogate: Surrogate
 
     def propose(self, run: Run) -> Suggestion | None:
         """The next point, or None if it is not this engine's turn, or it has none."""

@@ -1,4 +1,4 @@
-"""The search with an exact GP: an acquisition function by its name, candidates, and one maximisation."""
+"""The search with an exact GP over the whole space: its candidates, and the view of its model."""
 
 from __future__ import annotations
 

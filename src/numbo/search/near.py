@@ -40,9 +40,8 @@ def nearest(
 ) -> ObservationIndices:
     """The ``size`` rows of ``X (n, d)`` nearest the ``center (d,)``, nearest first; all of them, in order, if few.
 
-    None of them is farther away than the farthest of the ``last`` ones that were found. Where points at the same
-    distance make a choice of it which of them are nearest, it does not depend on what these were. Those of ``out`` are
-    left out.
+    None of them is farther away than the farthest of the ``last`` ones that were found. Ties are broken without regard
+    to these, so that the result does not depend on them. Those of ``out`` are left out.
     """
     if len(X) - len(out) <= size:
         return np.delete(np.arange(len(X)), out)

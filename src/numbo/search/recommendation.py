@@ -27,7 +27,7 @@ import numpy as np
 from numbo._rows import distinct_rows
 from numbo._types import Array, Mask, ObservationIndices
 from numbo.kernels.acquisition import UCB, Acquisition, Term, acquisition_values, mean_variance
-from numbo.models.noise import Noise
+from numbo.models.noise import ODDS, Noise
 from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
 from numbo.search.candidates import elite_rows
@@ -41,9 +41,6 @@ from numbo.trials import History, best_first
 NEAREST = (32, 64)
 #: Noise variance up to which there is no noise, in units of the variance of these values.
 NONE = 1e-6
-#: Noise is established if the data are more probable with it than without by this factor: strong evidence according to
-#: Kass & Raftery (1995), "Bayes Factors".
-ODDS = 20.0
 #: Maximum number of observations that a model for a recommendation is fitted to.
 ATOMS = 384
 #: Number of points of each kind from which the optimum of the model is sought.

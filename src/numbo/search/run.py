@@ -113,6 +113,7 @@ class Run:
         twin.history.pending.clear()
         twin.noise = self.noise.of(twin.history)
         twin.available = self.available.over(twin.history, twin.feasibility, twin.noise)
+        twin.search_rng = copy.deepcopy(self.search_rng)
         twin.design = self.design.over(twin.available)
         return twin
 

@@ -10,7 +10,7 @@ at which the region that found it was given up, and one starts among unexplored 
 
 The region is a fold over the observations in the order in which they were told, so that a resumed study and another
 process see the same one. Under noise the values are those that the model expects at the time (`LocalSearch`): a
-restored optimizer has saved its region, and a resumed study starts from one of the values as they were told.
+restored optimizer goes on with the region that it saved; a study that is rebuilt from its trials folds the values told.
 
 Every observation has an origin, the box that it was asked from, and counts for that box only: results that arrive after
 a restart or a change of the box, or that the global model proposed, do not change the counters. So a batch of failures
@@ -107,7 +107,7 @@ class TrustRegion:
         return self.number % CYCLE == 2
 
     def tell(self, i: int, y: float, origin: int, active: int | None = None, *, record: bool = True) -> None:
-        """Fold in observation ``i`` with value ``y`` (larger is better, NaN a failure).
+        """Fold in observation ``i`` with value ``y`` (larger is better).
 
         A run of failures halves the region if it is as long as the number of dimensions that are ``active`` at the
         center, by default all, and at least 4.
