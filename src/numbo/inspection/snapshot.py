@@ -65,7 +65,6 @@ class Snapshot:
         if self._run.noise.refuted:  # what the model takes for noise, where it was measured, is the objective
             told = np.array([self._history.first.get(point_key(x), -1) for x in X], dtype=np.int64)
             mean = np.where(told >= 0, self._history.values()[told], mean)
-            std = np.where(told >= 0, 0.0, std)
         return self._goal.values(mean), view.widening * std
 
     @interrupts_get_out()
