@@ -390,12 +390,12 @@ def test_a_recommendation_under_noise_is_made_by_a_model_of_more_than_the_subset
     subset = ALGORITHMS["GSSBO-subset"]
     noisy, plain = run(subset, 60, 0.5).snapshot(), run(subset, 60).snapshot()
     assert len(noisy.explain().members) == 20
-    assert len(noisy._closer.members) == 60
+    assert len(noisy._recommending.members) == 60
     twin = GPUCB(SPACE, trend=True, additive=True, winsorize=True, seed=0)  # an exact GP with the same settings
     X, y = noisy.observations
     twin.tell([SPACE.decode(x) for x in X], y)
     assert noisy.best_predicted()[1] == pytest.approx(twin.predict(noisy.best_predicted()[0])[0], abs=0.1)
-    assert plain._closer is plain._view
+    assert plain._recommending is plain._view
 
 
 def test_the_optimum_of_the_mean_is_found():

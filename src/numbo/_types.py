@@ -7,9 +7,10 @@ An array of indices says in its type what it counts:
 * `TrialPositions`: all trials told, failures among them; `History.order_of` counts observations so.
 * `PointNumbers`: distinct points of a history, in the order in which they were seen first (`numbo.trials.Pulls`).
 * `SparseRows`: rows of a `numbo.models.sparse_gp.SparseGP`, which stand for one or more observations each.
-* `AtomIndices`: points among those that a dictionary was drawn from, that make up the dictionary.
+* `AtomIndices`: points that make up a dictionary, among those that it was drawn from (`numbo.models.dictionaries`).
+  Once these are points of a history, they are `PointNumbers`.
 * `ArmIndices`: points of a space that is enumerated: rows of its grid, or of the features of `numbo.Arms`.
-* `Indices`: positions in an array that is at hand, such as the candidates of a criterion.
+* `Indices`: positions in an array that is at hand, such as the candidates of a criterion; and counts.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def test_a_point_that_the_atoms_do_not_represent_becomes_one_when_it_is_measured
     model.update_all(X, y, members, partial(np.arange, 31), Noise(History(1)))
     model.gp.theta[:3] = np.log([1e4, 1.0, 0.1])  # a short lengthscale
     model.fits.at = 31
-    model._all = Overlay(model.gp, model.transform, X, y, members, np.arange(31), -1, 0)
+    model._overlay = Overlay(model.gp, model.transform, X, y, members, np.arange(31), -1, 0)
     assert model.mean_sd(X[30:])[1][0] > 0.8 * model.transform.scale
     for _ in range(6):
         X, y = np.append(X, X[30:31], axis=0), np.append(y, 2.0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from numbo._types import Array, ObservationIndices
+from numbo._types import Array, Indices, TrialPositions
 from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE, Domain, Space
 
@@ -98,7 +98,7 @@ class Explanation:
     algorithm: str
     n_told: int
     n_pending: int
-    members: ObservationIndices = field(repr=False)
+    members: TrialPositions = field(repr=False)
     relevance: dict[str, float]
     lengthscales: dict[str, float]
     noise_std: float
@@ -113,7 +113,7 @@ class Explanation:
     batch_sizes: tuple[int, ...] = ()
     region: Region | None = None
     phases: dict[str, float] = field(default_factory=dict)
-    asked_at: ObservationIndices = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
+    asked_at: Indices = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
     ask_seconds: Array = field(default_factory=lambda: np.empty(0), repr=False)
 
     def __str__(self) -> str:

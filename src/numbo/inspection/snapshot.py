@@ -14,7 +14,7 @@ from numbo._interrupts import interrupts_get_out
 from numbo._types import Array
 from numbo.inspection.explanation import SAMPLES, Explanation, relevance
 from numbo.models.view import ModelView
-from numbo.search.recommendation import closer, expected_values, noise_near_best, optimum, with_own_values
+from numbo.search.recommendation import expected_values, noise_near_best, optimum, recommending_view, with_own_values
 from numbo.search.run import Run
 from numbo.search.times import AskTimes
 from numbo.search.trust_region import Region
@@ -96,15 +96,15 @@ class Snapshot:
         return 0.0 if self._run.noise.refuted else noise_near_best(self.space, self._history)
 
     @cached_property
-    def _closer(self) -> ModelView:
+    def _recommending(self) -> ModelView:
         """The model that recommendations are made by; without noise they hardly need one."""
         view = self._model("best_predicted")
-        return closer(self._history, self._run.noise, view) if self._noise > 0.0 else view
+        return recommending_view(self._history, self._run.noise, view) if self._noise > 0.0 else view
 
     @cached_property
     def _expected(self) -> Array:
         """The expected value (n,) of each successful observation."""
-        history, view = self._history, self._closer
+        history, view = self._history, self._recommending
         mean, unexplained = view.at_observations(history.X)
         copies = self._run.noise.copies
         return expected_values(history, mean, unexplained, view.noise_std, self._noise, copies)
@@ -121,7 +121,7 @@ class Snapshot:
     @cached_property
     def _predicted(self) -> tuple[Array, Array]:
         """Mean and standard deviation (n,) at each successful observation, given its own values as well."""
-        view, history = self._closer, self._history
+        view, history = self._recommending, self._history
         mean, std = view.mean_sd(history.X)
         if view.sparse is not None:  # conditioned on all of them
             return mean, std
@@ -137,12 +137,12 @@ class Snapshot:
     @cached_property
     def _cautious(self) -> bool:
         """Whether most of what the model leaves unexplained is noise."""
-        return self._noise > math.sqrt(NOISE_PREVAILS) * self._closer.noise_std
+        return self._noise > math.sqrt(NOISE_PREVAILS) * self._recommending.noise_std
 
     @cached_property
     def _optimum(self) -> tuple[Array, float, float] | None:
         """The point (d,) of the whole space with the largest mean less one standard deviation, and both of these."""
-        view = self._closer
+        view = self._recommending
         x = optimum(self._run, view, self._assured)
         if x is None:
             return None

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numbo._types import ArmIndices, Array, AtomIndices, Indices, Mask, PointNumbers
+from numbo._types import ArmIndices, Array, Indices, Mask
 from numbo.kernels.acquisition import Posterior
 from numbo.kernels.covariance import Covariance, cross_covariance, prior_variances
 from numbo.kernels.lazy import BLOCK_WIDTH, UNKNOWN, Bounds, best_of_block, lazy_argmax, rank_blocks, reveal
@@ -50,7 +50,7 @@ class ArmPosterior:
         )
         self._conditioned: Posterior | None = None
         self._posterior: Posterior | None = None
-        self._atoms: AtomIndices = np.empty(0, dtype=np.int64)
+        self._atoms: ArmIndices = np.empty(0, dtype=np.int64)
         self._directions, self._count = np.empty((0, 0)), 0
         self._whitened: tuple[Array, Array] | None = None
         self._beta = 0.0
@@ -67,8 +67,8 @@ class ArmPosterior:
     def condition(
         self,
         gp: SparseGP,
-        points: PointNumbers,
-        atoms: AtomIndices,
+        points: ArmIndices,
+        atoms: ArmIndices,
         lasting: Mask,
         posterior: Posterior | None = None,
     ) -> None:
@@ -109,7 +109,7 @@ class ArmPosterior:
             ceiling = ceiling - self._explained(exact.posterior, core[exact.kept])
         self._ceiling_sd = np.sqrt(np.maximum(ceiling, 0.0) * (1.0 + 1e-6) + 1e-12 * self._prior)
 
-    def _explained(self, posterior: Posterior, atoms: AtomIndices) -> Array:
+    def _explained(self, posterior: Posterior, atoms: ArmIndices) -> Array:
         """|W k_S(x)|^2 at all arms, by matrix products."""
         out = np.empty(len(self.X))
         for block, K in self._blocks(posterior, atoms):
@@ -117,7 +117,7 @@ class ArmPosterior:
             np.einsum("ij,ij->j", V, V, out=out[block])
         return out
 
-    def _all_means(self, posterior: Posterior, atoms: AtomIndices) -> tuple[Array, float]:
+    def _all_means(self, posterior: Posterior, atoms: ArmIndices) -> tuple[Array, float]:
         """alpha^T k_S(x) at all arms, and a bound on the rounding error."""
         slots = self._columns.slots(posterior.covariance, atoms)
         if slots is None:
@@ -130,7 +130,7 @@ class ArmPosterior:
         prior = float(np.max(self._prior))
         return means, 1e-15 * len(atoms) * prior * float(np.abs(posterior.alpha).sum())
 
-    def _blocks(self, posterior: Posterior, atoms: AtomIndices):  # type: ignore[no-untyped-def]
+    def _blocks(self, posterior: Posterior, atoms: ArmIndices):  # type: ignore[no-untyped-def]
         """Covariances (m, c) of the atoms with the arms of each block, block by block."""
         cov, A = posterior.covariance, len(self.X)
         slots = self._columns.slots(cov, atoms)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numbo._types import Array, AtomIndices, PointNumbers
+from numbo._types import Array, PointNumbers
 from numbo.kernels.acquisition import Posterior, mean_variance
 from numbo.models.sparse_gp import SparseGP
 
@@ -32,7 +32,7 @@ class BatchModel:
         learned: pulls entered as feedback since the dictionary was drawn, and whether they were to become atoms.
     """
 
-    def __init__(self, gp: SparseGP, points: PointNumbers, atoms: AtomIndices, sums: Array) -> None:
+    def __init__(self, gp: SparseGP, points: PointNumbers, atoms: PointNumbers, sums: Array) -> None:
         self.gp = gp
         self._row = {int(p): row for row, p in enumerate(points)}
         self.atoms = atoms

@@ -78,7 +78,7 @@ def recursive_rls(
         limit: maximum number of points; if more are drawn, a random choice of them is kept.
 
     Returns:
-        AtomIndices (m,) of the dictionary, in increasing order.
+        Indices (m,) of the dictionary, in increasing order.
     """
     chosen, _ = _recursive_rls(covariance, X, rng, delta, qbar)
     if limit is None or len(chosen) <= limit:
@@ -130,7 +130,7 @@ def bless(
             more, so that the result is accurate for a larger lambda.
 
     Returns:
-        AtomIndices (m,) of the dictionary, in increasing order.
+        Indices (m,) of the dictionary, in increasing order.
 
     Raises:
         ValueError: if ``step`` is not above 1.

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from numbo._types import Array, Mask, ObservationIndices
+from numbo._types import Array, Mask, TrialPositions
 from numbo.kernels.acquisition import CERTAIN, Success
 from numbo.kernels.covariance import squared_distances
 from numbo.kernels.selection import kmeans_plus_plus
@@ -105,7 +105,7 @@ class Feasibility:
             self.trust = self._weigh(labels[surrogate.members])
         return self._success() if self.trust > NEGLIGIBLE else CERTAIN
 
-    def _labels(self, history: History) -> tuple[Array, ObservationIndices, Array]:
+    def _labels(self, history: History) -> tuple[Array, TrialPositions, Array]:
         """All points told with their times (told, d + 1), which of them count, and the labels (told,)."""
         X, y = history.in_order()
         failed = np.isnan(y)
@@ -113,7 +113,7 @@ class Feasibility:
         X = np.column_stack([X, np.arange(len(X)) / TRIALS])
         return X, np.flatnonzero(~(history.superseded() | explained)), np.where(failed, 0.0, 1.0)
 
-    def _members(self, X: Array, live: ObservationIndices, history: History) -> ObservationIndices:
+    def _members(self, X: Array, live: TrialPositions, history: History) -> TrialPositions:
         """Which of the ``live`` points the model uses: chosen by their location, never by their label."""
         if len(live) <= SIZE:
             return live

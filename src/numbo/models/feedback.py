@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from numbo._types import Array, AtomIndices, Indices, Mask, PointNumbers
+from numbo._types import Array, Indices, Mask, PointNumbers
 from numbo.kernels.acquisition import UCB, Acquisition, Posterior, Success
 from numbo.models.batch_model import BatchModel
 from numbo.models.confidence import Information
@@ -108,7 +108,7 @@ class FeedbackModel:
         self.chooser = Chooser()
         self.by_variance, self.on_schedule = False, True
         self._batch: BatchModel | None = None
-        self._drawn: AtomIndices = np.empty(0, dtype=np.int64)  # numbers of the atoms as they were drawn
+        self._drawn: PointNumbers = np.empty(0, dtype=np.int64)  # numbers of the atoms as they were drawn
         self._drawn_from = self._assumed = self._drawn  # the points they were drawn from; pending points assumed told
         self.window = self.fed_back = self.drawn_at = self.draws = 0
         self.multiplier = self.information = self.effective_dimension = 0.0
@@ -157,7 +157,7 @@ class FeedbackModel:
         """Numbers of the points of the observations that the model uses, of the first ``n`` in the history."""
         return self.pulls.told(history, n)[self.window :]
 
-    def _missing(self, history: History) -> PointNumbers:
+    def _missing(self, history: History) -> Indices:
         """How many pulls of each point (numbers,) have not entered the model yet."""
         wanted = self.pulls.counts(np.concatenate([self.told(history), self._pending(history)]))
         batch = np.array(self.batch.pulls, dtype=np.int64)

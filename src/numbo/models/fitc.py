@@ -43,7 +43,7 @@ class FITC:
         self._roots = self._root(self._counts, self._open)
         self.gp.condition_embedded(X[first], Z * self._roots[:, None])
         self.gp.set_values(self._roots * self._averages)
-        self._held = X[:0]
+        self._hallucinated = X[:0]
         self.lacking = False
 
     def _root(self, counts: Array, open_: Array) -> Array:
@@ -83,16 +83,16 @@ class FITC:
 
     def hallucinate(self, points: Array) -> None:
         """Make ``points (p, d)`` pending in place of those that were: variances shrink, the mean stays."""
-        self._held = points
+        self._hallucinated = points
 
     def release(self) -> None:
         """Forget the pending points."""
-        self._held = self._held[:0]
+        self._hallucinated = self._hallucinated[:0]
 
     @property
     def posterior(self) -> Posterior:
         """The posterior in the form of an exact GP on the atoms and the pending points."""
-        return self.gp.extended(self._held)
+        return self.gp.extended(self._hallucinated)
 
     @property
     def fitted_means(self) -> Array:
@@ -103,5 +103,5 @@ class FITC:
     @property
     def best_mean(self) -> float:
         """The largest posterior mean at the observations and the pending points."""
-        pending, _ = mean_variance(self.posterior, self._held)
+        pending, _ = mean_variance(self.posterior, self._hallucinated)
         return float(max(self.fitted_means.max(), pending.max(initial=-np.inf)))

@@ -7,6 +7,15 @@ or 1 tie often, continuous values never. So each point that was measured again a
 the data under noise by a chance of a tie (`Tie`), and without noise by 1. Noise is refuted when all of them
 together are `ODDS` times as probable without it.
 
+What is asked of `Noise`, from the weakest to the strongest word:
+
+    claimed      a model estimates so much noise
+    plausible    it matters (`NOISY`), and repeats do not refute it
+    credible     repeats differ as much; or it is plausible, and a repeat was looked at where the search asks for one
+    found        the largest claim is credible: points may be measured again, posteriors average
+    refuted      repeats agree, and would not have under noise: exact, as if nothing had been claimed
+    unsettled    one more measurement of the best point could tell
+
 Only measurements that a search asked for count against noise. The same value told twice may be a copy: an import of
 earlier results, or a cache. Unless the value is known of other points too, models leave it out.
 """
@@ -80,7 +89,7 @@ class Tie(NamedTuple):
         return self.common <= self.least
 
     def chance(self, noise: float = NOISY) -> float:
-        """How likely that is if the variance of the ``noise`` is so large a share of that of all values."""
+        """How likely two noisy measurements at a point agree so closely, with noise of this share of the variance."""
         sigma = math.sqrt(NOISY if self.coarse else noise)
         equal = min(self.common, math.erf(self.step / (4.0 * sigma)))
         return max(equal, math.erf(self.gap / (2.0 * math.sqrt(noise))), self.least)

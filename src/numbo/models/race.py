@@ -27,20 +27,20 @@ class Filter:
     Attributes:
         posterior: mean and variance at the end of the batch.
         beta: multiplier of the standard deviation.
-        offset, widening: added to the width of the bounds and to the standard deviation in eq. (15); 0 in eq. (13).
+        offset, sd_offset: added to the width of the bounds and to the standard deviation in eq. (15); 0 in eq. (13).
         best_lower: the largest lower bound among points in the race; minus infinity lets all pass.
     """
 
     posterior: Posterior
     beta: float
     offset: float
-    widening: float
+    sd_offset: float
     best_lower: float = -math.inf
 
     def bounds(self, X: Array) -> tuple[Array, Array]:
         """Lower and upper confidence bounds (n,) at ``X (n, d)``: eq. (13), or eq. (15) with its offsets."""
         mean, variance = mean_variance(self.posterior, np.ascontiguousarray(X))
-        width = self.offset + self.beta * (np.sqrt(variance) + self.widening)
+        width = self.offset + self.beta * (np.sqrt(variance) + self.sd_offset)
         return mean - width, mean + width
 
     def state_dict(self) -> dict[str, Any]:

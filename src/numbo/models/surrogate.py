@@ -71,7 +71,7 @@ class Surrogate:
         self.all_data = all_data
         self.members: ObservationIndices = np.empty(0, dtype=np.int64)
         self.updated_at = self._conditioned = 0
-        self._all: Overlay | None = None
+        self._overlay: Overlay | None = None
         self.claimed_noise: float | None = None
         self.averaged = False
 
@@ -94,16 +94,16 @@ class Surrogate:
     @property
     def rows(self) -> ObservationIndices:
         """The observations that the posterior stands on."""
-        return self.members if self._all is None else self._all.rows
+        return self.members if self._overlay is None else self._overlay.rows
 
     @property
     def sparse(self) -> SparseGP | None:
         """The sparse model behind a posterior that stands on more than the members."""
-        return None if self._all is None else self._all.model.gp
+        return None if self._overlay is None else self._overlay.model.gp
 
     @property
     def _model(self) -> ExactGP | FITC:
-        return self.gp if self._all is None else self._all.model
+        return self.gp if self._overlay is None else self._overlay.model
 
     @property
     def posterior(self) -> Posterior:
@@ -127,16 +127,16 @@ class Surrogate:
 
     def hallucinate(self, points: Array) -> None:
         """Make pending ``points (p, d)`` part of the posterior, after a `release`, until the next update."""
-        if self._all is not None:
-            self._all.model.hallucinate(points)
+        if self._overlay is not None:
+            self._overlay.model.hallucinate(points)
             return
         for x in points:
             self.gp.append(x, None)
 
     def release(self) -> None:
         """Forget the pending points."""
-        if self._all is not None:
-            self._all.model.release()
+        if self._overlay is not None:
+            self._overlay.model.release()
         self.gp.truncate(len(self.members))
 
     # -- updates -------------------------------------------------------------------------------------------------
@@ -158,19 +158,19 @@ class Surrogate:
         Between fits only what is new is added to the rows; ``members`` and ``frame`` are ignored then. All is built
         again if a fit is due, another ``anchor`` is given, or many observations are new (`Overlay.stale`).
         """
-        n = len(y)
-        if self._all is not None and anchor == self._all.anchor and not (self.fits.due(n) or self._all.stale(n)):
-            self._all.model.release()
-            self._all.add(X, y, noise.distinct(np.arange(self.updated_at, n)))
+        n, overlay = len(y), self._overlay
+        if overlay is not None and anchor == overlay.anchor and not (self.fits.due(n) or overlay.stale(n)):
+            overlay.model.release()
+            overlay.add(X, y, noise.distinct(np.arange(self.updated_at, n)))
             self.updated_at = n
             return
-        self._all = None
+        self._overlay = None
         self.update(X, y, members, frame)
         if not self.averages(noise):
             return
         self.averaged, found = True, rows()
         if len(found) > len(members):
-            self._all = Overlay(self.gp, self.transform, X, y, members, found, anchor, n)
+            self._overlay = Overlay(self.gp, self.transform, X, y, members, found, anchor, n)
 
     def update(self, X: Array, y: Array, members: ObservationIndices, frame: tuple[Array, float] | None = None) -> None:
         """Condition on ``X[members]``, ``y[members]``; appends if members were only added and no fit is due.
@@ -221,8 +221,8 @@ class Surrogate:
         kinds = ["plain", "soft"] if outliers and self.targets.winsorize else ["plain"]
         twin.targets.choose(twin.gp, inputs, values, kinds, mean_error(values, open_))
         twin.gp.condition(inputs, twin.targets.of(values))
-        if (wide := self._all) is not None:
-            twin._all = Overlay(twin.gp, twin.transform, X, y, self.members, wide.rows, wide.anchor, len(y))
+        if (overlay := self._overlay) is not None:
+            twin._overlay = Overlay(twin.gp, twin.transform, X, y, self.members, overlay.rows, overlay.anchor, len(y))
         return twin
 
     def widening(self) -> float:
@@ -243,7 +243,7 @@ class Surrogate:
             "members": self.members.copy(),
             "conditioned": self._conditioned,
             "averaged": self.averaged,
-            "all": None if self._all is None else self._all.state_dict(),
+            "overlay": None if self._overlay is None else self._overlay.state_dict(),
         }
 
     def restore_from(self, state: dict[str, Any], history: History) -> None:
@@ -265,8 +265,8 @@ class Surrogate:
             targets, first = self.targets.of(y[self.members]), state["conditioned"]
             self._condition(X, targets[:first], self.members[:first])
             self._append(X, targets, self.members, first)
-        self._all, self.averaged = None, state["averaged"]
-        if (wide := state["all"]) is not None:
-            built, anchor = wide["built_at"], wide["anchor"]
-            self._all = Overlay(self.gp, self.transform, X, y, self.members, wide["rows"].copy(), anchor, built)
-            self._all.add(X, y, wide["added"])
+        self._overlay, self.averaged = None, state["averaged"]
+        if (overlay := state["overlay"]) is not None:
+            built, anchor = overlay["built_at"], overlay["anchor"]
+            self._overlay = Overlay(self.gp, self.transform, X, y, self.members, overlay["rows"].copy(), anchor, built)
+            self._overlay.add(X, y, overlay["added"])

@@ -6,7 +6,7 @@ import copy
 
 import numpy as np
 
-from numbo._types import Array, ObservationIndices
+from numbo._types import Array, Indices
 from numbo.models.gp import ExactGP
 from numbo.models.transform_choice import ITERATIONS
 
@@ -56,7 +56,7 @@ def _needed(gp: ExactGP, residual: Array, open_: Array) -> Array:
     return out
 
 
-def _needed_without(gp: ExactGP, rows: ObservationIndices) -> Array:
+def _needed_without(gp: ExactGP, rows: Indices) -> Array:
     """Likewise (m,) for the points ``rows (m,)``, by a model that is fitted anew without them."""
     twin, X, y = copy.deepcopy(gp), gp.points, gp.values
     others = np.delete(np.arange(len(y)), rows)

@@ -188,7 +188,7 @@ class Optimizer(Inspectable):
         run = self._run
         if run.history.n < self.n_initial:
             return None
-        values, X = completions(run.box, self.space.partial(params), name, among, np.random.default_rng(seed))
+        values, X = completions(run.named_space, self.space.partial(params), name, among, np.random.default_rng(seed))
         scores = run.attempt(lambda: self._scores(run.quiet(), X), lambda: None)
         if scores is None:
             return None

@@ -92,7 +92,7 @@ class LocalSearch(Engine):
         condition_near(surrogate, history, y, noise, trust_region.center, self.size)
         if surrogate.averages(noise) or self._waiting:
             number = trust_region.number
-            self._judge(history)
+            self._fold_waiting(history)
             if trust_region.number != number:
                 return None
         center = history.X[trust_region.center]
@@ -130,7 +130,7 @@ class LocalSearch(Engine):
         else:
             trust_region.tell(i, y, box, active, record=not noisy)
 
-    def _judge(self, history: History) -> None:
+    def _fold_waiting(self, history: History) -> None:
         """Fold in what waits with the values that the model expects, and move to the best point by the model."""
         trust_region, surrogate = self.trust_region, self.surrogate
         number, best = trust_region.number, int(surrogate.rows[np.argmax(surrogate.means)])

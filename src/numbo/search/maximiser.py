@@ -30,20 +30,20 @@ class Maximiser:
 
     Args:
         acquisition, beta: as `numbo.search.gp_search.GPSearch`.
-        judge: the model by which noise may be too strong for improvements to be pursued.
+        noise_model: the model by which noise may be too strong for improvements to be pursued.
     """
 
-    def __init__(self, acquisition: str, beta: float | str, judge: Surrogate) -> None:
+    def __init__(self, acquisition: str, beta: float | str, noise_model: Surrogate) -> None:
         self._acquisition = _checks.one_of("acquisition", acquisition, ACQUISITIONS)
         self._beta = _checks.number_or(("log",), "beta", beta)
-        self._judge = judge
+        self._noise_model = noise_model
 
     def exploring(self, run: Run) -> bool:
         """Whether it is the global model's turn to explore, where it has turns."""
         return self._acquisition == "alternate" and (run.step // PERIOD) % 2 == 0 and run.available.fixed is None
 
     def acquisition(self, run: Run, surrogate: Surrogate, *, exploring: bool = False) -> Acquisition:
-        """The acquisition function for a surrogate; that of a model with turns may be ``exploring``.
+        """The acquisition function for a surrogate; ``exploring``, with ``"alternate"``, UCB in place of log EI.
 
         What an expected improvement has to improve on is the best posterior mean at an observed point: the best value
         itself, less what the model attributes to noise (Picheny et al. 2013 compare such rules). Pending points count
@@ -64,8 +64,8 @@ class Maximiser:
 
     def _strong_noise(self, run: Run) -> bool:
         """Whether noise is so strong that no improvement is certain enough to be pursued, where the model averages."""
-        claimed = self._judge.claimed_noise
-        return self._judge.averages(run.noise) and claimed is not None and claimed > STRONG_NOISE
+        claimed = self._noise_model.claimed_noise
+        return self._noise_model.averages(run.noise) and claimed is not None and claimed > STRONG_NOISE
 
     def best(
         self,
@@ -93,7 +93,7 @@ class Maximiser:
         with run.times.phase("search"):
             alone, dormant = surrogate.posterior if run.history.pending else None, run.dormant(run.rng)
             surrogate.hallucinate(run.history.pending_points())
-            if available.repeating and not run.box.continuous.any():  # nothing is as near as the point itself
+            if available.repeating and not run.named_space.continuous.any():  # nothing is as near as the point itself
                 groups = [*groups, _again(run.history.X, surrogate, lower, upper)]
             groups = [available.fix_points(group, dormant) for group in groups]
             acquisition = self.acquisition(run, surrogate, exploring=exploring)
@@ -102,7 +102,7 @@ class Maximiser:
                 mean = mean_variance(surrogate.posterior, np.concatenate(groups))[0]
                 acquisition = acquisition._replace(parameter=float(mean.max()))
             utility = Utility((Term(surrogate.posterior, acquisition),), alone)
-            box = Box(run.box, available.fix(lower), available.fix(upper), dormant)
+            box = Box(run.named_space, available.fix(lower), available.fix(upper), dormant)
             return maximize(utility, box, groups, available.taken, starts=starts)
 
 

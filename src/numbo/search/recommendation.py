@@ -40,9 +40,9 @@ from numbo.trials import History, best_first
 #: The noise is estimated from the half of the observations nearest to the best one: minimum and maximum number.
 NEAREST = (32, 64)
 #: Noise variance up to which there is no noise, in units of the variance of these values.
-NONE = 1e-6
+NO_NOISE = 1e-6
 #: Maximum number of observations that a model for a recommendation is fitted to.
-ATOMS = 384
+RECOMMENDED_BY = 384
 #: Number of points of each kind from which the optimum of the model is sought.
 OPTIMUM_STARTS = 8
 
@@ -60,16 +60,16 @@ def noise_near_best(space: Any, history: History) -> float:
     condition_near(surrogate, history, y, known, history.best, size)
     gp, transform, members = surrogate.gp, surrogate.transform, surrogate.members
     X, values = history.X[members], transform.forward(y[members])
-    if gp.covariance.noise_variance <= NONE:
+    if gp.covariance.noise_variance <= NO_NOISE:
         return known.scatter
     noise = surrogate.noise_std
     with_noise, _ = gp.log_posterior(gp.theta, np.ascontiguousarray(X.T), values)
-    established = with_noise - gp.fit(X, values, noise=NONE) > math.log(ODDS)
+    established = with_noise - gp.fit(X, values, noise=NO_NOISE) > math.log(ODDS)
     return max(noise if established else 0.0, known.scatter)
 
 
-def closer(history: History, noise: Noise, view: ModelView) -> ModelView:
-    """The view of a model that rests on up to `ATOMS` observations, the best of them by ``view`` and a random sample.
+def recommending_view(history: History, noise: Noise, view: ModelView) -> ModelView:
+    """The view of a model on up to `RECOMMENDED_BY` observations: the best of them by ``view``, and a random sample.
 
     A search can afford a small subset only; a recommendation is made once.
     """
@@ -78,8 +78,8 @@ def closer(history: History, noise: Noise, view: ModelView) -> ModelView:
     if view.unfitted is None or len(rows) <= len(view.members):
         return view
     order = rows[best_first(view.mean_sd(X[rows])[0])]
-    best = min(len(rows), ATOMS) // 4
-    others = np.random.default_rng(0).permutation(order[best:])[: ATOMS - best]
+    best = min(len(rows), RECOMMENDED_BY) // 4
+    others = np.random.default_rng(0).permutation(order[best:])[: RECOMMENDED_BY - best]
     model, members = copy.deepcopy(view.unfitted), np.sort(np.concatenate([order[:best], others]))
     model.update_all(X, y, members, lambda: rows, noise)
     return replace(
@@ -114,7 +114,7 @@ def optimum(run: Run, view: ModelView, scores: Array) -> Array | None:
         values = acquisition_values(view.posterior, acquisition, run.grid[free])
         return run.grid[free[np.argmax(values)]] if len(free) else None
     groups = run.design.candidates.groups(X[elite_rows(X, scores)], view.lengthscales, rng)
-    box = Box(run.box, np.zeros(run.space.d), np.ones(run.space.d), run.dormant(rng))
+    box = Box(run.named_space, np.zeros(run.space.d), np.ones(run.space.d), run.dormant(rng))
     utility = Utility((Term(view.posterior, acquisition),))
     return maximize(utility, box, groups, run.available.barred, starts=OPTIMUM_STARTS)
 

@@ -78,7 +78,7 @@ class Run:
         self.design = Design(self.available, int(rng.integers(2**31)))
 
     @property
-    def box(self) -> Space:
+    def named_space(self) -> Space:
         """What is searched, where it is a space of named parameters: `Domain` says less than a large space has."""
         assert isinstance(self.space, Space)
         return self.space
@@ -157,7 +157,7 @@ class Run:
         if not self.space.conditional.any():
             return None
         self._awake = self._awake.seeing(self.history.X, self.history.y)
-        return self._awake.filled(self.box.rounded(rng.random((DORMANT, self.space.d))))
+        return self._awake.filled(self.named_space.rounded(rng.random((DORMANT, self.space.d))))
 
     # -- state -------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from numbo._types import Array, PointNumbers
+from numbo._types import Array, Indices, PointNumbers
 from numbo.trials.history import History, Pending, point_key
 
 
@@ -50,7 +50,7 @@ class Pulls:
         """Numbers (p,) of pending points."""
         return np.array([self.number(p.x, p.identity) for p in pending], dtype=np.int64)
 
-    def counts(self, numbers: PointNumbers) -> PointNumbers:
+    def counts(self, numbers: PointNumbers) -> Indices:
         """How often each point occurs among ``numbers``, (u,)."""
         return np.bincount(numbers, minlength=self.u)
 
