@@ -10,8 +10,8 @@ from tests.conftest import compiled_only
 
 from numbo import GPUCB, GSSBO, Arms, Categorical, Float, Space
 from numbo.models.buffer import DynamicBuffer, iteration_work
+from numbo.optimizers.gssbo import TURN
 from numbo.search.gp_search import LINES_FROM
-from numbo.search.local_search import TURN
 from numbo.selection import CRITERIA
 
 SPACE = Space({"x": Float(0, 1), "y": Float(0, 1), "z": Float(0, 1)})

@@ -73,6 +73,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "trust_region": False,
     },
 }
+#: One suggestion in so many is the global model's.
+TURN = 4
 #: Number of observations that a local model is conditioned on where the buffer has no fixed size.
 LOCAL_SIZE = 128
 LOCAL_REFIT = {"growth": 0.05, "longest": 8}
@@ -270,10 +272,13 @@ class GSSBO(Optimizer):
     # -- algorithm 1 -------------------------------------------------------------------------------------------
 
     def _propose(self) -> Suggestion:
-        """A point of an engine whose turn it is, or of the algorithm."""
-        proposals = (engine.propose(self._run) for engine in self._engines)
-        found = next((proposal for proposal in proposals if proposal is not None), None)
-        return self._propose_globally() if found is None else found
+        """One suggestion in `TURN` is the algorithm's. The others are those of the engines, in turns."""
+        run, engines = self._run, self._engines
+        first = run.step % max(len(engines), 1)
+        for engine in engines[first:] + engines[:first]:
+            if (run.step % TURN or engine.eager(run)) and (found := engine.propose(run)) is not None:
+                return found
+        return self._propose_globally()
 
     def _propose_globally(self) -> Suggestion:
         """Lines 5 to 17 for the last point, and line 3: the next one."""

@@ -22,8 +22,11 @@ class Engine(Protocol):
 
     surrogate: Surrogate
 
+    def eager(self, run: Run) -> bool:
+        """Whether it takes the next suggestion whosever turn it is."""
+
     def propose(self, run: Run) -> Suggestion | None:
-        """The next point, or None if it is not this engine's turn, or it has none."""
+        """The next point, or None if it has none."""
 
     def tell(self, run: Run, i: int, y: float, origin: int) -> None:
         """Take in observation ``i`` of the history with value ``y``, which may be infinite."""

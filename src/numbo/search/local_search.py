@@ -26,8 +26,6 @@ from numbo.search.trust_region import Region, TrustRegion
 from numbo.spaces import INACTIVE, Space
 from numbo.trials import History
 
-#: One suggestion in so many is the global model's.
-TURN = 4
 LOCAL_CANDIDATES = 256
 #: Maximum expected number of coordinates of the incumbent that are changed at once (Eriksson et al. 2019, supplement).
 PERTURBED = 20
@@ -53,13 +51,15 @@ class LocalSearch(Engine):
 
     # -- proposing -----------------------------------------------------------------------------------------------
 
+    def eager(self, run: Run) -> bool:
+        """Whether the region starts among unexplored points, and still looks for the best of them."""
+        return self.trust_region.scouting and self.trust_region.exploring and run.available.fixed is None
+
     def propose(self, run: Run) -> Suggestion | None:
-        """A point of the region, for all but one of `TURN` suggestions; or a scout among unexplored points."""
-        trust_region = self.trust_region
-        if trust_region.scouting:
-            scouts = trust_region.exploring and run.available.fixed is None
-            return Suggestion(self._scout(run)) if scouts else None
-        return None if run.step % TURN == 0 else self._propose_inside(run)
+        """A point of the region, or a scout among unexplored ones; None where the global model scouts."""
+        if self.trust_region.scouting:
+            return Suggestion(self._scout(run)) if self.eager(run) else None
+        return self._propose_inside(run)
 
     def _scout(self, run: Run) -> Array:
         """The next point of the space-filling sequence that is unlikely to fail."""
