@@ -248,13 +248,13 @@ def test_with_little_noise_a_learned_kernel_rules_most_of_the_arms_out():
 
 
 def test_a_kernel_is_learned_before_it_judges(monkeypatch):
-    fitted, judge = [], SBPE._judge
+    fitted, judge = [], SBPE._eliminate
 
     def spy(self, start, end):
         fitted.append((self._model.kernel.fits.at, start, end))
         judge(self, start, end)
 
-    monkeypatch.setattr(SBPE, "_judge", spy)
+    monkeypatch.setattr(SBPE, "_eliminate", spy)
     opt, _ = learned(0, n_arms=30)
     assert opt.status.batch_sizes == (10, 32, 57, 76)
     assert fitted == [(10, 0, 10), (42, 0, 42), (99, 0, 99), (175, 0, 175)]

@@ -71,7 +71,7 @@ class Explanation:
 
     Attributes:
         algorithm: name of the optimizer.
-        n_told, n_pending: numbers of observations and of pending points.
+        n_told, n_pending: numbers of trials told, failures included, and of pending points.
         members: (m,) observations that the model rests on, counted in the order in which they were told: the subset
             of GSSBO, the atoms of the dictionary of BKB, BBKB and S-BPE, all observations of GP-UCB.
         relevance: share of each parameter in the variation of the posterior mean over the space, the largest first.

@@ -222,7 +222,7 @@ class Snapshot:
 
     @property
     def n_told(self) -> int:
-        """Number of observations, failures included."""
+        """Number of trials told, failures included."""
         return self._history.told
 
     @property

@@ -375,7 +375,7 @@ class FeedbackModel:
             "batch": list(self._batch.pulls),
         }
 
-    def restore(self, history: History, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, Any], history: History) -> None:
         """Restore a `state_dict`; the posterior is rebuilt by the original steps, so that it is bitwise identical."""
         self.kernel.restore(state["kernel"])
         self.pulls.restore(state["pulls"])

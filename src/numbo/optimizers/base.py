@@ -337,7 +337,7 @@ class Optimizer(Inspectable):
 
     @property
     def n_told(self) -> int:
-        """Number of observations, failures included."""
+        """Number of trials told, failures included."""
         return self._run.history.told
 
     @property

@@ -289,4 +289,4 @@ class BBKB(Optimizer):
     def _restore_model(self, state: dict[str, Any]) -> None:
         self._batch_sizes = list(state["batch_sizes"])
         self._chooser.restore(state["chooser"])  # the model shows itself to the chooser
-        self._model.restore(self._run.history, state["model"])
+        self._model.restore(state["model"], self._run.history)

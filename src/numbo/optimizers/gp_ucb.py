@@ -88,4 +88,4 @@ class GPUCB(Optimizer):
         return {"global": self._search.state_dict()}
 
     def _restore_model(self, state: dict[str, Any]) -> None:
-        self._search.restore(self._run, state["global"])
+        self._search.restore(state["global"], self._run.history)

@@ -321,7 +321,7 @@ class GSSBO(Optimizer):
         }
 
     def _restore_model(self, state: dict[str, Any]) -> None:
-        self._search.restore(self._run, state["global"])
+        self._search.restore(state["global"], self._run.history)
         self._subset.restore(state["subset"])
         for engine, one in zip(self._engines, state["engines"], strict=True):
             engine.restore(one, self._run.history)

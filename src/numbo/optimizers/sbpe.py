@@ -5,7 +5,7 @@
            is drawn again when variances may have halved (the paper: for every point)
     8      the next point is the most uncertain one of those still in the race            `SBPE._next_point`
     16     at its end, mean and variance by a dictionary of recursive RLS                 `SBPE._final_model`
-    17     whatever cannot be the maximum within its confidence bounds drops out          `SBPE._judge`
+    17     whatever cannot be the maximum within its confidence bounds drops out          `SBPE._eliminate`
 
 That is what happens under a fixed kernel: which points a batch has does not depend on its values, as theorem 3.5 asks,
 and what dropped out stays out. A learned kernel depends on all values, so there is no such independence to protect.
@@ -204,7 +204,7 @@ class SBPE(Optimizer):
             self._batch_sizes.append(self._size)
             self._size = self._next_size(self._size)
             if model.kernel.fixed:  # each batch alone
-                self._judge(start, self._batch_start)
+                self._eliminate(start, self._batch_start)
                 model.window = self._batch_start
         if self._batch_start == open_since:
             return
@@ -214,7 +214,7 @@ class SBPE(Optimizer):
             if run.available.race is not None:
                 run.available.restrict(np.ones_like(run.available.race))
             self._filters.clear()
-            self._judge(0, end)
+            self._eliminate(0, end)
         model.forget()
 
     def _first_point(self) -> Array:
@@ -298,7 +298,7 @@ class SBPE(Optimizer):
         gp.set_values(np.bincount(told, values, pulls.u)[points].astype(np.float64))
         return gp
 
-    def _judge(self, start: int, end: int) -> None:
+    def _eliminate(self, start: int, end: int) -> None:
         """Line 17: keep in the race the points whose upper bound is at least the best lower bound."""
         gp, run = self._final_model(start, end), self._run
         verdict = self._filter(gp, end - start)
@@ -355,7 +355,7 @@ class SBPE(Optimizer):
         self._pool, self._pool_of = state["pool"]
         self._filters = [Filter(**one) for one in state["filters"]]
         self._chooser.restore(state["chooser"])  # the model shows itself to the chooser
-        self._model.restore(self._run.history, state["model"])
+        self._model.restore(state["model"], self._run.history)
 
 
 def _no_width(model: FeedbackModel) -> float:

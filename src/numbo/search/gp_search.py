@@ -16,6 +16,7 @@ from numbo.models.view import ModelView
 from numbo.search.candidates import CANDIDATES, elite_rows
 from numbo.search.maximiser import Maximiser
 from numbo.search.run import Run
+from numbo.trials import History
 
 #: Number of observations from which exploring suggestions lie on lines; before that the best point is not good enough.
 LINES_FROM = 60
@@ -163,6 +164,6 @@ class GPSearch:
     def state_dict(self) -> dict[str, Any]:
         return self.surrogate.state_dict()
 
-    def restore(self, run: Run, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, Any], history: History) -> None:
         """Take in a `state_dict`."""
-        self.surrogate.restore_from(state, run.history)
+        self.surrogate.restore_from(state, history)

@@ -52,7 +52,7 @@ class Region:
     Attributes:
         number: how many regions were given up before it.
         length: side of the box before it is scaled by the lengthscales, in units of the unit cube.
-        center: index of the observation in the middle, in the order in which they were told; -1 while there is none.
+        center: position of the middle one among all trials told, failures included; -1 while there is none.
     """
 
     number: int
@@ -70,7 +70,7 @@ class TrustRegion:
         length: side of the box before it is scaled by the lengthscales, in units of the unit cube.
         successes, failures: lengths of the present runs.
         seen: observations since the start of the region.
-        center: index of the incumbent, -1 before there is one.
+        center: index of the incumbent among the observations of the history, -1 before there is one.
         best: its value.
         shortest: the length at which the region is given up.
         record: the best value of all regions.
