@@ -71,7 +71,7 @@ def test_processes_over_a_database(tmp_path):
     printed = run("parallel_database", "--storage", url, "--workers", "2", "--trials", "30")
     found = re.search(r"(\d+) trials by 2 workers in .* s, (\d+) of them different", printed)
     assert int(found[1]) >= 30
-    assert int(found[2]) >= int(found[1]) - 1  # the best trial may be measured again, to see if values are noisy
+    assert int(found[2]) >= int(found[1]) - 2  # so many may be measured again, to see if values are noisy
 
 
 def test_materials(tmp_path):

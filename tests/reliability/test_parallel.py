@@ -29,7 +29,7 @@ def test_killed_workers_cost_nothing_but_their_own_trials(url, program):
     assert outcome.stale <= kills
     assert outcome.lost == 0
     assert outcome.duplicates == 0
-    assert outcome.repeats <= 1  # the best trial may be measured again, to see whether values are noisy
+    assert outcome.repeats <= 2  # of the first hundred trials so many may be measured again, to see if values are noisy
 
 
 def test_the_judge_sees_what_it_is_to_see(tmp_path, monkeypatch):
