@@ -203,7 +203,7 @@ def test_what_a_copy_knows_is_frozen():
 def test_odds_are_those_of_distinct_points():
     points, values = distinct(SMOOTH)
     known = Noise(history([*points, 3, 3, 4], [*values, values[3], values[3], values[4]]))
-    ties = known._repeats.ties
+    ties = known._ties
     assert set(ties) == {3, 4}
     assert -sum(math.log(one.chance()) for one in ties.values()) > math.log(ODDS)
 

@@ -100,18 +100,16 @@ class Repeats(NamedTuple):
 
     Attributes:
         known: how many repeats were looked at.
-        measured: how many of them are measurements, and no copies.
-        norm: root of the sum over these of the squared difference from the first value at the point.
-        ties: how likely values tie at the points that were asked for again, by the index of their first observation.
+        norm: root of the sum of the squares of the ``gaps``.
+        asked: the first repeat that was asked for, by the index of the first observation at its point.
         agreed: those that were asked for and have the very value of their point's first observation.
         copies: likewise, those that were told without being asked for; no other point has their value.
-        gaps: absolute differences from the first value at the point, of all that are measurements.
+        gaps: absolute differences from the first value at the point, of all repeats that are measurements, not copies.
     """
 
     known: int = 0
-    measured: int = 0
     norm: float = 0.0
-    ties: Mapping[int, Tie] = {}
+    asked: Mapping[int, int] = {}
     agreed: tuple[int, ...] = ()
     copies: tuple[int, ...] = ()
     gaps: tuple[float, ...] = ()
@@ -131,11 +129,13 @@ class Noise:
         self._history, self.models, self.asks = history, models, asks
         self._cached = Repeats()
         self._spread = 0, 0.0
+        self._found_ties: dict[int, Tie] = {}
+        self._left_out: tuple[Repeats | None, bool, ObservationIndices] = None, False, np.empty(0, dtype=np.int64)
 
     def of(self, history: History) -> Noise:
         """The same knowledge for a copy of the history; what the models claim later does not affect it."""
         twin = Noise(history, (Claimed(self.claimed),), asks=self.asks)
-        twin._cached, twin._spread = self._cached, self._spread
+        twin._cached, twin._spread, twin._found_ties = self._cached, self._spread, dict(self._found_ties)
         return twin
 
     def anew(self, history: History) -> Noise:
@@ -156,7 +156,7 @@ class Noise:
     @property
     def measured(self) -> int:
         """How many values are known at points that had one before, apart from copies."""
-        return self._repeats.measured
+        return len(self._repeats.gaps)
 
     @property
     def share(self) -> float:
@@ -166,7 +166,7 @@ class Noise:
             return 0.0
         spread = self._scale()
         ratio = repeats.norm / spread if spread > 0.0 else 0.0
-        return ratio * ratio / (2.0 * repeats.measured)  # `**` raises where this is infinite
+        return ratio * ratio / (2.0 * len(repeats.gaps))  # `**` raises where this is infinite
 
     @property
     def scatter(self) -> float:
@@ -186,9 +186,9 @@ class Noise:
         Where values tie at all, they do so most often near the best one: accuracies have a ceiling. So one repeat that
         agrees is not enough there, however rare ties are elsewhere.
         """
-        ties = self._repeats.ties.values()
-        if not (ties and self.repeatable) or self.share > SCATTER:
+        if not (self._repeats.asked and self.repeatable) or self.share > SCATTER:
             return False
+        ties = self._ties.values()
         if len(ties) == 1 and not all(one.continuous for one in ties):
             return False
         noise = max(self.claimed or 0.0, NOISY)
@@ -207,7 +207,7 @@ class Noise:
             return True
         if not self.plausible(claimed):
             return False
-        return not (self.asks and self.repeatable) or bool(self._repeats.ties) or self.share > SCATTER
+        return not (self.asks and self.repeatable) or bool(self._repeats.asked) or self.share > SCATTER
 
     @property
     def found(self) -> bool:
@@ -226,7 +226,7 @@ class Noise:
         """
         if not (self.asks and self.repeatable) or self.share > SCATTER:
             return False
-        n, ties, refuted = self._history.n, self._repeats.ties.values(), self.refuted
+        n, ties, refuted = self._history.n, self._ties.values(), self.refuted
         spent = self.measured + self._history.pending_again()
         if ties and not refuted and all(one.coarse for one in ties):
             return spent < n // COARSELY
@@ -240,8 +240,14 @@ class Noise:
         These are copies, and where noise is refuted all. A model would take them for proof that it has to follow every
         value, however rough: on rotated Rastrigin functions its noise falls from some percent to none.
         """
-        _, _, _, _, agreed, copies, _ = self._repeats
-        return np.array(copies + agreed if agreed and self.refuted else copies, dtype=np.int64)
+        repeats = self._repeats
+        if not (repeats.copies or repeats.agreed):
+            return np.empty(0, dtype=np.int64)
+        exact = bool(repeats.agreed) and self.refuted
+        if self._left_out[0] is not repeats or self._left_out[1] != exact:  # it is asked for several times an ask
+            left_out = repeats.copies + repeats.agreed if exact else repeats.copies
+            self._left_out = repeats, exact, np.array(left_out, dtype=np.int64)
+        return self._left_out[2]
 
     def distinct(self, rows: ObservationIndices) -> ObservationIndices:
         """The observations ``rows (m,)`` without `copies`."""
@@ -250,7 +256,7 @@ class Noise:
 
     def asked_again(self, first: int) -> bool:
         """Whether the point of the observation ``first`` was asked for again, and not only told once more."""
-        return first in self._repeats.ties
+        return first in self._repeats.asked
 
     @property
     def unmeasured(self) -> bool:
@@ -264,30 +270,43 @@ class Noise:
             self._cached = self._with(self._cached)
         return self._cached
 
+    @property
+    def _ties(self) -> Mapping[int, Tie]:
+        """How likely values tie at the points that were asked for again, by the index of their first observation.
+
+        Looked for only as long as all repeats agree: each takes the time of sorting all values.
+        """
+        history, asked, known = self._history, self._repeats.asked, self._found_ties
+        if missing := asked.keys() - known.keys():
+            repeated = np.zeros(history.n, dtype=bool)
+            repeated[[i for _, i in history.again]] = True
+            for first in missing:
+                i = asked[first]
+                others = ~repeated[:i]
+                others[first] = False
+                known[first] = tie(history.y[:i][others], float(history.y[first]), float(history.y[i]))
+        return {first: known[first] for first in asked}
+
     def _with(self, repeats: Repeats) -> Repeats:
         """``repeats`` with those that the history has beyond them."""
-        history = self._history
-        _, measured, norm, ties, agreed, copies, gaps = repeats
-        ties = dict(ties)
+        history, norm, asked_again = self._history, repeats.norm, dict(repeats.asked)
+        agreed, copies, gaps = list(repeats.agreed), list(repeats.copies), list(repeats.gaps)
         for first, i in history.again[repeats.known :]:
             one, other = float(history.y[first]), float(history.y[i])
             gap = 0.0 if one == other else one - other  # which may be infinite values
             asked = int(history.origins[i]) != UNASKED
             if gap == 0.0 and asked:
-                agreed += (i,)
+                agreed.append(i)
             elif gap == 0.0:
-                here = [first, *(j for k, j in history.again if k == first and j < i)]
-                elsewhere = np.delete(history.y[:i], here)
-                if not (elsewhere == one).any():
-                    copies += (i,)
+                same_value = np.flatnonzero(history.y[:i] == one)
+                if (history.X[same_value] == history.X[i]).all():
+                    copies.append(i)
                 continue
-            measured += 1
             norm = math.hypot(norm, gap)  # values may be of any size
-            gaps += (abs(gap),)
-            if asked and first not in ties:
-                repeated = [j for _, j in history.again if j < i]
-                ties[first] = tie(np.delete(history.y[:i], [*repeated, first]), one, other)
-        return Repeats(len(history.again), measured, norm, ties, agreed, copies, gaps)
+            gaps.append(abs(gap))
+            if asked:
+                asked_again.setdefault(first, i)
+        return Repeats(len(history.again), norm, asked_again, tuple(agreed), tuple(copies), tuple(gaps))
 
     def _scale(self) -> float:
         """`robust_std` of all values."""
@@ -320,12 +339,13 @@ def tie(y: Array, value: float, again: float) -> Tie:
     unit = spread if spread > 0.0 else float(np.max(np.abs(y), initial=0.0)) or 1.0
     with np.errstate(over="ignore"):  # values may be of any size
         scaled = finite_range(np.round(finite_range(np.array([value, again, *y])) / unit / DUST))
-    one, other, *rest = scaled.tolist()
+    one, other, rest = float(scaled[0]), float(scaled[1]), scaled[2:]
     distinct, counts = np.unique(rest, return_counts=True)
     pairs = len(y) * (len(y) - 1.0) / 2.0
     tied = (float(np.sum(counts * (counts - 1.0))) / 2.0 + 1.0) / (pairs + 2.0)
-    same = min(1.0, 2.0 * rest.count(one) / max(len(y), 1))
+    same = min(1.0, 2.0 * np.count_nonzero(rest == one) / max(len(y), 1))
     with np.errstate(over="ignore"):
-        step = float(np.min(np.diff(distinct), initial=math.inf)) * DUST if spread > 0.0 else math.inf
-        coarse = len(distinct) > 1 and distinct[-1] - distinct[0] < LEVELS * np.min(np.diff(distinct))
-    return Tie(max(tied, same), step, 1.0 / (pairs + 2.0), abs(one - other) * DUST, bool(coarse))
+        smallest = float(np.min(np.diff(distinct), initial=math.inf))
+        coarse = len(distinct) > 1 and bool(distinct[-1] - distinct[0] < LEVELS * smallest)
+    step = smallest * DUST if spread > 0.0 else math.inf
+    return Tie(max(tied, same), step, 1.0 / (pairs + 2.0), abs(one - other) * DUST, coarse)
