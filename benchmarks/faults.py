@@ -74,6 +74,7 @@ def run(
     program: str = "plain",
     seed: int = 0,
     timeout: float = 3600.0,
+    avoid_repeats: bool | str = "auto",
 ) -> Outcome:
     """A study of ``trials`` complete trials in ``workers`` processes, with ``kills`` processes killed on the way."""
     rng = random.Random(seed)
@@ -88,7 +89,7 @@ def run(
 
         def start() -> BaseProcess:
             error = Path(folder, f"error {next(numbers)}")
-            arguments = (error, url, study.study_name, program, trials, log, all_killed, seed)
+            arguments = (error, url, study.study_name, program, trials, log, all_killed, seed, avoid_repeats)
             process = WORKERS.Process(target=_work, args=arguments, name=str(error))
             process.start()
             return process

@@ -67,12 +67,22 @@ def storage(url: str) -> optuna.storages.BaseStorage:
     return optuna.storages.RDBStorage(url, engine_kwargs=patience)
 
 
-def main(url: str, name: str, program: str, trials: int, log: Path, all_killed: Path, seed: int) -> None:
+def main(
+    url: str,
+    name: str,
+    program: str,
+    trials: int,
+    log: Path,
+    all_killed: Path,
+    seed: int,
+    avoid_repeats: bool | str,
+) -> None:
     """Work until the study has ``trials`` complete trials and the file ``all_killed`` exists."""
     from numbo.optuna import GSSBOSampler
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = optuna.load_study(study_name=name, storage=storage(url), sampler=GSSBOSampler(seed=seed))
+    sampler = GSSBOSampler(seed=seed, avoid_repeats=avoid_repeats)
+    study = optuna.load_study(study_name=name, storage=storage(url), sampler=sampler)
     pause = random.Random(os.getpid())
 
     def ended() -> bool:

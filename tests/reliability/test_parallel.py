@@ -22,14 +22,15 @@ def url(request):
 @pytest.mark.parametrize("program", ["plain", "branching"])
 def test_killed_workers_cost_nothing_but_their_own_trials(url, program):
     kills = 1 if url.startswith("journal") else 3  # if the dead one has the journal's lock, it is kept for 30 seconds
-    outcome = faults.run(url, workers=2, trials=30, kills=kills, program=program, seed=1)
+    # by default the best trial may be measured again, to see if values are noisy; no other repeat is meant
+    outcome = faults.run(url, workers=2, trials=30, kills=kills, program=program, seed=1, avoid_repeats=True)
     assert outcome.errors == ()
     assert outcome.killed == kills
     assert outcome.complete >= 30
     assert outcome.stale <= kills
     assert outcome.lost == 0
     assert outcome.duplicates == 0
-    assert outcome.repeats <= 2  # of the first hundred trials so many may be measured again, to see if values are noisy
+    assert outcome.repeats == 0
 
 
 def test_the_judge_sees_what_it_is_to_see(tmp_path, monkeypatch):
