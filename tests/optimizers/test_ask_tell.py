@@ -207,6 +207,15 @@ def test_a_finite_space_is_never_repeated_while_points_are_left(make):
     assert tuple(opt.ask().values()) in seen or isinstance(opt, SBPE)  # nothing else is left
 
 
+@pytest.mark.parametrize("part", [Float(1e-300, 1.000000001e-300, log=True), Float(1.0, 1.0 + 2e-14)], ids=repr)
+def test_a_range_of_few_doubles_is_not_repeated(make, part):
+    opt = make(Space({"x": part}), seed=2, n_initial=1, direction="maximize", avoid_repeats=True)
+    points = [{"x": part.from_unit(u)} for u in (0.3, 0.31, 0.5, 0.02, 0.9, 0.06, 0.7)]
+    opt.tell(points, [0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0])
+    seen = [p["x"] for p in points + opt.ask(12)]
+    assert len(set(seen)) == len(seen)
+
+
 def test_repeats_are_possible_where_they_are_wanted(make):
     opt = make(Space({"a": Int(0, 4)}), seed=0, avoid_repeats=False)
     noise = np.random.default_rng(0)

@@ -285,3 +285,19 @@ def test_a_choice_is_found_without_comparing_all():
     dimension = Categorical([Counted(i) for i in range(1000)])
     assert [dimension.index(Counted(i)) for i in range(1000)] == list(range(1000))
     assert Counted.compared <= 2000
+
+
+@pytest.mark.parametrize(
+    "dimension", [*WIDE, Float(1.0, 1.0 + 1e-9), Float(1e-300, 1.000000001e-300, log=True)], ids=repr
+)
+def test_representable_coordinates_are_those_of_the_values(dimension):
+    space = Space({"p": dimension, "x": Float(-3.0, 7.0)})
+    for u in (0.0, 1e-9, 0.013, 0.3, 0.5, 1.0):
+        x = space.snap(np.array([[u, 0.4]]))[0]
+        np.testing.assert_allclose(space.representable(x), space.encode(space.decode(x)), rtol=0.0, atol=0.5e-12)
+
+
+@given(SPACES, st.integers(0, 2**32 - 1))
+def test_coordinates_that_are_taken_as_they_are_survive_the_round_trip(space, seed):
+    x = space.snap(np.random.default_rng(seed).random((1, space.d)))[0]
+    np.testing.assert_allclose(space.representable(x), space.encode(space.decode(x)), rtol=0.0, atol=1e-12)

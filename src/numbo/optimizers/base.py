@@ -206,6 +206,7 @@ class Optimizer(Inspectable):
         With ``known``, ``x`` was suggested when so many results were known: a later one there makes it a repeat that
         the suggestion did not mean.
         """
+        x = self.space.representable(x)
         unmeant = known is not None and bool(self.avoid_repeats) and self._run.history.was_told_since(x, known)
         return unmeant or self._run.available.taken(x)
 

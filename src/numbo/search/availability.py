@@ -103,6 +103,7 @@ class Availability:
 
     def taken(self, x: Array) -> bool:
         """Whether ``x (d,)`` should not be suggested: it is barred, or repeats are avoided and it would be one."""
+        x = self.space.representable(x)
         if self.barred(x):
             return True
         history = self._history

@@ -105,6 +105,10 @@ class Arms:
             found[found < 0] = self._nearest(X[found < 0])
         return found
 
+    def representable(self, x: Array) -> Array:
+        """``x (d,)``, the features of an arm."""
+        return x
+
     def snap(self, X: Array) -> Array:
         """The arms nearest to the points ``X (n, d)`` of the unit cube."""
         return self._grid[self._nearest(X)]

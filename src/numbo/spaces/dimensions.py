@@ -20,6 +20,11 @@ import numpy as np
 
 from numbo._types import Array, Indices
 
+#: Ordinal dimensions with more values than this, which doubles cannot all represent, have no cells.
+COUNTABLE = 2**53
+#: Coordinates that differ by more make two points (`numbo.trials.point_key`).
+RESOLUTION = 1e-12
+
 
 def _check_bounds(kind: str, low: float, high: float, log: bool) -> None:
     if not (math.isfinite(low) and math.isfinite(high)):
@@ -55,6 +60,15 @@ class Float:
         if self.step is None:
             return math.inf
         return math.floor((self.high / self.step - self.low / self.step) * (1 + 1e-15) + 1e-8) + 1
+
+    @property
+    def coarse(self) -> bool:
+        """Whether doubles tell fewer values of a continuous range apart than coordinates (`RESOLUTION`)."""
+        if math.isfinite(self.size):
+            return False
+        low, high = (math.log(self.low), math.log(self.high)) if self.log else (self.low, self.high)
+        rounding = max(math.ulp(low), math.ulp(high), math.ulp(1.0) if self.log else 0.0)
+        return rounding > RESOLUTION * (high - low)
 
     def to_unit(self, value: float) -> float:
         size = self.size
@@ -107,6 +121,11 @@ class Int:
     @property
     def size(self) -> float:
         return (int(self.high) - int(self.low)) // int(self.step) + 1
+
+    @property
+    def coarse(self) -> bool:
+        """Whether there are too many values for cells, and coordinates that nevertheless have the same one."""
+        return self.size > COUNTABLE and self.log
 
     @property
     def log_bounds(self) -> tuple[float, float] | None:
@@ -172,6 +191,10 @@ class Categorical:
     @property
     def size(self) -> float:
         return len(self.choices)
+
+    @property
+    def coarse(self) -> bool:
+        return False
 
     def index(self, value: Any) -> int:
         """Position of ``value``, -1 if absent; equal choices such as 1 and True are told apart by type.

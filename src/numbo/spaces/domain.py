@@ -48,6 +48,9 @@ class Domain(Protocol):
     def decode(self, x: Array) -> Any:
         """The user point of the unit-cube point ``x (d,)``."""
 
+    def representable(self, x: Array) -> Array:
+        """The coordinates (d,) of the user point at ``x (d,)``."""
+
     def snap(self, X: Array) -> Array:
         """The points of the domain nearest to ``X (n, d)``."""
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from numbo._types import Array, Indices, Mask
 from numbo.spaces.conditions import INACTIVE, Activity, Condition
-from numbo.spaces.dimensions import Categorical, Dimension, Float, Int, cells, middles
+from numbo.spaces.dimensions import COUNTABLE, Categorical, Dimension, Float, Int, cells, middles
 from numbo.spaces.ranges import Limits, RangeRule
 
 NO_RANGES: Mapping[str, RangeRule] = MappingProxyType({})
@@ -53,8 +53,6 @@ class Space(Mapping[str, Dimension]):
 
     #: Ordinal dimensions with at most this many values are searched value by value, larger ones also by gradient.
     SMALL = 16
-    #: Ordinal dimensions with more values than this, which doubles cannot all represent, are snapped only by `decode`.
-    COUNTABLE = 2**53
     #: Points and combinations of values of a conditional space are counted up to this number.
     COUNTED = 10**5
     #: A space is not a set of arms (`numbo.spaces.domain.Domain`).
@@ -83,7 +81,7 @@ class Space(Mapping[str, Dimension]):
         #: (d,) which dimensions gradient ascent moves.
         self.relaxed: Mask = ~self.categorical & (self.sizes > self.SMALL)
         #: (d,) which dimensions have at most `COUNTABLE` values, and which do not.
-        self.discrete: Mask = self.sizes <= self.COUNTABLE
+        self.discrete: Mask = self.sizes <= COUNTABLE
         self.continuous: Mask = ~self.discrete
         #: Conditions of the dimensions that have one, by name.
         self.conditions: dict[str, Condition] = {
@@ -103,6 +101,7 @@ class Space(Mapping[str, Dimension]):
         self._rows: dict[bytes, int] | None = None
         self._parts = parts
         self._discrete = np.flatnonzero(self.discrete).tolist()
+        self._coarse = [j for j, p in enumerate(parts) if p.coarse]
 
     def __getitem__(self, name: str) -> Dimension:
         return self._dimensions[name]
@@ -215,6 +214,17 @@ class Space(Mapping[str, Dimension]):
             for (name, p), u in zip(self._dimensions.items(), x, strict=True)
             if u != INACTIVE
         }
+
+    def representable(self, x: Array) -> Array:
+        """The coordinates (d,) of the user values at ``x (d,)``, which may stand for others that are near."""
+        if not self._coarse:
+            return x
+        x = x.copy()
+        for j in self._coarse:
+            if x[j] != INACTIVE:
+                value: Any = self._parts[j].from_unit(float(x[j]))
+                x[j] = self._parts[j].to_unit(value)
+        return x
 
     def cells(self, X: Array) -> Indices:
         """Numbers (n, d), from 0, of the discrete values at ``X (n, d)``; 0 in continuous and inactive dimensions."""
