@@ -153,7 +153,7 @@ def test_a_half_finished_call_is_repaired_to_what_was_told():
         assert len(opt.pending) == (told == 6)
         for x, y in zip(*opt.observations, strict=True):
             fresh.tell(fresh.space.decode(x), None if np.isnan(y) else y)
-        np.testing.assert_array_equal(state["run"]["y"], fresh.state_dict()["run"]["y"])
+        np.testing.assert_array_equal(state["run"]["history"]["Y"], fresh.state_dict()["run"]["history"]["Y"])
         assert opt._run.history.first == fresh._run.history.first
         assert opt._run.history.failed_counts == fresh._run.history.failed_counts
 

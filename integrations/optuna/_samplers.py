@@ -31,7 +31,7 @@ from numbo.optuna._views import Views
 from numbo import _checks
 from numbo._ahead import compile_ahead
 from numbo._types import Array
-from numbo.optimizers import Explanation, Optimizer, Snapshot
+from numbo.optimizers import Explanation, Optimizer, Snapshot, Suggestion
 from numbo.spaces import Float, Space
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
@@ -139,11 +139,11 @@ class NumboSampler(BaseSampler):
                 searched = searched.only(search_space)  # a parameter missing from the space has no known value
             optimizer = self._brought_up(study, view, trials, searched, trial.number)
             fixed = within(given, searched.distributions, optimizer.space)
-            x, origin = optimizer.suggest((self._seed, trial.number), position=trial.number, fixed=fixed)
-            self._publish(study, trial, view, x, origin)
+            suggestion = optimizer.suggest((self._seed, trial.number), position=trial.number, fixed=fixed)
+            point = self._publish(study, trial, view, suggestion)
             if not isinstance(study._storage, InMemoryStorage):  # in memory the lock suffices
-                x = self._settle(study, trial, view, optimizer, x, fixed)
-            params = to_external(optimizer.space.decode(x) | fixed, searched.distributions)
+                point = self._settle(study, trial, view, optimizer, point, fixed)
+            params = to_external(point | fixed, searched.distributions)
         return {name: params[name] for name in search_space if name in params}
 
     def _searched(self, view: StudyView, trials: Sequence[FrozenTrial], current: int) -> Searched:
@@ -163,10 +163,10 @@ class NumboSampler(BaseSampler):
         trial: FrozenTrial,
         view: StudyView,
         optimizer: Optimizer,
-        x: Array,
+        point: dict[str, Any],
         fixed: Mapping[str, Any],
-    ) -> Array:
-        """A published point that no other process has chosen at the same time.
+    ) -> dict[str, Any]:
+        """The published ``point``, or another one, that no other process has chosen at the same time.
 
         If both processes look again after publishing, the second one sees the first one's point, whose result may be
         known by then. After a collision the first retry asks the model again; later retries take random points of the
@@ -177,20 +177,26 @@ class NumboSampler(BaseSampler):
             trials = study._get_trials(deepcopy=False, use_cache=False)
             view.sync(trials)
             view.hold_running(trials, trial.number)
-            seen = optimizer.space.encode(optimizer.space.decode(x))  # as others see it
-            if not optimizer.taken(seen, known) or optimizer.exhausted or fixed.keys() == view.identity.names:
+            if (
+                not optimizer.taken(optimizer.space.encode(point), known)
+                or optimizer.exhausted
+                or fixed.keys() == view.identity.names
+            ):
                 break
             seed = (self._seed, trial.number, attempt)
             if attempt == 1:
-                x, origin = optimizer.suggest(seed, position=trial.number, fixed=fixed)
+                suggestion = optimizer.suggest(seed, position=trial.number, fixed=fixed)
             else:
-                x, origin = optimizer.suggest_anywhere(seed, fixed=fixed)
-            self._publish(study, trial, view, x, origin)
-        return x
+                suggestion = optimizer.suggest_anywhere(seed, fixed=fixed)
+            point = self._publish(study, trial, view, suggestion)
+        return point
 
-    def _publish(self, study: Study, trial: FrozenTrial, view: StudyView, x: Array, origin: int) -> None:
+    def _publish(self, study: Study, trial: FrozenTrial, view: StudyView, suggestion: Suggestion) -> dict[str, Any]:
+        """The parameters of a suggestion, which other processes can read from now on."""
         assert view.optimizer is not None
-        _records.publish(study, trial, view.identity, view.optimizer.space.decode(x), origin)
+        point: dict[str, Any] = view.optimizer.space.decode(suggestion.x)
+        _records.publish(study, trial, view.identity, point, suggestion.origin)
+        return point
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution

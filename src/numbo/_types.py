@@ -4,7 +4,7 @@ An array of indices says in its type what it counts:
 
 * `ObservationIndices`: observations of a `numbo.trials.History`, in the order in which they were told. ``members`` are
   those that a model is fitted to, ``rows`` of a `numbo.models.surrogate.Surrogate` those that its posterior stands on.
-* `TrialPositions`: all trials told, failures among them; `History.order_of` counts observations so.
+* `TrialPositions`: all trials told, failures among them; `History.positions` counts observations so.
 * `PointNumbers`: distinct points of a history, in the order in which they were seen first (`numbo.trials.Pulls`).
 * `SparseRows`: rows of a `numbo.models.sparse_gp.SparseGP`, which stand for one or more observations each.
 * `AtomIndices`: points that make up a dictionary, among those that it was drawn from (`numbo.models.dictionaries`).

@@ -26,7 +26,7 @@ def history_of(X, failed):
     history = History(X.shape[1])
     for x, fails in zip(X, failed, strict=True):
         if fails:
-            history.fail(x)
+            history.add(x, np.nan, {}, -1)
         else:
             history.add(x, 0.0, {}, -1)
     return history
@@ -87,7 +87,7 @@ def test_labels_are_chosen_by_place_and_their_number_is_limited():
     history, surrogate = History(2), feasibility._surrogate
     for i, x in enumerate(X):
         if x[0] > 0.7:
-            history.fail(x)
+            history.add(x, np.nan, {}, -1)
         else:
             history.add(x, -float(np.sum((x - 0.2) ** 2)), {}, -1)
         if i % 7 == 0:

@@ -610,13 +610,14 @@ def test_others_who_choose_the_same_again_and_again_are_avoided(storage, finite,
     rivals = []
     publish = GSSBOSampler._publish
 
-    def overtaken(sampler, study, trial, view, x, origin):
+    def overtaken(sampler, study, trial, view, suggestion):
         """Somebody else publishes the same point at the same time."""
-        publish(sampler, study, trial, view, x, origin)
+        point = publish(sampler, study, trial, view, suggestion)
         if len(rivals) < 12:
             rival = study._storage.get_trial(study._storage.create_new_trial(study._study_id))
-            publish(sampler, study, rival, view, x, origin)
-            rivals.append(view.optimizer.space.decode(x))
+            publish(sampler, study, rival, view, suggestion)
+            rivals.append(point)
+        return point
 
     monkeypatch.setattr(GSSBOSampler, "_publish", overtaken)
     chosen = study.ask(space).params
@@ -636,12 +637,13 @@ def test_a_rival_with_the_same_point_may_have_ended_already(tmp_path, monkeypatc
     rivals = []
     publish = GSSBOSampler._publish
 
-    def overtaken(sampler, study, trial, view, x, origin):
+    def overtaken(sampler, study, trial, view, suggestion):
         """Somebody else chooses the same point at the same time, and is done with it."""
-        publish(sampler, study, trial, view, x, origin)
+        point = publish(sampler, study, trial, view, suggestion)
         if not rivals:
-            rivals.append(view.optimizer.space.decode(x))
+            rivals.append(point)
             study.add_trial(optuna.create_trial(params=rivals[0], distributions=space, value=0.5))
+        return point
 
     monkeypatch.setattr(GSSBOSampler, "_publish", overtaken)
     monkeypatch.setattr(Availability, "repeating", property(lambda available: True))

@@ -122,3 +122,10 @@ def test_degenerate_histories(n):
     history = told(X, [-np.inf] * (n - 1) + [1e300])
     assert noise_near_best(SPACE, history) >= 0.0
     assert np.isfinite(expected_values(history, np.zeros(n), np.zeros(n), 1.0, 0.5, NONE)).all()
+
+
+def test_what_the_model_explains_nothing_of_has_the_observed_value():
+    history = told(np.array([[0.1], [0.2]]), np.array([1.0, 2.0]))
+    with np.errstate(all="raise"):
+        values = expected_values(history, np.array([5.0, 5.0]), np.full(2, 1e200), 1e-3, 1e-3, NONE)
+    np.testing.assert_allclose(values, [1.0, 2.0])

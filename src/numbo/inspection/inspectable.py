@@ -97,5 +97,5 @@ class Inspectable(ABC):
     @property
     def observations(self) -> tuple[Array, Array]:
         """All points told (n, d) in the unit cube, in their order, and their values (n,), NaN for a failure."""
-        X, y = self._run.history.in_order()
-        return X, self._run.goal.values(y)
+        trials = self._run.history.trials
+        return trials.X.copy(), self._run.goal.values(trials.Y[:, 0])

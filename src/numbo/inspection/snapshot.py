@@ -85,7 +85,7 @@ class Snapshot:
             if assured > self._assured[i]:
                 return self.space.decode(x), self._goal.value(float(mean))
         same = point_key(history.X[i]) == point_key(history.X[history.best])
-        return own(history.params[history.best if same else i]), self._goal.value(float(self._value[i]))
+        return history.params(history.best if same else i), self._goal.value(float(self._value[i]))
 
     @cached_property
     def _noise(self) -> float:
@@ -178,7 +178,7 @@ class Snapshot:
             algorithm=self.algorithm,
             n_told=history.told,
             n_pending=len(history.pending),
-            members=history.order_of(view.members),
+            members=history.positions(view.members),
             relevance=relevance(lambda X: view.mean_sd(X)[0] / unit, self.space),
             lengthscales=dict(zip(names, view.lengthscales.tolist(), strict=True)),
             noise_std=view.noise_std,
@@ -212,8 +212,8 @@ class Snapshot:
 
         Inactive coordinates are `numbo.spaces.INACTIVE`, which is outside the cube.
         """
-        X, y = self._history.in_order()
-        return X, self._goal.values(y)
+        trials = self._history.trials
+        return trials.X.copy(), self._goal.values(trials.Y[:, 0])
 
     @property
     def best(self) -> tuple[Any, float] | None:

@@ -107,8 +107,7 @@ class Feasibility:
 
     def _labels(self, history: History) -> tuple[Array, TrialPositions, Array]:
         """All points told with their times (told, d + 1), which of them count, and the labels (told,)."""
-        X, y = history.in_order()
-        failed = np.isnan(y)
+        X, failed = history.trials.X, history.trials.failed
         self.closed, explained = failing_bounds(X, failed, self._continuous)
         X = np.column_stack([X, np.arange(len(X)) / TRIALS])
         return X, np.flatnonzero(~(history.superseded() | explained)), np.where(failed, 0.0, 1.0)

@@ -29,7 +29,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from numbo._types import Array, ObservationIndices
-from numbo.trials import UNASKED, History, finite_range
+from numbo.trials import History, finite_range
 
 #: Share of the variance of the values from which noise matters.
 NOISY = 1e-2
@@ -154,7 +154,7 @@ class Noise:
     @property
     def repeatable(self) -> bool:
         """Whether repeats say anything: values that are not final may differ without noise."""
-        return bool(self._history.final.all())
+        return self._history.all_final
 
     @property
     def measured(self) -> int:
@@ -298,7 +298,7 @@ class Noise:
         for first, i in history.again[repeats.known :]:
             one, other = float(history.y[first]), float(history.y[i])
             gap = 0.0 if one == other else one - other  # which may be infinite values
-            asked = int(history.origins[i]) != UNASKED
+            asked = history.asked(i)
             if gap == 0.0 and asked:
                 agreed.append(i)
             elif gap == 0.0:

@@ -7,6 +7,6 @@ from numbo.optimizers.bkb import BKB
 from numbo.optimizers.gp_ucb import GPUCB
 from numbo.optimizers.gssbo import GSSBO
 from numbo.optimizers.sbpe import SBPE
-from numbo.search.run import GLOBAL
+from numbo.search.run import GLOBAL, Suggestion
 
-__all__ = ["BBKB", "BKB", "GLOBAL", "GPUCB", "GSSBO", "SBPE", "Explanation", "Optimizer", "Snapshot"]
+__all__ = ["BBKB", "BKB", "GLOBAL", "GPUCB", "GSSBO", "SBPE", "Explanation", "Optimizer", "Snapshot", "Suggestion"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, overload
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 #: Number of initial designs after which the best point may be measured again to see whether values are noisy.
 PROBED = 2
 #: Version of what `Optimizer.state_dict` returns.
-STATE_FORMAT = 4
+STATE_FORMAT = 5
 
 
 class Optimizer(Inspectable):
@@ -72,7 +71,7 @@ class Optimizer(Inspectable):
         self.avoid_repeats = _checks.one_of("avoid_repeats", avoid_repeats, _checks.AUTO)
         self.learn_failures = _checks.one_of("learn_failures", learn_failures, _checks.AUTO)
         stream = _checks.random_stream(seed)
-        goal, probed_from = Goal(self.direction), PROBED * self.n_initial
+        goal, probed_from = Goal((self.direction,)), PROBED * self.n_initial
         self._run = Run(domain, goal, self.avoid_repeats, self.learn_failures, stream, probed_from)
         self._unfinished = False
         self._telling: tuple[Hashable, int] = None, 0
@@ -271,22 +270,22 @@ class Optimizer(Inspectable):
             ValueError: if ``params`` do not lie in the space or lengths differ; nothing is stored then.
         """
         if isinstance(params, Mapping) or np.ndim(params) == 0:
-            self._store(self.space.encode(params), self._run.goal.score(value), params, key, partial=partial)
+            self._store(self.space.encode(params), self._run.goal.outputs(value), params, key, partial=partial)
             return
         values = list(value) if isinstance(value, Iterable) else [value]
         if len(params) != len(values):
             raise ValueError(f"tell got {len(params)} points and {len(values)} values; they must match.")
-        encoded = [(self.space.encode(p), self._run.goal.score(v), p) for p, v in zip(params, values, strict=True)]
-        for x, y, p in encoded:
-            self._store(x, y, p, None, partial=partial)
+        encoded = [(self.space.encode(p), self._run.goal.outputs(v), p) for p, v in zip(params, values, strict=True)]
+        for x, outputs, p in encoded:
+            self._store(x, outputs, p, None, partial=partial)
 
     def learn(self, params: Any, value: Any, *, origin: int, key: Hashable, partial: bool = False) -> None:
         """`tell` for adapters that keep the ``origin`` of their points, whether these are pending here or not."""
-        self._store(self.space.encode(params), self._run.goal.score(value), params, key, origin, partial=partial)
+        self._store(self.space.encode(params), self._run.goal.outputs(value), params, key, origin, partial=partial)
 
     @interrupts_get_out()
     def _store(
-        self, x: Array, y: float, params: Any, key: Hashable | None, origin: int | None = None, *, partial: bool
+        self, x: Array, outputs: Array, params: Any, key: Hashable | None, origin: int | None = None, *, partial: bool
     ) -> None:
         self._repair()
         history = self._run.history
@@ -295,12 +294,10 @@ class Optimizer(Inspectable):
             pending = history.pending.get(key)
             origin = UNASKED if pending is None else pending.origin
         self._telling, self._unfinished = (key, history.told), True
-        if math.isnan(y):
-            history.fail(x)
-        else:
-            i = history.add(x, y, params, origin, final=not partial)
+        i = history.add(x, outputs, params, origin, final=not partial)
+        if i >= 0:
             self._run.available.see(x[None])
-            self._observed(i, y, origin)
+            self._observed(i, float(history.y[i]), origin)
         history.pending.pop(key, None)
         # models that averaged what is exact start again from what was told
         self._telling, self._unfinished = (None, 0), self._averaged and self._run.noise.refuted
@@ -407,7 +404,7 @@ class Optimizer(Inspectable):
         if state["optimizer"] != cls.__name__:
             raise ValueError(f"Cannot restore {cls.__name__} from a state saved by {state['optimizer']}.")
         run = state["run"]
-        self = cls._around(run["space"], state["settings"], Run.history_of(run), run["design_seed"])
+        self = cls._around(run["space"], state["settings"], History.of(run["history"]), run["design_seed"])
         self._run.restore(run)
         self._asked = self._handed = state["asked"]
         self._restore_model(state["model"])

@@ -145,7 +145,7 @@ class LocalSearch(Engine):
 
     def region(self, history: History) -> Region:
         now = self.trust_region
-        center = int(history.order_of(np.array([now.center]))[0]) if now.center >= 0 else -1
+        center = int(history.positions(np.array([now.center]))[0]) if now.center >= 0 else -1
         return Region(number=now.number, length=now.length, center=center)
 
     # -- state -----------------------------------------------------------------------------------------------------

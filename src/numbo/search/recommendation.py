@@ -45,6 +45,8 @@ NO_NOISE = 1e-6
 RECOMMENDED_BY = 384
 #: Number of points of each kind from which the optimum of the model is sought.
 OPTIMUM_STARTS = 8
+#: Ratios of standard deviations are cut off here, as their squares have to be finite.
+HUGE = 1e100
 
 
 def noise_near_best(space: Any, history: History) -> float:
@@ -137,7 +139,7 @@ def expected_values(
         return y
     averages, counts = _averages(history, copies)
     certain = min(noise / noise_seen, 1.0) ** 2
-    latent = (unexplained / noise_seen) ** 2 + 1.0 - certain
+    latent = np.minimum(unexplained / noise_seen, HUGE) ** 2 + 1.0 - certain
     own = latent / (latent + certain / counts)
     out: Array = (1.0 - own) * mean + own * averages
     return out

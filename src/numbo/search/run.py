@@ -164,26 +164,14 @@ class Run:
     def state_dict(self) -> dict[str, Any]:
         """What is known, and the random stream, as plain data."""
         history = self.history
-        X, y = history.in_order()
         return {
             "space": self.space,
-            "X": X,
-            "y": y,
-            "origins": history.origins.copy(),
-            "excluded": list(history.excluded.values()),
-            "params": [own(params) for params in history.params],
+            "history": history.state_dict(),
             "pending": [(key, own(p.params), p.origin) for key, p in history.pending.items()],
             "rng": self.rng.bit_generator.state,
             "design_seed": self.design.seed,
             "feasibility": self.feasibility.state_dict(),
-            "final": history.final.copy(),
         }
-
-    @staticmethod
-    def history_of(state: Mapping[str, Any]) -> History:
-        """What was told, from a `state_dict`."""
-        names = ("X", "y", "origins", "final", "excluded", "params")
-        return History.of(*(state[name] for name in names))
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take in the rest of a `state_dict`; the history is known already."""

@@ -1,7 +1,19 @@
-"""Records of the trials: observations, failures and pending points, in the order in which they were told."""
+"""Records: what was told, the observations and failures among it, pending points, and what is better."""
 
 from numbo.trials.goal import Goal, best_first
-from numbo.trials.history import UNASKED, History, Pending, finite_range, own, point_key
+from numbo.trials.history import UNASKED, History, Pending, finite_range, point_key
 from numbo.trials.pulls import Pulls
+from numbo.trials.trials import Trials, own
 
-__all__ = ["UNASKED", "Goal", "History", "Pending", "Pulls", "best_first", "finite_range", "own", "point_key"]
+__all__ = [
+    "UNASKED",
+    "Goal",
+    "History",
+    "Pending",
+    "Pulls",
+    "Trials",
+    "best_first",
+    "finite_range",
+    "own",
+    "point_key",
+]

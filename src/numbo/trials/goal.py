@@ -1,11 +1,11 @@
-"""What is better: the one place that knows in which direction an objective is optimised.
+"""What is better: the one place that knows in which directions objectives are optimised.
 
-Everything else works with scores, of which larger ones are better.
+Everything else works with outputs, of which larger ones are better.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,29 +17,40 @@ from numbo._types import Array, Indices
 
 @dataclass(frozen=True)
 class Goal:
-    """Values of the user's objective <-> scores.
+    """Values of the user's objectives <-> outputs.
 
     Attributes:
-        direction: ``"minimize"`` or ``"maximize"``.
+        directions: (k,) ``"minimize"`` or ``"maximize"`` for each objective.
     """
 
-    direction: str
+    directions: tuple[str, ...]
 
-    @property
-    def _sign(self) -> float:
-        return 1.0 if self.direction == "maximize" else -1.0
+    def _sign(self, objective: int) -> float:
+        return 1.0 if self.directions[objective] == "maximize" else -1.0
 
-    def score(self, value: Any) -> float:
-        """The score of a reported value, NaN for a failure."""
-        return math.nan if value is None else self._sign * _checks.objective(value)
+    def outputs(self, values: Any) -> Array:
+        """The outputs (k,) of reported values, a number if there is one objective; all are NaN for a failure.
 
-    def value(self, score: float) -> float:
-        """The value that has a score; a zero has no sign."""
-        return self._sign * score + 0.0
+        Raises:
+            ValueError: if there are not as many numbers as objectives.
+        """
+        k = len(self.directions)
+        failure = np.full(k, np.nan)
+        if values is None:
+            return failure
+        given = [values] if k == 1 else list(values) if isinstance(values, Iterable) else []
+        if len(given) != k:
+            raise ValueError(f"value must be a sequence of {k} numbers, one for each objective; got {values!r}.")
+        out = np.array([self._sign(j) * _checks.objective(value) for j, value in enumerate(given)])
+        return failure if np.isnan(out).any() else out
 
-    def values(self, scores: Array) -> Array:
-        """Likewise of scores (n,)."""
-        return self._sign * scores + 0.0
+    def value(self, output: float, objective: int = 0) -> float:
+        """The value of an objective that has this output; a zero has no sign."""
+        return self._sign(objective) * output + 0.0
+
+    def values(self, outputs: Array, objective: int = 0) -> Array:
+        """Likewise of outputs (n,)."""
+        return self._sign(objective) * outputs + 0.0
 
 
 def best_first(scores: Array) -> Indices:

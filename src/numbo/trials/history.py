@@ -1,10 +1,11 @@
-"""What an optimizer has seen: observations in growing arrays, failures, and pending points."""
+"""What an optimizer knows: the trials told, the observations among them, and the points that are pending."""
 
 from __future__ import annotations
 
 import copy
+import math
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from numbo._types import Array, Indices, Mask, ObservationIndices, TrialPositions
 from numbo.trials.goal import Goal
+from numbo.trials.trials import ROOM, Trials, own
 
 #: Origin of an observation that no search asked for (`numbo.search.run.Suggestion`).
 UNASKED = -2
@@ -20,11 +22,6 @@ UNASKED = -2
 def point_key(x: Array) -> bytes:
     """Identity of a unit-cube point, equal for points that differ only by rounding."""
     return np.rint(x * 1e12).astype(np.int64).tobytes()
-
-
-def own(params: Any) -> Any:
-    """A private copy of a user point: a dict of values, or the index of an arm."""
-    return dict(params) if isinstance(params, Mapping) else int(params)
 
 
 def finite_range(y: Array) -> Array:
@@ -56,56 +53,114 @@ class Pending:
 
 
 class History:
-    """Observations ``X (n, d)``, ``y (n,)`` (larger is better), failures, and pending points by key.
+    """All `trials`, and of those that succeeded the observations ``X (n, d)``, ``y (n,)`` (larger is better).
 
-    A single assignment or `list.append` makes a record part of the history. What is derived from the records
-    (`first`, `best` and the like) can be recomputed by `refresh`, so that an interrupt at any point loses nothing.
+    Observations are derived from the trials, as are `first`, `best` and the like: `refresh` recomputes all of it, so
+    that an interrupt at any point loses nothing.
+
+    Args:
+        d, k: number of coordinates, and of outputs of a trial.
 
     Attributes:
+        trials: what was told, in order.
         n: number of observations.
-        origins: (n,) which part of the search proposed each of them (`numbo.search.run.Suggestion`).
         first: the first observation at each point, by its identity.
         again: of each observation that is not the first at its point, the index of the first and its own.
-        final: (n,) whether the values are final; two that are not may differ without noise.
+        failed_counts: how often a point failed, by its identity.
         excluded: points without a result that must not be suggested.
+        pending: points without a result yet, by their keys.
         best: index of the best observation, -1 before the first.
     """
 
-    def __init__(self, d: int) -> None:
-        self.n = 0
-        self._X, self._y, self._origins = np.empty((64, d)), np.empty(64), np.empty(64, dtype=np.int64)
-        self._final = np.empty(64, dtype=bool)
-        self._failed: list[tuple[int, Array, bytes]] = []
-        self.failed_counts: Counter[bytes] = Counter()
+    def __init__(self, d: int, k: int = 1) -> None:
+        self.trials = Trials(d, k)
         self.excluded: dict[bytes, Array] = {}
-        self.first: dict[bytes, int] = {}
-        self.again: list[tuple[int, int]] = []
         self.pending: dict[Hashable, Pending] = {}
-        self.best = -1
-        self._params: list[Any] = []
+        self._derive()
 
     @classmethod
-    def of(
-        cls, X: Array, y: Array, origins: Indices, final: Mask, excluded: Iterable[Array], params: Sequence[Any]
-    ) -> History:
-        """A history of what was told, ordered as by `in_order`; the other arrays are of the observations (n,)."""
-        self, observed = cls(X.shape[1]), zip(params, origins.tolist(), final.tolist(), strict=True)
-        for x, value in zip(X, y.tolist(), strict=True):
-            if np.isnan(value):
-                self.fail(x)
-            else:
-                params_of, origin, is_final = next(observed)
-                self.add(x, value, params_of, origin, final=is_final)
-        for x in excluded:
+    def of(cls, state: Mapping[str, Any]) -> History:
+        """A history from its `state_dict`."""
+        self = cls(state["X"].shape[1], state["Y"].shape[1])
+        for x, outputs, params, origin, final in zip(
+            *(state[name] for name in ("X", "Y", "params", "origins", "final")), strict=True
+        ):
+            self.add(x, outputs, params, int(origin), final=bool(final))
+        for x in state["excluded"]:
             self.exclude(x)
         return self
+
+    def state_dict(self) -> dict[str, Any]:
+        """What was told, as plain data; pending points are not part of it."""
+        return self.trials.state_dict() | {"excluded": list(self.excluded.values())}
 
     def copy(self) -> History:
         """An independent history with the same records; what is told to this one later does not affect it."""
         twin = copy.copy(self)  # arrays are shared: records are only appended, beyond the copy's n
-        twin._failed, twin.excluded, twin.pending = list(self._failed), dict(self.excluded), dict(self.pending)
+        twin.trials = self.trials.copy()
+        twin.excluded, twin.pending = dict(self.excluded), dict(self.pending)
         twin.failed_counts, twin.first, twin.again = self.failed_counts.copy(), dict(self.first), list(self.again)
         return twin
+
+    # -- records -------------------------------------------------------------------------------------------------
+
+    def add(self, x: Array, outputs: Array | float, params: Any, origin: int, *, final: bool = True) -> int:
+        """Append a trial with ``outputs (k,)``, NaN for a failure; returns the index of the observation, -1 if failed.
+
+        ``params`` are kept exactly as told. ``final`` says whether the evaluation was finished.
+        """
+        return self._take(self.trials.add(x, outputs, params, origin, final=final))
+
+    def exclude(self, x: Array) -> None:
+        """Record that ``x (d,)`` must not be suggested."""
+        self.excluded[point_key(x)] = x
+
+    @property
+    def told(self) -> int:
+        """Number of trials told."""
+        return self.trials.n
+
+    @property
+    def step(self) -> int:
+        """Number of points that were told or are pending."""
+        return self.told + len(self.pending)
+
+    # -- what is derived from them ---------------------------------------------------------------------------------
+
+    def _derive(self) -> None:
+        """Start from no trial."""
+        self.n, self.best = 0, -1
+        self._X, self._y = np.empty((ROOM, self.trials.X.shape[1])), np.empty(ROOM)
+        self._positions = np.empty(ROOM, dtype=np.int64)
+        self.first: dict[bytes, int] = {}
+        self.again: list[tuple[int, int]] = []
+        self.failed_counts: Counter[bytes] = Counter()
+
+    def refresh(self) -> None:
+        """Recompute what is derived from the trials."""
+        self._derive()
+        for t in range(self.trials.n):
+            self._take(t)
+
+    def _take(self, t: int) -> int:
+        """Take in the trial at position ``t``; returns the index of the observation, -1 for a failure."""
+        x, y = self.trials.X[t], float(self.trials.Y[t, 0])
+        key = point_key(x)
+        if math.isnan(y):
+            self.failed_counts[key] += 1
+            return -1
+        i = self.n
+        if i == len(self._y):
+            self._X, self._y = np.concatenate([self._X, np.empty_like(self._X)]), np.append(self._y, np.empty(i))
+            self._positions = np.append(self._positions, np.empty(i, dtype=np.int64))
+        self._X[i], self._y[i], self._positions[i] = x, y, t
+        self.n = i + 1
+        first = self.first.setdefault(key, i)
+        if first != i:
+            self.again.append((first, i))
+        if self.best < 0 or y > self._y[self.best]:
+            self.best = i
+        return i
 
     @property
     def X(self) -> Array:
@@ -117,94 +172,45 @@ class History:
 
     @property
     def origins(self) -> Indices:
-        return self._origins[: self.n]
+        """Which part of the search proposed each observation (n,) (`numbo.search.run.Suggestion`)."""
+        return self.trials.origins[self._positions[: self.n]]
+
+    def asked(self, i: int) -> bool:
+        """Whether a search asked for observation ``i``."""
+        return int(self.trials.origins[self._positions[i]]) != UNASKED
 
     @property
-    def final(self) -> Mask:
-        return self._final[: self.n]
+    def all_final(self) -> bool:
+        """Whether all observations are final; two that are not may differ without noise."""
+        trials = self.trials
+        return bool(trials.final.all()) or bool(trials.final[self._positions[: self.n]].all())
 
-    @property
-    def params(self) -> list[Any]:
-        """The parameters (n,) of the observations, exactly as told."""
-        return self._params[: self.n]
-
-    @property
-    def told(self) -> int:
-        """Number of observations and failures."""
-        return self.n + len(self._failed)
-
-    @property
-    def step(self) -> int:
-        """Number of points that were told or are pending."""
-        return self.told + len(self.pending)
-
-    def add(self, x: Array, y: float, params: Any, origin: int, *, final: bool = True) -> int:
-        """Append an observation; returns its index. ``params`` are kept exactly as told."""
-        i = self.n
-        if i == len(self._origins):
-            self._X = np.concatenate([self._X, np.empty_like(self._X)])
-            self._y = np.concatenate([self._y, np.empty_like(self._y)])
-            self._origins = np.concatenate([self._origins, np.empty_like(self._origins)])
-            self._final = np.concatenate([self._final, np.empty_like(self._final)])
-        self._X[i], self._y[i], self._origins[i], self._final[i] = x, y, origin, final
-        self._params[i:] = [own(params)]
-        self.n = i + 1
-        self._place(i)
-        if self.best < 0 or y > self._y[self.best]:
-            self.best = i
-        return i
-
-    def _place(self, i: int) -> None:
-        """Note whether observation ``i`` is the first at its point."""
-        first = self.first.setdefault(point_key(self._X[i]), i)
-        if first != i:
-            self.again.append((first, i))
-
-    def fail(self, x: Array) -> None:
-        """Append a failure."""
-        key = point_key(x)
-        self._failed.append((self.n, x, key))
-        self.failed_counts[key] += 1
-
-    def exclude(self, x: Array) -> None:
-        """Record that ``x (d,)`` must not be suggested."""
-        self.excluded[point_key(x)] = x
-
-    def refresh(self) -> None:
-        """Recompute what is derived from the records."""
-        self.first, self.again = {}, []
-        for i in range(self.n):
-            self._place(i)
-        self.failed_counts = Counter(key for _, _, key in self._failed)
-        self.best = int(np.argmax(self.y)) if self.n else -1
+    def params(self, i: int) -> Any:
+        """The parameters of observation ``i``, exactly as told."""
+        return own(self.trials.params[self._positions[i]])
 
     @property
     def failed(self) -> dict[bytes, Array]:
         """Points that failed and never succeeded, by their identity."""
-        return {key: x for _, x, key in self._failed if key not in self.first}
+        if not self.failed_counts:
+            return {}
+        lost = (self.trials.X[t] for t in np.flatnonzero(self.trials.failed))
+        return {key: x for x in lost if (key := point_key(x)) not in self.first}
 
     def superseded(self) -> Mask:
         """Which of all trials told (told,) are failures at a point that has also succeeded."""
         out = np.zeros(self.told, dtype=bool)
-        for j, (position, _, key) in enumerate(self._failed):
-            out[position + j] = key in self.first
+        for t in np.flatnonzero(self.trials.failed):
+            out[t] = point_key(self.trials.X[t]) in self.first
         return out
 
-    def in_order(self) -> tuple[Array, Array]:
-        """All trials in the order told: points (told, d) and values (told,), NaN for a failure."""
-        at = [position for position, _, _ in self._failed]
-        if not at:
-            return self.X.copy(), self.y.copy()
-        return np.insert(self.X, at, [x for _, x, _ in self._failed], axis=0), np.insert(self.y, at, np.nan)
-
-    def order_of(self, observations: ObservationIndices) -> TrialPositions:
+    def positions(self, observations: ObservationIndices) -> TrialPositions:
         """Positions (m,) of the ``observations (m,)`` among all trials told."""
-        at = np.array([position for position, _, _ in self._failed], dtype=np.int64)
-        return observations + np.searchsorted(at, observations, side="right")
+        return self._positions[observations]
 
     def best_of(self, goal: Goal) -> tuple[Any, float] | None:
         """The best point and its value, None before the first success."""
-        return None if self.best < 0 else (own(self._params[self.best]), goal.value(float(self.y[self.best])))
+        return None if self.best < 0 else (self.params(self.best), goal.value(float(self.y[self.best])))
 
     def values(self, n: int | None = None) -> Array:
         """The first ``n`` of ``y``, made finite for a model (`finite_range`)."""
@@ -213,7 +219,7 @@ class History:
     def pending_points(self) -> Array:
         """Pending points (p, d), oldest first."""
         points = [p.x for p in self.pending.values()]
-        return np.array(points) if points else np.empty((0, self._X.shape[1]))
+        return np.array(points) if points else np.empty((0, self.trials.X.shape[1]))
 
     def key_of(self, x: Array) -> Hashable | None:
         """The key of the oldest pending point at ``x (d,)``, None if there is none."""
@@ -225,7 +231,7 @@ class History:
     def was_told_since(self, x: Array, known: int) -> bool:
         """Whether a result at ``x (d,)`` is among those that were told after the first ``known``."""
         wanted = point_key(x)
-        return any(point_key(other) == wanted for other in self.in_order()[0][known:])
+        return any(point_key(other) == wanted for other in self.trials.X[known:])
 
     def is_observed(self, x: Array) -> bool:
         """Whether there is an observation at ``x (d,)``."""

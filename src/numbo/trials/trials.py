@@ -1,0 +1,96 @@
+"""Everything that was told, in order: one row per trial, whatever became of it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from numbo._types import Array, Indices, Mask
+
+ROOM = 64
+
+
+def own(params: Any) -> Any:
+    """A private copy of a user point: a dict of values, or the index of an arm."""
+    return dict(params) if isinstance(params, Mapping) else int(params)
+
+
+class Trials:
+    """Points, outputs and origins in growing arrays.
+
+    The assignment of `n` makes a record part of the trials, so that an interrupt leaves each whole or out.
+
+    Args:
+        d, k: number of coordinates and of outputs.
+
+    Attributes:
+        n: number of trials.
+    """
+
+    def __init__(self, d: int, k: int = 1) -> None:
+        self.n = 0
+        self._X, self._Y = np.empty((ROOM, d)), np.empty((ROOM, k))
+        self._origins, self._final = np.empty(ROOM, dtype=np.int64), np.empty(ROOM, dtype=bool)
+        self._params: list[Any] = []
+
+    @property
+    def X(self) -> Array:
+        """Points (n, d)."""
+        return self._X[: self.n]
+
+    @property
+    def Y(self) -> Array:
+        """Outputs (n, k), larger ones being better; those of a failure are NaN."""
+        return self._Y[: self.n]
+
+    @property
+    def origins(self) -> Indices:
+        """Which part of the search proposed each (n,) (`numbo.search.run.Suggestion`)."""
+        return self._origins[: self.n]
+
+    @property
+    def final(self) -> Mask:
+        """Whether the outputs of each (n,) are those of a finished evaluation."""
+        return self._final[: self.n]
+
+    @property
+    def params(self) -> list[Any]:
+        """The parameters (n,), exactly as told."""
+        return self._params[: self.n]
+
+    @property
+    def failed(self) -> Mask:
+        """Which of them (n,) failed."""
+        return np.isnan(self.Y[:, 0])
+
+    def add(self, x: Array, outputs: Array | float, params: Any, origin: int, *, final: bool = True) -> int:
+        """Append a trial with ``outputs (k,)``; returns its position."""
+        t = self.n
+        if t == len(self._X):
+            self._X, self._Y = _doubled(self._X), _doubled(self._Y)
+            self._origins, self._final = _doubled(self._origins), _doubled(self._final)
+        self._X[t], self._Y[t], self._origins[t], self._final[t] = x, outputs, origin, final
+        self._params[t:] = [own(params)]
+        self.n = t + 1
+        return t
+
+    def copy(self) -> Trials:
+        """The same trials; what is added to one of the two later is not seen by the other, if only one goes on."""
+        return copy.copy(self)  # arrays and list are shared: rows are only appended, beyond the copy's n
+
+    def state_dict(self) -> dict[str, Any]:
+        """The trials as plain data."""
+        return {
+            "X": self.X.copy(),
+            "Y": self.Y.copy(),
+            "origins": self.origins.copy(),
+            "final": self.final.copy(),
+            "params": [own(params) for params in self.params],
+        }
+
+
+def _doubled(rows: Any) -> Any:
+    return np.concatenate([rows, np.empty_like(rows)])
