@@ -54,7 +54,7 @@ types: $(READY)
 
 # The site goes to build/site; any warning is an error.
 docs: types
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/zensical build --clean --strict --config-file mkdocs.yml
 
 benchmark: $(READY)
 	$(BIN)/python -m benchmarks ask-time
