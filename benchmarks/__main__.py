@@ -1,6 +1,7 @@
 """``python -m benchmarks COMMAND``: comparisons, timings, and measurements behind the documentation's claims.
 
 run, report           samplers on problems through Optuna
+pages                 the numbers and plots of README and documentation, from the results
 ask-time, batches     time per suggestion, many points at once
 bandits, bandits-report, survival   explicit arms, and the race of S-BPE
 calibration           whether predictions hold
@@ -94,6 +95,7 @@ def main() -> None:
     run.add_argument("--jobs", type=int, default=2)
     report = commands.add_parser("report", help="tables and plots from the results")
     report.add_argument("--name", default="suite")
+    commands.add_parser("pages", help="fill in the numbers of README and documentation, and draw their plots")
     ask = commands.add_parser("ask-time", help="median time of one suggestion against the number of trials")
     ask.add_argument("--gpsampler", action="store_true", help="also measure Optuna's GPSampler at 500 trials (slow)")
     ask.add_argument("--branching", action="store_true", help="compare a branching space with a plain one instead")
@@ -164,6 +166,10 @@ def main() -> None:
         from benchmarks.report import write_report
 
         write_report(RESULTS, arguments.name)
+    elif arguments.command == "pages":
+        from benchmarks import pages
+
+        pages.write()
     elif arguments.command == "ask-time":
         from benchmarks.ask_time import measure, measure_branching
 

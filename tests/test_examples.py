@@ -105,15 +105,16 @@ def test_warm_start():
     assert after < before
 
 
-def test_the_notebook_runs_and_shows_its_plots():
+@pytest.mark.parametrize(("name", "trials", "shown"), [("looking_inside", 250, 5), ("five_minutes", 60, 3)])
+def test_the_notebooks_run_and_show_their_plots(name, trials, shown):
     nbformat = pytest.importorskip("nbformat")
     client = pytest.importorskip("nbclient")
-    notebook = nbformat.read(ROOT / "examples" / "looking_inside.ipynb", as_version=4)
+    notebook = nbformat.read(ROOT / "examples" / f"{name}.ipynb", as_version=4)
     committed = [pictures(cell) for cell in notebook.cells]
-    assert sum(committed) == 5
+    assert sum(committed) == shown
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            cell.source = cell.source.replace("n_trials=250", "n_trials=40")
+            cell.source = cell.source.replace(f"n_trials={trials}", "n_trials=40")
     patient = {"timeout": None, "startup_timeout": 3600, "iopub_timeout": 3600}
     client.NotebookClient(notebook, kernel_name="python3", **patient).execute()
     assert [pictures(cell) for cell in notebook.cells] == committed

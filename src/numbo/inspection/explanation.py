@@ -120,8 +120,8 @@ class Explanation:
         model = f"model on all through {len(self.members)}" if self.all_data else f"model on {len(self.members)}"
         lines = [
             f"{self.algorithm}: {self.n_told} observations, {self.n_pending} pending, {model}",
-            f"noise       {self.noise_std:.3g}, where values spread by {self.spread_std:.3g} over the space; "
-            f"{self.noise_share:.0%} of the variance told",
+            f"noise       {self.noise_std:.3g}, {self.noise_share:.0%} of the variance told; "
+            f"values spread by {self.spread_std:.3g}",
             "relevance   " + ", ".join(f"{name} {share:.0%}" for name, share in self.relevance.items()),
         ]
         if self.conditions:

@@ -121,6 +121,7 @@ CRITERIA: dict[str, Criterion] = {
     "first": select_first,
     "kmeans++": select_kmeans_plus_plus,
 }
+"""The criteria by their names. A function that is added here can be chosen by ``criterion=``."""
 
 
 def select_subset(
