@@ -1,6 +1,7 @@
 """Draw the figures of the documentation from real runs: python docs/figures.py
 
-Those of guides/inside.md show what the page's own code computes. Two more show a run of GSSBO in two dimensions.
+Those of guides/inside.md show what the page's own code computes. Two more show a run of
+GSSBO in two dimensions.
 """
 
 from __future__ import annotations
@@ -50,15 +51,18 @@ def proposer(step: int, origin: int) -> str:
     return "whole space, UCB" if (step // PERIOD) % 2 == 0 else "whole space, log EI"
 
 
-def run() -> tuple[np.ndarray, list[str], dict[int, tuple[np.ndarray, float]]]:
-    """Points of a run, who proposed them, and what the model believed after some of them: means, region's length."""
+def run() -> tuple[np.ndarray, list[str], dict[int, np.ndarray]]:
+    """Points of a run, who proposed them, and what the model believed after some."""
     opt = GSSBO(BOX, seed=4, n_initial=INITIAL)
-    grid = [{"x": x, "y": y} for y in np.linspace(0.0, 15.0, 60) for x in np.linspace(-5.0, 10.0, 60)]
+    grid = [
+        {"x": x, "y": y}
+        for y in np.linspace(0.0, 15.0, 60)
+        for x in np.linspace(-5.0, 10.0, 60)
+    ]
     points, by, beliefs = [], [], {}
     for step in range(TRIALS):
         if step in SHOWN:
-            region = opt.explain().region
-            beliefs[step] = opt.predict(grid)[0].reshape(60, 60), region.length if region else 0.0
+            beliefs[step] = opt.predict(grid)[0].reshape(60, 60)
         suggestion = opt.suggest()
         by.append(proposer(step, suggestion.origin))
         params = BOX.decode(suggestion.x)
@@ -76,26 +80,51 @@ def draw_turns(by: list[str]) -> None:
         axis.bar(at, 1.0, width=0.9, color=color, label=name)
     axis.set(xlim=(-0.6, TRIALS - 0.4), ylim=(0.0, 1.0), yticks=[], xlabel="trial")
     axis.spines[["top", "left", "right"]].set_visible(False)
-    figure.legend(loc="outside upper center", ncols=len(PROPOSERS), frameon=False, fontsize=9)
+    figure.legend(
+        loc="outside upper center", ncols=len(PROPOSERS), frameon=False, fontsize=9
+    )
     figure.savefig(IMAGES / "turns.png", dpi=110)
     plt.close(figure)
 
 
-def draw_run(points: np.ndarray, by: list[str], beliefs: dict[int, tuple[np.ndarray, float]]) -> None:
-    """What the model believed after some trials, the trials so far, and the next one."""
-    figure, axes = plt.subplots(2, 2, figsize=(9.5, 8.6), layout="constrained", sharex=True, sharey=True)
+def draw_run(points: np.ndarray, by: list[str], beliefs: dict[int, np.ndarray]) -> None:
+    """What the model believed after some trials, these, and the next one."""
+    figure, axes = plt.subplots(
+        2, 2, figsize=(9.5, 8.6), layout="constrained", sharex=True, sharey=True
+    )
     x, y = np.linspace(-5.0, 10.0, 60), np.linspace(0.0, 15.0, 60)
-    for axis, (told, (mean, _)) in zip(axes.flat, beliefs.items(), strict=True):
-        axis.contourf(x, y, np.sqrt(np.maximum(mean, 0.0)), levels=18, cmap="Greys_r", alpha=0.75)
+    for axis, (told, mean) in zip(axes.flat, beliefs.items(), strict=True):
+        axis.contourf(
+            x, y, np.sqrt(np.maximum(mean, 0.0)), levels=18, cmap="Greys_r", alpha=0.75
+        )
         for name, color in PROPOSERS.items():
             some = points[:told][[one == name for one in by[:told]]]
-            axis.scatter(*some.T, s=34, color=color, edgecolor="white", linewidth=0.6, label=name, zorder=3)
+            axis.scatter(
+                *some.T,
+                s=34,
+                color=color,
+                edgecolor="white",
+                linewidth=0.6,
+                label=name,
+                zorder=3,
+            )
         best = points[np.argmin(branin(*points[:told].T))]
-        axis.scatter(*best, s=190, facecolor="none", edgecolor="black", linewidth=1.6, zorder=4)
-        axis.scatter(*points[told], s=120, marker="*", color="gold", edgecolor="black", zorder=5)
+        axis.scatter(
+            *best, s=190, facecolor="none", edgecolor="black", linewidth=1.6, zorder=4
+        )
+        axis.scatter(
+            *points[told], s=120, marker="*", color="gold", edgecolor="black", zorder=5
+        )
         axis.set_title(f"after {told} trials: best {branin(*best):.3g}", fontsize=10)
     handles, labels = axes.flat[-1].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=9)
+    figure.legend(
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=len(labels),
+        frameon=False,
+        fontsize=9,
+    )
     figure.savefig(IMAGES / "run.png", dpi=100)
     plt.close(figure)
 
@@ -105,7 +134,9 @@ def draw_inside() -> None:
     names: dict[str, object] = {}
     page = IMAGES.parent / "guides" / "inside.md"
     for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
-        exec(compile(block, "inside.md", "exec"), names)  # the page's own code, which its figures show
+        exec(
+            compile(block, "inside.md", "exec"), names
+        )  # the page's own code, which its figures show
     study, batched = names["study"], names["batched"]
     pair = ["rate", "units"]
     figures = {

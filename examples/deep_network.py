@@ -1,6 +1,7 @@
-"""Tune a network of one to six hidden layers on the Pima diabetes data, each with a width of its own.
+"""Tune a network of one to six hidden layers on the Pima diabetes data.
 
-The objective asks for as many widths as there are layers:
+Each layer has a width of its own, and the objective asks for as many widths as there
+are layers:
 
     python examples/deep_network.py [--trials 100] [--seed 0]
 """
@@ -18,7 +19,9 @@ from deep_diabetes import loss_of
 def objective(trial: optuna.Trial) -> float:
     """Test loss after training."""
     layers = trial.suggest_int("layers", 1, 6)
-    widths = [trial.suggest_int(f"width_{i}", 2, 32, log=True) for i in range(1, layers + 1)]
+    widths = [
+        trial.suggest_int(f"width_{i}", 2, 32, log=True) for i in range(1, layers + 1)
+    ]
     activation = trial.suggest_categorical("activation", ["tanh", "relu"])
     optimizer = trial.suggest_categorical("optimizer", ["sgd", "adam"])
     rate = trial.suggest_float("rate", 1e-4, 1.0, log=True)
@@ -27,7 +30,9 @@ def objective(trial: optuna.Trial) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Tune a network of any depth with numbo and Optuna.")
+    parser = argparse.ArgumentParser(
+        description="Tune a network of any depth with numbo and Optuna."
+    )
     parser.add_argument("--trials", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
@@ -37,9 +42,14 @@ def main() -> None:
     study = optuna.create_study(sampler=sampler)
     study.optimize(objective, n_trials=arguments.trials, show_progress_bar=True)
 
-    print(f"\nBest test loss {study.best_value:.4f} in trial {study.best_trial.number} of {len(study.trials)}:")
+    place = f"in trial {study.best_trial.number} of {len(study.trials)}"
+    print(f"\nBest test loss {study.best_value:.4f} {place}:")
     for name, value in study.best_params.items():
-        print(f"  {name:12s} {value:.4g}" if isinstance(value, float) else f"  {name:12s} {value}")
+        print(
+            f"  {name:12s} {value:.4g}"
+            if isinstance(value, float)
+            else f"  {name:12s} {value}"
+        )
     print(f"\n{sampler.explain()}")
 
 

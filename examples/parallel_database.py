@@ -1,9 +1,13 @@
-"""Several processes work on one study in a database. They may run on different machines, start and stop, or be killed.
+"""Several processes work on one study in a database.
 
-    python examples/parallel_database.py [--storage sqlite:///study.db] [--workers 4] [--trials 120]
+They may run on different machines, start and stop, or be killed:
 
-You would start one such worker on each of your machines; this script starts them all on this one. For PostgreSQL or
-MySQL pass its URL, such as postgresql+psycopg://user:password@host/database.
+    python examples/parallel_database.py [--workers 4] [--trials 120]
+    python examples/parallel_database.py --storage sqlite:///study.db
+
+You would start one such worker on each of your machines; this script starts them all on
+this one. For PostgreSQL or MySQL pass its URL, such as
+postgresql+psycopg://user:password@host/database.
 """
 
 from __future__ import annotations
@@ -29,24 +33,33 @@ def objective(trial: optuna.Trial) -> float:
 
 
 def work(storage: str, trials: int) -> None:
-    """One worker: runs trials until the study has this number of them, including those of other workers."""
+    """One worker: runs trials until it and the others have run this number of them."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.load_study(study_name=NAME, storage=storage, sampler=GSSBOSampler())
     study.optimize(objective, callbacks=[optuna.study.MaxTrialsCallback(trials)])
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Tune with several processes over a database.")
-    parser.add_argument("--storage", default="sqlite:///study.db", help="URL of any storage that Optuna takes")
+    parser = argparse.ArgumentParser(
+        description="Tune with several processes over a database."
+    )
+    parser.add_argument(
+        "--storage",
+        default="sqlite:///study.db",
+        help="URL of any storage that Optuna takes",
+    )
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--trials", type=int, default=120)
     arguments = parser.parse_args()
 
-    study = optuna.create_study(study_name=NAME, storage=arguments.storage, load_if_exists=True)
+    study = optuna.create_study(
+        study_name=NAME, storage=arguments.storage, load_if_exists=True
+    )
     started = time.perf_counter()
     context = multiprocessing.get_context("spawn")
     workers = [
-        context.Process(target=work, args=(arguments.storage, arguments.trials)) for _ in range(arguments.workers)
+        context.Process(target=work, args=(arguments.storage, arguments.trials))
+        for _ in range(arguments.workers)
     ]
     for worker in workers:
         worker.start()
@@ -58,7 +71,10 @@ def main() -> None:
 
     trials = study.get_trials(states=[optuna.trial.TrialState.COMPLETE])
     points = {tuple(sorted(t.params.items())) for t in trials}
-    print(f"{len(trials)} trials by {arguments.workers} workers in {seconds:.1f} s, {len(points)} of them different")
+    work_done = (
+        f"{len(trials)} trials by {arguments.workers} workers in {seconds:.1f} s"
+    )
+    print(f"{work_done}, {len(points)} of them different")
     print(f"Best value {study.best_value:.4f} with {study.best_params}")
 
 

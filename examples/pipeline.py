@@ -1,6 +1,7 @@
-"""Tune a whole scikit-learn pipeline: which scaler, features and model, and the settings of those that are chosen.
+"""Tune a whole scikit-learn pipeline: which scaler, features and model, and how.
 
-The objective asks only for what the choices so far call for. When that is, the sampler finds out by itself:
+The objective asks only for the settings of what was chosen. The sampler finds out by
+itself when that is:
 
     python examples/pipeline.py [--trials 100] [--seed 0]
 """
@@ -26,15 +27,25 @@ def features(trial: optuna.Trial) -> dict[str, Any]:
 
 
 def model(trial: optuna.Trial) -> dict[str, Any]:
-    kind = trial.suggest_categorical("model", ["svm", "linear", "neighbours", "boosting"])
+    kind = trial.suggest_categorical(
+        "model", ["svm", "linear", "neighbours", "boosting"]
+    )
     if kind == "svm":
-        kernel: dict[str, Any] = {"name": trial.suggest_categorical("kernel", ["linear", "rbf"])}
+        kernel: dict[str, Any] = {
+            "name": trial.suggest_categorical("kernel", ["linear", "rbf"])
+        }
         if kernel["name"] == "rbf":
             kernel["gamma"] = trial.suggest_float("gamma", 1e-4, 1e1, log=True)
-        c, epsilon = trial.suggest_float("C", 1e-2, 1e4, log=True), trial.suggest_float("epsilon", 0.1, 100.0, log=True)
+        c, epsilon = (
+            trial.suggest_float("C", 1e-2, 1e4, log=True),
+            trial.suggest_float("epsilon", 0.1, 100.0, log=True),
+        )
         return {"kind": kind, "C": c, "epsilon": epsilon, "kernel": kernel}
     if kind == "linear":
-        alpha, ratio = trial.suggest_float("alpha", 1e-4, 1e2, log=True), trial.suggest_float("l1_ratio", 0.0, 1.0)
+        alpha, ratio = (
+            trial.suggest_float("alpha", 1e-4, 1e2, log=True),
+            trial.suggest_float("l1_ratio", 0.0, 1.0),
+        )
         return {"kind": kind, "alpha": alpha, "l1_ratio": ratio}
     if kind == "neighbours":
         return {
@@ -58,7 +69,9 @@ def objective(trial: optuna.Trial) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Tune a scikit-learn pipeline with numbo and Optuna.")
+    parser = argparse.ArgumentParser(
+        description="Tune a scikit-learn pipeline with numbo and Optuna."
+    )
     parser.add_argument("--trials", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
@@ -68,9 +81,14 @@ def main() -> None:
     study = optuna.create_study(sampler=sampler)
     study.optimize(objective, n_trials=arguments.trials, show_progress_bar=True)
 
-    print(f"\nBest error {study.best_value:.3f} in trial {study.best_trial.number} of {len(study.trials)}:")
+    place = f"in trial {study.best_trial.number} of {len(study.trials)}"
+    print(f"\nBest error {study.best_value:.3f} {place}:")
     for name, value in study.best_params.items():
-        print(f"  {name:15s} {value:.4g}" if isinstance(value, float) else f"  {name:15s} {value}")
+        print(
+            f"  {name:15s} {value:.4g}"
+            if isinstance(value, float)
+            else f"  {name:15s} {value}"
+        )
     print("\nWhat the sampler has found out about the program:")
     for name, condition in sampler.explain().conditions.items():
         print(f"  {name:15s} is asked for where {condition}")

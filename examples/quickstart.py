@@ -1,4 +1,4 @@
-"""Tune a support vector machine on scikit-learn's breast cancer data: numbo in one screen.
+"""Tune a support vector machine on scikit-learn's breast cancer data, in one screen.
 
 python examples/quickstart.py [--trials 60] [--seed 0]
 """
@@ -28,7 +28,9 @@ def objective(trial: optuna.Trial) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Tune a support vector machine with numbo and Optuna.")
+    parser = argparse.ArgumentParser(
+        description="Tune a support vector machine with numbo and Optuna."
+    )
     parser.add_argument("--trials", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()

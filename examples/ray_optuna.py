@@ -1,6 +1,6 @@
-"""The diabetes network search on a local Ray, through its OptunaSearch with one of numbo's samplers.
+"""The diabetes network search on a local Ray, by a sampler in its OptunaSearch.
 
-For projects that already use OptunaSearch; `examples/ray_nas.py` shows the native searcher.
+For projects that already use OptunaSearch. `examples/ray_nas.py` shows the searcher.
 
     python examples/ray_optuna.py [--trials 40] [--seed 0]
 """
@@ -19,11 +19,23 @@ from ray import tune
 def trainable(config: dict[str, float], data: Data) -> None:
     """Report the test error after the last epoch."""
     batch, hidden = int(config["batch_size"]), int(config["hidden_units"])
-    tune.report({"error": final_error(data, batch, config["learning_rate"], config["learning_rate_decay"], hidden)})
+    tune.report(
+        {
+            "error": final_error(
+                data,
+                batch,
+                config["learning_rate"],
+                config["learning_rate_decay"],
+                hidden,
+            )
+        }
+    )
 
 
 def main() -> None:
-    arguments = start("Tune a network on the Pima diabetes data through OptunaSearch.", trials=40)
+    arguments = start(
+        "Tune a network on the Pima diabetes data through OptunaSearch.", trials=40
+    )
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     tuner = tune.Tuner(
         tune.with_parameters(trainable, data=load()),

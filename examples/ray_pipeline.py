@@ -1,4 +1,4 @@
-"""Tune a whole scikit-learn pipeline on a local Ray: a choice between dicts with domains of their own is a branch.
+"""Tune a whole scikit-learn pipeline on a local Ray, by choices between dicts.
 
 python examples/ray_pipeline.py [--trials 60] [--seed 0]
 """
@@ -29,10 +29,23 @@ SPACE = {
                 "kind": "svm",
                 "C": tune.loguniform(1e-2, 1e4),
                 "epsilon": tune.loguniform(0.1, 100.0),
-                "kernel": tune.choice([{"name": "linear"}, {"name": "rbf", "gamma": tune.loguniform(1e-4, 1e1)}]),
+                "kernel": tune.choice(
+                    [
+                        {"name": "linear"},
+                        {"name": "rbf", "gamma": tune.loguniform(1e-4, 1e1)},
+                    ]
+                ),
             },
-            {"kind": "linear", "alpha": tune.loguniform(1e-4, 1e2), "l1_ratio": tune.uniform(0.0, 1.0)},
-            {"kind": "neighbours", "n_neighbors": tune.randint(1, 61), "p": tune.uniform(1.0, 4.0)},
+            {
+                "kind": "linear",
+                "alpha": tune.loguniform(1e-4, 1e2),
+                "l1_ratio": tune.uniform(0.0, 1.0),
+            },
+            {
+                "kind": "neighbours",
+                "n_neighbors": tune.randint(1, 61),
+                "p": tune.uniform(1.0, 4.0),
+            },
             {
                 "kind": "boosting",
                 "n_estimators": tune.randint(5, 101),
@@ -50,13 +63,19 @@ def trainable(config: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    arguments = start("Tune a scikit-learn pipeline with numbo and Ray Tune.", trials=60)
+    arguments = start(
+        "Tune a scikit-learn pipeline with numbo and Ray Tune.", trials=60
+    )
     search = GSSBOSearch(seed=arguments.seed)
     tuner = tune.Tuner(
         trainable,
         param_space=SPACE,
         tune_config=tune.TuneConfig(
-            metric="error", mode="min", num_samples=arguments.trials, search_alg=search, reuse_actors=True
+            metric="error",
+            mode="min",
+            num_samples=arguments.trials,
+            search_alg=search,
+            reuse_actors=True,
         ),
         run_config=tune.RunConfig(name="numbo-pipeline", verbose=0),
     )

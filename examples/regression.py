@@ -1,4 +1,4 @@
-"""Pipelines of scikit-learn for its diabetes data, built from nested settings. Shared by the examples."""
+"""Pipelines of scikit-learn for its diabetes data, from nested settings."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SCALERS = {"none": None, "standard": StandardScaler, "minmax": MinMaxScaler}
 
 @cache
 def data() -> tuple[Any, Any]:
-    """442 patients, ten measurements each, and how far their disease has come after a year."""
+    """442 patients, ten measurements each, and their disease after a year."""
     X, y = load_diabetes(return_X_y=True, scaled=False)
     return X, y
 
 
 def build(config: Mapping[str, Any]) -> Pipeline:
-    """The pipeline that ``config`` describes: how to scale, how to reduce the features, and which model."""
+    """The pipeline that ``config`` describes: scaling, features and model."""
     steps: list[Any] = []
     if config["scaler"] != "none":
         steps.append(SCALERS[config["scaler"]]())
@@ -41,7 +41,14 @@ def build(config: Mapping[str, Any]) -> Pipeline:
     kind = model.pop("kind")
     if kind == "svm":
         kernel = model.pop("kernel")
-        steps.append(SVR(**model, kernel=kernel["name"], gamma=kernel.get("gamma", 1.0), max_iter=10_000))
+        steps.append(
+            SVR(
+                **model,
+                kernel=kernel["name"],
+                gamma=kernel.get("gamma", 1.0),
+                max_iter=10_000,
+            )
+        )
     elif kind == "linear":
         steps.append(ElasticNet(**model))
     elif kind == "neighbours":
@@ -56,5 +63,11 @@ def error(config: Mapping[str, Any]) -> float:
     X, y = data()
     folds = KFold(5, shuffle=True, random_state=0)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a support vector machine that has not converged is judged as it is
-        return float(-cross_val_score(build(config), X, y, cv=folds, scoring="neg_mean_absolute_error").mean())
+        warnings.simplefilter(
+            "ignore"
+        )  # a support vector machine that has not converged is judged as it is
+        return float(
+            -cross_val_score(
+                build(config), X, y, cv=folds, scoring="neg_mean_absolute_error"
+            ).mean()
+        )

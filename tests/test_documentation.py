@@ -86,7 +86,8 @@ def test_commands_exist(page):
     extras = set(re.findall(r"^([a-z]+) = \[", (ROOT / "pyproject.toml").read_text(), flags=re.MULTILINE))
     source = (ROOT / "benchmarks" / "__main__.py").read_text()
     benchmarks = set(re.findall(r'add_parser\("([\w-]+)"', source))
-    commands = [line for block in blocks(page, "console") for line in block.splitlines()]
+    written = [block.replace("\\\n", " ") for block in blocks(page, "console")]
+    commands = [line for block in written for line in block.splitlines()]
     commands += re.findall(r"`((?:make|python) [^`]*)`", page.read_text())
     for line in commands:
         words = shlex.split(line, comments=True)
@@ -102,6 +103,16 @@ def test_commands_exist(page):
             assert (ROOT / words[1]).exists(), line
         else:
             assert words[0] == "export", f"{line}: nobody knows whether this works"
+
+
+SHOWN = [*PAGES, *sorted((ROOT / "examples").glob("*.py"))]
+
+
+@pytest.mark.parametrize("page", SHOWN, ids=page_id)
+def test_code_fits_the_page(page):
+    text = page.read_text()
+    code = re.findall(r"```\w+\n(.*?)```", text, flags=re.DOTALL) if page.suffix == ".md" else [text]
+    assert [line for block in code for line in block.splitlines() if len(line) > 88] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
