@@ -42,7 +42,7 @@ NAMES = {
     "CMA-ES": "CMA-ES",
     "TPE": "TPE",
     "TPE-group": "TPE, `group=True`",
-    "Random": "random search",
+    "Random": "random",
 }
 Table: TypeAlias = list[list[str]]
 
@@ -179,7 +179,7 @@ def rank_table(name: str, *marks: str) -> str:
     for trials in marks:
         found = mean_ranks(name, int(trials))
         values = [found[s][0] if s in found else np.nan for s in samplers]
-        texts = [f"{found[s][0]:.1f} ({found[s][1]:.1f} - {found[s][2]:.1f})" if s in found else "-" for s in samplers]
+        texts = [f"{found[s][0]:.1f} ({found[s][1]:.1f}\u2013{found[s][2]:.1f})" if s in found else "-" for s in samplers]
         table.append([trials, *bold(texts, values)])
     return markdown(table)
 
@@ -423,7 +423,7 @@ def draw() -> None:
     quality_and_time("suite", 300, images / "quality.png")
     ask_plot(images / "ask-time.png")
     for name in ("suite", "noisy", "branching"):
-        plot_headline(runs(name), samplers_of(name), problems_of(name), images / f"{name}-ranks.png")
+        plot_headline(runs(name), sorted(samplers_of(name)), problems_of(name), images / f"{name}-ranks.png")
 
 
 def write() -> None:
