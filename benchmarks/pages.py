@@ -179,7 +179,8 @@ def rank_table(name: str, *marks: str) -> str:
     for trials in marks:
         found = mean_ranks(name, int(trials))
         values = [found[s][0] if s in found else np.nan for s in samplers]
-        texts = [f"{found[s][0]:.1f} ({found[s][1]:.1f}\u2013{found[s][2]:.1f})" if s in found else "-" for s in samplers]
+        spans = {s: f"{mean:.1f} ({low:.1f}\u2013{high:.1f})" for s, (mean, low, high) in found.items()}
+        texts = [spans.get(s, "-") for s in samplers]
         table.append([trials, *bold(texts, values)])
     return markdown(table)
 
