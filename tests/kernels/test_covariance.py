@@ -104,3 +104,16 @@ def test_covariance_is_positive_semidefinite(covariance):
     X[20:] = X[:20]  # repeats
     eigenvalues = np.linalg.eigvalsh(gram(covariance, X))
     assert eigenvalues.min() > -1e-12 * eigenvalues.max()
+
+
+def test_the_nearest_point_before_is_that_of_all_distances(covariance):
+    X = points(covariance, 30)
+    X[7], X[20] = X[3], X[3]
+    rows, r2 = kernels.nearest_before(covariance, X)
+    assert np.isinf(r2[0])
+    for i in range(1, 30):
+        distances = kernels.squared_distances(covariance, X[:i], X[i], np.inf)
+        distances[(X[:i] == X[i]).all(axis=1)] = np.inf
+        assert r2[i] == pytest.approx(distances.min())
+        if np.isfinite(r2[i]):
+            assert distances[rows[i]] == pytest.approx(r2[i])

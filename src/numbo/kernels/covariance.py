@@ -358,3 +358,29 @@ def squared_distances(cov, X, x, limit):
                     total += w[j] * (X[i, j] - x[j]) ** 2
         out[i] = math.inf if total > limit else total
     return out
+
+
+@jit
+def nearest_before(cov, X):
+    """For each row of ``X (n, d)`` the nearest of those before it that is another point, and its r2: (n,) and (n,).
+
+    Where there is none, r2 is infinite.
+    """
+    rows, r2 = np.zeros(X.shape[0], dtype=np.int64), np.full(X.shape[0], math.inf)
+    w = cov.inverse_squared_lengthscales
+    for i in range(X.shape[0]):
+        for k in range(i):
+            total, same = 0.0, True
+            for j in range(X.shape[1]):
+                same = same and X[i, j] == X[k, j]
+                if cov.optional[j]:
+                    total += w[j] * optional_gap(cov.categorical[j], X[k, j], X[i, j])
+                elif cov.categorical[j]:
+                    total += w[j] if X[k, j] != X[i, j] else 0.0
+                else:
+                    total += w[j] * (X[k, j] - X[i, j]) ** 2
+                if total >= r2[i]:
+                    break
+            if total < r2[i] and not same:
+                rows[i], r2[i] = k, total
+    return rows, r2

@@ -55,6 +55,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "warp": True,
         "all_data": True,
         "coordinate_lines": False,
+        "avoid_ties": True,
         "trust_region": True,
     },
     "paper": {
@@ -70,6 +71,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "warp": False,
         "all_data": False,
         "coordinate_lines": False,
+        "avoid_ties": False,
         "trust_region": False,
     },
 }
@@ -187,6 +189,8 @@ class GSSBO(Optimizer):
         all_data: whether models stand on all observations through the subset where values are noisy.
         coordinate_lines: whether the suggestions by which ``"alternate"`` explores differ from the best point in one
             coordinate, once 60 observations are known (Kirschner et al. 2019); not in spaces that are enumerated.
+        avoid_ties: whether points are left out that are so near a known one that they most likely have exactly its
+            value, where values tie (accuracies, steps). Values are then believed to be exact.
 
     Raises:
         ValueError: for an unsupported value.
@@ -221,6 +225,7 @@ class GSSBO(Optimizer):
         warp: bool | None = None,
         all_data: bool | None = None,
         coordinate_lines: bool | None = None,
+        avoid_ties: bool | None = None,
     ) -> None:
         self.preset = _checks.one_of("preset", preset, PRESETS)
         given = _checks.arguments(locals())
@@ -231,7 +236,7 @@ class GSSBO(Optimizer):
         self.beta = _checks.number_or(("log",), "beta", beta)
         self.trend, self.additive = settings["trend"], settings["additive"]
         self.winsorize, self.warp, self.all_data = settings["winsorize"], settings["warp"], settings["all_data"]
-        self.coordinate_lines = settings["coordinate_lines"]
+        self.coordinate_lines, self.avoid_ties = settings["coordinate_lines"], settings["avoid_ties"]
         self.criterion = _checks.one_of("criterion", settings["criterion"], CRITERIA)
         self.perturbation = _checks.number("perturbation", settings["perturbation"], 0.0)
         self.elites = _checks.number("elites", settings["elites"], 0.0, 1.0)

@@ -38,6 +38,8 @@ class GPSearch:
         all_data: whether the posterior stands on all observations under noise, and on no more than members otherwise.
         coordinate_lines: whether, with ``"alternate"``, suggestions by UCB differ from the best point in one coordinate
             (coordinate LineBO, Kirschner et al. 2019): what is far away in all of them at once is hardly ever better.
+        avoid_ties: whether points are left out that are so near a known one that they most likely have exactly its
+            value (`numbo.search.resolution`).
 
     Attributes:
         surrogate: the global model.
@@ -57,6 +59,7 @@ class GPSearch:
         warp: bool,
         all_data: bool = False,
         coordinate_lines: bool = False,
+        avoid_ties: bool = False,
     ) -> None:
         self._kinds = categorical, optional
         self._settings: dict[str, Any] = {
@@ -68,7 +71,7 @@ class GPSearch:
         }
         self._coordinate_lines = _checks.flag("coordinate_lines", coordinate_lines)
         self.surrogate = self.new_surrogate(warp=_checks.flag("warp", warp))
-        self.maximiser = Maximiser(acquisition, beta, self.surrogate)
+        self.maximiser = Maximiser(acquisition, beta, self.surrogate, avoid_ties=avoid_ties)
 
     def new_surrogate(self, **options: Any) -> Surrogate:
         """Another model with the same settings."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from numbo import _checks
 from numbo._types import Array
 from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, Term, mean_variance
+from numbo.kernels.covariance import squared_distances
 from numbo.models.surrogate import Surrogate
 from numbo.search.maximize import Box, maximize
 from numbo.search.run import Run
@@ -29,14 +30,14 @@ class Maximiser:
     """Finds the points that maximise an acquisition function, for the global model and for local ones.
 
     Args:
-        acquisition, beta: as `numbo.search.gp_search.GPSearch`.
+        acquisition, beta, avoid_ties: as `numbo.search.gp_search.GPSearch`.
         noise_model: the model by which noise may be too strong for improvements to be pursued.
     """
 
-    def __init__(self, acquisition: str, beta: float | str, noise_model: Surrogate) -> None:
+    def __init__(self, acquisition: str, beta: float | str, noise_model: Surrogate, *, avoid_ties: bool) -> None:
         self._acquisition = _checks.one_of("acquisition", acquisition, ACQUISITIONS)
         self._beta = _checks.number_or(("log",), "beta", beta)
-        self._noise_model = noise_model
+        self._noise_model, self._avoid_ties = noise_model, _checks.flag("avoid_ties", avoid_ties)
 
     def exploring(self, run: Run) -> bool:
         """Whether it is the global model's turn to explore, where it has turns."""
@@ -103,7 +104,16 @@ class Maximiser:
                 acquisition = acquisition._replace(parameter=float(mean.max()))
             utility = Utility((Term(surrogate.posterior, acquisition),), alone)
             box = Box(run.named_space, available.fix(lower), available.fix(upper), dormant)
-            return maximize(utility, box, groups, available.taken, starts=starts)
+            return maximize(utility, box, groups, self._taken(run, surrogate), starts=starts)
+
+    def _taken(self, run: Run, surrogate: Surrogate) -> Callable[[Array], bool]:
+        """Which points must not be proposed: those that are not available, or most likely tie with a known one."""
+        available, covariance = run.available, surrogate.gp.covariance
+        radius = run.resolution.radius(covariance) if self._avoid_ties and available.fixed is None else 0.0
+        if radius == 0.0:
+            return available.taken
+        X = run.history.X
+        return lambda x: bool((squared_distances(covariance, X, x, radius) <= radius).any()) or available.taken(x)
 
 
 def _again(X: Array, surrogate: Surrogate, lower: Array, upper: Array) -> Array:

@@ -17,6 +17,7 @@ from numbo.models.noise import Claims, Noise
 from numbo.search.availability import Availability
 from numbo.search.candidates import DORMANT, BestWhereActive
 from numbo.search.design import Design
+from numbo.search.resolution import Resolution
 from numbo.search.times import AskTimes
 from numbo.spaces import Domain, Space
 from numbo.trials import Goal, History, Pending, own
@@ -51,6 +52,7 @@ class Run:
         noise: whether values are noisy, and how much.
         available: which points may be suggested.
         design: space-filling points.
+        resolution: how near points most likely have the same value.
         times: how long asks take.
         search_rng: source of the draws of one search, see `fork_search_rng`.
         warned: whether a failure of a model was logged.
@@ -76,6 +78,7 @@ class Run:
         self.noise = Noise(self.history)
         self.available = Availability(space, self.history, self.feasibility, self.noise, avoid_repeats, probed_from)
         self.design = Design(self.available, int(rng.integers(2**31)))
+        self.resolution = Resolution(self.history, self.noise)
 
     @property
     def named_space(self) -> Space:
@@ -104,6 +107,7 @@ class Run:
         self.available = self.available.over(history, self.feasibility, self.noise)
         self.available.see(history.X)
         self.design = Design(self.available, design_seed)
+        self.resolution = Resolution(history, self.noise)
 
     def quiet(self) -> Run:
         """The same run with nothing pending, for inspection: random draws and updates leave this one as it is."""
@@ -115,6 +119,7 @@ class Run:
         twin.available = self.available.over(twin.history, twin.feasibility, twin.noise)
         twin.search_rng = copy.deepcopy(self.search_rng)
         twin.design = self.design.over(twin.available)
+        twin.resolution = self.resolution.over(twin.history, twin.noise)
         return twin
 
     def space_filling(self, position: int | None = None) -> Array:

@@ -1,0 +1,89 @@
+"""How near to a known point another one most likely has exactly its value.
+
+Accuracies on few samples, step functions and tables whose nearest row answers are flat next to a known point. A search
+that stays there learns nothing, however good the point is. Where values of a continuous objective tie, the distances at
+which neighbours do say how far such flat places reach.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+
+import numpy as np
+
+from numbo._types import Array, Indices, Mask
+from numbo.kernels.covariance import Covariance, nearest_before
+from numbo.models.noise import LEVELS, Noise
+from numbo.trials import History
+
+#: Observations in which neighbours are looked for: the newest.
+LATEST = 128
+#: So many neighbours have to tie, and this share of all that are as near. On recorded learning curves of networks (8
+#: tasks, 20 seeds, 60 trials) the mean regret is 0.27 with three and 0.75, 0.28 with two, 0.31 with 0.85; 0.39 without.
+TIES, SHARE = 3, 0.75
+
+
+class Resolution:
+    """Looks for ties in a history.
+
+    Args:
+        history: the observations.
+        noise: where values are noisy, ties say nothing.
+    """
+
+    def __init__(self, history: History, noise: Noise) -> None:
+        self._history, self._noise = history, noise
+        self._first: dict[float, int] = {}
+        self._known = self._tied = 0
+
+    def over(self, history: History, noise: Noise) -> Resolution:
+        """The same for another history, which has the same observations."""
+        twin = copy.copy(self)
+        twin._history, twin._noise, twin._first = history, noise, dict(self._first)
+        return twin
+
+    def radius(self, covariance: Covariance) -> float:
+        """The squared distance, in a covariance's metric, within which points most likely have their neighbour's value.
+
+        It is 0 where no ties are known, and where there are so few values that noise would make them tie, as outcomes
+        that are 0 or 1 do.
+        """
+        if not self._ties() or self._noise.found:
+            return 0.0
+        X, y = self._history.X[-LATEST:], self._history.y[-LATEST:]
+        levels = Counter(y.tolist())
+        if 1 < len(levels) <= LEVELS:
+            return 0.0
+        nearest, distances = nearest_before(covariance, X)
+        tied = np.isfinite(distances) & (y == y[nearest])
+        return reach(distances, tied, tied_by_chance(np.array(list(levels.values()))))
+
+    def _ties(self) -> bool:
+        """Whether enough observations have a value that another point has."""
+        history = self._history
+        for i, value in enumerate(history.y[self._known :].tolist(), start=self._known):
+            first = self._first.setdefault(value, i)
+            self._tied += first != i and not np.array_equal(history.X[first], history.X[i])
+        self._known = history.n
+        return self._tied >= TIES
+
+
+def tied_by_chance(counts: Indices) -> float:
+    """The share of pairs of values that tie, if there are so many (l,) of each."""
+    n = int(np.sum(counts))
+    return float(np.sum(counts * (counts - 1)) / max(n * (n - 1), 1))
+
+
+def reach(distances: Array, tied: Mask, chance: float) -> float:
+    """The largest of the ``distances (m,)`` between neighbours up to which most of them are ``tied (m,)``.
+
+    Args:
+        distances, tied: of pairs.
+        chance: the share of ties among points that are no neighbours; the larger it is, the less a tie says.
+    """
+    order = np.argsort(distances, kind="stable")
+    ties, number = np.cumsum(tied[order]), np.arange(1, len(order) + 1)
+    enough = (ties >= TIES) & (ties >= (1.0 - (1.0 - SHARE) * (1.0 - chance)) * number) & tied[order]
+    within = np.flatnonzero(enough)
+    return float(distances[order[within[-1]]]) if len(within) else 0.0
