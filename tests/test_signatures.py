@@ -88,6 +88,7 @@ def test_settings_of_the_wrong_type_are_refused(cls):
         "warp",
         "all_data",
         "coordinate_lines",
+        "cover_categories",
         "avoid_ties",
         "additive",
         "trust_region",

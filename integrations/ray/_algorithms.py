@@ -66,6 +66,7 @@ class GSSBOSearch(NumboSearch):
         warp: bool | None = None,
         all_data: bool | None = None,
         coordinate_lines: bool | None = None,
+        cover_categories: bool | None = None,
         avoid_ties: bool | None = None,
     ) -> None:
         super().__init__(**_checks.arguments(locals()))

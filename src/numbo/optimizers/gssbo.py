@@ -55,6 +55,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "warp": True,
         "all_data": True,
         "coordinate_lines": False,
+        "cover_categories": True,
         "avoid_ties": True,
         "trust_region": True,
     },
@@ -71,6 +72,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "warp": False,
         "all_data": False,
         "coordinate_lines": False,
+        "cover_categories": False,
         "avoid_ties": False,
         "trust_region": False,
     },
@@ -189,6 +191,8 @@ class GSSBO(Optimizer):
         all_data: whether models stand on all observations through the subset where values are noisy.
         coordinate_lines: whether the suggestions by which ``"alternate"`` explores differ from the best point in one
             coordinate, once 60 observations are known (Kirschner et al. 2019); not in spaces that are enumerated.
+        cover_categories: whether every second suggestion tries a combination of categories that no trial had, as long
+            as there are any; not where there are more than 40, nor in spaces that are enumerated.
         avoid_ties: whether points are left out that are so near a known one that they most likely have exactly its
             value, where values tie (accuracies, steps). Values are then believed to be exact.
 
@@ -225,6 +229,7 @@ class GSSBO(Optimizer):
         warp: bool | None = None,
         all_data: bool | None = None,
         coordinate_lines: bool | None = None,
+        cover_categories: bool | None = None,
         avoid_ties: bool | None = None,
     ) -> None:
         self.preset = _checks.one_of("preset", preset, PRESETS)
@@ -237,6 +242,7 @@ class GSSBO(Optimizer):
         self.trend, self.additive = settings["trend"], settings["additive"]
         self.winsorize, self.warp, self.all_data = settings["winsorize"], settings["warp"], settings["all_data"]
         self.coordinate_lines, self.avoid_ties = settings["coordinate_lines"], settings["avoid_ties"]
+        self.cover_categories = settings["cover_categories"]
         self.criterion = _checks.one_of("criterion", settings["criterion"], CRITERIA)
         self.perturbation = _checks.number("perturbation", settings["perturbation"], 0.0)
         self.elites = _checks.number("elites", settings["elites"], 0.0, 1.0)
@@ -277,10 +283,12 @@ class GSSBO(Optimizer):
     # -- algorithm 1 -------------------------------------------------------------------------------------------
 
     def _propose(self) -> Suggestion:
-        """One suggestion in `TURN` is the algorithm's. The others are those of the engines, in turns."""
+        """One suggestion in `TURN` is the algorithm's, and those that cover categories. The engines take turns else."""
         run, engines = self._run, self._engines
-        first = run.step % max(len(engines), 1)
-        for engine in engines[first:] + engines[:first]:
+        if self._search.covers(run):
+            return self._propose_globally()
+        first = (run.step - run.step // TURN) % max(len(engines), 1)  # of the suggestions that are theirs
+        for engine in sorted(engines[first:] + engines[:first], key=lambda engine: not engine.eager(run)):
             if (run.step % TURN or engine.eager(run)) and (found := engine.propose(run)) is not None:
                 return found
         return self._propose_globally()

@@ -14,6 +14,7 @@ from numbo.models.gp import FAMILIES
 from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
 from numbo.search.candidates import CANDIDATES, elite_rows
+from numbo.search.combinations import Combinations
 from numbo.search.maximiser import Maximiser
 from numbo.search.run import Run
 from numbo.trials import History
@@ -38,6 +39,8 @@ class GPSearch:
         all_data: whether the posterior stands on all observations under noise, and on no more than members otherwise.
         coordinate_lines: whether, with ``"alternate"``, suggestions by UCB differ from the best point in one coordinate
             (coordinate LineBO, Kirschner et al. 2019): what is far away in all of them at once is hardly ever better.
+        cover_categories: whether each combination of categories is tried, where these are few
+            (`numbo.search.combinations`).
         avoid_ties: whether points are left out that are so near a known one that they most likely have exactly its
             value (`numbo.search.resolution`).
 
@@ -59,6 +62,7 @@ class GPSearch:
         warp: bool,
         all_data: bool = False,
         coordinate_lines: bool = False,
+        cover_categories: bool = False,
         avoid_ties: bool = False,
     ) -> None:
         self._kinds = categorical, optional
@@ -70,6 +74,8 @@ class GPSearch:
             "all_data": _checks.flag("all_data", all_data),
         }
         self._coordinate_lines = _checks.flag("coordinate_lines", coordinate_lines)
+        self._cover_categories = _checks.flag("cover_categories", cover_categories)
+        self._combinations: Combinations | None = None
         self.surrogate = self.new_surrogate(warp=_checks.flag("warp", warp))
         self.maximiser = Maximiser(acquisition, beta, self.surrogate, avoid_ties=avoid_ties)
 
@@ -106,12 +112,30 @@ class GPSearch:
             model = self.surrogate if run.available.fixed is None else self.surrogate.shown(history.X, y)
         x, lower, upper = None, np.zeros(d), np.ones(d)
         exploring = self.maximiser.exploring(run)
+        if (combinations := self._covering(run)) is not None:
+            groups = [combinations.candidates(run)]
+            x = self.maximiser.best(run, model, groups, lower, upper, starts=0, exploring=exploring)
+            if x is not None:
+                return x
+            model.release()
         if self._coordinate_lines and run.grid is None and history.n >= LINES_FROM and exploring:
             x = self.maximiser.best(run, model, [self._lines(run)], lower, upper, starts=0, exploring=True)
             model.release()
         if x is None:
             x = self.maximiser.best(run, model, self._candidates(run, members, y), lower, upper, exploring=exploring)
         return run.space_filling() if x is None else x
+
+    def covers(self, run: Run) -> bool:
+        """Whether the next suggestion tries a combination of categories that no trial had."""
+        return self._covering(run) is not None
+
+    def _covering(self, run: Run) -> Combinations | None:
+        """The combinations of categories, if one that no trial had is due."""
+        if not self._cover_categories or run.grid is not None:
+            return None
+        if self._combinations is None:
+            self._combinations = Combinations(run.named_space)
+        return self._combinations if self._combinations.due(run) else None
 
     def _candidates(self, run: Run, members: ObservationIndices, y: Array) -> list[Array]:
         """Unseen points of a finite space, or a shifted Sobol set and perturbations of the best members."""

@@ -1,0 +1,122 @@
+"""Combinations of categories: each is tried, where they are few."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from numbo import GSSBO, Categorical, Float, Int, Space
+from numbo.search.combinations import EVERY, LISTED
+
+SPACE = {"a": Categorical("xyz"), "b": Categorical("xyz"), "c": Categorical("xyz"), "u": Float(0, 1), "v": Float(0, 1)}
+
+
+def hidden(good, u):
+    """One combination is better than all others; single effects point away from it."""
+
+    def value(p):
+        smooth = (p["u"] - u[0]) ** 2 + (p["v"] - u[1]) ** 2
+        combination = p["a"], p["b"], p["c"]
+        return (
+            smooth
+            if combination == good
+            else smooth + 1.0 + sum(x == g for x, g in zip(combination, good, strict=True))
+        )
+
+    return value
+
+
+def run(space, value, trials, **settings):
+    opt, points = GSSBO(space, seed=settings.pop("seed", 0), **settings), []
+    for _ in range(trials):
+        p = opt.ask()
+        opt.tell(p, value(p))
+        points.append(p)
+    return points
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_combination_is_tried_early(seed):
+    rng = np.random.default_rng(seed)
+    good, u = tuple(rng.choice(list("xyz"), 3)), rng.random(2)
+    points = run(SPACE, hidden(good, u), 60, seed=seed)
+    assert len({(p["a"], p["b"], p["c"]) for p in points}) == 27
+
+
+def test_without_it_they_are_not():
+    points = run(SPACE, hidden(("x", "y", "z"), (0.3, 0.6)), 60, cover_categories=False)
+    assert len({(p["a"], p["b"], p["c"]) for p in points}) < 27
+
+
+def test_once_all_are_tried_suggestions_are_those_of_any_search():
+    space = Space({"a": Categorical("xy"), "b": Categorical("xy"), "u": Float(0, 1)})
+    settings = {"n_initial": 20}  # which has all four
+
+    def value(p):
+        return (p["u"] - 0.3) ** 2 + (p["a"] == "x") * 0.2 + (p["b"] == "y") * p["u"]
+
+    assert run(space, value, 40, **settings) == run(space, value, 40, cover_categories=False, **settings)
+
+
+@pytest.mark.parametrize("space", [{"a": Categorical("xyz"), "u": Float(0, 1)}, {"k": Int(0, 9), "u": Float(0, 1)}])
+def test_single_categories_are_left_to_the_model(space):
+    def value(p):
+        return (p["u"] - 0.3) ** 2 + 0.1 * len(str(p.get("a", p.get("k"))))
+
+    assert run(space, value, 25) == run(space, value, 25, cover_categories=False)
+
+
+def test_many_combinations_are_left_to_the_model():
+    space = {f"c{i}": Categorical("xyzw") for i in range(3)} | {"u": Float(0, 1)}
+    assert LISTED < 4**3
+
+    def value(p):
+        return (p["u"] - 0.3) ** 2 + 0.1 * (p["c0"] == "x")
+
+    assert run(space, value, 25) == run(space, value, 25, cover_categories=False)
+
+
+def test_what_failed_or_is_pending_was_tried():
+    opt, seen = GSSBO(SPACE, seed=0, n_initial=10), []
+    for i in range(10 + 2 * 27):
+        p = opt.ask()
+        seen.append((p["a"], p["b"], p["c"]))
+        if i < 10 or i % 4 < 2:
+            opt.tell(p, None if i % 4 == 0 and i >= 10 else p["u"])  # the others stay pending
+    due = [i for i in range(10, len(seen)) if i % EVERY == 0]
+    fresh = [i for i in due if seen[i] not in seen[:i]]
+    assert len(set(seen)) == 27
+    assert fresh == due[: len(fresh)]  # none of them twice before all were tried
+
+
+def test_conditional_parameters_of_an_untried_category_have_values():
+    space = Space(
+        {
+            "model": Categorical(["svm", "tree", "linear"]),
+            "scaler": Categorical(["none", "standard", "robust", "rank"]),
+            "gamma": Float(1e-3, 1.0, log=True, when={"model": "svm"}),
+            "depth": Int(1, 9, when={"model": "tree"}),
+        }
+    )
+
+    def value(p):
+        assert ("gamma" in p) == (p["model"] == "svm")
+        assert ("depth" in p) == (p["model"] == "tree")
+        return len(p["scaler"]) + p.get("gamma", 0.0) + 0.1 * p.get("depth", 5)
+
+    points = run(space, value, 40)
+    assert len({(p["model"], p["scaler"]) for p in points}) == 12
+
+
+def test_a_restored_search_goes_on_with_those_that_are_left():
+    value = hidden(("x", "y", "z"), (0.3, 0.6))
+    opt = GSSBO(SPACE, seed=1)
+    for _ in range(21):
+        p = opt.ask()
+        opt.tell(p, value(p))
+    twin = GSSBO.from_state_dict(opt.state_dict())
+    for _ in range(12):
+        p, q = opt.ask(), twin.ask()
+        assert p == q
+        opt.tell(p, value(p))
+        twin.tell(q, value(q))
