@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numbo import GSSBO, Float, Space
+from numbo.optimizers.gssbo import TURN
 from numbo.search.engine import BOXES, Origin
 from numbo.search.local_search import LocalSearch
-from numbo.search.run import GLOBAL
+from numbo.search.run import GLOBAL, Suggestion
 from numbo.trials import UNASKED
 
 
@@ -42,3 +43,44 @@ def test_an_engine_counts_its_own_points_only():
     assert counted.count(0) > 5
     assert counted.count(1) > 5
     assert counted.count(-1) > 5
+
+
+class Stub:
+    """An engine that proposes a random point whenever it is asked."""
+
+    def __init__(self, number, eager_at=()):
+        self.number, self.eager_at, self.asked = number, eager_at, []
+        self.surrogate = GSSBO({"x": Float(0, 1)})._search.surrogate  # which is never fitted
+
+    def eager(self, run):
+        return run.step in self.eager_at
+
+    def propose(self, run):
+        self.asked.append(run.step)
+        return Suggestion(run.rng.random(run.space.d), Origin(self.number, 0).packed)
+
+    def tell(self, run, i, y, origin):
+        pass
+
+
+def asked(*engines, trials=49):
+    opt = GSSBO({"x": Float(0, 1), "y": Float(0, 1)}, seed=0, n_initial=1)
+    opt._engines = engines
+    for _ in range(trials):
+        suggestion = opt.suggest()
+        opt.tell(opt.space.decode(suggestion.x), 0.5 * suggestion.x[0] + suggestion.x[1] ** 2)
+    return [engine.asked for engine in engines]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_engines_share_the_turns_evenly(count):
+    turns = asked(*(Stub(number) for number in range(count)))
+    assert sorted(step for steps in turns for step in steps) == [step for step in range(1, 49) if step % TURN]
+    assert max(map(len, turns)) - min(map(len, turns)) <= 1
+
+
+def test_an_eager_engine_comes_first_whosever_turn_it_is():
+    first, second = Stub(0), Stub(1, eager_at=range(20, 30))
+    asked(first, second)
+    assert not set(first.asked) & set(range(20, 30))
+    assert set(range(20, 30)) <= set(second.asked)
