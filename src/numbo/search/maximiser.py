@@ -13,6 +13,7 @@ from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, Term, mean_varia
 from numbo.kernels.covariance import squared_distances
 from numbo.models.surrogate import Surrogate
 from numbo.search.maximize import Box, maximize
+from numbo.search.resolution import NEWEST
 from numbo.search.run import Run
 from numbo.search.utility import Utility
 from numbo.spaces import INACTIVE
@@ -112,7 +113,7 @@ class Maximiser:
         radius = run.resolution.radius(covariance) if self._avoid_ties and available.fixed is None else 0.0
         if radius == 0.0:
             return available.taken
-        X = run.history.X
+        X = run.history.X[-NEWEST:]
         return lambda x: bool((squared_distances(covariance, X, x, radius) <= radius).any()) or available.taken(x)
 
 
