@@ -1,6 +1,7 @@
 """The diabetes network search on a local Ray, by a sampler in its OptunaSearch.
 
-For projects that already use OptunaSearch. `examples/ray_nas.py` shows the searcher.
+For projects that already use OptunaSearch; `examples/ray_nas.py` shows the native
+searcher.
 
     python examples/ray_optuna.py [--trials 40] [--seed 0]
 """

@@ -63,9 +63,8 @@ def error(config: Mapping[str, Any]) -> float:
     X, y = data()
     folds = KFold(5, shuffle=True, random_state=0)
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # a support vector machine that has not converged is judged as it is
+        # a support vector machine that has not converged is judged as it is
+        warnings.simplefilter("ignore")
         return float(
             -cross_val_score(
                 build(config), X, y, cv=folds, scoring="neg_mean_absolute_error"
