@@ -13,7 +13,7 @@ import numpy as np
 
 from numbo._types import Array, Indices, Mask, ObservationIndices, TrialPositions
 from numbo.trials.goal import Goal
-from numbo.trials.trials import ROOM, Trials, own
+from numbo.trials.trials import ROOM, Trials, doubled, own
 
 #: Origin of an observation that no search asked for (`numbo.search.run.Suggestion`).
 UNASKED = -2
@@ -99,7 +99,8 @@ class History:
         twin = copy.copy(self)  # arrays are shared: records are only appended, beyond the copy's n
         twin.trials = self.trials.copy()
         twin.excluded, twin.pending = dict(self.excluded), dict(self.pending)
-        twin.failed_counts, twin.first, twin.again = self.failed_counts.copy(), dict(self.first), list(self.again)
+        twin.failed_counts, twin._failures = self.failed_counts.copy(), list(self._failures)
+        twin.first, twin.again = dict(self.first), list(self.again)
         return twin
 
     # -- records -------------------------------------------------------------------------------------------------
@@ -135,6 +136,8 @@ class History:
         self.first: dict[bytes, int] = {}
         self.again: list[tuple[int, int]] = []
         self.failed_counts: Counter[bytes] = Counter()
+        #: Of failures, their positions among all trials and their identities.
+        self._failures: list[tuple[int, bytes]] = []
 
     def refresh(self) -> None:
         """Recompute what is derived from the trials."""
@@ -147,12 +150,12 @@ class History:
         x, y = self.trials.X[t], float(self.trials.Y[t, 0])
         key = point_key(x)
         if math.isnan(y):
+            self._failures.append((t, key))
             self.failed_counts[key] += 1
             return -1
         i = self.n
         if i == len(self._y):
-            self._X, self._y = np.concatenate([self._X, np.empty_like(self._X)]), np.append(self._y, np.empty(i))
-            self._positions = np.append(self._positions, np.empty(i, dtype=np.int64))
+            self._X, self._y, self._positions = doubled(self._X), doubled(self._y), doubled(self._positions)
         self._X[i], self._y[i], self._positions[i] = x, y, t
         self.n = i + 1
         first = self.first.setdefault(key, i)
@@ -192,16 +195,13 @@ class History:
     @property
     def failed(self) -> dict[bytes, Array]:
         """Points that failed and never succeeded, by their identity."""
-        if not self.failed_counts:
-            return {}
-        lost = (self.trials.X[t] for t in np.flatnonzero(self.trials.failed))
-        return {key: x for x in lost if (key := point_key(x)) not in self.first}
+        return {key: self.trials.X[t] for t, key in self._failures if key not in self.first}
 
     def superseded(self) -> Mask:
         """Which of all trials told (told,) are failures at a point that has also succeeded."""
         out = np.zeros(self.told, dtype=bool)
-        for t in np.flatnonzero(self.trials.failed):
-            out[t] = point_key(self.trials.X[t]) in self.first
+        for t, key in self._failures:
+            out[t] = key in self.first
         return out
 
     def positions(self, observations: ObservationIndices) -> TrialPositions:

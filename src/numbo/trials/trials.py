@@ -10,6 +10,7 @@ import numpy as np
 
 from numbo._types import Array, Indices, Mask
 
+#: Number of rows that there is room for at first.
 ROOM = 64
 
 
@@ -70,8 +71,8 @@ class Trials:
         """Append a trial with ``outputs (k,)``; returns its position."""
         t = self.n
         if t == len(self._X):
-            self._X, self._Y = _doubled(self._X), _doubled(self._Y)
-            self._origins, self._final = _doubled(self._origins), _doubled(self._final)
+            self._X, self._Y = doubled(self._X), doubled(self._Y)
+            self._origins, self._final = doubled(self._origins), doubled(self._final)
         self._X[t], self._Y[t], self._origins[t], self._final[t] = x, outputs, origin, final
         self._params[t:] = [own(params)]
         self.n = t + 1
@@ -92,5 +93,6 @@ class Trials:
         }
 
 
-def _doubled(rows: Any) -> Any:
+def doubled(rows: Any) -> Any:
+    """An array with room for twice as many ``rows``."""
     return np.concatenate([rows, np.empty_like(rows)])
