@@ -334,6 +334,17 @@ def gram_into(cov, XT, n, noise, out):
             out[k, i] = out[i, k]
 
 
+@subroutine
+def squared_gap(cov, j, a, b):
+    """What coordinate j adds to r2 if it is ``a`` at one point and ``b`` at the other."""
+    w = cov.inverse_squared_lengthscales[j]
+    if cov.optional[j]:
+        return w * optional_gap(cov.categorical[j], a, b)
+    if cov.categorical[j]:
+        return w if a != b else 0.0
+    return w * (a - b) ** 2
+
+
 @jit
 def squared_distances(cov, X, x, limit):
     """r2 between ``x (d,)`` and every row of ``X (n, d)``, as an array (n,); infinite where it exceeds ``limit``."""
@@ -350,12 +361,7 @@ def squared_distances(cov, X, x, limit):
                     total += w[j] * (X[i, j] - x[j]) ** 2
         else:
             for j in range(x.shape[0]):
-                if cov.optional[j]:
-                    total += w[j] * optional_gap(cov.categorical[j], X[i, j], x[j])
-                elif cov.categorical[j]:
-                    total += w[j] if X[i, j] != x[j] else 0.0
-                else:
-                    total += w[j] * (X[i, j] - x[j]) ** 2
+                total += squared_gap(cov, j, X[i, j], x[j])
         out[i] = math.inf if total > limit else total
     return out
 
@@ -367,18 +373,12 @@ def nearest_before(cov, X):
     Where there is none, r2 is infinite.
     """
     rows, r2 = np.zeros(X.shape[0], dtype=np.int64), np.full(X.shape[0], math.inf)
-    w = cov.inverse_squared_lengthscales
     for i in range(X.shape[0]):
         for k in range(i):
             total, same = 0.0, True
             for j in range(X.shape[1]):
                 same = same and X[i, j] == X[k, j]
-                if cov.optional[j]:
-                    total += w[j] * optional_gap(cov.categorical[j], X[k, j], X[i, j])
-                elif cov.categorical[j]:
-                    total += w[j] if X[k, j] != X[i, j] else 0.0
-                else:
-                    total += w[j] * (X[k, j] - X[i, j]) ** 2
+                total += squared_gap(cov, j, X[k, j], X[i, j])
                 if total >= r2[i]:
                     break
             if total < r2[i] and not same:
