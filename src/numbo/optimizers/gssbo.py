@@ -283,13 +283,19 @@ class GSSBO(Optimizer):
     # -- algorithm 1 -------------------------------------------------------------------------------------------
 
     def _propose(self) -> Suggestion:
-        """One suggestion in `TURN` is the algorithm's, and those that cover categories. The engines take turns else."""
+        """One suggestion in `TURN` is the algorithm's, and so are those that cover categories.
+
+        The others are those of the engines, in turns; one that is eager comes first, whosever turn it is.
+        """
         run, engines = self._run, self._engines
         if self._search.covers(run):
             return self._propose_globally()
         first = (run.step - run.step // TURN) % max(len(engines), 1)  # of the suggestions that are theirs
-        for engine in sorted(engines[first:] + engines[:first], key=lambda engine: not engine.eager(run)):
-            if (run.step % TURN or engine.eager(run)) and (found := engine.propose(run)) is not None:
+        in_turn = engines[first:] + engines[:first]
+        eager = [engine for engine in in_turn if engine.eager(run)]
+        others = [engine for engine in in_turn if engine not in eager] if run.step % TURN else []
+        for engine in eager + others:
+            if (found := engine.propose(run)) is not None:
                 return found
         return self._propose_globally()
 
