@@ -12,13 +12,13 @@ from numbo.spaces import INACTIVE, Space
 from numbo.spaces.dimensions import middles
 from numbo.trials import best_first
 
-#: No more combinations than this are tried one by one.
+#: No more combinations than this are tried one by one: with `EVERY` they take up to the first 80 or 90 trials.
 LISTED = 40
-#: One suggestion in so many tries another one. Of 27 combinations whose best one has the worst single effects, with two
-#: all are found by the 47th trial in 20 seeds, and with three by the 67th; without, 11 of 40 seeds have the best by the
-#: 60th. On a function whose categories have nothing but single effects that costs nothing (`training-12`, 8 seeds).
+#: One suggestion in so many tries another one. Of 27 combinations whose best one has the worst single effects (as in
+#: ``tests/search/test_combinations.py``), with two all are tried by the 47th trial in 20 seeds, with three by the
+#: 67th; without, 11 of 40 seeds have the best by the 60th. What others pay: ``benchmarks/results/compare-cover.md``.
 EVERY = 2
-#: Candidates for each combination: around the best points, and anywhere.
+#: Candidates for each combination: the best points with other categories, and any points. Not tuned.
 NEAR_BEST, ANYWHERE = 4, 12
 
 
@@ -33,6 +33,7 @@ class Combinations:
         self._space = space
         self._at: Indices = np.flatnonzero(space.categorical & ~space.conditional)
         sizes = space.sizes[self._at].astype(int).tolist()
+        # one category alone is left to the model, whose additive part knows single effects
         few = len(sizes) > 1 and float(np.prod(space.sizes[self._at])) <= LISTED
         self._left = set(itertools.product(*map(range, sizes))) if few else set()
         self._known = 0

@@ -108,7 +108,10 @@ class Maximiser:
             return maximize(utility, box, groups, self._taken(run, surrogate), starts=starts)
 
     def _taken(self, run: Run, surrogate: Surrogate) -> Callable[[Array], bool]:
-        """Which points must not be proposed: those that are not available, or most likely tie with a known one."""
+        """Which points must not be proposed: those that are not available, or most likely tie with a known one.
+
+        A slice, where values are fixed, is not left alone: it may have no other points.
+        """
         available, covariance = run.available, surrogate.gp.covariance
         radius = run.resolution.radius(covariance) if self._avoid_ties and available.fixed is None else 0.0
         if radius == 0.0:

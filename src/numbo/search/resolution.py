@@ -17,13 +17,14 @@ from numbo.kernels.covariance import Covariance, nearest_before
 from numbo.models.noise import LEVELS, Noise
 from numbo.trials import History
 
-#: Observations in which neighbours are looked for: the newest.
+#: Observations in which neighbours are looked for: the newest. So many take 0.1 ms.
 LATEST = 128
 #: Observations from which points keep away: the newest, so that a long study that ties all over takes no longer.
 NEWEST = 1024
 #: So many neighbours have to tie, and this share of all that are as near. On recorded trainings of networks (8 tasks of
 #: TaskSet, the nearest configuration answering, 60 trials) the mean regret over 20 seeds was 0.27 with three and 0.75,
-#: 0.28 with two, 0.31 with 0.85. Over 40 seeds it is 0.30, and 0.40 without.
+#: 0.28 with two, 0.31 with 0.85. Over 40 seeds it is 0.30, and 0.40 without. What other problems gain and pay is in
+#: ``benchmarks/results/compare-ties.md``.
 TIES, SHARE = 3, 0.75
 
 
