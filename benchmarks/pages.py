@@ -17,9 +17,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import matplotlib.pyplot as plt  # without a screen: `benchmarks.report` sees to that
 import numpy as np
 
-from benchmarks.report import Runs, bootstrap, finished, grouped
+from benchmarks.report import Runs, bootstrap, finished, grouped, plot_headline
 from benchmarks.storage import load
 
 ROOT = Path(__file__).parents[1]
@@ -122,15 +123,19 @@ def rank(name: str, sampler: str, trials: str) -> str:
     return f"{mean_ranks(name, int(trials))[sampler][0]:.1f}"
 
 
+def _next(name: str, trials: str) -> tuple[float, str]:
+    """The mean rank of the best sampler but GSSBO, and that sampler."""
+    return min((mean, s) for s, (mean, _, _) in mean_ranks(name, int(trials)).items() if s != "GSSBO")
+
+
 def next_rank(name: str, trials: str) -> str:
     """The mean rank of the best sampler but GSSBO."""
-    return f"{min(m for s, (m, _, _) in mean_ranks(name, int(trials)).items() if s != 'GSSBO'):.1f}"
+    return f"{_next(name, trials)[0]:.1f}"
 
 
 def next_sampler(name: str, trials: str) -> str:
-    """That sampler."""
-    others = {s: m for s, (m, _, _) in mean_ranks(name, int(trials)).items() if s != "GSSBO"}
-    return NAMES[min(others, key=lambda s: others[s])]
+    """The best sampler but GSSBO."""
+    return NAMES[_next(name, trials)[1]]
 
 
 def count(name: str) -> str:
@@ -283,7 +288,7 @@ def speed_table() -> str:
 
 
 def cells(name: str) -> list[list[str]]:
-    """The rows of all tables in a results file, without their heads and lines."""
+    """The rows of all tables in a results file, heads among them."""
     lines = (RESULTS / f"{name}.md").read_text().splitlines()
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
 
@@ -315,8 +320,7 @@ def behind(search: str, width: str) -> str:
 
 def batch_table() -> str:
     """Many points at once: the table of the results file."""
-    text = (RESULTS / "batches.md").read_text()
-    return "\n\n" + "\n".join(line for line in text.splitlines() if line.startswith("|")) + "\n\n"
+    return markdown(cells("batches"))
 
 
 #: What may stand in a place, with its arguments.
@@ -368,11 +372,6 @@ def rendered(text: str) -> str:
 
 def quality_and_time(name: str, trials: int, path: Path) -> None:
     """Mean rank against the median time of a suggestion: one point for each sampler."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
     figure, axis = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
     for sampler, (mean, low, high) in mean_ranks(name, trials).items():
         time, ours = _asked(name, sampler, str(trials)), sampler == "GSSBO"
@@ -399,11 +398,6 @@ def quality_and_time(name: str, trials: int, path: Path) -> None:
 
 def ask_plot(path: Path) -> None:
     """The median time of a suggestion against the number of trials."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
     figure, axis = plt.subplots(figsize=(7.5, 4.0), layout="constrained")
     for sampler, title in NAMES.items():
         known = [(trials, time) for (s, trials), time in ask_times().items() if s == sampler]
@@ -418,8 +412,6 @@ def ask_plot(path: Path) -> None:
 
 def draw() -> None:
     """The plots in ``docs/images`` that show results."""
-    from benchmarks.report import plot_headline
-
     images = ROOT / "docs" / "images"
     quality_and_time("suite", 300, images / "quality.png")
     ask_plot(images / "ask-time.png")
