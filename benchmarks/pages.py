@@ -61,9 +61,9 @@ def rows(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def ask_times() -> dict[tuple[str, int], float]:
-    """The median times of a suggestion, by sampler and number of trials."""
-    return {(row["sampler"], int(row["trials"])): float(row["median_ms"]) for row in rows("ask-time")}
+def ask_times(which: str = "median_ms") -> dict[tuple[str, int], float]:
+    """The times of a suggestion, by sampler and number of trials."""
+    return {(row["sampler"], int(row["trials"])): float(row[which]) for row in rows("ask-time")}
 
 
 def problems_of(name: str) -> list[str]:
@@ -232,16 +232,13 @@ def failure_table(name: str, trials: str) -> str:
 
 
 def ask_table() -> str:
-    """The median time of a suggestion against the number of trials."""
-    known = ask_times()
-    marks = sorted({trials for _, trials in known})
-    table = [["sampler", *(f"{t:,}" for t in marks)]]
-    for sampler in NAMES:
-        if any(s == sampler for s, _ in known):
-            table.append(
-                [NAMES[sampler], *(milliseconds(known[sampler, t]) if (sampler, t) in known else "-" for t in marks)]
-            )
-    return markdown(table)
+    """The median time of a suggestion, and the mean, against the number of trials."""
+    times, means = ask_times(), ask_times("mean_ms")
+    marks = sorted({trials for _, trials in times})
+    shown = {at: f"{milliseconds(times[at])} ({milliseconds(means[at])})" for at in times}
+    known = [sampler for sampler in NAMES if any(s == sampler for s, _ in times)]
+    body = [[NAMES[sampler], *(shown.get((sampler, t), "-") for t in marks)] for sampler in known]
+    return markdown([["sampler", *(f"{t:,}" for t in marks)], *body])
 
 
 def ray_table() -> str:
