@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.conftest import compiled_only
 
-from numbo import GPUCB, GSSBO, Arms, Categorical, Float, Space
+from numbo import GPUCB, GSSBO, Categorical, Float, Space
 from numbo.models.buffer import DynamicBuffer, iteration_work
 from numbo.optimizers.gssbo import TURN
 from numbo.search.gp_search import LINES_FROM
@@ -179,12 +179,6 @@ def test_bad_settings_get_one_clear_sentence(settings, words):
     with pytest.raises(ValueError, match=words) as error:
         GSSBO(SPACE, **settings)
     assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize("optimizer", [GSSBO, GPUCB])
-def test_arms_are_refused_with_a_word_on_who_takes_them(optimizer):
-    with pytest.raises(ValueError, match=r"searches a space, got Arms\(<5 arms of 2 features>\); arms need BBKB"):
-        optimizer(Arms(np.random.default_rng(0).random((5, 2))))
 
 
 NOISE = 0.1

@@ -42,13 +42,13 @@ class Optimizer(Inspectable):
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
         avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
             the default for spaces, observed points may be measured again where values are noisy and the model expects
-            more of that than of other points. False is the default for arms.
+            more of that than of others. The sparse algorithms repeat arms by default (``False``).
         learn_failures: whether failures depend on the parameters: ``True`` weights points by their probability of
             success, ``False`` only never repeats a point that failed, ``"auto"`` lets the data decide between the two
             (`numbo.models.Feasibility`).
     """
 
-    _takes_arms: ClassVar[bool] = False  # explicit arms instead of a space
+    _repeats_arms: ClassVar[bool] = False  # by default
     _final: Collection[str] = ()  # attributes that cannot be set any more
 
     def __init__(
@@ -62,10 +62,10 @@ class Optimizer(Inspectable):
         avoid_repeats: bool | str | None = None,
         learn_failures: bool | str = "auto",
     ) -> None:
-        domain = domain_of(type(self).__name__, space, arms, takes_arms=self._takes_arms)
-        if self._takes_arms:  # the others say what their defaults are
-            direction = ("maximize" if domain.explicit else "minimize") if direction is None else direction
-            avoid_repeats = (False if domain.explicit else "auto") if avoid_repeats is None else avoid_repeats
+        domain = domain_of(type(self).__name__, space, arms)
+        direction = ("maximize" if domain.explicit else "minimize") if direction is None else direction
+        if avoid_repeats is None and self._repeats_arms:
+            avoid_repeats = False if domain.explicit else "auto"
         self.direction = _checks.one_of("direction", direction, _checks.DIRECTIONS)
         self.n_initial = _checks.integer("n_initial", n_initial, 1)
         self.avoid_repeats = _checks.one_of("avoid_repeats", avoid_repeats, _checks.AUTO)

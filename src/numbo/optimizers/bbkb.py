@@ -98,7 +98,7 @@ class BBKB(Optimizer):
         TypeError: for an unknown setting.
     """
 
-    _takes_arms = True
+    _repeats_arms = True
 
     @_checks.settings_by_name
     def __init__(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from numbo import _checks
 from numbo._types import Array, ObservationIndices
@@ -13,7 +14,7 @@ from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
 from numbo.search.gp_search import GPSearch
 from numbo.search.run import Run, Suggestion
-from numbo.spaces import Space
+from numbo.spaces import Arms, Space
 
 
 class GPUCB(Optimizer):
@@ -22,8 +23,9 @@ class GPUCB(Optimizer):
         opt = GPUCB({"x": Float(-5, 5)}, beta="log", seed=0)
 
     Args:
-        space: what is searched: a `numbo.Space`, or a mapping of names to `Float`, `Int` and `Categorical`.
-        direction: ``"minimize"`` or ``"maximize"``.
+        space: what is searched: a `numbo.Space`, or a mapping of names to `Float`, `Int` and `Categorical`; or
+        arms: an explicit set of arms, an array (A, d) of features or `numbo.Arms`. Points are then row indices.
+        direction: ``"minimize"`` or ``"maximize"``; by default spaces are minimised and arms are maximised.
         n_initial: number of points of the space-filling initial design before the model takes over.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
         avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
@@ -47,9 +49,10 @@ class GPUCB(Optimizer):
     @_checks.settings_by_name
     def __init__(
         self,
-        space: Space | Mapping[str, Any],
+        space: Space | Arms | Mapping[str, Any] | None = None,
         *,
-        direction: str = "minimize",
+        arms: Arms | ArrayLike | None = None,
+        direction: str | None = None,
         n_initial: int = 10,
         seed: _checks.Seed = None,
         avoid_repeats: bool | str = "auto",

@@ -24,6 +24,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from numbo import _checks
 from numbo._types import Array, Indices, ObservationIndices
@@ -38,7 +39,7 @@ from numbo.search.gp_search import GPSearch
 from numbo.search.local_search import LocalSearch
 from numbo.search.run import Run, Suggestion
 from numbo.search.trust_region import Region
-from numbo.spaces import Space
+from numbo.spaces import Arms, Space
 from numbo.trials import best_first
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -157,8 +158,9 @@ class GSSBO(Optimizer):
         opt.tell(p, objective(p))
 
     Args:
-        space: what is searched: a `numbo.Space`, or a mapping of names to `Float`, `Int` and `Categorical`.
-        direction: ``"minimize"`` or ``"maximize"``.
+        space: what is searched: a `numbo.Space`, or a mapping of names to `Float`, `Int` and `Categorical`; or
+        arms: an explicit set of arms, an array (A, d) of features or `numbo.Arms`. Points are then row indices.
+        direction: ``"minimize"`` or ``"maximize"``; by default spaces are minimised and arms are maximised.
         n_initial: number of points of the space-filling initial design before the model takes over.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
         avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
@@ -204,9 +206,10 @@ class GSSBO(Optimizer):
     @_checks.settings_by_name
     def __init__(
         self,
-        space: Space | Mapping[str, Any],
+        space: Space | Arms | Mapping[str, Any] | None = None,
         *,
-        direction: str = "minimize",
+        arms: Arms | ArrayLike | None = None,
+        direction: str | None = None,
         n_initial: int = 10,
         seed: _checks.Seed = None,
         avoid_repeats: bool | str = "auto",

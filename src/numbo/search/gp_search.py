@@ -21,6 +21,8 @@ from numbo.trials import History
 
 #: Number of observations from which exploring suggestions lie on lines; before that the best point is not good enough.
 LINES_FROM = 60
+#: So many arms are all looked at. Of more, so many are, and those around the best.
+ARMS = 2048
 
 
 class GPSearch:
@@ -138,13 +140,19 @@ class GPSearch:
         return self._combinations if self._combinations.due(run) else None
 
     def _candidates(self, run: Run, members: ObservationIndices, y: Array) -> list[Array]:
-        """Unseen points of a finite space, or a shifted Sobol set and perturbations of the best members."""
+        """Unseen points of a finite space, or a shifted Sobol set and perturbations of the best members.
+
+        Of many arms, these are some at random, and those around the best members.
+        """
+        elites = run.history.X[members[elite_rows(run.history.X[members], y[members])]]
         if run.grid is not None:
             rows = run.available.rows()
-            if len(rows) > 2 * CANDIDATES:
-                rows = run.rng.choice(rows, 2 * CANDIDATES, replace=False)
-            return [run.grid[rows] if len(rows) else run.available.fix(run.grid[:1])]
-        elites = run.history.X[members[elite_rows(run.history.X[members], y[members])]]
+            limit = ARMS if run.space.explicit else 2 * CANDIDATES
+            few = len(rows) <= limit
+            some = run.grid[rows if few else run.rng.choice(rows, limit, replace=False)]
+            if len(rows) == 0:
+                return [run.available.fix(run.grid[:1])]
+            return [some] if few or not run.space.explicit else [run.space.neighbours(elites)[0], some]
         return run.design.candidates.groups(elites, self.surrogate.gp.hyperparameters.lengthscales, run.rng)
 
     def _lines(self, run: Run) -> Array:

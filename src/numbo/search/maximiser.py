@@ -95,7 +95,7 @@ class Maximiser:
         with run.times.phase("search"):
             alone, dormant = surrogate.posterior if run.history.pending else None, run.dormant(run.rng)
             surrogate.hallucinate(run.history.pending_points())
-            if available.repeating and not run.named_space.continuous.any():  # nothing is as near as the point itself
+            if available.repeating and not run.space.continuous.any():  # nothing is as near as the point itself
                 groups = [*groups, _again(run.history.X, surrogate, lower, upper)]
             groups = [available.fix_points(group, dormant) for group in groups]
             acquisition = self.acquisition(run, surrogate, exploring=exploring)
@@ -104,7 +104,7 @@ class Maximiser:
                 mean = mean_variance(surrogate.posterior, np.concatenate(groups))[0]
                 acquisition = acquisition._replace(parameter=float(mean.max()))
             utility = Utility((Term(surrogate.posterior, acquisition),), alone)
-            box = Box(run.named_space, available.fix(lower), available.fix(upper), dormant)
+            box = Box(run.space, available.fix(lower), available.fix(upper), dormant)
             return maximize(utility, box, groups, self._taken(run, surrogate), starts=starts)
 
     def _taken(self, run: Run, surrogate: Surrogate) -> Callable[[Array], bool]:

@@ -14,13 +14,13 @@ import numpy as np
 
 from numbo._types import Array
 from numbo.search.utility import Utility
-from numbo.spaces import INACTIVE, Space
+from numbo.spaces import INACTIVE, Domain
 
 FLIP_ROUNDS = 4
 
 
 class Box(NamedTuple):
-    """A box in the unit cube of a space.
+    """A box in the unit cube of a domain.
 
     Attributes:
         space: what is searched.
@@ -28,7 +28,7 @@ class Box(NamedTuple):
         dormant: (m, d) values for coordinates that become active; None where all are always active.
     """
 
-    space: Space
+    space: Domain
     lower: Array
     upper: Array
     dormant: Array | None = None
@@ -69,7 +69,7 @@ class _Improvement(NamedTuple):
     """Moves points of the space within a box to larger values of a utility."""
 
     utility: Utility
-    space: Space
+    space: Domain
     lower: Array
     upper: Array
     dormant: Array | None

@@ -28,22 +28,19 @@ __all__ = [
 ]
 
 
-def domain_of(owner: str, space: Any, arms: Any = None, *, takes_arms: bool = True) -> Domain:
+def domain_of(owner: str, space: Any, arms: Any = None) -> Domain:
     """The domain meant by a space, a mapping of names to dimensions, `Arms`, or the features of ``arms``.
 
     Args:
         owner: who asks, for messages.
         space: a `Space`, a mapping or `Arms`.
         arms: `Arms` or an array (A, d).
-        takes_arms: whether arms are accepted.
 
     Raises:
-        ValueError: unless exactly one of the two is given, or for arms that are not accepted.
+        ValueError: unless exactly one of the two is given.
     """
-    if takes_arms and (space is None) == (arms is None):
+    if (space is None) == (arms is None):
         raise ValueError(f"{owner} takes exactly one of space and arms, got {'neither' if arms is None else 'both'}.")
-    if isinstance(space, Arms) and not takes_arms:
-        raise ValueError(f"{owner} searches a space, got {space!r}; arms need BBKB, BKB or SBPE.")
     if arms is not None:
         return arms if isinstance(arms, Arms) else Arms(arms)
     return space if isinstance(space, Space | Arms) else Space(space)

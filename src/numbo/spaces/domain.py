@@ -10,9 +10,6 @@ from numbo._types import Array, Indices, Mask
 class Domain(Protocol):
     """User points <-> points of the unit cube; implemented by `numbo.Space` and `numbo.Arms`.
 
-    A `Space` has more, which only the search of large spaces uses: ``relaxed``, ``discrete``, ``continuous`` and
-    ``neighbours``.
-
     Attributes:
         explicit: whether the domain is an explicit set of arms, whose points are row indices.
     """
@@ -30,6 +27,18 @@ class Domain(Protocol):
     @property
     def conditional(self) -> Mask:
         """(d,) which coordinates may be `numbo.spaces.conditions.INACTIVE`."""
+
+    @property
+    def continuous(self) -> Mask:
+        """(d,) which coordinates may have any value."""
+
+    @property
+    def relaxed(self) -> Mask:
+        """(d,) along which coordinates the search follows gradients."""
+
+    @property
+    def discrete(self) -> Mask:
+        """(d,) along which coordinates it steps to neighbours."""
 
     @property
     def cardinality(self) -> float:
@@ -51,8 +60,14 @@ class Domain(Protocol):
     def representable(self, x: Array) -> Array:
         """The coordinates (d,) of the user point at ``x (d,)``."""
 
-    def snap(self, X: Array) -> Array:
+    def snap(self, X: Array, dormant: Array | None = None) -> Array:
         """The points of the domain nearest to ``X (n, d)``."""
+
+    def limits(self, X: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
+        """The corners (d,) or (n, d) of the box that points ``X (n, d)`` may move in."""
+
+    def neighbours(self, X: Array, dormant: Array | None = None) -> tuple[Array, Indices]:
+        """Points (k, d) near the rows of ``X (n, d)``, and the numbers (k,) of these rows."""
 
     def grid(self) -> Array:
         """All points (cardinality, d) of a finite domain."""
