@@ -76,6 +76,28 @@ def _compare(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> 
     compare.compare(RESULTS, a.name or a.before.resolve().name, a.before, families, **shape)
 
 
+def _add_hpob(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--name", default="hpob", help="results go to benchmarks/results/NAME.jsonl and NAME.md")
+    parser.add_argument("--optimizers", nargs="+", default=["GSSBO"], metavar="OPTIMIZER", help="GSSBO, BKB, ...")
+    parser.add_argument("--settings", type=json.loads, default={}, metavar="JSON", help="of the optimizers")
+    parser.add_argument("--spaces", nargs="+", metavar="SPACE", help="numbers of search spaces, all by default")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=2)
+
+
+def _hpob(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    from benchmarks import hpob
+
+    spaces = arguments.spaces or sorted({hpob.space_of(task) for task in hpob.tasks()})
+    _check(parser, "space", spaces, {hpob.space_of(task) for task in hpob.tasks()})
+    _check(parser, "optimizer", arguments.optimizers, hpob.OPTIMIZERS)
+    path = RESULTS / f"{arguments.name}.jsonl"
+    names = [task for task in hpob.tasks() if hpob.space_of(task) in spaces]
+    for optimizer in arguments.optimizers:
+        hpob.run(path, optimizer, arguments.settings, names, arguments.seeds, arguments.jobs)
+    hpob.write_report(path)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -111,6 +133,7 @@ def main() -> None:
     arms.add_argument("--reference", type=Path, help="checkout of luigicarratino/batch-bkb, for the reference-* runs")
     arms_report = commands.add_parser("bandits-report", help="tables and plots from the results on arms")
     arms_report.add_argument("--name", default="bandits")
+    _add_hpob(commands.add_parser("hpob", help="recorded searches as tables of candidates; resumes where it stopped"))
     race = commands.add_parser("survival", help="how often S-BPE keeps the optimum; resumes where it stopped")
     race.add_argument("--name", default="survival", help="results go to benchmarks/results/NAME.jsonl")
     race.add_argument("--domains", nargs="+", default=["arms", "grid", "continuous"], metavar="DOMAIN")
@@ -229,6 +252,8 @@ def main() -> None:
         from benchmarks import interrupts
 
         interrupts.measure(RESULTS)
+    elif arguments.command == "hpob":
+        _hpob(parser, arguments)
     elif arguments.command == "bandits":
         _bandits(parser, arguments)
     else:

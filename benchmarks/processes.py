@@ -27,6 +27,17 @@ def alone(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 @contextmanager
+def kept(jobs: int) -> Iterator[Callable[..., Future[Any]]]:
+    """Yield a ``submit`` for ``jobs`` processes that are used again; an error cancels the calls that wait."""
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        try:
+            yield pool.submit
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+@contextmanager
 def one_each(jobs: int) -> Iterator[Callable[..., Future[Any]]]:
     """Yield a ``submit`` that gives each call a new process, ``jobs`` at a time; an error cancels the calls that wait.
 
