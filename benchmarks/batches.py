@@ -118,7 +118,11 @@ def _study(sampler: Callable[[int], optuna.samplers.BaseSampler]) -> Callable[[P
 def _turbo(problem: Problem, width: int, seed: int) -> tuple[Ask, Tell]:
     from numbo.optuna._distributions import Searched, to_external, to_space
 
-    turbo = BatchTuRBO(to_space(Searched(dict(problem.space))), width, seed)
+    from numbo import Space
+
+    space = to_space(Searched(dict(problem.space)))
+    assert isinstance(space, Space)
+    turbo = BatchTuRBO(space, width, seed)
     return lambda count: [to_external(p, problem.space) for p in turbo.ask()[:count]], lambda v: turbo.tell(np.array(v))
 
 

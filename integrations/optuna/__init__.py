@@ -9,6 +9,7 @@ from numbo.optuna._algorithms import BBKBSampler, BKBSampler, GPUCBSampler, GSSB
 from numbo.optuna._looking import best_predicted, best_predicted_trial, explain, predict
 
 from numbo.first_use import announce_compilation
+from numbo.spaces import Table
 
 announce_compilation(logging.get_logger("optuna.numbo").info)
 
@@ -18,6 +19,7 @@ __all__ = [
     "GPUCBSampler",
     "GSSBOSampler",
     "SBPESampler",
+    "Table",
     "best_predicted",
     "best_predicted_trial",
     "explain",

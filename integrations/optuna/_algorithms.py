@@ -26,7 +26,8 @@ class GSSBOSampler(NumboSampler):
         warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
         search_space: distributions by name, or pairs of a distribution and the values of other parameters under which
             it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``. By default, all parameters of the
-            trials, with the conditions that they show; the first trial is then sampled independently.
+            trials, with the conditions that they show; the first trial is then sampled independently. Or a `Table`, of
+            which rows are suggested.
         learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
             ``True``, ``False``, or ``"auto"``.
 
@@ -85,7 +86,8 @@ class GPUCBSampler(NumboSampler):
         warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
         search_space: distributions by name, or pairs of a distribution and the values of other parameters under which
             it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``. By default, all parameters of the
-            trials, with the conditions that they show; the first trial is then sampled independently.
+            trials, with the conditions that they show; the first trial is then sampled independently. Or a `Table`, of
+            which rows are suggested.
         learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
             ``True``, ``False``, or ``"auto"``.
 
@@ -131,7 +133,8 @@ class BKBSampler(NumboSampler):
         warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
         search_space: distributions by name, or pairs of a distribution and the values of other parameters under which
             it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``. By default, all parameters of the
-            trials, with the conditions that they show; the first trial is then sampled independently.
+            trials, with the conditions that they show; the first trial is then sampled independently. Or a `Table`, of
+            which rows are suggested.
         learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
             ``True``, ``False``, or ``"auto"``.
 
@@ -182,7 +185,8 @@ class BBKBSampler(NumboSampler):
         warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
         search_space: distributions by name, or pairs of a distribution and the values of other parameters under which
             it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``. By default, all parameters of the
-            trials, with the conditions that they show; the first trial is then sampled independently.
+            trials, with the conditions that they show; the first trial is then sampled independently. Or a `Table`, of
+            which rows are suggested.
         learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
             ``True``, ``False``, or ``"auto"``.
 
@@ -238,7 +242,8 @@ class SBPESampler(NumboSampler):
         warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
         search_space: distributions by name, or pairs of a distribution and the values of other parameters under which
             it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``. By default, all parameters of the
-            trials, with the conditions that they show; the first trial is then sampled independently.
+            trials, with the conditions that they show; the first trial is then sampled independently. Or a `Table`, of
+            which rows are suggested.
         learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
             ``True``, ``False``, or ``"auto"``.
 

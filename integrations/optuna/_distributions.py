@@ -6,8 +6,9 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from numbo.spaces import Categorical, Condition, Dimension, Float, Int, Record, Space, Usage, misfit
+from numbo.spaces import Categorical, Condition, Dimension, Float, Int, Record, Space, Table, Usage, misfit
 from numbo.spaces.ranges import RangeRule, RangeUsage, interpolated
+from numbo.spaces.table import ROW
 from optuna.distributions import (
     BaseDistribution,
     CategoricalDistribution,
@@ -29,17 +30,22 @@ def to_dimension(distribution: BaseDistribution, when: Condition | None = None) 
     raise ValueError(f"Unknown distribution {distribution!r}; numbo supports Float, Int and CategoricalDistribution.")
 
 
-#: Distributions by name, or pairs of a distribution and the values of other parameters under which it is used.
-SearchSpace: TypeAlias = Mapping[str, BaseDistribution | tuple[BaseDistribution, Any]]
+#: Distributions by name, or pairs of a distribution and the values of other parameters under which it is used; or a
+#: table of candidates.
+SearchSpace: TypeAlias = Mapping[str, BaseDistribution | tuple[BaseDistribution, Any]] | Table
 
 
 class Searched(NamedTuple):
-    """What is searched: distributions, conditions and rules for ranges by name, and what a trial may have or lack."""
+    """What is searched: distributions, conditions and rules for ranges by name, and what a trial may have or lack.
+
+    Where it is a ``table``, the only parameter is the number of a row.
+    """
 
     distributions: dict[str, BaseDistribution]
     conditions: Mapping[str, Condition] = {}
     optional: frozenset[str] = frozenset()
     ranges: Mapping[str, RangeRule] = {}
+    table: Table | None = None
 
     def only(self, names: Collection[str]) -> Searched:
         """The same with these parameters only."""
@@ -61,19 +67,22 @@ class Searched(NamedTuple):
         left = {name: d for name, d in self.distributions.items() if name in parents or not d.single()}
         conditions = {n: c for n, c in self.conditions.items() if n in left and c.parents <= left.keys()}
         ranges = {name: rule for name, rule in self.ranges.items() if {name, rule.parent} <= left.keys()}
-        return Searched(left, conditions, self.optional & left.keys(), ranges)
+        return Searched(left, conditions, self.optional & left.keys(), ranges, self.table)
 
 
 def declared(search_space: Any) -> Searched:
     """What a user's ``search_space`` says is searched.
 
     Raises:
-        ValueError: if it does not map at least one name to a distribution, or to a pair of a distribution and the
-            values of other parameters under which it is used.
+        ValueError: if it is no table, and does not map at least one name to a distribution, or to a pair of a
+            distribution and the values of other parameters under which it is used.
     """
+    if isinstance(search_space, Table):
+        return Searched({ROW: IntDistribution(0, len(search_space) - 1)}, table=search_space)
     if not isinstance(search_space, Mapping) or not search_space:
         raise ValueError(
-            f'search_space must be None or a mapping such as {{"x": FloatDistribution(0, 1)}}, got {search_space!r}.'
+            'search_space must be None, a mapping such as {"x": FloatDistribution(0, 1)}, or a Table, got '
+            f"{search_space!r}."
         )
     pairs = {name: value if isinstance(value, tuple) else (value, None) for name, value in search_space.items()}
     for name, pair in pairs.items():
@@ -99,8 +108,10 @@ def _as_written(distribution: BaseDistribution) -> Dimension:
     return to_dimension(distribution)
 
 
-def to_space(searched: Searched) -> Space:
+def to_space(searched: Searched) -> Space | Table:
     """The space that is searched; categories are represented by their indices."""
+    if searched.table is not None:
+        return searched.table
     when = searched.conditions
     dimensions = {name: to_dimension(d, when.get(name)) for name, d in searched.distributions.items()}
     return Space(dimensions, optional=searched.optional, ranges=searched.ranges)
@@ -135,7 +146,7 @@ def to_external(params: Mapping[str, Any], distributions: Mapping[str, BaseDistr
     return out
 
 
-def internal_point(point: Any, searched: Searched, space: Space) -> dict[str, Any]:
+def internal_point(point: Any, searched: Searched, space: Space | Table) -> dict[str, Any]:
     """A point in the space, from the parameters of a trial; `ValueError` if it is not."""
     distributions = searched.distributions
     message = f"params must hold {sorted(distributions)} with values in their ranges, got {point}."

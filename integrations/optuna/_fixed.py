@@ -7,7 +7,7 @@ from typing import Any
 
 from numbo.optuna._distributions import to_internal
 
-from numbo.spaces import Space
+from numbo.spaces import Space, Table
 from optuna.distributions import BaseDistribution
 from optuna.samplers import PartialFixedSampler
 from optuna.study import Study
@@ -25,7 +25,9 @@ def fixed_params(study: Study, trial: FrozenTrial) -> dict[str, Any]:
     return fixed | enqueued if isinstance(enqueued, dict) else fixed
 
 
-def within(fixed: Mapping[str, Any], distributions: Mapping[str, BaseDistribution], space: Space) -> dict[str, Any]:
+def within(
+    fixed: Mapping[str, Any], distributions: Mapping[str, BaseDistribution], space: Space | Table
+) -> dict[str, Any]:
     """The ``fixed`` values within ``space``, the space of the ``distributions``, as it represents them.
 
     Values out of range are left out here: Optuna refuses them with its own warning.

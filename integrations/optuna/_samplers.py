@@ -32,7 +32,7 @@ from numbo import _checks
 from numbo._ahead import compile_ahead
 from numbo._types import Array
 from numbo.optimizers import Explanation, Optimizer, Snapshot, Suggestion
-from numbo.spaces import Float, Space
+from numbo.spaces import Float, Space, Table
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.storages import InMemoryStorage
@@ -62,7 +62,8 @@ class NumboSampler(BaseSampler):
         warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
         search_space: distributions by name, or pairs of a distribution and the values of other parameters under which
             it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``. By default, all parameters of the
-            trials, with the conditions that they show; the first trial is then sampled independently.
+            trials, with the conditions that they show; the first trial is then sampled independently. Or a `Table`, of
+            which rows are suggested.
         learn_failures: how to treat trials that failed, or were pruned before their first report. True: failures
             depend on the parameters, and points are weighted by their probability of success. False: nothing is
             learned, but a point that failed is not suggested again. ``"auto"`` lets the data decide between the two.
@@ -103,7 +104,7 @@ class NumboSampler(BaseSampler):
         # report invalid settings here, not in mid-study
         self._make(to_space(searched) if searched.distributions else Space(stand_in), "minimize")
 
-    def _make(self, space: Space, direction: str) -> Optimizer:
+    def _make(self, space: Space | Table, direction: str) -> Optimizer:
         return self._optimizer(
             space,
             direction=direction,
@@ -151,6 +152,8 @@ class NumboSampler(BaseSampler):
         known = view.known_space(trials, current)
         if self._declared is None:
             return known
+        if self._declared.table is not None:
+            return self._declared.without_single()
         distributions, conditions = self._declared.distributions, self._declared.conditions
         same = {name for name, distribution in distributions.items() if known.distributions.get(name) == distribution}
         inferred = {name: condition for name, condition in known.conditions.items() if condition.parents <= same}
@@ -227,7 +230,7 @@ class NumboSampler(BaseSampler):
             return None
         with self._lock, self._view_of(study) as (view, trials):
             searched = self._searched(view, trials, trial.number)
-            if type(searched.distributions.get(name)) is not type(distribution):
+            if searched.table is not None or type(searched.distributions.get(name)) is not type(distribution):
                 return None
             optimizer = self._brought_up(study, view, trials, searched, trial.number)
             published, _ = _records.read(trial, view.identity)

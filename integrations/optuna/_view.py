@@ -13,7 +13,7 @@ from numbo.optuna import _records
 from numbo.optuna._distributions import KnownSpace, Searched, to_internal, to_space
 
 from numbo.optimizers import GLOBAL, Optimizer, Snapshot
-from numbo.spaces import Space, misfit
+from numbo.spaces import Space, Table, misfit
 from numbo.trials import UNASKED, Pending
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
@@ -96,7 +96,7 @@ class StudyView:
         self,
         searched: Searched,
         trials: Sequence[FrozenTrial],
-        make: Callable[[Space], Optimizer],
+        make: Callable[[Space | Table], Optimizer],
     ) -> Optimizer:
         """The optimizer over what is ``searched``, told all finished trials that fit it."""
         if self.optimizer is None or self.searched != searched:

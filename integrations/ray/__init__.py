@@ -10,7 +10,8 @@ except ImportError as error:
 from numbo.ray._algorithms import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
 
 from numbo.first_use import announce_compilation
+from numbo.spaces import Table
 
 announce_compilation(logging.getLogger("ray.tune.search.numbo").info)
 
-__all__ = ["BBKBSearch", "BKBSearch", "GSSBOSearch", "SBPESearch"]
+__all__ = ["BBKBSearch", "BKBSearch", "GSSBOSearch", "SBPESearch", "Table"]

@@ -10,13 +10,15 @@ from numbo.ray._searchers import NumboSearch
 from numbo import _checks
 from numbo._types import Array
 from numbo.optimizers import BBKB, BKB, GSSBO, SBPE
+from numbo.spaces import Table
 
 
 class GSSBOSearch(NumboSearch):
     """GSSBO: a GP on a chosen subset of the trials, with a local search around the best.
 
     Args:
-        space: domains as in ``param_space``; by default, the ``param_space`` of the `Tuner`.
+        space: domains as in ``param_space``, or a `Table`, of which rows are suggested; by default, the ``param_space``
+            of the `Tuner`.
         metric: name of the reported value; by default that of the `TuneConfig`.
         mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
         points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
@@ -38,7 +40,7 @@ class GSSBOSearch(NumboSearch):
     @_checks.settings_by_name
     def __init__(
         self,
-        space: Mapping[str, Any] | None = None,
+        space: Mapping[str, Any] | Table | None = None,
         metric: str | None = None,
         mode: str | None = None,
         *,
@@ -83,7 +85,8 @@ class BKBSearch(_BoundedSearch):
     """BKB: GP-UCB on a sparse posterior of all trials.
 
     Args:
-        space: domains as in ``param_space``; by default, the ``param_space`` of the `Tuner`.
+        space: domains as in ``param_space``, or a `Table`, of which rows are suggested; by default, the ``param_space``
+            of the `Tuner`.
         metric: name of the reported value; by default that of the `TuneConfig`.
         mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
         points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
@@ -107,7 +110,7 @@ class BKBSearch(_BoundedSearch):
     @_checks.settings_by_name
     def __init__(
         self,
-        space: Mapping[str, Any] | None = None,
+        space: Mapping[str, Any] | Table | None = None,
         metric: str | None = None,
         mode: str | None = None,
         *,
@@ -137,7 +140,8 @@ class BBKBSearch(_BoundedSearch):
     """BBKB: batched GP-UCB on a sparse posterior of all trials, for many workers.
 
     Args:
-        space: domains as in ``param_space``; by default, the ``param_space`` of the `Tuner`.
+        space: domains as in ``param_space``, or a `Table`, of which rows are suggested; by default, the ``param_space``
+            of the `Tuner`.
         metric: name of the reported value; by default that of the `TuneConfig`.
         mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
         points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
@@ -161,7 +165,7 @@ class BBKBSearch(_BoundedSearch):
     @_checks.settings_by_name
     def __init__(
         self,
-        space: Mapping[str, Any] | None = None,
+        space: Mapping[str, Any] | Table | None = None,
         metric: str | None = None,
         mode: str | None = None,
         *,
@@ -196,7 +200,8 @@ class SBPESearch(NumboSearch):
     For noisy objectives and large budgets.
 
     Args:
-        space: domains as in ``param_space``; by default, the ``param_space`` of the `Tuner`.
+        space: domains as in ``param_space``, or a `Table`, of which rows are suggested; by default, the ``param_space``
+            of the `Tuner`.
         metric: name of the reported value; by default that of the `TuneConfig`.
         mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
         points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
@@ -223,7 +228,7 @@ class SBPESearch(NumboSearch):
     @_checks.settings_by_name
     def __init__(
         self,
-        space: Mapping[str, Any] | None = None,
+        space: Mapping[str, Any] | Table | None = None,
         metric: str | None = None,
         mode: str | None = None,
         *,

@@ -18,7 +18,8 @@ from functools import reduce
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
-from numbo.spaces import Categorical, Dimension, Float, Int, Space
+from numbo.spaces import Categorical, Dimension, Float, Int, Space, Table
+from numbo.spaces.table import ROW
 from ray.tune.search import sample
 
 Path: TypeAlias = tuple[Any, ...]
@@ -75,18 +76,21 @@ class TuneSpace:
     """The domains of a Tune config as a `numbo.Space`.
 
     Args:
-        config: a ``param_space``: domains and constants in nested dicts and lists.
+        config: a ``param_space``: domains and constants in nested dicts and lists. Or a table, of which the number of a
+            row is tuned.
 
     Raises:
         ValueError: if there is no domain, or one cannot be searched; the message says what to do instead.
     """
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
-        self._config = config
-        self.parameters = _named(_found(config, (), None))
+    def __init__(self, config: Mapping[str, Any] | Table) -> None:
+        table = config if isinstance(config, Table) else None
+        self._config = config if table is None else {ROW: sample.Integer(0, len(table)).uniform()}
+        self.parameters = _named(_found(self._config, (), None))
         if not self.parameters:
             raise ValueError("The search space has no domain such as tune.uniform(0, 1): there is nothing to tune.")
-        self.space = Space({name: p.dimension for name, p in self.parameters.items()})
+        named = {name: parameter.dimension for name, parameter in self.parameters.items()}
+        self.space: Space | Table = Space(named) if table is None else table
 
     def to_config(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The nested config that suggests ``params``, without constants but those of options and lists."""

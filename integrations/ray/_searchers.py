@@ -16,7 +16,7 @@ from numbo.ray._stored import StoredSearch
 from numbo import _checks
 from numbo._types import Array
 from numbo.optimizers import GLOBAL, Explanation, Optimizer, Snapshot
-from numbo.spaces import Float, Space
+from numbo.spaces import Float, Space, Table
 from ray.tune.search import Searcher
 
 
@@ -29,7 +29,8 @@ class NumboSearch(StoredSearch):
     search is finished, unless points are measured again (``avoid_repeats``).
 
     Args:
-        space: domains as in ``param_space``; by default, the ``param_space`` of the `Tuner`.
+        space: domains as in ``param_space``, or a `Table`, of which rows are suggested; by default, the ``param_space``
+            of the `Tuner`.
         metric: name of the reported value; by default that of the `TuneConfig`.
         mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
         points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
@@ -47,7 +48,7 @@ class NumboSearch(StoredSearch):
 
     def __init__(
         self,
-        space: Mapping[str, Any] | None = None,
+        space: Mapping[str, Any] | Table | None = None,
         metric: str | None = None,
         mode: str | None = None,
         *,
@@ -79,8 +80,10 @@ class NumboSearch(StoredSearch):
         if space is None:
             self._optimizer(Space(stand_in), **self._settings)  # report invalid settings here, not in mid-run
         else:
-            if not isinstance(space, Mapping):
-                raise ValueError(f'space must be a mapping such as {{"x": tune.uniform(0, 1)}}, got {space!r}.')
+            if not isinstance(space, Mapping | Table):
+                raise ValueError(
+                    f'space must be a mapping such as {{"x": tune.uniform(0, 1)}}, or a Table, got {space!r}.'
+                )
             self._tune_space = TuneSpace(space)
             self._optimizer(self._tune_space.space, **self._settings)
             self._start()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numbo.first_use import warmup
     from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE
     from numbo.selection import select_subset
-    from numbo.spaces import Arms, Categorical, Float, Int, Space
+    from numbo.spaces import Arms, Categorical, Float, Int, Space, Table
 
 __version__ = "0.1.0"
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "Float",
     "Int",
     "Space",
+    "Table",
     "select_subset",
     "warmup",
 ]
@@ -46,6 +47,7 @@ _HOMES = {
     "Float": "numbo.spaces",
     "Int": "numbo.spaces",
     "Space": "numbo.spaces",
+    "Table": "numbo.spaces",
     "select_subset": "numbo.selection",
     "warmup": "numbo.first_use",
 }

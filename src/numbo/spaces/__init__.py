@@ -10,6 +10,7 @@ from numbo.spaces.dimensions import Categorical, Dimension, Float, Int
 from numbo.spaces.domain import Domain
 from numbo.spaces.inference import Record, Usage
 from numbo.spaces.space import Space, misfit
+from numbo.spaces.table import Table
 
 __all__ = [
     "INACTIVE",
@@ -22,6 +23,7 @@ __all__ = [
     "Int",
     "Record",
     "Space",
+    "Table",
     "Usage",
     "domain_of",
     "misfit",
