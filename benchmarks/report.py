@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -64,18 +65,22 @@ def table(runs: Runs, figure: str, samplers: list[str], problems: list[str]) -> 
     return "\n".join(lines)
 
 
-def ranks(runs: Runs, samplers: list[str], problems: list[str], trials: int, rng: np.random.Generator | None) -> Array:
-    """Rank of the median best regret, (problems, samplers); ties share a rank, and regrets below 1e-9 are equal.
+def ranks(runs: Runs, samplers: list[str], problems: list[str], trials: int) -> Array:
+    """Rank of the median best regret, (problems, samplers); ties share a rank, and regrets below 1e-9 are equal."""
+    return _ranks(runs, samplers, problems, trials, lambda values: values[None])[0]
 
-    With a generator, seeds are resampled with replacement, for a bootstrap.
-    """
-    out = np.empty((len(problems), len(samplers)))
-    for i, problem in enumerate(problems):
-        medians = []
-        for sampler in samplers:
-            values = np.array([row["best"][str(trials)] for row in runs[problem, sampler]])
-            medians.append(np.median(values if rng is None else rng.choice(values, len(values))))
-        out[i] = rankdata(np.maximum(medians, 1e-9))
+
+def _ranks(runs: Runs, samplers: list[str], problems: list[str], trials: int, drawn: Callable[[Array], Array]) -> Array:
+    """The ranks (draws, problems, samplers) of the medians of the values that are ``drawn`` (draws, n) from ``n``."""
+    at = str(trials)
+    medians = [
+        [
+            np.median(drawn(np.array([row["best"][at] for row in runs[problem, sampler]])), axis=1)
+            for sampler in samplers
+        ]
+        for problem in problems
+    ]
+    out: Array = rankdata(np.maximum(np.transpose(medians, (2, 0, 1)), 1e-9), axis=2)
     return out
 
 
@@ -91,13 +96,15 @@ def finished(runs: Runs, samplers: list[str], problems: list[str], trials: int) 
 
 def bootstrap(runs: Runs, samplers: list[str], problems: list[str], trials: int) -> tuple[Array, Array, Array]:
     """Mean rank (samplers,), and its 5 and 95 percent points over resampled problems and seeds."""
-    rng = np.random.default_rng(0)
-    means = []
-    for _ in range(DRAWS):
-        drawn = ranks(runs, samplers, problems, trials, rng)
-        means.append(drawn[rng.integers(len(problems), size=len(problems))].mean(axis=0))
+    rng, n = np.random.default_rng(0), len(problems)
+
+    def drawn(values: Array) -> Array:
+        return values[rng.integers(len(values), size=(DRAWS, len(values)))]
+
+    resampled = _ranks(runs, samplers, problems, trials, drawn)
+    means = np.take_along_axis(resampled, rng.integers(n, size=(DRAWS, n))[..., None], axis=1).mean(axis=1)
     low, high = np.quantile(means, [0.05, 0.95], axis=0)
-    return ranks(runs, samplers, problems, trials, None).mean(axis=0), low, high
+    return ranks(runs, samplers, problems, trials).mean(axis=0), low, high
 
 
 def common_problems(runs: Runs, samplers: list[str], problems: list[str], trials: int) -> list[str]:
@@ -119,7 +126,7 @@ def mean_ranks(runs: Runs, samplers: list[str], problems: list[str], *, common: 
         if len(names) < 2 or not over or (common and over == problems):
             continue
         mean, low, high = bootstrap(runs, names, over, trials)
-        single = ranks(runs, names, over, trials, None)
+        single = ranks(runs, names, over, trials)
         for i in np.argsort(mean, kind="stable"):
             last = [p for p, row in zip(over, single, strict=True) if row[i] == row.max() > row.min()]
             named = ", ".join(last) if len(last) <= 5 else f"{len(last)} problems"
