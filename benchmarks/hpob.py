@@ -149,14 +149,12 @@ def regrets(path: Path) -> dict[str, dict[str, Array]]:
 
 def mean_regret(found: dict[str, Array], names: list[str], trials: int) -> tuple[float, float, float]:
     """The mean over tasks of the mean over seeds, and its 90 % interval by resampling tasks and seeds."""
-    rng = np.random.default_rng(0)
-    each = [found[task][:, trials] for task in names]
-    means = [
-        np.mean([np.mean(rng.choice(each[t], len(each[t]))) for t in rng.integers(len(each), size=len(each))])
-        for _ in range(1000)
-    ]
-    low, high = np.quantile(means, (0.05, 0.95))
-    return float(np.mean([np.mean(values) for values in each])), float(low), float(high)
+    seeds = min(len(found[task]) for task in names)
+    values = np.array([found[task][:seeds, trials] for task in names])
+    rng, resampled = np.random.default_rng(0), (1000, len(names))
+    drawn = values[rng.integers(len(names), size=resampled)[..., None], rng.integers(seeds, size=(*resampled, seeds))]
+    low, high = np.quantile(drawn.mean(axis=(1, 2)), (0.05, 0.95))
+    return float(values.mean()), float(low), float(high)
 
 
 def mean_rank(found: dict[str, dict[str, Array]], names: list[str], trials: int) -> dict[str, float]:
