@@ -20,6 +20,8 @@ from typing import Any, TypeAlias
 import matplotlib.pyplot as plt  # without a screen: `benchmarks.report` sees to that
 import numpy as np
 
+from benchmarks import hpob as recorded_searches
+from benchmarks.problems import SUITES
 from benchmarks.report import Runs, bootstrap, finished, grouped, plot_headline
 from benchmarks.storage import load
 
@@ -123,19 +125,12 @@ def rank(name: str, sampler: str, trials: str) -> str:
     return f"{mean_ranks(name, int(trials))[sampler][0]:.1f}"
 
 
-def _next(name: str, trials: str) -> tuple[float, str]:
-    """The mean rank of the best sampler but GSSBO, and that sampler."""
-    return min((mean, s) for s, (mean, _, _) in mean_ranks(name, int(trials)).items() if s != "GSSBO")
-
-
-def next_rank(name: str, trials: str) -> str:
-    """The mean rank of the best sampler but GSSBO."""
-    return f"{_next(name, trials)[0]:.1f}"
-
-
-def next_sampler(name: str, trials: str) -> str:
-    """The best sampler but GSSBO."""
-    return NAMES[_next(name, trials)[1]]
+def unseen_rank(sampler: str, trials: str) -> str:
+    """The mean rank of a sampler of the suite on the problems that played no part when settings were chosen."""
+    found = {key: some for key, some in runs("suite").items() if key[0] in SUITES["unseen"]}
+    names = finished(found, samplers_of("suite"), SUITES["unseen"], int(trials))
+    means, _, _ = bootstrap(found, names, SUITES["unseen"], int(trials))
+    return f"{means[names.index(sampler)]:.1f}"
 
 
 def count(name: str) -> str:
@@ -278,9 +273,9 @@ def speed_table() -> str:
             seconds = [float(np.median([r["seconds"] for r in found])) for found in (theirs, mine)]
             regrets = [float(np.median([r["ratio"] for r in found])) for found in (theirs, mine)]
             times = [f"{s:.2g}" for s in seconds]
-            table.append(
-                [algorithm, f"{horizon:,}", *times, f"{seconds[0] / seconds[1]:.0f}", *(f"{r:.2g}" for r in regrets)]
-            )
+            own = {row["seed"]: row["seconds"] for row in mine}
+            ratio = np.median([row["seconds"] / own[row["seed"]] for row in theirs if row["seed"] in own])
+            table.append([algorithm, f"{horizon:,}", *times, f"{ratio:.0f}", *(f"{r:.2g}" for r in regrets)])
     return markdown(table)
 
 
@@ -315,6 +310,38 @@ def behind(search: str, width: str) -> str:
     return f"{float(found[head.index(f'{search}, {width}')]):.1f}"
 
 
+def hpob(method: str, trials: str) -> str:
+    """The mean regret of a method on HPO-B."""
+    return f"{recorded_searches.mean_regret(_hpob()[method], recorded_searches.tasks(), int(trials))[0]:.3f}"
+
+
+def hpob_seeds() -> str:
+    """The smallest number of seeds of GSSBO on a task of HPO-B."""
+    return str(min(len(found) for found in _hpob()["GSSBO"].values()))
+
+
+def hpob_best(trials: str) -> str:
+    """The smallest mean regret of the methods that others ran on HPO-B."""
+    return min(hpob(method, trials) for method in recorded_searches.METHODS)
+
+
+def hpob_table() -> str:
+    """Mean regrets on HPO-B, with 90 % intervals."""
+    names, marks = recorded_searches.tasks(), recorded_searches.CHECKPOINTS
+    head = ["trials", *(f"{m}, recorded" if m in recorded_searches.METHODS else m for m in _hpob())]
+    table = [head]
+    for trials in marks:
+        spans = [recorded_searches.mean_regret(found, names, trials) for found in _hpob().values()]
+        texts = [f"{mean:.3f} ({low:.3f}\u2013{high:.3f})" for mean, low, high in spans]
+        table.append([str(trials), *bold(texts, [mean for mean, _, _ in spans])])
+    return markdown(table)
+
+
+@cache
+def _hpob() -> dict[str, Any]:
+    return recorded_searches.regrets(RESULTS / "hpob.jsonl")
+
+
 def batch_table() -> str:
     """Many points at once: the table of the results file."""
     return markdown(cells("batches"))
@@ -325,8 +352,7 @@ FIGURES: dict[str, Callable[..., str]] = {
     f.__name__.replace("_", "-"): f
     for f in (
         rank,
-        next_rank,
-        next_sampler,
+        unseen_rank,
         count,
         seeds,
         ask,
@@ -344,6 +370,10 @@ FIGURES: dict[str, Callable[..., str]] = {
         calibration_table,
         first_use,
         behind,
+        hpob,
+        hpob_best,
+        hpob_seeds,
+        hpob_table,
     )
 }
 
