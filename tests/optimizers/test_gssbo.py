@@ -269,3 +269,58 @@ def test_results_that_are_told_twice_count_once(make):
     for found, expected in zip(twice.snapshot().predict(Z), once.snapshot().predict(Z), strict=True):
         np.testing.assert_allclose(found, expected, rtol=0.05, atol=0.02)
     assert twice.best_predicted()[0] == once.best_predicted()[0]
+
+
+def bump(p, noise):
+    """Noise on a floor, and a bump that is ten times as high."""
+    z = sum(((p[name] - at) / 0.22) ** 2 for name, at in (("x", 0.7), ("y", 0.35), ("z", 0.6)))
+    return 10.0 * max(0.0, 1.0 - z) + noise
+
+
+def test_as_long_as_nothing_stands_out_from_the_noise_points_fill_the_space():
+    """What is flat and noisy has a luckiest point, where a local search would stay."""
+    rng = np.random.default_rng(0)
+    opt = GSSBO({name: Float(0, 1) for name in "xyz"}, seed=0, direction="maximize")
+    local = []
+    for _ in range(120):
+        suggestion = opt.suggest()
+        opt.tell(opt.space.decode(suggestion.x), rng.normal())
+        local.append(suggestion.origin >= 0)
+    assert opt._run.noise.found
+    assert np.mean(local[60:]) < 0.2  # three of four otherwise
+
+
+def test_a_bump_on_a_noisy_floor_is_found():
+    """Two of three runs never left the floor before."""
+    for seed in range(6):
+        rng = np.random.default_rng(100 + seed)
+        opt = GSSBO({name: Float(0, 1) for name in "xyz"}, seed=seed, direction="maximize")
+        for _ in range(150):
+            p = opt.ask()
+            opt.tell(p, bump(p, rng.normal()))
+        assert bump(opt.best_predicted()[0], 0.0) > 3.0  # noise deviations above the floor
+
+
+def test_where_something_stands_out_the_local_search_has_its_turns():
+    rng = np.random.default_rng(0)
+    opt = GSSBO({name: Float(0, 1) for name in "xyz"}, seed=0)
+    local = []
+    for _ in range(80):
+        suggestion = opt.suggest()
+        p = opt.space.decode(suggestion.x)
+        opt.hold("now", p, suggestion.origin)
+        opt.tell(p, sum((v - 0.4) ** 2 for v in p.values()) + 0.05 * rng.normal(), key="now")
+        local.append(suggestion.origin >= 0)
+    assert opt._run.noise.found
+    assert np.mean(local[20:]) > 0.6
+
+
+def test_what_fills_the_space_keeps_away_from_where_trials_fail():
+    rng = np.random.default_rng(0)
+    opt = GSSBO({name: Float(0, 1) for name in "xyz"}, seed=0, direction="maximize")
+    failed = []
+    for _ in range(150):
+        p = opt.ask()
+        failed.append(p["x"] > 0.5)
+        opt.tell(p, None if failed[-1] else rng.normal())
+    assert np.mean(failed[75:]) < 0.2

@@ -288,12 +288,17 @@ class GSSBO(Optimizer):
     def _propose(self) -> Suggestion:
         """One suggestion in `TURN` is the algorithm's, and so are those that cover categories.
 
-        The others are those of the engines, in turns; one that is eager comes first, whosever turn it is.
+        The others are those of the engines, in turns; one that is eager comes first, whosever turn it is. As long as
+        nothing stands out from the noise, they have nothing to start from, and points fill the space.
         """
         run, engines = self._run, self._engines
         if self._search.covers(run):
             return self._propose_globally()
-        first = (run.step - run.step // TURN) % max(len(engines), 1)  # of the suggestions that are theirs
+        # the number of those so far: a Sobol set without every fourth point would leave a slab of the space empty
+        theirs = run.step - run.step // TURN
+        if engines and run.step % TURN and not self._search.stands_out(run):
+            return Suggestion(run.scout(theirs))
+        first = theirs % max(len(engines), 1)
         in_turn = engines[first:] + engines[:first]
         eager = [engine for engine in in_turn if engine.eager(run)]
         others = [engine for engine in in_turn if engine not in eager] if run.step % TURN else []

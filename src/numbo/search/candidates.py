@@ -83,11 +83,15 @@ class Candidates:
 
     def spread(self, count: int, rng: np.random.Generator) -> Array:
         """``count`` space-filling points (count, d): one Sobol set, shifted at random each time."""
+        return (self.even(count) + rng.random(self.space.d)) % 1.0
+
+    def even(self, count: int) -> Array:
+        """The first ``count`` points (count, d) of the set, where they are without a shift."""
         if self._base is None:
             from scipy.stats import qmc
 
             self._base = qmc.Sobol(self.space.d, scramble=True, rng=self.seed).random(CANDIDATES)
-        return (self._base[:count] + rng.random(self.space.d)) % 1.0
+        return self._base[:count]
 
     def groups(
         self, elites: Array, lengthscales: Array, rng: np.random.Generator, count: int = CANDIDATES

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array
-from numbo.kernels.acquisition import CERTAIN, success_probabilities
 from numbo.models.noise import Noise
 from numbo.models.surrogate import Surrogate
 from numbo.search.engine import Engine, Origin
@@ -29,8 +28,6 @@ from numbo.trials import History
 LOCAL_CANDIDATES = 256
 #: Maximum expected number of coordinates of the incumbent that are changed at once (Eriksson et al. 2019, supplement).
 PERTURBED = 20
-#: Maximum number of points of the sequence that are tried for one that is unlikely to fail.
-SCOUTED = 64
 
 
 class LocalSearch(Engine):
@@ -58,16 +55,8 @@ class LocalSearch(Engine):
     def propose(self, run: Run) -> Suggestion | None:
         """A point of the region, or a scout among unexplored ones; None where the global model scouts."""
         if self.trust_region.scouting:
-            return Suggestion(self._scout(run)) if self.eager(run) else None
+            return Suggestion(run.scout()) if self.eager(run) else None
         return self._propose_inside(run)
-
-    def _scout(self, run: Run) -> Array:
-        """The next point of the space-filling sequence that is unlikely to fail."""
-        success = run.success()
-        points = (run.space_filling(run.step + k) for k in range(SCOUTED))
-        if success is not CERTAIN:
-            points = (x for x in points if success_probabilities(success, x[None])[0] >= success.threshold)
-        return next(points, run.space_filling())
 
     def _propose_inside(self, run: Run) -> Suggestion | None:
         """The best point in the region; None if it was given up, or has none with the values that are fixed."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from numbo._interrupts import raise_interrupt
 from numbo._types import Array
-from numbo.kernels.acquisition import Success
+from numbo.kernels.acquisition import CERTAIN, Success, success_probabilities
 from numbo.models import Feasibility
 from numbo.models.noise import Claims, Noise
 from numbo.search.availability import Availability
@@ -28,6 +28,8 @@ logger = logging.getLogger("numbo")
 
 #: Origin of a point that no local search proposed.
 GLOBAL = -1
+#: Maximum number of points of the design that are tried for one that is unlikely to fail.
+SCOUTED = 64
 
 
 class Suggestion(NamedTuple):
@@ -125,6 +127,15 @@ class Run:
     def space_filling(self, position: int | None = None) -> Array:
         """The point (d,) at a ``position`` of the design, by default at the number of points so far."""
         return self.design.point(self.step if position is None else position)
+
+    def scout(self, position: int | None = None) -> Array:
+        """The next point (d,) of the design, as `space_filling`, that is unlikely to fail."""
+        first = self.step if position is None else position
+        success = self.success()
+        points = (self.space_filling(first + k) for k in range(SCOUTED))
+        if success is not CERTAIN:
+            points = (x for x in points if success_probabilities(success, x[None])[0] >= success.threshold)
+        return next(points, self.space_filling(first))
 
     def fork_search_rng(self) -> None:
         """Give the next search its own random stream, so that its draws do not depend on how many the model used."""
