@@ -39,6 +39,7 @@ NAMES = {
     "BKB": "BKB",
     "GPUCB": "GP-UCB",
     "GPSampler": "GPSampler",
+    "HEBO": "HEBO",
     "TuRBO": "TuRBO",
     "AutoSampler": "AutoSampler",
     "SMAC": "SMAC",
