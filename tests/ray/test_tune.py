@@ -207,41 +207,58 @@ tune.Tuner(
 """
 
 
+def killed_driver(tmp_path, address):
+    """The folder of a run whose driver was killed in mid-run.
+
+    Ray may reserve the CPU of a trial and never start it (seen once in some hundred runs, in its own accounts); the
+    driver then waits for ever, and another one is started.
+    """
+    script = tmp_path / "driver.py"
+    script.write_text(DRIVER)
+    environment = os.environ | {"TUNE_GLOBAL_CHECKPOINT_S": "0", "PYTHONUNBUFFERED": "1"}
+    for attempt in range(3):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        with (folder / "out").open("w") as out:
+            driver = subprocess.Popen(
+                [sys.executable, str(script), str(folder), address],
+                env=environment,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+            )
+            end = time.monotonic() + 120.0
+            while not (folder / "ready").exists() and driver.poll() is None and time.monotonic() < end:
+                time.sleep(0.05)
+            assert driver.poll() is None, (folder / "out").read_text()
+            os.killpg(driver.pid, signal.SIGKILL)
+            driver.wait()
+        if (folder / "ready").exists():
+            return folder
+    raise AssertionError((folder / "out").read_text())
+
+
 @pytest.mark.allows_fallback
 def test_a_killed_driver_is_restored_and_repeats_nothing(tmp_path, local_ray):
     """SIGKILL in mid-run and torn states; then the run goes on to the end of the finite space, errored trials included.
 
     The driver is killed at a known point, with two running trials and five in its snapshot, one of which has failed.
     """
-    script, ready, log = tmp_path / "driver.py", tmp_path / "ready", tmp_path / "log"
-    script.write_text(DRIVER)
-    environment = os.environ | {"TUNE_GLOBAL_CHECKPOINT_S": "0", "PYTHONUNBUFFERED": "1"}
-    with (tmp_path / "out").open("w") as out:
-        driver = subprocess.Popen(
-            [sys.executable, str(script), str(tmp_path), local_ray],
-            env=environment,
-            stdout=out,
-            stderr=out,
-            start_new_session=True,
-        )
-        while not ready.exists() and driver.poll() is None:
-            time.sleep(0.05)
-        assert driver.poll() is None, (tmp_path / "out").read_text()
-        os.killpg(driver.pid, signal.SIGKILL)
-        driver.wait()
+    folder = killed_driver(tmp_path, local_ray)
+    log = folder / "log"
     restores.forget_session()
-    states = list((tmp_path / "run").glob("*searcher-state-*.pkl"))
+    states = list((folder / "run").glob("*searcher-state-*.pkl"))
     assert len(states) == 2
     for path in states:
         path.write_bytes(path.read_bytes()[:500])
-    before = read_trials(tmp_path / "run")
+    before = read_trials(folder / "run")
 
     def trainable(config):
         with log.open("a") as file:
             file.write(f"restored {config['a']} {config['b']}\n")
         tune.report({"loss": config["a"] + config["b"]})
 
-    tuner = tune.Tuner.restore(str(tmp_path / "run"), trainable, resume_unfinished=True, restart_errored=True)
+    tuner = tune.Tuner.restore(str(folder / "run"), trainable, resume_unfinished=True, restart_errored=True)
     results = tuner.fit()
     tried = Counter(tuple(map(int, line.split()[1:])) for line in log.read_text().splitlines())
     assert Counter(trial.status for trial in before) == {"TERMINATED": 4, "ERROR": 1, "RUNNING": 2}
