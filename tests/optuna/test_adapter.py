@@ -549,7 +549,7 @@ BAD = [
     ({"n_startup_trials": 1.5}, "n_startup_trials must be an integer of at least 0, got 1.5"),
     ({"n_startup_trials": True}, "n_startup_trials must be an integer of at least 0, got True"),
     ({"search_space": {}}, "search_space"),
-    ({"search_space": ["x"]}, r"search_space must be None or a mapping such as .*, got \['x'\]"),
+    ({"search_space": ["x"]}, r"search_space must be None, a mapping such as .*, got \['x'\]"),
     ({"search_space": {"x": (0, 1)}}, r"search_space must map names to distributions such as .*, got 'x': \(0, 1\)"),
     ({"search_space": {3: FloatDistribution(0, 1)}}, "search_space must map names to .*, got 3: FloatDistribution"),
     ({"independent_sampler": "random"}, "independent_sampler must be an Optuna sampler such as .*, got 'random'"),
