@@ -45,7 +45,7 @@ class GSSBOSampler(NumboSampler):
         self,
         *,
         seed: int | None = None,
-        n_startup_trials: int = 10,
+        n_startup_trials: int = 5,
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
         search_space: SearchSpace | None = None,

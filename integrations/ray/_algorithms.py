@@ -47,7 +47,7 @@ class GSSBOSearch(NumboSearch):
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
         evaluated_rewards: Sequence[float] | None = None,
         seed: int | None = None,
-        n_initial: int = 10,
+        n_initial: int = 5,
         learn_failures: bool | str = "auto",
         avoid_repeats: bool | str = "auto",
         preset: str = "default",

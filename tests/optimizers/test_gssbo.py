@@ -163,7 +163,7 @@ def test_perturbation_and_ties_follow_the_seed():
 BAD = [
     ({"preset": "fast"}, "'fast'"),
     ({"criterion": "best"}, "'best'"),
-    ({"buffer_size": 11}, "n_initial"),
+    ({"buffer_size": 6}, "n_initial"),
     ({"buffer_size": 2.5}, "2.5"),
     ({"buffer_size": "auto"}, "'auto'"),
     ({"buffer_factor": 1.0}, "buffer_factor"),

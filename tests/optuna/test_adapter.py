@@ -559,7 +559,7 @@ BAD = [
     ({"seed": 1.5}, "seed must be an integer of at least 0 or None, got 1.5"),
     ({"seed": True}, "seed must be an integer of at least 0 or None, got True"),
     ({"criterion": "best"}, "'best'"),
-    ({"buffer_size": 10}, "buffer_size"),
+    ({"buffer_size": 6}, "buffer_size"),
     ({"kernel": "cubic"}, "'cubic'"),
 ]
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-#: Number of initial designs after which the best point may be measured again to see whether values are noisy.
-PROBED = 2
 #: Version of what `Optimizer.state_dict` returns.
 STATE_FORMAT = 5
 
@@ -71,8 +69,7 @@ class Optimizer(Inspectable):
         self.avoid_repeats = _checks.one_of("avoid_repeats", avoid_repeats, _checks.AUTO)
         self.learn_failures = _checks.one_of("learn_failures", learn_failures, _checks.AUTO)
         stream = _checks.random_stream(seed)
-        goal, probed_from = Goal((self.direction,)), PROBED * self.n_initial
-        self._run = Run(domain, goal, self.avoid_repeats, self.learn_failures, stream, probed_from)
+        self._run = Run(domain, Goal((self.direction,)), self.avoid_repeats, self.learn_failures, stream)
         self._unfinished = False
         self._telling: tuple[Hashable, int] = None, 0
         self._asked = self._handed = 0

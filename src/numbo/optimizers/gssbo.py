@@ -210,7 +210,7 @@ class GSSBO(Optimizer):
         *,
         arms: Arms | ArrayLike | None = None,
         direction: str | None = None,
-        n_initial: int = 10,
+        n_initial: int = 5,
         seed: _checks.Seed = None,
         avoid_repeats: bool | str = "auto",
         learn_failures: bool | str = "auto",

@@ -25,6 +25,8 @@ ENUMERABLE = 50_000
 AGAIN = 4
 #: Where values are noisy, as many repeats come as soon as they are worth more than other points.
 SOON = 2
+#: Number of observations from which the best point may be measured again to see whether values are noisy.
+PROBED = 20
 
 
 class Availability:
@@ -35,7 +37,6 @@ class Availability:
         history, feasibility, noise: what is known.
         avoid_repeats: whether points that are observed or pending may not be suggested again; with ``"auto"``, observed
             ones may be where values are noisy.
-        probed_from: number of observations from which the best point may be measured again to see if values are noisy.
 
     Attributes:
         grid: (A, d) all points of a space that can be enumerated, otherwise None.
@@ -51,11 +52,9 @@ class Availability:
         feasibility: Feasibility,
         noise: Noise,
         avoid_repeats: bool | str,
-        probed_from: int,
     ) -> None:
         self.space, self.avoid_repeats = space, avoid_repeats
         self._history, self._feasibility, self._noise = history, feasibility, noise
-        self._probed_from = probed_from
         self.fixed: Array | None = None
         self.grid: Array | None = space.grid() if space.cardinality <= ENUMERABLE or space.explicit else None
         self.race: Mask | None = None
@@ -156,7 +155,7 @@ class Availability:
         history, noise = self._history, self._noise
         if self.avoid_repeats != "auto" or self.fixed is not None or self.race is not None:
             return None
-        if history.n < self._probed_from or history.best < 0:
+        if history.n < PROBED or history.best < 0:
             return None
         if not noise.unsettled and not (bool(np.all(self.space.categorical)) and noise.unmeasured):
             return None

@@ -44,7 +44,7 @@ class Run:
 
     Args:
         space, goal: what is searched, and what is better.
-        avoid_repeats, probed_from: as `Availability`.
+        avoid_repeats: as `Availability`.
         learn_failures: what failures say (`numbo.models.Feasibility`).
         rng: source of all random draws.
 
@@ -67,7 +67,6 @@ class Run:
         avoid_repeats: bool | str,
         learn_failures: bool | str,
         rng: np.random.Generator,
-        probed_from: int,
     ) -> None:
         self.space, self.goal, self.rng = space, goal, rng
         self.history = History(space.d)
@@ -78,7 +77,7 @@ class Run:
         self.search_rng = rng
         self.warned = False
         self.noise = Noise(self.history)
-        self.available = Availability(space, self.history, self.feasibility, self.noise, avoid_repeats, probed_from)
+        self.available = Availability(space, self.history, self.feasibility, self.noise, avoid_repeats)
         self.design = Design(self.available, int(rng.integers(2**31)))
         self.resolution = Resolution(self.history, self.noise)
 
