@@ -198,7 +198,7 @@ def test_what_cannot_be_plotted_is_said(study, optimizer):
     for _ in range(5):
         arms.tell(arms.ask(), 1.0)
     assert numbo.plot.plot_relevance(arms).data
-    with pytest.raises(ValueError, match="has arms"):
+    with pytest.raises(ValueError, match="the rows of a table, and arms, have none"):
         numbo.plot.plot_posterior(arms)
 
 

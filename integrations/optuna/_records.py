@@ -13,11 +13,14 @@ from typing import Any, NamedTuple
 from numbo.optuna._distributions import Searched
 
 from numbo.optimizers import GLOBAL
+from numbo.spaces import Table
 from optuna.distributions import CategoricalDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 KEY = "numbo:params"
+#: Likewise, of what the rows of a table are.
+TABLE = "numbo:table"
 #: Maximum number of characters that relational storages keep of a value.
 PIECE = 2045
 
@@ -74,3 +77,19 @@ def read(trial: FrozenTrial, identity: Identity) -> tuple[dict[str, Any], int]:
         return {}, GLOBAL
     same = {n: v for n, v in params.items() if n in identity.names and choices.get(n) == identity.choices.get(n)}
     return same, origin if space == identity.space else GLOBAL
+
+
+def is_the_table(study: Study, table: Table) -> bool:
+    """Whether the rows of a table are those that the study has searched, with others after them or not.
+
+    What they are is published for those who ask later. A table that has lost rows is not compared.
+    """
+    storage, number = study._storage, study._study_id
+    known = storage.get_study_system_attrs(number).get(TABLE, {"rows": 0, "fingerprint": 0})
+    rows = int(known["rows"])
+    if 0 < rows <= len(table) and table.fingerprint(rows) != known["fingerprint"]:
+        return False
+    if rows < len(table):
+        record = {"rows": len(table), "fingerprint": table.fingerprint(len(table))}
+        storage.set_study_system_attr(number, TABLE, record)
+    return True

@@ -212,11 +212,16 @@ class NumboSampler(BaseSampler):
             # one stream per trial and name: processes with equal seeds must not start with equal points
             sampler = RandomSampler(seed=zlib.crc32(f"{self._seed} {trial.number} {param_name}".encode()))
         if self._warn_independent_sampling and self._space_known and trial.number >= self._n_startup_trials:
+            if self._declared is not None and self._declared.table is not None:
+                reason = 'a Table is the whole space, of which "row" is the one parameter, suggested by table.suggest'
+                advice = "Make what else is searched columns of the table"
+            else:
+                reason = "no trial that the model knows has used it, or none of the latest ones and by no known rule"
+                advice = "Give the sampler a search_space="
             warnings.warn(
                 f"{type(self).__name__} samples the parameter {param_name!r} of trial {trial.number} independently, "
-                f"with {type(sampler).__name__}: no trial that the model knows has used it, or none of the latest ones "
-                "and by no known rule. Give the sampler a search_space=, or pass warn_independent_sampling=False if "
-                "that is intended.",
+                f"with {type(sampler).__name__}: {reason}. {advice}, or pass warn_independent_sampling=False if that "
+                "is intended.",
                 stacklevel=2,
             )
         return sampler.sample_independent(study, trial, param_name, param_distribution)
@@ -379,6 +384,15 @@ class NumboSampler(BaseSampler):
     ) -> Optimizer:
         """The optimizer over what is ``searched``, with finished ``trials`` told and others but ``current`` pending."""
         direction = "minimize" if study.direction == StudyDirection.MINIMIZE else "maximize"
+        if searched.table is not None and view.table is not searched.table:
+            view.table = searched.table
+            if not _records.is_the_table(study, searched.table):
+                warnings.warn(
+                    f"The first rows of {searched.table!r} are not those of the table that this study has searched: "
+                    "its finished trials are learned for the rows that have their numbers now. Keep the rows in their "
+                    "order, keep the columns that describe them, and add new rows at the end.",
+                    stacklevel=2,
+                )
         optimizer = view.optimizer_over(searched, trials, lambda space: self._make(space, direction))
         view.hold_running(trials, current)
         return optimizer

@@ -39,6 +39,8 @@ class StudyView:
         #: What the optimizer searches; empty before there is one.
         self.searched = Searched({})
         self.identity = _records.Identity.of(self.searched)
+        #: The table that was last compared with what the study has searched.
+        self.table: Table | None = None
         #: That of the study.
         self.storage: Callable[[], Any] = _no_storage
         self._marks: dict[int, int] = {}  # of the finished trials, by their place

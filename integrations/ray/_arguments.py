@@ -54,11 +54,12 @@ def agreed(searcher: str, goal: Mapping[str, tuple[str | None, str | None]]) -> 
     return [str(own or asked) for own, asked in goal.values()]
 
 
-def no_goal(searcher: str, missing: list[str]) -> str:
-    """Error message for a missing metric or mode."""
+def no_goal(searcher: str, missing: list[str], *, table: bool = False) -> str:
+    """Error message for a missing metric or mode; Tune passes its own on only if there is a ``param_space``."""
     example = {"metric": 'metric="loss"', "mode": 'mode="min"'}
     wanted = " and ".join(example[name] for name in missing)
-    return f"{searcher} has no {' and no '.join(missing)}: pass {wanted} to TuneConfig, or to {searcher}."
+    where = f"{searcher}, as there is no param_space" if table else f"TuneConfig, or to {searcher}"
+    return f"{searcher} has no {' and no '.join(missing)}: pass {wanted} to {where}."
 
 
 def no_space(searcher: str) -> str:

@@ -145,7 +145,7 @@ class NumboSearch(StoredSearch):
             raise RuntimeError(f"{no_space(type(self).__name__)} {hint}")
         missing = [name for name in ("metric", "mode") if getattr(self, f"_{name}") is None]
         if missing:
-            raise RuntimeError(no_goal(type(self).__name__, missing))
+            raise RuntimeError(no_goal(type(self).__name__, missing, table=isinstance(self._tune_space.space, Table)))
         self._start()
         assert self._opt is not None
         return self._tune_space, self._opt

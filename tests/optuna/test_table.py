@@ -123,3 +123,33 @@ def test_other_samplers_take_the_same_objective(table):
 def test_what_is_no_space_is_refused():
     with pytest.raises(ValueError, match=r"search_space must be None, a mapping such as .*, or a Table, got 3"):
         GSSBOSampler(search_space=3)
+
+
+def test_a_study_is_told_if_its_rows_are_others_now(table):
+    """Rows are known by their numbers: another order is another meaning, more rows at the end are not."""
+    study = optuna.create_study()
+
+    def go_on(with_rows):
+        table = Table(with_rows, log=["rate"])
+        study.sampler = GSSBOSampler(seed=0, search_space=table)
+        study.optimize(objective_over(table), n_trials=3)
+
+    few = FRAME[:200]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        go_on(few)
+        go_on(few)
+        go_on(FRAME[:300])
+        go_on(FRAME[:300])
+    for others in (FRAME[:300][::-1], FRAME[300:700]):
+        with pytest.warns(UserWarning, match="are not those of the table that this study has searched"):
+            go_on(others)
+
+
+def test_what_is_searched_besides_the_row_should_be_a_column(table):
+    def objective(trial):
+        return table.suggest(trial)["rate"] + trial.suggest_float("other", 0.0, 1.0)
+
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0, search_space=table, n_startup_trials=1))
+    with pytest.warns(UserWarning, match="a Table is the whole space"):
+        study.optimize(objective, n_trials=3)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from numbo import BBKB, GSSBO, Table
+from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Table
 
 
 def frame(n=400, seed=0):
@@ -90,8 +91,8 @@ def test_the_best_row_is_found(optimizer):
         (3, {}, "data must be a DataFrame or a mapping of names to columns, got int"),
         (np.ones((3, 2)), {}, "data must be a DataFrame or a mapping of names to columns, got ndarray"),
         ({}, {}, "data must be a DataFrame or a mapping of names to columns, got dict"),
-        ({"a": []}, {}, r"columns of equal length, at least 1, got \{'a': 0\}"),
-        ({"a": [1, 2], "b": [1]}, {}, r"columns of equal length, at least 1, got \{'a': 2, 'b': 1\}"),
+        ({"a": []}, {}, r"columns of equal length and at least one row, got \{'a': 0\}"),
+        ({"a": [1, 2], "b": [1]}, {}, r"columns of equal length and at least one row, got \{'a': 2, 'b': 1\}"),
         ({"a": 3}, {}, "Column 'a' must be a sequence, got 3"),
         ({"a": [1.0, np.nan]}, {}, "Column 'a' lacks a value in row 1"),
         ({"a": ["x", None]}, {}, "Column 'a' lacks a value in row 1"),
@@ -125,3 +126,60 @@ def test_tables_with_hardly_anything_in_them_work(data):
         p = opt.ask()
         assert table.row(p["row"]).keys() == data.keys()
         opt.tell(p, float(p["row"]))
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT])
+def test_a_missing_value_is_named(missing):
+    with pytest.raises(ValueError, match="Column 'a' lacks a value in row 1"):
+        Table({"a": [1, missing, 2]})
+
+
+def test_iterators_name_columns_and_names_must_differ():
+    data = {"a": [1.0, 10.0, 1000.0], "b": [1, 2, 3], "c": ["x", "y", "x"]}
+    table = Table(data, columns=(name for name in "ab"), log=(name for name in "a"))
+    assert table.names == ["a", "b"]
+    np.testing.assert_allclose(table.grid()[:, 0], [0.0, 1.0 / 3.0, 1.0])
+    with pytest.raises(ValueError, match="different names, got 'c' twice"):
+        Table(pd.DataFrame([[1, 2, 3]], columns=["a", "c", "c"]))
+    for wrong in (True, None, "a"):
+        with pytest.raises(ValueError, match="log must be a list of names of columns"):
+            Table(data, log=wrong)
+
+
+def test_large_integers_are_told_apart():
+    for base in (10**18, 2**63):
+        assert Table({"a": [base + i for i in range(6)]}).grid()[:, 0].tolist() == pytest.approx(
+            [0, 0.2, 0.4, 0.6, 0.8, 1]
+        )
+
+
+@pytest.mark.parametrize(("outlier", "log"), [(1e4, False), (1e4, True), (1.0, False)])
+def test_a_column_with_an_outlier_gets_a_warning(outlier, log):
+    values = np.append(np.random.default_rng(0).uniform(0.1, 1.0, 500), outlier)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        Table({"a": values, "rare": np.arange(501) == 7}, log=["a"] * log)
+    told = [str(w.message) for w in caught]
+    assert len(told) == (outlier > 1.0 and not log)
+    assert all("Column 'a' has outliers" in message for message in told)
+    assert all(w.filename == __file__ for w in caught)
+
+
+@pytest.mark.parametrize("optimizer", [GSSBO, GPUCB, BKB, BBKB, SBPE])
+def test_equal_rows_are_one_candidate(optimizer):
+    """Twice the same rows are suggested as if they were there once, until all were."""
+    rows = {"a": [i // 5 for i in range(20)], "b": [i % 5 for i in range(20)]}
+    opt = optimizer(Table({name: 2 * column for name, column in rows.items()}), avoid_repeats=True, seed=0)
+    seen = []
+    for _ in range(20):
+        assert not opt.exhausted
+        p = opt.ask()
+        seen.append(p["row"])
+        opt.tell(p, -((rows["a"][p["row"] % 20] - 1) ** 2) - rows["b"][p["row"] % 20])
+    assert sorted(seen) == list(range(20))
+    assert opt.exhausted
+
+
+def test_a_mask_is_no_arm():
+    with pytest.raises(ValueError, match="An arm must be an integer from 0 to 1, got"):
+        GSSBO(arms=np.eye(2)).tell(np.array([True, False]), [1.0, 2.0])

@@ -114,7 +114,9 @@ class Subject:
     @property
     def space(self) -> Space:
         if not isinstance(self.optimizer.space, Space):
-            raise ValueError("This plot needs a search space with named parameters, but the optimizer has arms.")
+            raise ValueError(
+                "This plot needs a search space with named parameters: the rows of a table, and arms, have none."
+            )
         return self.optimizer.space
 
     def names(self, params: Sequence[str] | None) -> list[str]:

@@ -15,7 +15,7 @@ import numpy as np
 from numbo._types import ArmIndices, Array, Mask
 from numbo.models import Feasibility
 from numbo.models.noise import Noise
-from numbo.spaces import Domain, Space
+from numbo.spaces import Arms, Domain, Space
 from numbo.trials import History, point_key
 
 #: Largest finite space whose points are kept as a list.
@@ -58,7 +58,9 @@ class Availability:
         self.fixed: Array | None = None
         self.grid: Array | None = space.grid() if space.cardinality <= ENUMERABLE or space.explicit else None
         self.race: Mask | None = None
-        self._unseen = np.ones(0 if self.grid is None else len(self.grid), dtype=bool)
+        self._unseen: Mask = np.ones(0 if self.grid is None else len(self.grid), dtype=bool)
+        if isinstance(space, Arms):
+            self._unseen &= space.first
 
     def over(self, history: History, feasibility: Feasibility, noise: Noise) -> Availability:
         """The same rule for what another run knows, which has the same observations."""

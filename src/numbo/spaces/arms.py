@@ -76,6 +76,13 @@ class Arms:
     def __repr__(self) -> str:
         return f"Arms(<{len(self)} arms of {self.d} features>)"
 
+    @cached_property
+    def first(self) -> Mask:
+        """Which rows (A,) are the first of those that are equal."""
+        first = np.zeros(len(self), dtype=bool)
+        first[list(self._index.values())] = True
+        return first
+
     def encode(self, arm: Any) -> Array:
         """Unit-cube features (d,) of an arm.
 
@@ -84,7 +91,7 @@ class Arms:
         """
         try:
             index = int(arm)
-            valid = index == arm and 0 <= index < len(self)
+            valid = index == arm and 0 <= index < len(self) and not isinstance(arm, bool | np.bool_)
         except (TypeError, ValueError, OverflowError):
             valid = False
         if not valid:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from numbers import Real
+import warnings
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from numbers import Integral, Real
 from types import MappingProxyType
 from typing import Any
 
@@ -17,6 +19,10 @@ from numbo.spaces.dimensions import Int
 ROW = "row"
 #: Maximum number of different texts in a column: each is a feature.
 TEXTS = 256
+#: A column is said to have outliers if the middle nine tenths of its values lie in less than this share of its range.
+CROWDED = 0.01
+#: Integers beyond this one are not all doubles.
+EXACT = 2**53
 
 
 class Table(Arms):
@@ -28,7 +34,7 @@ class Table(Arms):
         opt.tell(p, measure(**table.row(p["row"])))
 
     Rows are numbered from 0 as they stand, whatever index a frame has. Rows that are equal in all ``columns`` are one
-    candidate, identified by the first of them.
+    candidate, identified by the first of them. Numbers are compared in units of the range of their column.
 
     Args:
         data: a pandas ``DataFrame``, or a mapping of names to columns of equal length. A column holds numbers,
@@ -38,25 +44,29 @@ class Table(Arms):
 
     Raises:
         ValueError: if a column is missing, empty, of another kind, or lacks a value.
+
+    Warns:
+        UserWarning: if outliers set the range of a column.
     """
 
     #: No parameter depends on another one.
     conditions: Mapping[str, Any] = MappingProxyType({})
 
-    def __init__(self, data: Any, *, columns: Collection[str] | None = None, log: Collection[str] = ()) -> None:
+    def __init__(self, data: Any, *, columns: Iterable[str] | None = None, log: Iterable[str] = ()) -> None:
         names = list(data) if hasattr(data, "keys") else []
         if not names:
-            raise ValueError(f"data must be a DataFrame or a mapping of names to columns, got {type(data).__name__}.")
-        for argument, wanted in (("columns", names if columns is None else columns), ("log", log)):
-            unknown = [wanted] if isinstance(wanted, str) else [name for name in wanted if name not in names]
-            if unknown:
-                raise ValueError(f"{argument} must be a list of names of columns of data, got {unknown[0]!r}.")
+            kind = type(data).__name__
+            raise ValueError(f"data must be a DataFrame or a mapping of names to columns, got {kind}.")
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"data must have columns of different names, got {twice[0]!r} twice.")
+        described = names if columns is None else _names("columns", columns, names)
+        logarithmic = _names("log", log, names)
         self._columns: dict[Any, list[Any]] = {name: _values(name, data[name]) for name in names}
         lengths = {name: len(column) for name, column in self._columns.items()}
         if len(set(lengths.values())) > 1 or 0 in lengths.values():
-            raise ValueError(f"data must have columns of equal length, at least 1, got {lengths}.")
-        chosen = names if columns is None else columns
-        features = [one for name in chosen for one in _features(name, self._columns[name], log=name in log)]
+            raise ValueError(f"data must have columns of equal length and at least one row, got {lengths}.")
+        self._described = described
+        features = [one for name in described for one in _features(name, self._columns[name], log=name in logarithmic)]
         features = features or [("constant", np.zeros(next(iter(lengths.values()))))]
         self._names = [name for name, _ in features]
         super().__init__(np.column_stack([values for _, values in features]))
@@ -77,6 +87,10 @@ class Table(Arms):
         """
         super().encode(number)
         return {name: column[int(number)] for name, column in self._columns.items()}
+
+    def fingerprint(self, count: int) -> int:
+        """A number that differs, in all probability, if one of the first ``count`` rows does in what describes it."""
+        return zlib.crc32(repr([(name, self._columns[name][:count]) for name in self._described]).encode())
 
     def suggest(self, trial: Any) -> dict[Any, Any]:
         """The values of the row that an Optuna ``trial`` is to evaluate; its parameter is ``"row"``."""
@@ -120,6 +134,23 @@ class Table(Arms):
         return []
 
 
+def _names(argument: str, wanted: Any, names: list[Any]) -> list[Any]:
+    """The names of columns that an argument lists."""
+    listed = list(wanted) if isinstance(wanted, Iterable) and not isinstance(wanted, str) else [wanted]
+    unknown = [name for name in listed if name not in names]
+    if unknown or isinstance(wanted, str):
+        raise ValueError(f"{argument} must be a list of names of columns of data, got {(unknown or listed)[0]!r}.")
+    return listed
+
+
+def _missing(value: Any) -> bool:
+    """Whether there is no value: None, NaN, or pandas' NA, which is neither equal to anything nor different from it."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+
+
 def _values(name: Any, column: Any) -> list[Any]:
     """The values of a column, as Python's."""
     try:
@@ -133,10 +164,12 @@ def _values(name: Any, column: Any) -> list[Any]:
 
 def _features(name: Any, values: list[Any], *, log: bool) -> Iterator[tuple[str, Array]]:
     """The features that a column stands for; none if all values are equal."""
-    missing = [i for i, value in enumerate(values) if value is None or value != value]
+    missing = [i for i, value in enumerate(values) if _missing(value)]
     if missing:
         raise ValueError(f"Column {name!r} lacks a value in row {missing[0]}: fill it in, or leave it out of columns.")
     if all(isinstance(value, Real) for value in values):
+        if all(isinstance(value, Integral) for value in values) and max(map(abs, values)) > EXACT and not log:
+            values = [int(value) - int(min(values)) for value in values]  # what differs, as far as doubles go
         numbers = np.array([float(value) for value in values])
         if log and not (numbers > 0.0).all():
             raise ValueError(f"Column {name!r} must be positive for log, got {values[int(np.argmin(numbers))]!r}.")
@@ -144,6 +177,7 @@ def _features(name: Any, values: list[Any], *, log: bool) -> Iterator[tuple[str,
         if not np.isfinite(numbers).all():
             raise ValueError(f"Column {name!r} must be finite, got {values[int(np.argmin(np.isfinite(numbers)))]!r}.")
         if np.ptp(numbers) > 0.0:
+            _look_for_outliers(name, numbers)
             yield str(name), numbers
         return
     other = next((value for value in values if not isinstance(value, str)), None)
@@ -161,3 +195,15 @@ def _features(name: Any, values: list[Any], *, log: bool) -> Iterator[tuple[str,
         column = np.array(values)
         for text in texts:
             yield f"{name}={text}", (column == text).astype(np.float64)
+
+
+def _look_for_outliers(name: Any, numbers: Array) -> None:
+    """Warn if a few of the ``numbers (A,)`` make all others alike, which are compared in units of the range."""
+    low, high = np.quantile(numbers / 2.0, (0.05, 0.95))
+    share = (high - low) / (numbers.max() / 2.0 - numbers.min() / 2.0)
+    if 0.0 < share < CROWDED:
+        warnings.warn(
+            f"Column {name!r} has outliers: nine tenths of its values lie in {100.0 * share:.2g} % of its range, and "
+            "are hardly told apart. Pass it in log=, or clip what is an error.",
+            stacklevel=5,
+        )
