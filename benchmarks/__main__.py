@@ -3,6 +3,7 @@
 run, report           samplers on problems through Optuna
 pages                 the numbers and plots of README and documentation, from the results
 ask-time, batches     time per suggestion, many points at once
+hpob, bayesmark       searches for hyperparameters, beside what others have recorded
 bandits, bandits-report, survival   explicit arms, and the race of S-BPE
 calibration           whether predictions hold
 ray-scale, reliability, interrupts   many workers, killed workers, interrupts
@@ -98,6 +99,32 @@ def _hpob(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> Non
     hpob.write_report(path)
 
 
+def _add_bayesmark(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--name", default="bayesmark", help="results go to benchmarks/results/NAME.jsonl and NAME.md")
+    parser.add_argument("--optimizers", nargs="+", metavar="OPTIMIZER", help="GSSBO, TPE, Random; all by default")
+    parser.add_argument("--problems", nargs="+", metavar="PROBLEM", help="MODEL_DATA_METRIC, all by default")
+    parser.add_argument("--data", nargs="+", metavar="DATA", help="problems on these data only; digits take longest")
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=1)
+
+
+def _bayesmark(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    from benchmarks import bayesmark
+
+    optimizers, problems = (
+        arguments.optimizers or list(bayesmark.OPTIMIZERS),
+        arguments.problems or bayesmark.problems(),
+    )
+    data = {problem.split("_")[1] for problem in bayesmark.problems()}
+    _check(parser, "optimizer", optimizers, bayesmark.OPTIMIZERS)
+    _check(parser, "problem", problems, bayesmark.problems())
+    _check(parser, "data", arguments.data or [], data)
+    path = RESULTS / f"{arguments.name}.jsonl"
+    names = [problem for problem in problems if problem.split("_")[1] in (arguments.data or data)]
+    bayesmark.run(path, optimizers, names, arguments.seeds, arguments.jobs)
+    bayesmark.write_report(path)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -134,6 +161,7 @@ def main() -> None:
     arms_report = commands.add_parser("bandits-report", help="tables and plots from the results on arms")
     arms_report.add_argument("--name", default="bandits")
     _add_hpob(commands.add_parser("hpob", help="recorded searches as tables of candidates; resumes where it stopped"))
+    _add_bayesmark(commands.add_parser("bayesmark", help="scikit-learn's models in 16 rounds of 8; resumes likewise"))
     race = commands.add_parser("survival", help="how often S-BPE keeps the optimum; resumes where it stopped")
     race.add_argument("--name", default="survival", help="results go to benchmarks/results/NAME.jsonl")
     race.add_argument("--domains", nargs="+", default=["arms", "grid", "continuous"], metavar="DOMAIN")
@@ -254,6 +282,8 @@ def main() -> None:
         interrupts.measure(RESULTS)
     elif arguments.command == "hpob":
         _hpob(parser, arguments)
+    elif arguments.command == "bayesmark":
+        _bayesmark(parser, arguments)
     elif arguments.command == "bandits":
         _bandits(parser, arguments)
     else:
