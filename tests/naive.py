@@ -37,13 +37,15 @@ def gram(cov: Covariance, X: np.ndarray, Z: np.ndarray | None = None) -> np.ndar
     return k(cov, X[:, None], (X if Z is None else Z)[None])
 
 
-def log_marginal_likelihood(cov: Covariance, X: np.ndarray, y: np.ndarray) -> float:
-    K = gram(cov, X) + cov.noise_variance * np.eye(len(X))
+def log_marginal_likelihood(cov: Covariance, X: np.ndarray, y: np.ndarray, extra: np.ndarray | float = 0.0) -> float:
+    K = gram(cov, X) + (cov.noise_variance + extra) * np.eye(len(X))
     return float(stats.multivariate_normal(np.zeros(len(X)), K, allow_singular=True).logpdf(y))
 
 
-def posterior(cov: Covariance, X: np.ndarray, y: np.ndarray, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    K = gram(cov, X) + cov.noise_variance * np.eye(len(X))
+def posterior(
+    cov: Covariance, X: np.ndarray, y: np.ndarray, Z: np.ndarray, extra: np.ndarray | float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    K = gram(cov, X) + (cov.noise_variance + extra) * np.eye(len(X))
     cross = gram(cov, Z, X)
     mean = cross @ linalg.solve(K, y)
     variance = np.diag(gram(cov, Z) - cross @ linalg.solve(K, cross.T))

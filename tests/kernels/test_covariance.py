@@ -14,7 +14,7 @@ def points(cov, n, seed=0):
 
 def gram(cov, X, noise=0.0):
     out = np.full((len(X), len(X)), np.nan)
-    kernels.gram_into(cov, np.ascontiguousarray(X.T), len(X), noise, out)
+    kernels.gram_into(cov, np.ascontiguousarray(X.T), len(X), np.broadcast_to(noise, len(X)).astype(float), out)
     return out
 
 

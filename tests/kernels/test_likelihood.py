@@ -10,10 +10,11 @@ from numbo.kernels.covariance import RBF, stationary
 from numbo.kernels.likelihood import WORKSPACE, unpack
 
 
-def log_marginal_likelihood(theta, XT, y, cov):
+def log_marginal_likelihood(theta, XT, y, cov, extra=None):
+    extra = np.zeros(len(y)) if extra is None else extra
     dirty = np.full((WORKSPACE, len(y), len(y)), np.nan)
     return likelihood.log_marginal_likelihood(
-        theta, XT, y, cov.family, cov.categorical, cov.center, cov.radius, cov.optional, dirty
+        theta, XT, y, extra, cov.family, cov.categorical, cov.center, cov.radius, cov.optional, dirty
     )
 
 
@@ -60,6 +61,15 @@ def test_gradient_is_the_derivative(covariance):
     theta = theta_of(covariance)
     _, gradient = log_marginal_likelihood(theta, XT, y, covariance)
     np.testing.assert_allclose(gradient, naive.numerical_gradient(value, theta), rtol=1e-5, atol=1e-6)
+
+
+def test_known_variances_are_on_the_diagonal(covariance):
+    X, XT, y = data(covariance)
+    extra, theta = np.random.default_rng(2).exponential(size=9), theta_of(covariance)
+    value, gradient = log_marginal_likelihood(theta, XT, y, covariance, extra)
+    assert value == pytest.approx(naive.log_marginal_likelihood(covariance, X, y, extra), rel=1e-10)
+    numerical = naive.numerical_gradient(lambda t: log_marginal_likelihood(t, XT, y, covariance, extra)[0], theta)
+    np.testing.assert_allclose(gradient, numerical, rtol=1e-5, atol=1e-6)
 
 
 def test_repeated_points_and_a_single_point(covariance):

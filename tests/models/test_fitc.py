@@ -18,7 +18,7 @@ from numbo.models.fitc import FITC
 from numbo.models.noise import Noise
 from numbo.models.overlay import Overlay
 from numbo.models.surrogate import Surrogate
-from numbo.trials import History
+from numbo.trials import Data, History
 
 COVARIANCES = [
     make_covariance(RBF, 3, False),
@@ -53,7 +53,7 @@ def at(model, A, pending=None):
 @pytest.mark.parametrize("cov", COVARIANCES)
 def test_posterior_is_the_definition(cov):
     X, y, A = data(cov)
-    model = FITC(cov, X, y, X[:12])
+    model = FITC(cov, Data.of(X, y), X[:12])
     mean, variance = brute(cov, X, np.ones(40), y, X[:12], A)
     np.testing.assert_allclose(at(model, A)[0], mean, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(at(model, A)[1], variance, rtol=1e-5, atol=1e-6)
@@ -61,10 +61,24 @@ def test_posterior_is_the_definition(cov):
 
 
 @pytest.mark.parametrize("cov", COVARIANCES)
+def test_a_value_with_a_variance_counts_as_a_part_of_one(cov):
+    X, y, A = data(cov)
+    variance = np.random.default_rng(0).exponential(0.3, 40) * (np.arange(40) % 3 > 0)
+    counts = cov.noise_variance / (cov.noise_variance + variance)
+    whole, grown = FITC(cov, Data(X, y, variance), X[:12]), FITC(cov, Data(X, y, variance).at(slice(30)), X[:12])
+    for i in range(30, 40):
+        grown.add(X[i], y[i], variance[i])
+    mean, spread = brute(cov, X, counts, y, X[:12], A)
+    for model in (whole, grown):
+        np.testing.assert_allclose(at(model, A)[0], mean, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(at(model, A)[1], spread, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("cov", COVARIANCES)
 def test_with_all_points_as_atoms_it_is_the_exact_gp(cov):
     X, y, A = data(cov)
     expected = naive.posterior(cov, X, y, A)
-    for found, value in zip(at(FITC(cov, X, y, X), A), expected, strict=True):
+    for found, value in zip(at(FITC(cov, Data.of(X, y), X), A), expected, strict=True):
         np.testing.assert_allclose(found, value, rtol=1e-8, atol=1e-8)
 
 
@@ -77,8 +91,8 @@ def test_values_in_any_order_and_with_repeats_give_one_posterior(cov, order, fir
     rows = [*order, *repeated]
     values = y[rows] + np.linspace(0.0, 0.3, len(rows))
     atoms = X[:10]
-    whole = FITC(cov, X[rows], values, atoms)
-    grown = FITC(cov, X[rows[:first]], values[:first], atoms)
+    whole = FITC(cov, Data.of(X[rows], values), atoms)
+    grown = FITC(cov, Data.of(X[rows[:first]], values[:first]), atoms)
     for i in range(first, len(rows)):
         grown.add(X[rows[i]], values[i])
     for a, b in zip(at(whole, A), at(grown, A), strict=True):
@@ -94,7 +108,7 @@ def test_values_in_any_order_and_with_repeats_give_one_posterior(cov, order, fir
 def test_pending_points_shrink_variances_and_leave_the_mean_alone():
     cov = COVARIANCES[1]
     X, y, A = data(cov)
-    model = FITC(cov, X, y, X[:12])
+    model = FITC(cov, Data.of(X, y), X[:12])
     mean, variance = at(model, A)
     with_pending, smaller = at(model, A, A[:2])
     np.testing.assert_allclose(with_pending, mean, rtol=1e-9)
@@ -111,14 +125,14 @@ def test_a_point_that_the_atoms_do_not_represent_becomes_one_when_it_is_measured
         np.zeros(1, dtype=bool), kernel="matern52", trend=False, additive=False, winsorize=False, all_data=True
     )
     members = np.arange(0, 30, 3)
-    model.update_all(X, y, members, partial(np.arange, 31), Noise(History(1)))
+    model.update_all(Data.of(X, y), members, partial(np.arange, 31), Noise(History(1)))
     model.gp.theta[:3] = np.log([1e4, 1.0, 0.1])  # a short lengthscale
     model.fits.at = 31
-    model._overlay = Overlay(model.gp, model.transform, X, y, members, np.arange(31), -1, 0)
+    model._overlay = Overlay(model.gp, model.transform, Data.of(X, y), members, np.arange(31), -1, 0)
     assert model.mean_sd(X[30:])[1][0] > 0.8 * model.transform.scale
     for _ in range(6):
         X, y = np.append(X, X[30:31], axis=0), np.append(y, 2.0)
-        model.update_all(X, y, members, partial(np.arange, len(X)), Noise(History(1)))
+        model.update_all(Data.of(X, y), members, partial(np.arange, len(X)), Noise(History(1)))
     mean, std = model.mean_sd(X[30:31])
     assert mean[0] == pytest.approx(2.0, abs=0.3)
     assert std[0] < 0.3 * model.transform.scale
@@ -126,6 +140,6 @@ def test_a_point_that_the_atoms_do_not_represent_becomes_one_when_it_is_measured
     again = Surrogate(
         np.zeros(1, dtype=bool), kernel="matern52", trend=False, additive=False, winsorize=False, all_data=True
     )
-    again.restore(state, X, y)
+    again.restore(state, Data.of(X, y))
     for one, other in zip(again.mean_sd(X), model.mean_sd(X), strict=True):
         np.testing.assert_array_equal(one, other)

@@ -48,6 +48,24 @@ def test_growing_and_truncating_is_conditioning_afresh():
     check(gp, X[:5], y[:5], Z)
 
 
+def test_known_variances_are_those_of_single_values():
+    gp, X, y = make(n=20)
+    extra = np.random.default_rng(0).exponential(size=20)
+    gp.condition(X[:12], y[:12], extra[:12], spare=2)
+    for i in range(12, 20):
+        assert gp.append(X[i], y[i], extra[i])
+    Z = make_points(6, 3, seed=7)
+    mean, variance = naive.posterior(gp.covariance, X, y, Z, extra)
+    np.testing.assert_allclose(gp.mean_sd(Z)[0], mean, rtol=1e-8)
+    np.testing.assert_allclose(gp.mean_sd(Z)[1] ** 2, variance, rtol=1e-8)
+    np.testing.assert_allclose(gp.fitted_means, gp.mean_sd(X)[0], rtol=1e-8, atol=1e-9)
+    residual, variance = gp.leave_one_out()
+    others = np.delete(np.arange(20), 7)
+    mean, latent = naive.posterior(gp.covariance, X[others], y[others], X[7:8], extra[others])
+    assert residual[7] == pytest.approx(y[7] - mean[0])
+    assert variance[7] == pytest.approx(latent[0] + gp.covariance.noise_variance + extra[7])
+
+
 def test_fitted_means_are_predictions_at_the_observed_points():
     gp, X, y = make(n=20)
     gp.condition(X, y)

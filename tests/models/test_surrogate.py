@@ -10,7 +10,7 @@ from numbo.models.surrogate import Surrogate
 from numbo.models.transform_choice import ITERATIONS
 from numbo.models.widening import DOUBTED, FOLDS
 from numbo.search.near import frame
-from numbo.trials import History
+from numbo.trials import Data, History
 
 #: Nothing was measured again.
 UNKNOWN = Noise(History(4))
@@ -38,11 +38,11 @@ def test_outliers_are_clipped_where_that_predicts_better(function, clips):
     X = np.random.default_rng(1).random((60, 4))
     y = function(X)
     model = surrogate()
-    model.update(X, y, np.arange(60))
+    model.update(Data.of(X, y), np.arange(60))
     assert model.targets.kind == ("winsorize" if clips else "plain")
     assert np.isfinite(model.transform.floor) == clips
     raw = surrogate(winsorize=False)
-    raw.update(X, y, np.arange(60))
+    raw.update(Data.of(X, y), np.arange(60))
     Z = np.random.default_rng(2).random((200, 4))
     truth = function(Z)
     inner = truth > np.quantile(truth, 0.2)
@@ -54,7 +54,7 @@ def test_without_outliers_there_is_nothing_to_decide():
     X = np.random.default_rng(1).random((30, 4))
     plain, clipping = surrogate(winsorize=False), surrogate()
     for model in (plain, clipping):
-        model.update(X, X[:, 0], np.arange(30))
+        model.update(Data.of(X, X[:, 0]), np.arange(30))
     np.testing.assert_array_equal(plain.gp.theta, clipping.gp.theta)
     assert (clipping.targets.kind, plain.targets.kind) == ("winsorize", "plain")
 
@@ -73,7 +73,7 @@ def test_values_are_warped_where_that_predicts_better(function, kind):
     X, Z = np.random.default_rng(1).random((80, 4)), np.random.default_rng(2).random((200, 4))
     model, raw = surrogate(warp=True, winsorize=False), surrogate(winsorize=False)
     for one in (model, raw):
-        one.update(X, function(X), np.arange(80))
+        one.update(Data.of(X, function(X)), np.arange(80))
     assert model.targets.kind == kind
     truth = function(Z)
     inner = truth > np.quantile(truth, 0.2)
@@ -87,9 +87,9 @@ def test_a_restored_surrogate_predicts_to_the_last_bit(warp):
     y = bowl(X)
     model = surrogate(growth=1.0, warp=warp)
     for n in (20, 27, 31):
-        model.update(X[:n], y[:n], np.arange(n), (np.full(4, 0.4), 0.3))
+        model.update(Data.of(X[:n], y[:n]), np.arange(n), (np.full(4, 0.4), 0.3))
     twin = surrogate(growth=1.0, warp=warp)
-    twin.restore(model.state_dict(), X[:31], y[:31])
+    twin.restore(model.state_dict(), Data.of(X[:31], y[:31]))
     assert twin.targets.kind == model.targets.kind
     for a, b in zip(model.mean_sd(X[31:]), twin.mean_sd(X[31:]), strict=True):
         np.testing.assert_array_equal(a, b)
@@ -109,10 +109,10 @@ def test_the_model_to_look_at_knows_the_bad_values_too():
     X = np.concatenate([rng.random((30, 4)), 0.35 + 1e-3 * rng.normal(size=(60, 4))])
     y = bowl(X)
     model = surrogate(warp=True)
-    model.update(X, y, np.arange(90))
+    model.update(Data.of(X, y), np.arange(90))
     assert model.targets.kind != "plain"
     Z = np.random.default_rng(2).random((200, 4))
-    errors = [np.abs(m.mean_sd(Z)[0] - bowl(Z)).mean() for m in (model.shown(X, y), model)]
+    errors = [np.abs(m.mean_sd(Z)[0] - bowl(Z)).mean() for m in (model.shown(Data.of(X, y)), model)]
     assert errors[0] < 0.01 * np.abs(bowl(Z)).mean()
     assert errors[0] < 0.1 * errors[1]
 
@@ -121,15 +121,15 @@ def test_the_model_to_look_at_clips_what_cannot_be_predicted():
     X = np.random.default_rng(1).random((60, 4))
     y = spikes(X)
     model = surrogate(warp=True)
-    model.update(X, y, np.arange(60))
-    assert model.shown(X, y).targets.kind == "soft"
+    model.update(Data.of(X, y), np.arange(60))
+    assert model.shown(Data.of(X, y)).targets.kind == "soft"
 
 
 def test_a_model_of_the_values_themselves_is_the_one_to_look_at():
     X = np.random.default_rng(1).random((30, 4))
     model = surrogate()
-    model.update(X, X[:, 0], np.arange(30))
-    assert model.shown(X, X[:, 0]) is model
+    model.update(Data.of(X, X[:, 0]), np.arange(30))
+    assert model.shown(Data.of(X, X[:, 0])) is model
 
 
 def noisy_wave(n, seed=0):
@@ -144,7 +144,7 @@ def test_under_noise_the_posterior_stands_on_all_rows_and_without_it_on_the_memb
     truth, errors = wave(Z), {}
     for name, values, among in (("all", y, rows), ("members", y, members), ("noise-free", wave(X), rows)):
         model = surrogate(all_data=True)
-        model.update_all(X, values, members, partial(np.array, among), UNKNOWN)
+        model.update_all(Data.of(X, values), members, partial(np.array, among), UNKNOWN)
         errors[name] = np.abs(model.mean_sd(Z)[0] - truth).mean()
         np.testing.assert_array_equal(model.rows, rows if name == "all" else members)
         assert model.averages(UNKNOWN) == (name != "noise-free")
@@ -161,10 +161,10 @@ def test_rows_are_looked_for_under_noise_only():
         return np.arange(600)
 
     model = surrogate(all_data=True)
-    model.update_all(X, wave(X), np.arange(100), rows, UNKNOWN)
+    model.update_all(Data.of(X, wave(X)), np.arange(100), rows, UNKNOWN)
     assert not calls
     model = surrogate(all_data=True)
-    model.update_all(X, y, np.arange(100), rows, UNKNOWN)
+    model.update_all(Data.of(X, y), np.arange(100), rows, UNKNOWN)
     assert len(calls) == 1
     np.testing.assert_array_equal(model.rows, np.arange(600))
 
@@ -172,18 +172,18 @@ def test_rows_are_looked_for_under_noise_only():
 def test_what_is_new_is_added_until_much_is_new_or_the_anchor_changes():
     X, y = noisy_wave(320)
     model, members = surrogate(longest=100, all_data=True), np.arange(100)
-    model.update_all(X[:300], y[:300], members, partial(np.arange, 300), UNKNOWN, anchor=1)
-    model.update_all(X[:304], y[:304], members + 1, partial(np.arange, 304), UNKNOWN, anchor=1)
+    model.update_all(Data.of(X[:300], y[:300]), members, partial(np.arange, 300), UNKNOWN, anchor=1)
+    model.update_all(Data.of(X[:304], y[:304]), members + 1, partial(np.arange, 304), UNKNOWN, anchor=1)
     np.testing.assert_array_equal(model.members, members)
     np.testing.assert_array_equal(model.rows, np.arange(304))
     again = surrogate(longest=100, all_data=True)
-    again.restore(model.state_dict(), X[:304], y[:304])
+    again.restore(model.state_dict(), Data.of(X[:304], y[:304]))
     Z = np.random.default_rng(4).random((50, 4))
     for found, expected in zip(again.mean_sd(Z), model.mean_sd(Z), strict=True):
         np.testing.assert_array_equal(found, expected)
-    model.update_all(X[:305], y[:305], members + 1, partial(np.arange, 305), UNKNOWN, anchor=2)
+    model.update_all(Data.of(X[:305], y[:305]), members + 1, partial(np.arange, 305), UNKNOWN, anchor=2)
     np.testing.assert_array_equal(model.members, members + 1)
-    model.update_all(X, y, members + 2, partial(np.arange, 320), UNKNOWN, anchor=2)
+    model.update_all(Data.of(X, y), members + 2, partial(np.arange, 320), UNKNOWN, anchor=2)
     np.testing.assert_array_equal(model.members, members + 2)
 
 
@@ -207,7 +207,7 @@ def test_widening_is_what_predictions_of_what_is_left_out_need():
     X = rng.random((40, 2))
     y = np.exp(4.0 * X[:, 0]) + np.abs(X[:, 1] - 0.5) + 0.1 * rng.standard_t(2, size=40)
     model = surrogate(winsorize=False, d=2)
-    model.update(X, y, np.arange(40))
+    model.update(Data.of(X, y), np.arange(40))
     values = model.transform.forward(y)
     alone = [needed(model, X, values, False, np.array([i])) for i in range(40)]
     factors, open_ = (np.concatenate(part) for part in zip(*alone, strict=True))
@@ -233,7 +233,7 @@ def test_a_model_that_is_right_is_hardly_widened_and_one_of_a_cliff_is():
     X = rng.random((80, 2))
     right, cliff = surrogate(d=2), surrogate(d=2)
     y = np.sin(5.0 * X[:, 0]) + X[:, 1] ** 2 + 0.05 * rng.normal(size=80)
-    right.update(X, y, np.arange(80))
+    right.update(Data.of(X, y), np.arange(80))
     assert 1.0 <= right.widening() < 1.3
-    cliff.update(X, np.exp(9.0 * X[:, 0] * X[:, 1]), np.arange(80))
+    cliff.update(Data.of(X, np.exp(9.0 * X[:, 0] * X[:, 1])), np.arange(80))
     assert 1.3 < cliff.widening() < 10.0

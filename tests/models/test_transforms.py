@@ -143,3 +143,15 @@ def test_finite_range_is_finite_and_keeps_what_is(y):
         low, high = y[finite].min(), y[finite].max()
         assert (out[np.isnan(y) | np.isneginf(y)] == low).all()
         assert (out[np.isposinf(y)] == high).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_variances_are_those_of_transformed_draws(kind):
+    y, rng = np.random.default_rng(0).normal(5.0, 3.0, 40), np.random.default_rng(1)
+    transform = OutputTransform.fit(y, kind)
+    variance = rng.exponential(1e-3, 40) * (np.arange(40) % 2)
+    draws = transform.forward(y + np.sqrt(variance) * rng.normal(size=(4000, 40)))
+    inner = (y > transform.floor + 0.2) & (y < y.max())
+    np.testing.assert_allclose(transform.variances(y, variance)[inner], draws.var(axis=0)[inner], rtol=0.15, atol=1e-20)
+    assert np.isfinite(transform.variances(y, np.full(40, 1e300))).all()
+    np.testing.assert_array_equal(transform.variances(y, np.zeros(40)), 0.0)

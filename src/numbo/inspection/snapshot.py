@@ -114,9 +114,12 @@ class Snapshot:
         """What a recommendation maximises (n,), at each successful observation.
 
         Among many uncertain values the largest is too large. So where most of what the model leaves unexplained is
-        noise, it is the mean less one standard deviation.
+        noise, or a value was told with a variance, it is the mean less one standard deviation.
         """
-        return self._value - self._predicted[1] if self._cautious else self._expected
+        uncertain = self._history.variance > 0.0
+        if not (self._cautious or uncertain.any()):
+            return self._expected
+        return self._value - self._predicted[1] * (uncertain | self._cautious)
 
     @cached_property
     def _predicted(self) -> tuple[Array, Array]:

@@ -323,13 +323,13 @@ def cross_covariance(cov, XT, ZT):
 
 @jit
 def gram_into(cov, XT, n, noise, out):
-    """Write K_ij = k(X_i, X_j) + noise [i = j] of the first ``n`` columns of ``XT`` to ``out[:n, :n]``, symmetric."""
+    """Write K_ij = k(X_i, X_j) + noise_i [i = j] of the first ``n`` columns of ``XT`` to ``out[:n, :n]``, symmetric."""
     x = np.empty(XT.shape[0])
     offsets, columns = active_columns(XT, cov.optional)
     for i in range(n):
         copy_column_into(XT, i, x)
         covariances_into(cov, XT, i, x, offsets, columns, out[i])
-        out[i, i] = prior_variance(cov, x) + noise
+        out[i, i] = prior_variance(cov, x) + noise[i]
         for k in range(i):
             out[k, i] = out[i, k]
 

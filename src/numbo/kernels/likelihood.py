@@ -85,10 +85,11 @@ def parameters(theta, categorical, radius):
 
 
 @jit
-def log_marginal_likelihood(theta, XT, y, family, categorical, center, radius, optional, workspace):
+def log_marginal_likelihood(theta, XT, y, extra, family, categorical, center, radius, optional, workspace):
     """Value and gradient (len(theta),) of log p(y | X, theta); (-inf, 0) if K is not positive definite.
 
-    ``workspace (WORKSPACE, n, n)`` is overwritten; allocating it at every call would cost as much as the arithmetic.
+    ``extra (n,)`` are the known variances of the values, beside the noise that all have. ``workspace (WORKSPACE, n,
+    n)`` is overwritten; allocating it at every call would cost as much as the arithmetic.
     """
     d, n = XT.shape
     cov = unpack(theta, family, categorical, center, radius, optional)
@@ -115,7 +116,7 @@ def log_marginal_likelihood(theta, XT, y, family, categorical, center, radius, o
             slope[k] *= s
         if trend or additive:
             add_products_into(cov, d, i, linear_products[i], quadratic_products[i], effects[i], row)
-        row[i] = prior_variance(cov, x) + noise
+        row[i] = prior_variance(cov, x) + noise + extra[i]
         for k in range(i):
             K[k, i] = row[k]
     if not cholesky_into(K, n, L):
@@ -132,13 +133,14 @@ def log_marginal_likelihood(theta, XT, y, family, categorical, center, radius, o
     inverse = K
     inverse_into(W, n, inverse)
     lengthscale_sums = np.zeros((d, n))
-    linear = quadratic = interaction = effect = weight = noise_sum = 0.0
+    linear = quadratic = interaction = effect = weight = noise_sum = extra_sum = 0.0
     coefficient, gaps = np.empty(n), np.empty(n)
     for i in range(n):
         G, slope = inverse[i], slopes[i]
         for k in range(i + 1):
             G[k] = alpha[i] * alpha[k] - G[k]
         noise_sum += G[i]
+        extra_sum += extra[i] * G[i]
         G[i] *= 0.5  # the triangle below counts twice
         for k in range(i):
             coefficient[k] = G[k] * slope[k]
@@ -186,7 +188,7 @@ def log_marginal_likelihood(theta, XT, y, family, categorical, center, radius, o
         gradient[j] = cov.inverse_squared_lengthscales[j] * total
     linear, quadratic, interaction, effect = a1 * linear, a2 * quadratic, a3 * interaction, b * effect
     gradient[d + 1] = 0.5 * noise * noise_sum
-    gradient[d] = 0.5 * trace - gradient[d + 1] - linear - quadratic - interaction - effect
+    gradient[d] = 0.5 * (trace - extra_sum) - gradient[d + 1] - linear - quadratic - interaction - effect
     if trend:
         gradient[d + 2] = linear
         gradient[d + 3] = quadratic

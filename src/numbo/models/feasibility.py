@@ -28,6 +28,7 @@ from numbo.kernels.selection import kmeans_plus_plus
 from numbo.models.bounds import failing_bounds
 from numbo.models.priors import LABELS
 from numbo.models.surrogate import Surrogate
+from numbo.trials import Data
 from numbo.trials.history import History
 
 #: Number of trials in one unit of time, the last input of the GP.
@@ -101,7 +102,7 @@ class Feasibility:
             if failures == 0 or failures == len(live):
                 self.trust = 0.0
                 return CERTAIN
-            surrogate.update(X, labels, self._members(X, live, history))
+            surrogate.update(Data.of(X, labels), self._members(X, live, history))
             self.trust = self._weigh(labels[surrogate.members])
         return self._success() if self.trust > NEGLIGIBLE else CERTAIN
 
@@ -181,4 +182,4 @@ class Feasibility:
         """Restore a `state_dict`; ``history`` holds at least what was known then."""
         self.trust, self._rate = state["trust"], state["rate"]
         X, _, labels = self._labels(history)
-        self._surrogate.restore(state["surrogate"], X, labels)
+        self._surrogate.restore(state["surrogate"], Data.of(X, labels))

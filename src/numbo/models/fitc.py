@@ -4,11 +4,14 @@ Snelson & Ghahramani (2006), "Sparse Gaussian Processes using Pseudo-inputs"; Qu
 section 6. Given the function at the atoms, what they leave open at another point, ``r = k(x, x) - z(x)^T z(x)``
 (`numbo.models.sparse_gp`), is noise of that point alone. So the mean of ``c`` values there, whose noise is
 ``lambda / c``, counts ``w = c lambda / (lambda + c r)`` times as much as one value at an atom, and the posterior is
-that of BKB with ``sqrt(w) z`` and ``sqrt(w) y`` in place of ``z`` and ``y``. At the atoms it is exact. Without noise
-the other points say little; with it, each is averaged where the atoms represent it.
+that of BKB with ``sqrt(w) z`` and ``sqrt(w) y`` in place of ``z`` and ``y``. A value with a variance v of its own
+beside the noise counts ``lambda / (lambda + v)`` times, in ``c`` and in the mean. At the atoms it is exact. Without
+noise the other points say little; with it, each is averaged where the atoms represent it.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -17,54 +20,60 @@ from numbo._types import Array, Indices
 from numbo.kernels.acquisition import Posterior, mean_variance
 from numbo.kernels.covariance import Covariance, prior_variance, prior_variances
 from numbo.models.sparse_gp import SparseGP
+from numbo.trials import Data
 
 
 class FITC:
-    """The posterior of values ``y (n,)`` at ``X (n, d)`` under a covariance.
+    """The posterior of observations under a covariance.
 
     Args:
         covariance: the covariance function; its noise variance lambda must be positive.
-        X, y: the observations.
-        atoms: (m, d) points, some of ``X``.
+        data: the observations.
+        atoms: (m, d) points, some of theirs.
 
     Attributes:
         gp: the sparse model behind it, of weighted points.
         lacking: whether a point was measured again since then that should be an atom (`unrepresented`).
     """
 
-    def __init__(self, covariance: Covariance, X: Array, y: Array, atoms: Array) -> None:
+    def __init__(self, covariance: Covariance, data: Data, atoms: Array) -> None:
+        X, y, variance = data
         self.gp = SparseGP(covariance, atoms)
         first, self._point = distinct_rows(X)
         self._number = {x.tobytes(): i for i, x in enumerate(X[first])}
         Z = self.gp.embed(X[first])
         self._open = np.maximum(prior_variances(covariance, X[first]) - np.sum(Z**2, axis=1), 0.0)
-        self._counts = np.bincount(self._point).astype(np.float64)
-        self._averages = np.bincount(self._point, y) / self._counts
+        weights = self._weight(variance)
+        self._counts: Array = np.bincount(self._point, weights).astype(np.float64)
+        self._averages = np.bincount(self._point, weights * y) / self._counts
         self._roots = self._root(self._counts, self._open)
         self.gp.condition_embedded(X[first], Z * self._roots[:, None])
         self.gp.set_values(self._roots * self._averages)
         self._hallucinated = X[:0]
         self.lacking = False
 
+    def _weight(self, variance: Any) -> Any:
+        return self.gp.regularization / (self.gp.regularization + variance)
+
     def _root(self, counts: Array, open_: Array) -> Array:
         noise = self.gp.regularization
         return np.sqrt(counts * noise / (noise + counts * open_))
 
-    def add(self, x: Array, y: float) -> None:
+    def add(self, x: Array, y: float, variance: float = 0.0) -> None:
         """Take in one more observation. O(m^2)."""
-        x = np.ascontiguousarray(x)
+        x, weight = np.ascontiguousarray(x), self._weight(variance)
         i = self._number.setdefault(x.tobytes(), len(self._counts))
         self._point = np.append(self._point, i)
         if i == len(self._counts):
             z = self.gp.embed(x[None])[0]
             open_ = max(float(prior_variance(self.gp.covariance, x)) - float(z @ z), 0.0)
-            self._counts, self._averages = np.append(self._counts, 1.0), np.append(self._averages, y)
+            self._counts, self._averages = np.append(self._counts, weight), np.append(self._averages, y)
             self._open = np.append(self._open, open_)
             self._roots = np.append(self._roots, self._root(self._counts[-1:], self._open[-1:]))
             self.gp.add_embedded(x, self._roots[-1] * z, self._roots[-1] * y)
             return
-        self._counts[i] += 1.0
-        self._averages[i] += (y - self._averages[i]) / self._counts[i]
+        self._counts[i] += weight
+        self._averages[i] += (y - self._averages[i]) * weight / self._counts[i]
         self.lacking |= bool(self._open[i] * self._counts[i] > self.gp.regularization)
         before = self._roots[i]
         self._roots[i] = self._root(self._counts[i : i + 1], self._open[i : i + 1])[0]

@@ -3,8 +3,8 @@
     mu(x)  = k(x)^T (K + noise I)^-1 y
     var(x) = k(x, x) - k(x)^T (K + noise I)^-1 k(x)
 
-Glossary: ``X (n, d)`` inputs in the unit cube, ``y (n,)`` standardised values, ``theta`` log-hyperparameters in the
-order of `numbo.kernels.likelihood`.
+Glossary: ``X (n, d)`` inputs in the unit cube, ``y (n,)`` standardised values, ``extra (n,)`` what is known of their
+variances beside the noise that all have, ``theta`` log-hyperparameters in the order of `numbo.kernels.likelihood`.
 """
 
 from __future__ import annotations
@@ -134,14 +134,18 @@ class ExactGP:
     def _default_theta(self) -> Array:
         return default_theta(len(self.categorical), self.trend, self.additive)
 
-    def log_posterior(self, theta: Array, XT: Array, y: Array, workspace: Array | None = None) -> tuple[float, Array]:
+    def log_posterior(
+        self, theta: Array, XT: Array, y: Array, extra: Array | None = None, workspace: Array | None = None
+    ) -> tuple[float, Array]:
         """Log marginal likelihood plus log prior of the hyperparameters (up to a constant), and the gradient."""
+        extra = np.zeros(len(y)) if extra is None else extra
         if workspace is None:
             workspace = np.empty((WORKSPACE, len(y), len(y)))
         value, gradient = log_marginal_likelihood(
             theta,
             XT,
             y,
+            extra,
             FAMILIES[self.kernel],
             self.categorical,
             self.center,
@@ -152,7 +156,9 @@ class ExactGP:
         prior, prior_gradient = log_prior(theta, len(self.categorical), self.prior)
         return value + prior, gradient + prior_gradient
 
-    def fit(self, X: Array, y: Array, *, iterations: int = 50, noise: float | None = None) -> float:
+    def fit(
+        self, X: Array, y: Array, extra: Array | None = None, *, iterations: int = 50, noise: float | None = None
+    ) -> float:
         """Set ``theta`` to the MAP estimate for ``X (n, d)``, ``y (n,)``, with the noise variance ``noise`` if given.
 
         Starts from the present ``theta`` or from the defaults, whichever is more probable, with variances of trend and
@@ -166,12 +172,12 @@ class ExactGP:
 
         XT = np.ascontiguousarray(X.T)
         d = len(self.categorical)
-        workspace = np.empty((WORKSPACE, len(y), len(y)))
+        extra, workspace = np.zeros(len(y)) if extra is None else extra, np.empty((WORKSPACE, len(y), len(y)))
         starts, bounds = [self.theta, self._default_theta()], log_bounds(d, self.trend, self.additive)
         if noise is not None:
             bounds[d + 1] = math.log(noise)
             starts = [np.concatenate([theta[: d + 1], bounds[d + 1, :1], theta[d + 2 :]]) for theta in starts]
-        values = [self.log_posterior(theta, XT, y, workspace)[0] for theta in starts]
+        values = [self.log_posterior(theta, XT, y, extra, workspace)[0] for theta in starts]
         self.theta, known = starts[int(np.argmax(values))].copy(), max(values)
         if not math.isfinite(known):
             self.theta = self._default_theta()
@@ -182,7 +188,7 @@ class ExactGP:
         start[variances] = np.maximum(start[variances], LOG_TREND_START)
 
         def negative(theta: Array) -> tuple[float, Array]:
-            value, gradient = self.log_posterior(theta, XT, y, workspace)
+            value, gradient = self.log_posterior(theta, XT, y, extra, workspace)
             if not (math.isfinite(value) and np.isfinite(gradient).all()):
                 return 1e25, np.zeros_like(theta)
             return -value, -gradient
@@ -204,7 +210,7 @@ class ExactGP:
         """Let the next fit start from the defaults alone."""
         self.theta = self._default_theta()
 
-    def condition(self, X: Array, y: Array, *, spare: int = 8) -> None:
+    def condition(self, X: Array, y: Array, extra: Array | None = None, *, spare: int = 8) -> None:
         """Condition on ``X (n, d)``, ``y (n,)`` under the present hyperparameters, with room for ``spare`` more points.
 
         A covariance matrix that is not positive definite in floating point gets increasing jitter on its diagonal,
@@ -215,11 +221,12 @@ class ExactGP:
             self._allocate(n + spare)
         self.n = self.known = n
         self._X[:n], self._XT[:, :n], self._y[:n] = X, X.T, y
+        self._extra[:n] = 0.0 if extra is None else extra
         cov = self.covariance
         jitter = 0.0
         while True:
             self._noise = cov.noise_variance + jitter
-            gram_into(cov, self._XT, n, self._noise, self._K)
+            gram_into(cov, self._XT, n, self._noise + self._extra, self._K)
             level = float(np.mean(np.diag(self._K)[:n]))
             if cholesky_into(self._K, n, self._L):
                 break
@@ -231,7 +238,7 @@ class ExactGP:
         invert_lower_into(self._L, n, 0, self._W, self._WT)
         self._solve()
 
-    def append(self, x: Array, y: float | None) -> bool:
+    def append(self, x: Array, y: float | None, extra: float = 0.0) -> bool:
         """Add the point ``x (d,)``; ``y=None`` marks it as pending: it shrinks variances and leaves the mean alone.
 
         O(n^2). Pending points come after all observed ones. Returns False, changing nothing, if the point is so close
@@ -244,9 +251,9 @@ class ExactGP:
         n, cov = self.n, self.covariance
         k = np.empty(n)
         covariance_into(cov, self._XT, n, x, k)
-        if not cholesky_append(self._L, self._W, self._WT, n, k, prior_variance(cov, x) + self._noise):
+        if not cholesky_append(self._L, self._W, self._WT, n, k, prior_variance(cov, x) + self._noise + extra):
             return False
-        self._X[n], self._XT[:, n] = x, x
+        self._X[n], self._XT[:, n], self._extra[n] = x, x, extra
         self._y[n] = self._alpha[n] = 0.0
         self.n = n + 1
         if y is not None:
@@ -283,9 +290,14 @@ class ExactGP:
         return self._y[: self.known]
 
     @property
+    def extra(self) -> Array:
+        """What is known of their variances (known,) beside the noise."""
+        return self._extra[: self.known]
+
+    @property
     def fitted_means(self) -> Array:
-        """Posterior mean (known,) at the observed points themselves: ``K alpha = y - noise alpha``."""
-        out: Array = self._y[: self.known] - self._noise * self._alpha[: self.known]
+        """Posterior mean (known,) at the observed points themselves: ``K alpha = y - (noise + extra) alpha``."""
+        out: Array = self._y[: self.known] - (self._noise + self.extra) * self._alpha[: self.known]
         return out
 
     @property
@@ -319,13 +331,13 @@ class ExactGP:
     def _allocate(self, capacity: int) -> None:
         d = len(self.categorical)
         self._X, self._XT = np.zeros((capacity, d)), np.zeros((d, capacity))
-        self._y, self._alpha = np.zeros(capacity), np.zeros(capacity)
+        self._y, self._alpha, self._extra = np.zeros(capacity), np.zeros(capacity), np.zeros(capacity)
         self._K, self._L, self._W, self._WT = (np.zeros((capacity, capacity)) for _ in range(4))
 
     def _grow(self) -> None:
-        old = (self._X, self._XT, self._y, self._alpha, self._L, self._W, self._WT)
+        old = (self._X, self._XT, self._y, self._alpha, self._extra, self._L, self._W, self._WT)
         n = self.n
         self._allocate(max(2 * n, n + 8))
-        new = (self._X, self._XT, self._y, self._alpha, self._L, self._W, self._WT)
+        new = (self._X, self._XT, self._y, self._alpha, self._extra, self._L, self._W, self._WT)
         for source, target in zip(old, new, strict=True):
             target[tuple(slice(0, s) for s in source.shape)] = source

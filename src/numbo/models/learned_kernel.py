@@ -13,7 +13,7 @@ from numbo.models.gp import FAMILIES, ExactGP
 from numbo.models.schedule import Schedule
 from numbo.models.transform_choice import choose, mean_error
 from numbo.models.transforms import OutputTransform
-from numbo.trials import best_first
+from numbo.trials import Data, best_first
 
 #: Maximum number of observations used to fit hyperparameters: a quarter are the best, the rest random.
 FIT_SIZE = 128
@@ -124,7 +124,7 @@ class LearnedKernel:
         if self.fixed or not self.winsorize or not (y <= transforms["winsorize"].floor).any():
             return self
         twin, members = copy.deepcopy(self), self._sample(y, rng)
-        kind = choose(twin._gp, X[members], y[members], transforms, mean_error(y[members]))
+        kind = choose(twin._gp, Data.of(X, y).at(members), transforms, mean_error(y[members]))
         twin.winsorize, twin.transform = kind == "winsorize", transforms[kind]
         return twin
 

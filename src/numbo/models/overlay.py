@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from numbo._types import Array, ObservationIndices
+from numbo._types import ObservationIndices
 from numbo.models.fitc import FITC
 from numbo.models.gp import ExactGP
 from numbo.models.schedule import Schedule
+from numbo.models.transform_choice import transformed
 from numbo.models.transforms import OutputTransform
+from numbo.trials import Data
 
 #: Share, and minimum number, of new observations after which the atoms are chosen again.
 STALE = 0.02, 8
@@ -27,7 +29,7 @@ class Overlay:
     Args:
         gp: the model of the members.
         transform: of the values.
-        X, y: all observations (n, d), (n,).
+        data: all observations.
         members, rows: those that are atoms, and those that it stands on.
         anchor: index of the observation that the members lie around, -1 for none.
         built_at: number of observations when they were.
@@ -37,8 +39,7 @@ class Overlay:
         self,
         gp: ExactGP,
         transform: OutputTransform,
-        X: Array,
-        y: Array,
+        data: Data,
         members: ObservationIndices,
         rows: ObservationIndices,
         anchor: int,
@@ -46,19 +47,19 @@ class Overlay:
     ) -> None:
         self.rows, self.anchor, self._transform = rows, anchor, transform
         self._built, self._first_rows = Schedule(*STALE, at=built_at), len(rows)
-        points, targets, atoms = X[rows], transform.forward(y[rows]), X[members]
-        self.model = FITC(gp.covariance, points, targets, atoms)
+        targets, atoms = transformed(data.at(rows), transform), data.X[members]
+        self.model = FITC(gp.covariance, targets, atoms)
         if len(again := self.model.unrepresented()[:MORE]):
-            self.model = FITC(gp.covariance, points, targets, np.concatenate([atoms, points[again]]))
+            self.model = FITC(gp.covariance, targets, np.concatenate([atoms, targets.X[again]]))
 
     def stale(self, n: int) -> bool:
         """Whether so much is new at ``n`` observations that other atoms are chosen."""
         return (replace(self._built, growth=LACKING, shortest=1) if self.model.lacking else self._built).due(n)
 
-    def add(self, X: Array, y: Array, rows: ObservationIndices) -> None:
+    def add(self, data: Data, rows: ObservationIndices) -> None:
         """Take in the observations ``rows (m,)`` as well."""
-        for x, target in zip(X[rows], self._transform.forward(y[rows]).tolist(), strict=True):
-            self.model.add(x, target)
+        for x, target, variance in zip(*transformed(data.at(rows), self._transform), strict=True):
+            self.model.add(x, float(target), float(variance))
         self.rows = np.append(self.rows, rows)
 
     def state_dict(self) -> dict[str, Any]:

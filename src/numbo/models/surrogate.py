@@ -2,8 +2,8 @@
 
 Where values are noisy, the posterior may stand on more observations than that (`numbo.models.overlay`).
 
-Glossary: ``y`` values in the units of the history, larger is better; ``targets`` transformed values; ``members`` rows
-of the history that the GP is conditioned on; ``frame`` center (d,) and radius of the box in whose units it is fitted.
+Glossary: ``data`` observations with values in the units of the history; ``targets`` transformed values; ``members``
+rows of the data that the GP is conditioned on; ``frame`` center (d,) and radius of the box in whose units it is fitted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from numbo.models.targets import Targets
 from numbo.models.transform_choice import mean_error
 from numbo.models.transforms import OutputTransform
 from numbo.models.widening import left_out, widening
-from numbo.trials import History
+from numbo.trials import Data, History
 
 
 class Surrogate:
@@ -143,8 +143,7 @@ class Surrogate:
 
     def update_all(
         self,
-        X: Array,
-        y: Array,
+        data: Data,
         members: ObservationIndices,
         rows: Callable[[], ObservationIndices],
         noise: Noise,
@@ -158,71 +157,74 @@ class Surrogate:
         Between fits only what is new is added to the rows; ``members`` and ``frame`` are ignored then. All is built
         again if a fit is due, another ``anchor`` is given, or many observations are new (`Overlay.stale`).
         """
-        n, overlay = len(y), self._overlay
+        n, overlay = data.n, self._overlay
         if overlay is not None and anchor == overlay.anchor and not (self.fits.due(n) or overlay.stale(n)):
             overlay.model.release()
-            overlay.add(X, y, noise.distinct(np.arange(self.updated_at, n)))
+            overlay.add(data, noise.distinct(np.arange(self.updated_at, n)))
             self.updated_at = n
             return
         self._overlay = None
-        self.update(X, y, members, frame)
+        self.update(data, members, frame)
         if not self.averages(noise):
             return
         self.averaged, found = True, rows()
         if len(found) > len(members):
-            self._overlay = Overlay(self.gp, self.transform, X, y, members, found, anchor, n)
+            self._overlay = Overlay(self.gp, self.transform, data, members, found, anchor, n)
 
-    def update(self, X: Array, y: Array, members: ObservationIndices, frame: tuple[Array, float] | None = None) -> None:
-        """Condition on ``X[members]``, ``y[members]``; appends if members were only added and no fit is due.
+    def update(self, data: Data, members: ObservationIndices, frame: tuple[Array, float] | None = None) -> None:
+        """Condition on ``data.at(members)``; appends if members were only added and no fit is due.
 
         A fit uses the units of ``frame``, a center (d,) and a radius; without it, those of the last one given, at first
         the unit cube.
         """
         old = self.members
         grew = 0 < len(old) <= len(members) and np.array_equal(members[: len(old)], old)
-        if self.fits.due(len(y)):
+        if self.fits.due(data.n):
             if frame is not None:
                 self.gp.center, self.gp.radius = frame
-            self.targets.fit(self.gp, X[members], y[members])
-            self.fits.at, grew = len(y), False
+            self.targets.fit(self.gp, data.at(members))
+            self.fits.at, grew = data.n, False
             self.claimed_noise = float(self.gp.covariance.noise_variance)
-        targets = self.targets.of(y[members])
-        if not grew or not self._append(X, targets, members, len(old)):
-            self._condition(X, targets, members)
-        self.members, self.updated_at = members, len(y)
+        targets = self.targets.of(data.at(members))
+        if not grew or not self._append(targets, len(old)):
+            self._condition(targets)
+        self.members, self.updated_at = members, data.n
 
-    def _condition(self, X: Array, targets: Array, members: ObservationIndices) -> None:
-        self.gp.condition(X[members], targets, spare=max(16, len(members) // 4))
-        self._conditioned = len(members)
+    def _condition(self, targets: Data) -> None:
+        self.gp.condition(*targets, spare=max(16, targets.n // 4))
+        self._conditioned = targets.n
 
-    def _append(self, X: Array, targets: Array, members: ObservationIndices, known: int) -> bool:
+    def _append(self, targets: Data, known: int) -> bool:
+        """Add the ``targets`` beyond those that are ``known``; False if the others are not what they were."""
         self.gp.truncate(known)
-        if not all(self.gp.append(X[members[i]], targets[i]) for i in range(known, len(members))):
+        if not np.array_equal(self.gp.extra, targets.variance[:known]):
             return False
-        self.gp.set_values(targets)
+        if not all(self.gp.append(x, y, extra) for x, y, extra in zip(*targets.at(slice(known, None)), strict=True)):
+            return False
+        self.gp.set_values(targets.y)
         return True
 
     # -- inspection ----------------------------------------------------------------------------------------------
 
-    def shown(self, X: Array, y: Array) -> Surrogate:
+    def shown(self, data: Data) -> Surrogate:
         """The model for inspection: of the values as they are, or with a soft bad tail if that predicts all better.
 
         A search looks for the best values, and may warp or clip the others. An inspection may ask for any value, so the
-        mean absolute error of leave-one-out predictions decides here, in the units of ``y``. Members count by how much
-        the others leave open (`numbo.models.widening.left_out`).
+        mean absolute error of leave-one-out predictions decides here, in the units of the values. Members count by how
+        much the others leave open (`numbo.models.widening.left_out`).
         """
-        inputs, values = X[self.members], y[self.members]
-        outliers = bool((values <= OutputTransform.fit(values, "winsorize").floor).any())
+        members = data.at(self.members)
+        outliers = bool((members.y <= OutputTransform.fit(members.y, "winsorize").floor).any())
         if self.targets.kind != "log" and not outliers:
             return self
 
         twin = copy.deepcopy(self)
         _, open_ = left_out(self.gp)
         kinds = ["plain", "soft"] if outliers and self.targets.winsorize else ["plain"]
-        twin.targets.choose(twin.gp, inputs, values, kinds, mean_error(values, open_))
-        twin.gp.condition(inputs, twin.targets.of(values))
+        twin.targets.choose(twin.gp, members, kinds, mean_error(members.y, open_))
+        twin.gp.condition(*twin.targets.of(members))
         if (overlay := self._overlay) is not None:
-            twin._overlay = Overlay(twin.gp, twin.transform, X, y, self.members, overlay.rows, overlay.anchor, len(y))
+            twin._overlay = Overlay(twin.gp, twin.transform, data, self.members, overlay.rows, overlay.anchor, data.n)
         return twin
 
     def widening(self) -> float:
@@ -248,10 +250,10 @@ class Surrogate:
 
     def restore_from(self, state: dict[str, Any], history: History) -> None:
         """`restore`, from the history that has gone on since: the surrogate knew its first observations."""
-        self.restore(state, history.X, history.values(state["updated_at"]))
+        self.restore(state, history.data(state["updated_at"]))
 
-    def restore(self, state: dict[str, Any], X: Array, y: Array) -> None:
-        """Restore a `state_dict`; ``X``, ``y`` are the history that was known at ``state["updated_at"]``.
+    def restore(self, state: dict[str, Any], data: Data) -> None:
+        """Restore a `state_dict`; ``data`` are what was known at ``state["updated_at"]``.
 
         The factor is rebuilt by the original steps, so that it is bitwise identical.
         """
@@ -262,11 +264,11 @@ class Surrogate:
         self.members = state["members"].copy()
         self.claimed_noise = float(self.gp.covariance.noise_variance) if len(self.members) else None
         if len(self.members):
-            targets, first = self.targets.of(y[self.members]), state["conditioned"]
-            self._condition(X, targets[:first], self.members[:first])
-            self._append(X, targets, self.members, first)
+            targets, first = self.targets.of(data.at(self.members)), state["conditioned"]
+            self._condition(targets.at(slice(first)))
+            self._append(targets, first)
         self._overlay, self.averaged = None, state["averaged"]
         if (overlay := state["overlay"]) is not None:
             built, anchor = overlay["built_at"], overlay["anchor"]
-            self._overlay = Overlay(self.gp, self.transform, X, y, self.members, overlay["rows"].copy(), anchor, built)
-            self._overlay.add(X, y, overlay["added"])
+            self._overlay = Overlay(self.gp, self.transform, data, self.members, overlay["rows"].copy(), anchor, built)
+            self._overlay.add(data, overlay["added"])

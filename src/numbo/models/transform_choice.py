@@ -9,6 +9,7 @@ import numpy as np
 from numbo._types import Array, Mask
 from numbo.models.gp import ExactGP
 from numbo.models.transforms import OutputTransform
+from numbo.trials import Data
 
 #: Takes a transform, the transformed values (n,), and the residuals (n,) and variances (n,) of their leave-one-out
 #: predictions; smaller is better.
@@ -18,18 +19,23 @@ Loss = Callable[[OutputTransform, Array, Array, Array], float]
 ITERATIONS = 20
 
 
-def choose(gp: ExactGP, X: Array, y: Array, transforms: Mapping[str, OutputTransform], loss: Loss) -> str:
-    """Fit ``gp`` to ``y (n,)`` at ``X (n, d)`` under each transform; keep the fit with the smallest loss.
+def transformed(data: Data, transform: OutputTransform) -> Data:
+    """The ``data`` as a model takes them: with transformed values, and their variances in the units of these."""
+    return Data(data.X, transform.forward(data.y), transform.variances(data.y, data.variance))
+
+
+def choose(gp: ExactGP, data: Data, transforms: Mapping[str, OutputTransform], loss: Loss) -> str:
+    """Fit ``gp`` to the ``data`` under each transform; keep the fit with the smallest loss.
 
     Returns the name of its transform.
     """
     start, fitted = gp.theta, []
     for name, transform in transforms.items():
-        values = transform.forward(y)
+        targets = transformed(data, transform)
         gp.theta = start
-        gp.fit(X, values, iterations=ITERATIONS)
-        gp.condition(X, values)
-        fitted.append((loss(transform, values, *gp.leave_one_out()), name, gp.theta))
+        gp.fit(*targets, iterations=ITERATIONS)
+        gp.condition(*targets)
+        fitted.append((loss(transform, targets.y, *gp.leave_one_out()), name, gp.theta))
     _, best, gp.theta = min(fitted, key=lambda one: one[0])
     return best
 

@@ -19,6 +19,8 @@ FENCE = 1.5
 LARGEST, SMALLEST = float(np.finfo(float).max), float(np.finfo(float).smallest_subnormal)
 #: A soft tail is possible if the best value is no farther than so many times that distance beyond the lower quartile.
 FARTHEST = 1e6
+#: Standard deviation of a transformed value from which the value says nothing.
+UNKNOWN = 1e6
 #: Knee of the log warp, as a share of the gap between best and median.
 KNEE = 0.3
 
@@ -109,6 +111,14 @@ class OutputTransform:
             gap = half * self.knee * np.where(z < 0.0, -np.expm1(np.clip(-z, 0.0, longest)), z)
             found = (half * self.best + gap) / half
         return np.clip(found, -LARGEST, LARGEST)
+
+    def variances(self, y: Array, variance: Array) -> Array:
+        """The variances (n,) of `forward`, where ``variance (n,)`` are those of ``y (n,)``, by the slope there."""
+        if not variance.any():
+            return variance
+        with np.errstate(over="ignore", divide="ignore"):
+            ratio = np.exp(0.5 * np.log(variance) - self.log_slopes(y))
+        return np.minimum(ratio, UNKNOWN) ** 2
 
     def log_slopes(self, y: Array) -> Array:
         """Logarithm of ``dy / d forward(y)`` at values ``y (n,)`` that are not clipped."""

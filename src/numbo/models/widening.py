@@ -23,7 +23,7 @@ def left_out(gp: ExactGP) -> tuple[Array, Array]:
     open.
     """
     residual, variance = gp.leave_one_out()
-    return residual, np.maximum(variance - gp.covariance.noise_variance, np.finfo(float).tiny)
+    return residual, np.maximum(variance - gp.covariance.noise_variance - gp.extra, np.finfo(float).tiny)
 
 
 def widening(gp: ExactGP) -> float:
@@ -37,7 +37,7 @@ def widening(gp: ExactGP) -> float:
     estimate is below 2 and the second from 3.7 to 6 (``tanh(4 (sum x - 3))`` in 6 dimensions).
     """
     residual, open_ = left_out(gp)
-    alone = _needed(gp, residual, open_)
+    alone = _needed(gp, residual, open_, gp.extra)
     most = np.argsort(-open_, kind="stable")[: min(DOUBTED, len(open_) // 2)]
     if not len(most):
         return max(1.0, _quantile(alone, open_))
@@ -49,22 +49,22 @@ def widening(gp: ExactGP) -> float:
     return max(1.0, _quantile(alone, open_), _quantile(together, open_[most]))
 
 
-def _needed(gp: ExactGP, residual: Array, open_: Array) -> Array:
-    """Factors (n,) that make an interval end at a value, given residuals and latent variances (n,)."""
-    noise = gp.covariance.noise_variance
+def _needed(gp: ExactGP, residual: Array, open_: Array, extra: Array) -> Array:
+    """Factors (n,) that make an interval end at a value, given residuals, latent and extra variances (n,)."""
+    noise = gp.covariance.noise_variance + extra
     out: Array = np.sqrt(np.maximum((residual / HALF_WIDTH) ** 2 - noise, 0.0) / open_)
     return out
 
 
 def _needed_without(gp: ExactGP, rows: Indices) -> Array:
     """Likewise (m,) for the points ``rows (m,)``, by a model that is fitted anew without them."""
-    twin, X, y = copy.deepcopy(gp), gp.points, gp.values
+    twin, X, y, extra = copy.deepcopy(gp), gp.points, gp.values, gp.extra
     others = np.delete(np.arange(len(y)), rows)
     twin.start_anew()
-    twin.fit(X[others], y[others], iterations=ITERATIONS)
-    twin.condition(X[others], y[others])
+    twin.fit(X[others], y[others], extra[others], iterations=ITERATIONS)
+    twin.condition(X[others], y[others], extra[others])
     mean, std = twin.mean_sd(X[rows])
-    return _needed(twin, y[rows] - mean, np.maximum(std**2, np.finfo(float).tiny))
+    return _needed(twin, y[rows] - mean, np.maximum(std**2, np.finfo(float).tiny), extra[rows])
 
 
 def _quantile(values: Array, weights: Array) -> float:

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 
 #: Version of what `Optimizer.state_dict` returns.
-STATE_FORMAT = 5
+STATE_FORMAT = 6
+#: Standard deviations above this one count as this one: their squares are finite.
+LARGEST_STD = 1e150
 
 
 class Optimizer(Inspectable):
@@ -47,6 +49,7 @@ class Optimizer(Inspectable):
     """
 
     _repeats_arms: ClassVar[bool] = False  # by default
+    _takes_std: ClassVar[bool] = False
     _final: Collection[str] = ()  # attributes that cannot be set any more
 
     def __init__(
@@ -250,7 +253,9 @@ class Optimizer(Inspectable):
 
     # -- tell --------------------------------------------------------------------------------------------------
 
-    def tell(self, params: Any, value: Any, *, key: Hashable | None = None, partial: bool = False) -> None:
+    def tell(
+        self, params: Any, value: Any, *, std: Any = None, key: Hashable | None = None, partial: bool = False
+    ) -> None:
         """Report the objective at ``params``, which need not have been asked for.
 
         ``None`` and NaN report a failure; what is learned from it depends on ``learn_failures``. Infinite values count
@@ -259,30 +264,56 @@ class Optimizer(Inspectable):
         Args:
             params: the point.
             value: the objective there.
+            std: standard deviation of the error of this value, if it is known, such as the standard error of a mean
+                over folds or seeds; beside the noise that all values have. A sequence of points takes a sequence.
             key: under which the point is pending; by default the oldest pending one that is equal.
             partial: whether the value is not final, as that of a trial that was stopped. Two such values at one point
                 may differ without noise, so that ``avoid_repeats="auto"`` avoids repeats.
 
         Raises:
-            ValueError: if ``params`` do not lie in the space or lengths differ; nothing is stored then.
+            ValueError: if ``params`` do not lie in the space, ``std`` is negative or not finite, or lengths differ;
+                nothing is stored then.
         """
         if isinstance(params, Mapping) or np.ndim(params) == 0:
-            self._store(self.space.encode(params), self._run.goal.outputs(value), params, key, partial=partial)
+            x, outputs, variance = self._record(params, value, std)
+            self._store(x, outputs, params, key, partial=partial, variance=variance)
             return
         values = list(value) if isinstance(value, Iterable) else [value]
-        if len(params) != len(values):
-            raise ValueError(f"tell got {len(params)} points and {len(values)} values; they must match.")
-        encoded = [(self.space.encode(p), self._run.goal.outputs(v), p) for p, v in zip(params, values, strict=True)]
-        for x, outputs, p in encoded:
-            self._store(x, outputs, p, None, partial=partial)
+        stds = list(std) if isinstance(std, Iterable) else [std] * len(values)
+        if not len(params) == len(values) == len(stds):
+            given = f"{len(params)} points and {len(values)} values" + f" and {len(stds)} std" * (std is not None)
+            raise ValueError(f"tell got {given}; they must match.")
+        records = [(p, *self._record(p, v, s)) for p, v, s in zip(params, values, stds, strict=True)]
+        for p, x, outputs, variance in records:
+            self._store(x, outputs, p, None, partial=partial, variance=variance)
 
-    def learn(self, params: Any, value: Any, *, origin: int, key: Hashable, partial: bool = False) -> None:
+    def learn(
+        self, params: Any, value: Any, *, origin: int, key: Hashable, partial: bool = False, std: Any = None
+    ) -> None:
         """`tell` for adapters that keep the ``origin`` of their points, whether these are pending here or not."""
-        self._store(self.space.encode(params), self._run.goal.outputs(value), params, key, origin, partial=partial)
+        x, outputs, variance = self._record(params, value, std)
+        self._store(x, outputs, params, key, origin, partial=partial, variance=variance)
+
+    def _record(self, params: Any, value: Any, std: Any) -> tuple[Array, Array, float]:
+        """What was told as it is kept: the point (d,), the outputs (k,), and the variance of the first."""
+        x, outputs = self.space.encode(params), self._run.goal.outputs(value)
+        if std is None:
+            return x, outputs, 0.0
+        if not self._takes_std:
+            raise ValueError(f"std is not supported by {type(self).__name__}: GSSBO and GPUCB take it; got {std!r}.")
+        return x, outputs, min(_checks.number("std", std, 0.0), LARGEST_STD) ** 2
 
     @interrupts_get_out()
     def _store(
-        self, x: Array, outputs: Array, params: Any, key: Hashable | None, origin: int | None = None, *, partial: bool
+        self,
+        x: Array,
+        outputs: Array,
+        params: Any,
+        key: Hashable | None,
+        origin: int | None = None,
+        *,
+        partial: bool,
+        variance: float = 0.0,
     ) -> None:
         self._repair()
         history = self._run.history
@@ -291,7 +322,7 @@ class Optimizer(Inspectable):
             pending = history.pending.get(key)
             origin = UNASKED if pending is None else pending.origin
         self._telling, self._unfinished = (key, history.told), True
-        i = history.add(x, outputs, params, origin, final=not partial)
+        i = history.add(x, outputs, params, origin, final=not partial, variance=variance)
         if i >= 0:
             self._run.available.see(x[None])
             self._observed(i, float(history.y[i]), origin)

@@ -46,6 +46,8 @@ class GPUCB(Optimizer):
         TypeError: for an unknown setting.
     """
 
+    _takes_std = True
+
     @_checks.settings_by_name
     def __init__(
         self,

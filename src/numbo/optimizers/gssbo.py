@@ -203,6 +203,8 @@ class GSSBO(Optimizer):
         TypeError: for an unknown setting.
     """
 
+    _takes_std = True
+
     @_checks.settings_by_name
     def __init__(
         self,

@@ -18,7 +18,7 @@ from numbo.search.candidates import CANDIDATES, elite_rows
 from numbo.search.combinations import Combinations
 from numbo.search.maximiser import Maximiser
 from numbo.search.run import Run
-from numbo.trials import History
+from numbo.trials import Data, History
 
 #: Number of observations from which exploring suggestions lie on lines; before that the best point is not good enough.
 LINES_FROM = 60
@@ -100,24 +100,24 @@ class GPSearch:
         history, surrogate = run.history, self.surrogate
         if len(surrogate.members) == 0:
             even = np.linspace(0, history.n - 1, size).astype(np.int64)
-            surrogate.update(history.X, history.values(), even)
+            surrogate.update(history.data(), even)
             surrogate.fits.at = 0
         surrogate.release()
         return surrogate
 
-    def _update(self, run: Run, y: Array, members: ObservationIndices) -> None:
-        history = run.history
-        noise = run.noise
-        self.surrogate.update_all(history.X, y, members, lambda: noise.distinct(np.arange(history.n)), noise)
+    def _update(self, run: Run, members: ObservationIndices) -> Data:
+        """Bring the model up to date; returns what it was told."""
+        data, noise = run.history.data(), run.noise
+        self.surrogate.update_all(data, members, lambda: noise.distinct(np.arange(data.n)), noise)
+        return data
 
     def next_point(self, run: Run, members: ObservationIndices) -> Array:
         """The next point (d,) by a model on ``members`` of the history, over the whole space."""
         history, d = run.history, run.space.d
-        y = history.values()
         with run.times.phase("model"):
-            self._update(run, y, members)
+            data = self._update(run, members)
             # a slice may lie far from the optimum, where the model of the search discriminates poorly
-            model = self.surrogate if run.available.fixed is None else self.surrogate.shown(history.X, y)
+            model = self.surrogate if run.available.fixed is None else self.surrogate.shown(data)
         x, lower, upper = None, np.zeros(d), np.ones(d)
         exploring = self.maximiser.exploring(run)
         if (combinations := self._covering(run)) is not None:
@@ -130,7 +130,9 @@ class GPSearch:
             x = self.maximiser.best(run, model, [self._lines(run)], lower, upper, starts=0, exploring=True)
             model.release()
         if x is None:
-            x = self.maximiser.best(run, model, self._candidates(run, members, y), lower, upper, exploring=exploring)
+            x = self.maximiser.best(
+                run, model, self._candidates(run, members, data.y), lower, upper, exploring=exploring
+            )
         return run.space_filling() if x is None else x
 
     def stands_out(self, run: Run) -> bool:
@@ -185,7 +187,7 @@ class GPSearch:
 
     def scores(self, run: Run, members: ObservationIndices, X: Array) -> Array:
         """The acquisition function (c,) at ``X (c, d)`` by a model on ``members`` of the history."""
-        self._update(run, run.history.values(), members)
+        self._update(run, members)
         values: Array = acquisition_values(self.surrogate.posterior, self.acquisition(run), X)
         return values
 
@@ -197,9 +199,7 @@ class GPSearch:
 
     def view(self, run: Run, members: ObservationIndices, buffer_size: int | None = None) -> ModelView:
         """The view of the model after updating it with ``members``; nothing may be pending in ``run``."""
-        history, y = run.history, run.history.values()
-        self._update(run, y, members)
-        shown, acquisition = self.surrogate.shown(history.X, y), self.acquisition(run)
+        shown, acquisition = self.surrogate.shown(self._update(run, members)), self.acquisition(run)
         return ModelView(
             posterior=shown.posterior,
             transform=shown.transform,

@@ -23,7 +23,7 @@ from numbo.search.near import condition_near
 from numbo.search.run import GLOBAL, Run, Suggestion
 from numbo.search.trust_region import Region, TrustRegion
 from numbo.spaces import INACTIVE, Space
-from numbo.trials import History
+from numbo.trials import Data, History
 
 LOCAL_CANDIDATES = 256
 #: Maximum expected number of coordinates of the incumbent that are changed at once (Eriksson et al. 2019, supplement).
@@ -61,7 +61,7 @@ class LocalSearch(Engine):
     def _propose_inside(self, run: Run) -> Suggestion | None:
         """The best point in the region; None if it was given up, or has none with the values that are fixed."""
         with run.times.phase("model"):
-            corners = self.update(run.history, run.history.values(), run.noise)
+            corners = self.update(run.history, run.history.data(), run.noise)
         if corners is None:
             return None
         fixed = run.available.fix(corners[0])
@@ -72,13 +72,13 @@ class LocalSearch(Engine):
         x = self._maximiser.best(run, self.surrogate, groups, *corners)
         return None if x is None else Suggestion(x, Origin(self._number, self.trust_region.origin).packed)
 
-    def update(self, history: History, y: Array, noise: Noise) -> tuple[Array, Array] | None:
+    def update(self, history: History, data: Data, noise: Noise) -> tuple[Array, Array] | None:
         """Condition the surrogate on the data near the incumbent; returns the corners (d,) and (d,) of the region.
 
         None if the region was given up.
         """
         trust_region, surrogate = self.trust_region, self.surrogate
-        condition_near(surrogate, history, y, noise, trust_region.center, self.size)
+        condition_near(surrogate, history, data, noise, trust_region.center, self.size)
         if surrogate.averages(noise) or self._waiting:
             number = trust_region.number
             self._fold_waiting(history)

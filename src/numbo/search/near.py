@@ -9,7 +9,7 @@ from numbo.kernels.covariance import Covariance, squared_distances
 from numbo.models.noise import Noise
 from numbo.models.surrogate import Surrogate
 from numbo.spaces import INACTIVE
-from numbo.trials import History
+from numbo.trials import Data, History
 
 #: From this many times the members on, looking at the last members first makes the search for the nearest faster: with
 #: 128 members in 20 dimensions it takes as long at 1,000 observations, and half as long at 10,000.
@@ -18,12 +18,12 @@ MANY = 10
 NEAR = 4
 
 
-def condition_near(surrogate: Surrogate, history: History, y: Array, noise: Noise, center: int, size: int) -> None:
+def condition_near(surrogate: Surrogate, history: History, data: Data, noise: Noise, center: int, size: int) -> None:
     """Condition the ``surrogate`` on the ``size`` observations nearest observation ``center``.
 
     Args:
         history: the observations.
-        y: (n,) their values, finite.
+        data: what a model takes them for.
         noise: under it, `NEAR` times as many are taken in.
     """
     x, covariance = history.X[center], surrogate.gp.covariance
@@ -33,7 +33,7 @@ def condition_near(surrogate: Surrogate, history: History, y: Array, noise: Nois
 
     members = nearest(covariance, history.X, x, size, last=surrogate.members, out=noise.copies)
     units = frame(history.X[members], surrogate.gp.categorical) if surrogate.fits.due(history.n) else None
-    surrogate.update_all(history.X, y, members, rows, noise, units, center)
+    surrogate.update_all(data, members, rows, noise, units, center)
 
 
 def nearest(

@@ -29,6 +29,7 @@ from numbo._types import Array, Mask, ObservationIndices
 from numbo.kernels.acquisition import UCB, Acquisition, Term, acquisition_values, mean_variance
 from numbo.models.noise import ODDS, Noise
 from numbo.models.surrogate import Surrogate
+from numbo.models.transform_choice import transformed
 from numbo.models.view import ModelView
 from numbo.search.candidates import elite_rows
 from numbo.search.maximize import Box, maximize
@@ -58,15 +59,14 @@ def noise_near_best(space: Any, history: History) -> float:
     surrogate = Surrogate(
         space.categorical, space.conditional, kernel="matern52", trend=True, additive=False, winsorize=True
     )
-    y, size = history.values(), int(np.clip((history.n - len(known.copies)) // 2, *NEAREST))
-    condition_near(surrogate, history, y, known, history.best, size)
-    gp, transform, members = surrogate.gp, surrogate.transform, surrogate.members
-    X, values = history.X[members], transform.forward(y[members])
+    data, size = history.data(), int(np.clip((history.n - len(known.copies)) // 2, *NEAREST))
+    condition_near(surrogate, history, data, known, history.best, size)
+    gp, targets = surrogate.gp, transformed(data.at(surrogate.members), surrogate.transform)
     if gp.covariance.noise_variance <= NO_NOISE:
         return known.scatter
     noise = surrogate.noise_std
-    with_noise, _ = gp.log_posterior(gp.theta, np.ascontiguousarray(X.T), values)
-    established = with_noise - gp.fit(X, values, noise=NO_NOISE) > math.log(ODDS)
+    with_noise, _ = gp.log_posterior(gp.theta, np.ascontiguousarray(targets.X.T), targets.y, targets.variance)
+    established = with_noise - gp.fit(*targets, noise=NO_NOISE) > math.log(ODDS)
     return max(noise if established else 0.0, known.scatter)
 
 
@@ -75,15 +75,14 @@ def recommending_view(history: History, noise: Noise, view: ModelView) -> ModelV
 
     A search can afford a small subset only; a recommendation is made once.
     """
-    X, y, n = history.X, history.values(), history.n
-    rows = noise.distinct(np.arange(n))
+    data, rows = history.data(), noise.distinct(np.arange(history.n))
     if view.unfitted is None or len(rows) <= len(view.members):
         return view
-    order = rows[best_first(view.mean_sd(X[rows])[0])]
+    order = rows[best_first(view.mean_sd(data.X[rows])[0])]
     best = min(len(rows), RECOMMENDED_BY) // 4
     others = np.random.default_rng(0).permutation(order[best:])[: RECOMMENDED_BY - best]
     model, members = copy.deepcopy(view.unfitted), np.sort(np.concatenate([order[:best], others]))
-    model.update_all(X, y, members, lambda: rows, noise)
+    model.update_all(data, members, lambda: rows, noise)
     return replace(
         view,
         posterior=model.posterior,
@@ -126,6 +125,8 @@ def expected_values(
 ) -> Array:
     """The expected objective (n,) at each observation, given the model and all values at the same point.
 
+    Where a value was told with a variance, it is what the model expects, which knows that variance.
+
     Args:
         history: ``n`` observations.
         mean: (n,) by the model.
@@ -134,15 +135,14 @@ def expected_values(
         noise: the part of it that is noise.
         copies: observations that do not count.
     """
-    y = history.values()
+    y, uncertain = history.values(), history.variance > 0.0
     if not noise_seen > 0.0:
-        return y
-    averages, counts = _averages(history, copies)
+        return np.where(uncertain, mean, y)
+    averages, counts = _averages(history, copies, noise)
     certain = min(noise / noise_seen, 1.0) ** 2
     latent = np.minimum(unexplained / noise_seen, HUGE) ** 2 + 1.0 - certain
     own = latent / (latent + certain / counts)
-    out: Array = (1.0 - own) * mean + own * averages
-    return out
+    return np.where(uncertain, mean, (1.0 - own) * mean + own * averages)
 
 
 def with_own_values(
@@ -157,16 +157,22 @@ def with_own_values(
         noise: standard deviation of the noise, above 0.
         copies: observations that do not count.
     """
-    averages, counts = _averages(history, copies)
+    averages, counts = _averages(history, copies, noise)
     latent = np.where(others, std / noise, 0.0) ** 2
     own = latent / (latent + 1.0 / counts)
     return mean + own * (averages - mean), std * np.sqrt(1.0 - own)
 
 
-def _averages(history: History, copies: ObservationIndices) -> tuple[Array, Array]:
-    """The mean (n,) of all values but ``copies`` at the point of each observation, and their number (n,)."""
+def _averages(history: History, copies: ObservationIndices, noise: float) -> tuple[Array, Array]:
+    """The mean (n,) of all values but ``copies`` at the point of each observation, and their number (n,).
+
+    A value with a variance of its own beside the ``noise`` counts as a part of one; without noise, as next to nothing.
+    """
     _, point = distinct_rows(np.rint(history.X * 1e12))
     weights = np.ones(history.n)
+    if (uncertain := history.variance > 0.0).any():
+        ratio = np.sqrt(history.variance[uncertain]) / max(noise, np.finfo(float).tiny)
+        weights[uncertain] = 1.0 / (1.0 + np.minimum(ratio, HUGE) ** 2)
     weights[copies] = 0.0
     counts: Array = np.bincount(point, weights).astype(np.float64)
     averages: Array = np.bincount(point, history.values() * weights) / counts

@@ -1,5 +1,6 @@
 """Records: what was told, the observations and failures among it, pending points, and what is better."""
 
+from numbo.trials.data import Data
 from numbo.trials.goal import Goal, best_first
 from numbo.trials.history import UNASKED, History, Pending, finite_range, point_key
 from numbo.trials.pulls import Pulls
@@ -7,6 +8,7 @@ from numbo.trials.trials import Trials, own
 
 __all__ = [
     "UNASKED",
+    "Data",
     "Goal",
     "History",
     "Pending",

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array, Indices, Mask, ObservationIndices, TrialPositions
+from numbo.trials.data import Data
 from numbo.trials.goal import Goal
 from numbo.trials.trials import ROOM, Trials, doubled, own
 
@@ -82,10 +83,10 @@ class History:
     def of(cls, state: Mapping[str, Any]) -> History:
         """A history from its `state_dict`."""
         self = cls(state["X"].shape[1], state["Y"].shape[1])
-        for x, outputs, params, origin, final in zip(
-            *(state[name] for name in ("X", "Y", "params", "origins", "final")), strict=True
+        for x, outputs, params, origin, final, variance in zip(
+            *(state[name] for name in ("X", "Y", "params", "origins", "final", "variance")), strict=True
         ):
-            self.add(x, outputs, params, int(origin), final=bool(final))
+            self.add(x, outputs, params, int(origin), final=bool(final), variance=float(variance))
         for x in state["excluded"]:
             self.exclude(x)
         return self
@@ -105,12 +106,22 @@ class History:
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def add(self, x: Array, outputs: Array | float, params: Any, origin: int, *, final: bool = True) -> int:
+    def add(
+        self,
+        x: Array,
+        outputs: Array | float,
+        params: Any,
+        origin: int,
+        *,
+        final: bool = True,
+        variance: float = 0.0,
+    ) -> int:
         """Append a trial with ``outputs (k,)``, NaN for a failure; returns the index of the observation, -1 if failed.
 
-        ``params`` are kept exactly as told. ``final`` says whether the evaluation was finished.
+        ``params`` are kept exactly as told. ``final`` says whether the evaluation was finished, and ``variance`` how
+        uncertain its first output is, beside the noise that all have.
         """
-        return self._take(self.trials.add(x, outputs, params, origin, final=final))
+        return self._take(self.trials.add(x, outputs, params, origin, final=final, variance=variance))
 
     def exclude(self, x: Array) -> None:
         """Record that ``x (d,)`` must not be suggested."""
@@ -211,6 +222,15 @@ class History:
     def best_of(self, goal: Goal) -> tuple[Any, float] | None:
         """The best point and its value, None before the first success."""
         return None if self.best < 0 else (self.params(self.best), goal.value(float(self.y[self.best])))
+
+    def data(self, n: int | None = None) -> Data:
+        """The first ``n`` observations, as models take them."""
+        return Data(self.X[:n], self.values(n), self.variance[:n])
+
+    @property
+    def variance(self) -> Array:
+        """What was told of the variance of each of ``y (n,)``, beside the noise that all have."""
+        return self.trials.variance[self._positions[: self.n]]
 
     def values(self, n: int | None = None) -> Array:
         """The first ``n`` of ``y``, made finite for a model (`finite_range`)."""

@@ -35,6 +35,7 @@ class Trials:
         self.n = 0
         self._X, self._Y = np.empty((ROOM, d)), np.empty((ROOM, k))
         self._origins, self._final = np.empty(ROOM, dtype=np.int64), np.empty(ROOM, dtype=bool)
+        self._variance = np.empty(ROOM)
         self._params: list[Any] = []
 
     @property
@@ -58,6 +59,11 @@ class Trials:
         return self._final[: self.n]
 
     @property
+    def variance(self) -> Array:
+        """The variance of the first output of each (n,), beside the noise that all have; 0 where it is unknown."""
+        return self._variance[: self.n]
+
+    @property
     def params(self) -> list[Any]:
         """The parameters (n,), exactly as told."""
         return self._params[: self.n]
@@ -67,13 +73,24 @@ class Trials:
         """Which of them (n,) failed."""
         return np.isnan(self.Y[:, 0])
 
-    def add(self, x: Array, outputs: Array | float, params: Any, origin: int, *, final: bool = True) -> int:
+    def add(
+        self,
+        x: Array,
+        outputs: Array | float,
+        params: Any,
+        origin: int,
+        *,
+        final: bool = True,
+        variance: float = 0.0,
+    ) -> int:
         """Append a trial with ``outputs (k,)``; returns its position."""
         t = self.n
         if t == len(self._X):
             self._X, self._Y = doubled(self._X), doubled(self._Y)
             self._origins, self._final = doubled(self._origins), doubled(self._final)
+            self._variance = doubled(self._variance)
         self._X[t], self._Y[t], self._origins[t], self._final[t] = x, outputs, origin, final
+        self._variance[t] = variance
         self._params[t:] = [own(params)]
         self.n = t + 1
         return t
@@ -89,6 +106,7 @@ class Trials:
             "Y": self.Y.copy(),
             "origins": self.origins.copy(),
             "final": self.final.copy(),
+            "variance": self.variance.copy(),
             "params": [own(params) for params in self.params],
         }
 

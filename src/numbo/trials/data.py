@@ -1,0 +1,36 @@
+"""Observations as models take them: points, values, and what is known of the uncertainty of each value."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from numbo._types import Array
+
+
+class Data(NamedTuple):
+    """Observations of a function.
+
+    Attributes:
+        X: points (n, d) in the unit cube.
+        y: values (n,), finite, larger ones being better.
+        variance: (n,) of each value, beside the noise that all have; 0 where nothing is known of it.
+    """
+
+    X: Array
+    y: Array
+    variance: Array
+
+    @classmethod
+    def of(cls, X: Array, y: Array) -> Data:
+        """Observations of which nothing else is known."""
+        return cls(X, y, np.zeros(len(y)))
+
+    @property
+    def n(self) -> int:
+        return len(self.y)
+
+    def at(self, rows: Any) -> Data:
+        """Some of them."""
+        return Data(self.X[rows], self.y[rows], self.variance[rows])
