@@ -430,6 +430,22 @@ def test_failures_are_avoided_and_never_best(make):
     assert np.median(failures) < 0.4
 
 
+def test_failures_are_made_up_for_by_more_points_of_the_design(make):
+    """Up to as many again: the model starts with five successes, or after ten trials."""
+    plane = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
+    for failing in (3, 20):
+        opt, design = make(plane, seed=0), make(plane, seed=0)
+        if opt.n_initial != 5:
+            return
+        for t in range(12):
+            found = opt.suggest(position=t).x
+            if t < min(5 + failing, 10):
+                np.testing.assert_array_equal(found, design._run.space_filling(t))
+            p = opt.space.decode(found)
+            opt.tell(p, None if 1 <= t <= failing else p["x"])
+            design.tell(p, None)
+
+
 def test_nothing_but_failures_goes_on_space_filling(make):
     opt = drive(make(MIXED, seed=0), 20, lambda p: None)
     assert opt.best is None

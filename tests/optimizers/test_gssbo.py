@@ -12,6 +12,7 @@ from numbo import GPUCB, GSSBO, Categorical, Float, Space
 from numbo.models.buffer import DynamicBuffer, iteration_work
 from numbo.optimizers.gssbo import TURN
 from numbo.search.gp_search import LINES_FROM
+from numbo.search.run import GLOBAL
 from numbo.selection import CRITERIA
 
 SPACE = Space({"x": Float(0, 1), "y": Float(0, 1), "z": Float(0, 1)})
@@ -215,7 +216,7 @@ def test_under_noise_the_region_follows_what_the_model_expects():
         p = opt.ask()
         opt.tell(p, noisy(p, rng))
     (local,) = opt._engines
-    local.update(opt._run.history, opt._run.history.values(), opt._run.noise)
+    local.update(opt._run.history, opt._run.history.data(), opt._run.noise)
     surrogate, history = local.surrogate, opt._run.history
     assert surrogate.averages(opt._run.noise)
     best = surrogate.rows[np.argmax(surrogate.means)]
@@ -313,6 +314,31 @@ def test_where_something_stands_out_the_local_search_has_its_turns():
         local.append(suggestion.origin >= 0)
     assert opt._run.noise.found
     assert np.mean(local[20:]) > 0.6
+
+
+def test_what_stands_out_is_judged_by_the_noise_of_the_best_members():
+    """The noise of the worst values says nothing of that of the best ones."""
+    rng = np.random.default_rng(0)
+    opt = GSSBO({"x": Float(0, 1)}, seed=0)
+    points = [{"x": x} for x in rng.random(60).tolist()]
+    opt.tell(points, [p["x"] * (1.0 + 0.8 * rng.normal()) for p in points])
+    opt.tell(points[:2], [p["x"] * (1.0 + 0.8 * rng.normal()) for p in points[:2]])  # there is noise
+    opt.suggest()
+    search = opt._search
+    assert opt._run.noise.found
+    assert search._noise_of_the_best() < 0.5 * np.sqrt(search.surrogate.gp.covariance.noise_variance)
+    assert search.stands_out(opt._run)
+
+
+def test_an_optimizer_that_was_told_everything_knows_what_stands_out():
+    """As one that has asked: it would take some suggestions until its global model has had a turn."""
+    rng = np.random.default_rng(0)
+    points = [dict(zip("xyz", x.tolist(), strict=True)) for x in rng.random((60, 3))]
+    opt = GSSBO({name: Float(0, 1) for name in "xyz"}, seed=0)
+    opt.tell(points, rng.normal(size=60))
+    opt.tell(points[:2], rng.normal(size=2))  # there is noise
+    assert opt.suggest().origin == GLOBAL
+    assert not opt._search.stands_out(opt._run)
 
 
 def test_what_fills_the_space_keeps_away_from_where_trials_fail():

@@ -155,7 +155,7 @@ class Optimizer(Inspectable):
         load_needed()
         run = self._run
         with run.times.ask(run.history.n), run.available.fixing(fixed):
-            if run.step < self.n_initial or run.history.best < 0:
+            if self._initial:
                 return Suggestion(run.space_filling(position))
             if seed is not None:
                 run.rng = np.random.default_rng(seed)
@@ -163,6 +163,13 @@ class Optimizer(Inspectable):
                 return Suggestion(x)
             x, origin = run.attempt(propose or self._propose, lambda: Suggestion(run.space_filling(position)))
             return Suggestion(run.available.fix(off_bounds(x, run.feasibility.closed, run.available.taken)), origin)
+
+    @property
+    def _initial(self) -> bool:
+        """Whether the initial design goes on: failures say little, and are made up for by as many more points."""
+        history = self._run.history
+        succeeding = history.n + len(history.pending)
+        return history.best < 0 or (succeeding < self.n_initial and history.step < 2 * self.n_initial)
 
     @interrupts_get_out()
     def suggest_value(self, name: str, params: Mapping[str, Any], among: Dimension, seed: Any) -> Any:

@@ -288,12 +288,14 @@ class GSSBO(Optimizer):
     # -- algorithm 1 -------------------------------------------------------------------------------------------
 
     def _propose(self) -> Suggestion:
-        """One suggestion in `TURN` is the algorithm's, and so are those that cover categories.
+        """One suggestion in `TURN` is the algorithm's; those that cover categories are by its model, too.
 
         The others are those of the engines, in turns; one that is eager comes first, whosever turn it is. As long as
         nothing stands out from the noise, they have nothing to start from, and points fill the space.
         """
         run, engines = self._run, self._engines
+        if self._search.surrogate.updated_at == 0 and run.history.n >= self.n_initial + TURN:
+            self._search.update(run, self._subset.members(run, self._search))  # it was built from what was told
         if self._search.covers(run):
             return self._propose_globally()
         # the number of those so far: a Sobol set without every fourth point would leave a slab of the space empty
