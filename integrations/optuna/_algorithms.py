@@ -20,7 +20,8 @@ class GSSBOSampler(NumboSampler):
 
     Args:
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
-        n_startup_trials: number of finished or running trials before the model takes over from the initial design.
+        n_startup_trials: number of finished or running trials before the model takes over from the initial design; by
+            default 5 in up to five dimensions, and 10 in more.
         independent_sampler: sampler for parameters that a suggestion did not foresee; by default the model, given what
             the trial has already, or a random one where the model does not know the parameter.
         warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
@@ -45,7 +46,7 @@ class GSSBOSampler(NumboSampler):
         self,
         *,
         seed: int | None = None,
-        n_startup_trials: int = 5,
+        n_startup_trials: int | None = None,
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
         search_space: SearchSpace | None = None,

@@ -32,6 +32,7 @@ from numbo import _checks
 from numbo._ahead import compile_ahead
 from numbo._types import Array
 from numbo.optimizers import Explanation, Optimizer, Snapshot, Suggestion
+from numbo.optimizers.base import MANY
 from numbo.spaces import Float, Space, Table
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
@@ -76,7 +77,7 @@ class NumboSampler(BaseSampler):
         self,
         *,
         seed: int | None = None,
-        n_startup_trials: int = 10,
+        n_startup_trials: int | None = 10,
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
         search_space: SearchSpace | None = None,
@@ -85,7 +86,8 @@ class NumboSampler(BaseSampler):
     ) -> None:
         seed = _checks.seed(seed)
         self._seed = secrets.randbits(32) if seed is None else seed
-        self._n_startup_trials = _checks.integer("n_startup_trials", n_startup_trials, 0)
+        given = None if n_startup_trials is None else _checks.integer("n_startup_trials", n_startup_trials, 0)
+        self._n_startup_trials = given
         if not isinstance(independent_sampler, BaseSampler | None):
             raise ValueError(
                 f"independent_sampler must be an Optuna sampler such as RandomSampler(), got {independent_sampler!r}."
@@ -109,7 +111,7 @@ class NumboSampler(BaseSampler):
             space,
             direction=direction,
             seed=self._seed,
-            n_initial=max(1, self._n_startup_trials),
+            n_initial=None if self._n_startup_trials is None else max(1, self._n_startup_trials),
             learn_failures=self._learn_failures,
             **self._settings,
         )
@@ -211,7 +213,8 @@ class NumboSampler(BaseSampler):
                 return found
             # one stream per trial and name: processes with equal seeds must not start with equal points
             sampler = RandomSampler(seed=zlib.crc32(f"{self._seed} {trial.number} {param_name}".encode()))
-        if self._warn_independent_sampling and self._space_known and trial.number >= self._n_startup_trials:
+        started = trial.number >= (MANY if self._n_startup_trials is None else self._n_startup_trials)
+        if self._warn_independent_sampling and self._space_known and started:
             if self._declared is not None and self._declared.table is not None:
                 reason = 'a Table is the whole space, of which "row" is the one parameter, suggested by table.suggest'
                 advice = "Make what else is searched columns of the table"

@@ -25,7 +25,8 @@ class GSSBOSearch(NumboSearch):
             that they leave out are suggested.
         evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried.
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
-        n_initial: number of trials before the model takes over from the initial design.
+        n_initial: number of trials before the model takes over from the initial design; by default 5
+            in up to five dimensions, and 10 in more.
         learn_failures: whether failed trials mark regions to avoid: ``True``, ``False``, or ``"auto"``.
 
     The other arguments are the algorithm's settings, described in `numbo.GSSBO`.
@@ -47,7 +48,7 @@ class GSSBOSearch(NumboSearch):
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
         evaluated_rewards: Sequence[float] | None = None,
         seed: int | None = None,
-        n_initial: int = 5,
+        n_initial: int | None = None,
         learn_failures: bool | str = "auto",
         avoid_repeats: bool | str = "auto",
         preset: str = "default",

@@ -55,7 +55,7 @@ class NumboSearch(StoredSearch):
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
         evaluated_rewards: Sequence[float] | None = None,
         seed: int | None = None,
-        n_initial: int = 10,
+        n_initial: int | None = 10,
         learn_failures: bool | str = "auto",
         **settings: Any,
     ) -> None:

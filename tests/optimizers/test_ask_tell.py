@@ -155,13 +155,13 @@ def test_the_state_is_a_copy_and_of_one_kind(make):
         other.from_state_dict(state)
 
 
-@pytest.mark.parametrize("other", [4, 6, None, "5"])
+@pytest.mark.parametrize("other", [5, 7, None, "6"])
 def test_a_state_of_another_format_is_refused_in_one_sentence(make, other):
     opt = drive(make(MIXED, seed=2), 3)
     state = opt.state_dict() | {"format": other}
     name = type(opt).__name__
     with pytest.raises(
-        ValueError, match=rf"^Cannot restore {name} from a state of format {other!r}: .* format 5 only\.$"
+        ValueError, match=rf"^Cannot restore {name} from a state of format {other!r}: .* format 6 only\.$"
     ):
         type(opt).from_state_dict(state)
     with pytest.raises(ValueError, match=rf"^Cannot restore {name} from a state of format None: "):
@@ -428,22 +428,6 @@ def test_failures_are_avoided_and_never_best(make):
     near = 0.05 if isinstance(opt, SBPE) else 0.02  # S-BPE explores evenly what may still be the optimum
     assert [found[0], np.median(found)] == pytest.approx([0.4, 0.4], abs=near)
     assert np.median(failures) < 0.4
-
-
-def test_failures_are_made_up_for_by_more_points_of_the_design(make):
-    """Up to as many again: the model starts with five successes, or after ten trials."""
-    plane = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
-    for failing in (3, 20):
-        opt, design = make(plane, seed=0), make(plane, seed=0)
-        if opt.n_initial != 5:
-            return
-        for t in range(12):
-            found = opt.suggest(position=t).x
-            if t < min(5 + failing, 10):
-                np.testing.assert_array_equal(found, design._run.space_filling(t))
-            p = opt.space.decode(found)
-            opt.tell(p, None if 1 <= t <= failing else p["x"])
-            design.tell(p, None)
 
 
 def test_nothing_but_failures_goes_on_space_filling(make):

@@ -350,3 +350,26 @@ def test_what_fills_the_space_keeps_away_from_where_trials_fail():
         failed.append(p["x"] > 0.5)
         opt.tell(p, None if failed[-1] else rng.normal())
     assert np.mean(failed[75:]) < 0.2
+
+
+@pytest.mark.parametrize(("d", "expected"), [(1, 5), (5, 5), (6, 10), (40, 10)])
+def test_the_initial_design_is_shorter_in_few_dimensions(d, expected):
+    opt = GSSBO({f"x{j}": Float(0, 1) for j in range(d)}, seed=0)
+    assert opt.n_initial == expected
+    assert GSSBO.from_state_dict(opt.state_dict()).n_initial == expected
+    assert GSSBO(arms=np.random.default_rng(0).random((9, d)), seed=0).n_initial == expected
+
+
+@pytest.mark.parametrize("failing", [0, 3, 20])
+def test_failures_are_made_up_for_by_more_points_of_the_design(failing):
+    """Up to as many again: the model starts with five successes, or after ten trials."""
+    space = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
+    opt, design = GSSBO(space, seed=0), GSSBO(space, seed=0)
+    by_design = 0
+    for t in range(12):
+        found = opt.suggest(position=t).x
+        by_design += np.array_equal(found, design._run.space_filling(t)) and by_design == t
+        p = space.decode(found)
+        opt.tell(p, None if 1 <= t <= failing else p["x"])
+        design.tell(p, None)
+    assert by_design == min(5 + failing, 10)

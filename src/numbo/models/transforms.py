@@ -85,7 +85,8 @@ class OutputTransform:
     def forward(self, y: Array) -> Array:
         """Standardised values (n,); the warp is linear for values better than the best."""
         if not self.warped:
-            return _ratio(np.maximum(y, self.floor), self.location, self.scale)
+            with np.errstate(over="ignore"):  # the transform may have been fitted to other values
+                return np.clip(_ratio(np.maximum(y, self.floor), self.location, self.scale), -LARGE, LARGE)
         gap = _ratio(self.best, y, self.knee)
         return (-np.where(gap > 0.0, np.log1p(np.maximum(gap, 0.0)), gap) - self.location) / self.scale
 

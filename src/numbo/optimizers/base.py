@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 #: Version of what `Optimizer.state_dict` returns.
 STATE_FORMAT = 6
+#: Size of the initial design in up to `SMALL` dimensions, and in more. With 5 in place of 10 trials 10 to 30 are better
+#: in small spaces. In larger ones trial 20 may be, but trial 50 is not; and where most of a space is a plateau a search
+#: settles on it: on tables of networks in eight dimensions regrets after 60 trials were .34 in place of .25.
+FEW, MANY, SMALL = 5, 10, 5
 #: Standard deviations above this one count as this one: their squares are finite.
 LARGEST_STD = 1e150
 
@@ -58,7 +62,7 @@ class Optimizer(Inspectable):
         *,
         arms: Arms | ArrayLike | None = None,
         direction: str | None = None,
-        n_initial: int = 10,
+        n_initial: int | None = 10,
         seed: _checks.Seed = None,
         avoid_repeats: bool | str | None = None,
         learn_failures: bool | str = "auto",
@@ -68,6 +72,8 @@ class Optimizer(Inspectable):
         if avoid_repeats is None and self._repeats_arms:
             avoid_repeats = False if domain.explicit else "auto"
         self.direction = _checks.one_of("direction", direction, _checks.DIRECTIONS)
+        if n_initial is None:
+            n_initial = FEW if domain.d <= SMALL else MANY
         self.n_initial = _checks.integer("n_initial", n_initial, 1)
         self.avoid_repeats = _checks.one_of("avoid_repeats", avoid_repeats, _checks.AUTO)
         self.learn_failures = _checks.one_of("learn_failures", learn_failures, _checks.AUTO)
@@ -166,10 +172,8 @@ class Optimizer(Inspectable):
 
     @property
     def _initial(self) -> bool:
-        """Whether the initial design goes on: failures say little, and are made up for by as many more points."""
-        history = self._run.history
-        succeeding = history.n + len(history.pending)
-        return history.best < 0 or (succeeding < self.n_initial and history.step < 2 * self.n_initial)
+        """Whether the initial design goes on, or the search has nothing else to go by."""
+        return self._run.step < self.n_initial or self._run.history.best < 0
 
     @interrupts_get_out()
     def suggest_value(self, name: str, params: Mapping[str, Any], among: Dimension, seed: Any) -> Any:

@@ -161,7 +161,8 @@ class GSSBO(Optimizer):
         space: what is searched: a `numbo.Space`, or a mapping of names to `Float`, `Int` and `Categorical`; or
         arms: an explicit set of arms, an array (A, d) of features or `numbo.Arms`. Points are then row indices.
         direction: ``"minimize"`` or ``"maximize"``; by default spaces are minimised and arms are maximised.
-        n_initial: number of points of the space-filling initial design before the model takes over.
+        n_initial: number of points of the space-filling initial design before the model takes over; by default 5 in up
+            to five dimensions, and 10 in more.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
         avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
             observed points may be measured again where values are noisy.
@@ -212,7 +213,7 @@ class GSSBO(Optimizer):
         *,
         arms: Arms | ArrayLike | None = None,
         direction: str | None = None,
-        n_initial: int = 5,
+        n_initial: int | None = None,
         seed: _checks.Seed = None,
         avoid_repeats: bool | str = "auto",
         learn_failures: bool | str = "auto",
@@ -284,6 +285,13 @@ class GSSBO(Optimizer):
                     f"{self.buffer_size!r}."
                 ) from None
         return buffer
+
+    @property
+    def _initial(self) -> bool:
+        """Failures say little of where to go on, and are made up for by up to as many more points of the design."""
+        history = self._run.history
+        few = history.n + len(history.pending) < self.n_initial and history.step < 2 * self.n_initial
+        return few or history.best < 0
 
     # -- algorithm 1 -------------------------------------------------------------------------------------------
 
