@@ -187,8 +187,8 @@ def test_looking_after_an_interrupt(monkeypatch):
     gp = type(opt._search.surrogate.gp)
     original = gp.condition
 
-    def condition(self, X, y, **options):
-        original(self, X, 100.0 + 0.0 * y, **options)
+    def condition(self, X, y, extra, **options):
+        original(self, X, 100.0 + 0.0 * y, extra, **options)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(gp, "condition", condition)

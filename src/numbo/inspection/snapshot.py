@@ -13,6 +13,7 @@ from numbo import _checks
 from numbo._interrupts import interrupts_get_out
 from numbo._types import Array
 from numbo.inspection.explanation import SAMPLES, Explanation, relevance
+from numbo.models.transforms import LARGEST
 from numbo.models.view import ModelView
 from numbo.search.recommendation import expected_values, noise_near_best, optimum, recommending_view, with_own_values
 from numbo.search.run import Run
@@ -65,7 +66,8 @@ class Snapshot:
         if self._run.noise.refuted:  # what the model takes for noise, where it was measured, is the objective
             told = np.array([self._history.first.get(point_key(x), -1) for x in X], dtype=np.int64)
             mean = np.where(told >= 0, self._history.values()[told], mean)
-        return self._goal.values(mean), view.widening * std
+        with np.errstate(over="ignore"):
+            return self._goal.values(mean), np.minimum(view.widening * std, LARGEST)
 
     @interrupts_get_out()
     def best_predicted(self, having: Collection[str] = (), *, anywhere: bool = False) -> tuple[Any, float] | None:

@@ -171,7 +171,8 @@ def _averages(history: History, copies: ObservationIndices, noise: float) -> tup
     _, point = distinct_rows(np.rint(history.X * 1e12))
     weights = np.ones(history.n)
     if (uncertain := history.variance > 0.0).any():
-        ratio = np.sqrt(history.variance[uncertain]) / max(noise, np.finfo(float).tiny)
+        with np.errstate(over="ignore"):
+            ratio = np.sqrt(history.variance[uncertain]) / max(noise, np.finfo(float).tiny)
         weights[uncertain] = 1.0 / (1.0 + np.minimum(ratio, HUGE) ** 2)
     weights[copies] = 0.0
     counts: Array = np.bincount(point, weights).astype(np.float64)
