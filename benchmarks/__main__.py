@@ -111,10 +111,8 @@ def _add_bayesmark(parser: argparse.ArgumentParser) -> None:
 def _bayesmark(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
     from benchmarks import bayesmark
 
-    optimizers, problems = (
-        arguments.optimizers or list(bayesmark.OPTIMIZERS),
-        arguments.problems or bayesmark.problems(),
-    )
+    optimizers = arguments.optimizers or list(bayesmark.OPTIMIZERS)
+    problems = arguments.problems or bayesmark.problems()
     data = {problem.split("_")[1] for problem in bayesmark.problems()}
     _check(parser, "optimizer", optimizers, bayesmark.OPTIMIZERS)
     _check(parser, "problem", problems, bayesmark.problems())

@@ -25,8 +25,8 @@ class GSSBOSearch(NumboSearch):
             that they leave out are suggested.
         evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried.
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
-        n_initial: number of trials before the model takes over from the initial design; by default 5
-            in up to five dimensions, and 10 in more.
+        n_initial: number of trials before the model takes over from the initial design; by default 5 in up to five
+            dimensions, and 10 in more.
         learn_failures: whether failed trials mark regions to avoid: ``True``, ``False``, or ``"auto"``.
 
     The other arguments are the algorithm's settings, described in `numbo.GSSBO`.

@@ -53,6 +53,7 @@ class FITC:
         self.lacking = False
 
     def _weight(self, variance: Any) -> Any:
+        """How much a value counts that has this variance beside the noise."""
         return self.gp.regularization / (self.gp.regularization + variance)
 
     def _root(self, counts: Array, open_: Array) -> Array:

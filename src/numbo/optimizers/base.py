@@ -298,12 +298,9 @@ class Optimizer(Inspectable):
         for p, x, outputs, variance in records:
             self._store(x, outputs, p, None, partial=partial, variance=variance)
 
-    def learn(
-        self, params: Any, value: Any, *, origin: int, key: Hashable, partial: bool = False, std: Any = None
-    ) -> None:
+    def learn(self, params: Any, value: Any, *, origin: int, key: Hashable, partial: bool = False) -> None:
         """`tell` for adapters that keep the ``origin`` of their points, whether these are pending here or not."""
-        x, outputs, variance = self._record(params, value, std)
-        self._store(x, outputs, params, key, origin, partial=partial, variance=variance)
+        self._store(self.space.encode(params), self._run.goal.outputs(value), params, key, origin, partial=partial)
 
     def _record(self, params: Any, value: Any, std: Any) -> tuple[Array, Array, float]:
         """What was told as it is kept: the point (d,), the outputs (k,), and the variance of the first."""

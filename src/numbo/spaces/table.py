@@ -20,6 +20,8 @@ ROW = "row"
 #: Maximum number of different texts in a column: each is a feature.
 TEXTS = 256
 #: A column is said to have outliers if the middle nine tenths of its values lie in less than this share of its range.
+#: With one cell a hundred times beyond the others, 60 trials find one of the best 30 of 2,000 rows; with one a thousand
+#: times beyond them, two of six searches did no better than rows at random.
 CROWDED = 0.01
 #: Integers beyond this one are not all doubles.
 EXACT = 2**53
@@ -169,7 +171,8 @@ def _features(name: Any, values: list[Any], *, log: bool) -> Iterator[tuple[str,
         raise ValueError(f"Column {name!r} lacks a value in row {missing[0]}: fill it in, or leave it out of columns.")
     if all(isinstance(value, Real) for value in values):
         if all(isinstance(value, Integral) for value in values) and max(map(abs, values)) > EXACT and not log:
-            values = [int(value) - int(min(values)) for value in values]  # what differs, as far as doubles go
+            lowest = int(min(values))
+            values = [int(value) - lowest for value in values]  # what differs, as far as doubles go
         numbers = np.array([float(value) for value in values])
         if log and not (numbers > 0.0).all():
             raise ValueError(f"Column {name!r} must be positive for log, got {values[int(np.argmin(numbers))]!r}.")

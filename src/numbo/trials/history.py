@@ -143,7 +143,7 @@ class History:
         """Start from no trial."""
         self.n, self.best = 0, -1
         self._X, self._y = np.empty((ROOM, self.trials.X.shape[1])), np.empty(ROOM)
-        self._positions = np.empty(ROOM, dtype=np.int64)
+        self._variance, self._positions = np.empty(ROOM), np.empty(ROOM, dtype=np.int64)
         self.first: dict[bytes, int] = {}
         self.again: list[tuple[int, int]] = []
         self.failed_counts: Counter[bytes] = Counter()
@@ -166,8 +166,9 @@ class History:
             return -1
         i = self.n
         if i == len(self._y):
-            self._X, self._y, self._positions = doubled(self._X), doubled(self._y), doubled(self._positions)
-        self._X[i], self._y[i], self._positions[i] = x, y, t
+            self._X, self._y = doubled(self._X), doubled(self._y)
+            self._variance, self._positions = doubled(self._variance), doubled(self._positions)
+        self._X[i], self._y[i], self._variance[i], self._positions[i] = x, y, self.trials.variance[t], t
         self.n = i + 1
         first = self.first.setdefault(key, i)
         if first != i:
@@ -230,7 +231,7 @@ class History:
     @property
     def variance(self) -> Array:
         """What was told of the variance of each of ``y (n,)``, beside the noise that all have."""
-        return self.trials.variance[self._positions[: self.n]]
+        return self._variance[: self.n]
 
     def values(self, n: int | None = None) -> Array:
         """The first ``n`` of ``y``, made finite for a model (`finite_range`)."""
