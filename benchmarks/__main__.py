@@ -4,6 +4,7 @@ run, report           samplers on problems through Optuna
 pages                 the numbers and plots of README and documentation, from the results
 ask-time, batches     time per suggestion, many points at once
 hpob, bayesmark       searches for hyperparameters, beside what others have recorded
+curves                runs that prune, on recorded and synthetic learning curves
 bandits, bandits-report, survival   explicit arms, and the race of S-BPE
 calibration           whether predictions hold
 ray-scale, reliability, interrupts   many workers, killed workers, interrupts
@@ -99,6 +100,37 @@ def _hpob(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> Non
     hpob.write_report(path)
 
 
+def _add_curves(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--name", default="curves", help="results go to benchmarks/results/NAME.jsonl and NAME.md")
+    parser.add_argument("--samplers", nargs="+", metavar="SAMPLER", help="all by default")
+    parser.add_argument("--pruners", nargs="+", metavar="PRUNER", help="all by default")
+    parser.add_argument("--problems", nargs="+", metavar="PROBLEM", help="all that settings were chosen on by default")
+    parser.add_argument("--apart", action="store_true", help="the problems put aside in place of those")
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--workers", type=int, default=1, help="number of trials that run at the same time")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+
+
+def _curves(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    from benchmarks import curves
+
+    samplers, pruners = arguments.samplers or list(curves.SAMPLERS), arguments.pruners or list(curves.PRUNERS)
+    names = arguments.problems or curves.problems(apart=arguments.apart)
+    _check(parser, "sampler", samplers, curves.SAMPLERS)
+    _check(parser, "pruner", pruners, curves.PRUNERS)
+    _check(parser, "problem", names, {*curves.problems(), *curves.problems(apart=True)})
+    jobs = [
+        (sampler, pruner, problem, seed, arguments.workers)
+        for seed in range(arguments.seeds)
+        for problem in names
+        for pruner in pruners
+        for sampler in samplers
+    ]
+    path = RESULTS / f"{arguments.name}.jsonl"
+    curves.run(path, jobs, arguments.jobs)
+    curves.write_report(path)
+
+
 def _add_bayesmark(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", default="bayesmark", help="results go to benchmarks/results/NAME.jsonl and NAME.md")
     parser.add_argument("--optimizers", nargs="+", metavar="OPTIMIZER", help="GSSBO, TPE, Random; all by default")
@@ -159,6 +191,7 @@ def main() -> None:
     arms_report = commands.add_parser("bandits-report", help="tables and plots from the results on arms")
     arms_report.add_argument("--name", default="bandits")
     _add_hpob(commands.add_parser("hpob", help="recorded searches as tables of candidates; resumes where it stopped"))
+    _add_curves(commands.add_parser("curves", help="runs that prune; resumes likewise"))
     _add_bayesmark(commands.add_parser("bayesmark", help="scikit-learn's models in 16 rounds of 8; resumes likewise"))
     race = commands.add_parser("survival", help="how often S-BPE keeps the optimum; resumes where it stopped")
     race.add_argument("--name", default="survival", help="results go to benchmarks/results/NAME.jsonl")
@@ -280,6 +313,8 @@ def main() -> None:
         interrupts.measure(RESULTS)
     elif arguments.command == "hpob":
         _hpob(parser, arguments)
+    elif arguments.command == "curves":
+        _curves(parser, arguments)
     elif arguments.command == "bayesmark":
         _bayesmark(parser, arguments)
     elif arguments.command == "bandits":

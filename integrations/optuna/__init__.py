@@ -7,6 +7,7 @@ except ImportError as error:
 
 from numbo.optuna._algorithms import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
 from numbo.optuna._looking import best_predicted, best_predicted_trial, explain, predict
+from numbo.optuna._pruner import CurvePruner
 
 from numbo.first_use import announce_compilation
 from numbo.spaces import Table
@@ -16,6 +17,7 @@ announce_compilation(logging.get_logger("optuna.numbo").info)
 __all__ = [
     "BBKBSampler",
     "BKBSampler",
+    "CurvePruner",
     "GPUCBSampler",
     "GSSBOSampler",
     "SBPESampler",

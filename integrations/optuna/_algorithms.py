@@ -51,6 +51,7 @@ class GSSBOSampler(NumboSampler):
         warn_independent_sampling: bool = True,
         search_space: SearchSpace | None = None,
         learn_failures: bool | str = "auto",
+        use_curves: bool = True,
         avoid_repeats: bool | str = "auto",
         preset: str = "default",
         criterion: str | None = None,
@@ -72,6 +73,7 @@ class GSSBOSampler(NumboSampler):
         coordinate_lines: bool | None = None,
         cover_categories: bool | None = None,
         avoid_ties: bool | None = None,
+        scouting: float | None = None,
     ) -> None:
         super().__init__(**_checks.arguments(locals()))
 
@@ -111,6 +113,7 @@ class GPUCBSampler(NumboSampler):
         warn_independent_sampling: bool = True,
         search_space: SearchSpace | None = None,
         learn_failures: bool | str = "auto",
+        use_curves: bool = True,
         avoid_repeats: bool | str = "auto",
         kernel: str = "matern52",
         acquisition: str = "ucb",

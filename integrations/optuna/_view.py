@@ -190,7 +190,8 @@ class StudyView:
             try:
                 params, origin = self._params(trial)
                 origin = UNASKED if self._copied(trial) else origin
-                self.optimizer.learn(params, value, origin=origin, key=trial.number, partial=partial)
+                reports = trial.intermediate_values
+                self.optimizer.learn(params, value, origin=origin, key=trial.number, partial=partial, reports=reports)
             except (ValueError, TypeError):
                 if trial.state == TrialState.COMPLETE:
                     self._left_out += 1

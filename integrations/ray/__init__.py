@@ -8,10 +8,11 @@ except ImportError as error:
     raise ImportError("numbo.ray needs Ray Tune, which is not installed: pip install 'numbo[ray]'.") from error
 
 from numbo.ray._algorithms import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
+from numbo.ray._scheduler import CurveScheduler
 
 from numbo.first_use import announce_compilation
 from numbo.spaces import Table
 
 announce_compilation(logging.getLogger("ray.tune.search.numbo").info)
 
-__all__ = ["BBKBSearch", "BKBSearch", "GSSBOSearch", "SBPESearch", "Table"]
+__all__ = ["BBKBSearch", "BKBSearch", "CurveScheduler", "GSSBOSearch", "SBPESearch", "Table"]

@@ -50,6 +50,7 @@ class GSSBOSearch(NumboSearch):
         seed: int | None = None,
         n_initial: int | None = None,
         learn_failures: bool | str = "auto",
+        use_curves: bool = True,
         avoid_repeats: bool | str = "auto",
         preset: str = "default",
         criterion: str | None = None,
@@ -71,6 +72,7 @@ class GSSBOSearch(NumboSearch):
         coordinate_lines: bool | None = None,
         cover_categories: bool | None = None,
         avoid_ties: bool | None = None,
+        scouting: float | None = None,
     ) -> None:
         super().__init__(**_checks.arguments(locals()))
 

@@ -203,18 +203,22 @@ class NumboSearch(StoredSearch):
             self._opt.release(trial_id)
         else:
             value = None if not result or error else self._value(result)
-            partial = value is not None and self._of_another_length(result)
-            self._refuse(lambda opt: opt.tell(params, value, key=key, partial=partial))
+            partial = value is not None and self._cut_short(result)
+            reports = self._curves.get(trial_id) or self._reports_of(result)
+            self._refuse(lambda opt: opt.tell(params, value, key=key, partial=partial, reports=reports))
             if value is None:
                 self._failed.add(trial_id)
         self._done.add(trial_id)
         self._live.pop(trial_id, None)
         self._paused.discard(trial_id)
         self._last.pop(trial_id, None)
+        self._curves.pop(trial_id, None)
 
     def on_trial_result(self, trial_id: str, result: dict[str, Any]) -> None:
         if trial_id in self._live:
             self._last[trial_id] = {key: result.get(key) for key in (str(self._metric), "training_iteration")}
+            self._curves[trial_id] = self._curves.get(trial_id, {}) | self._reports_of(result)
+            self._cut_short(result)
 
     def on_pause(self, trial_id: str) -> None:
         """Called by Tune's `HyperBandForBOHB`: a paused trial stays pending, and makes room for another one."""
@@ -224,11 +228,16 @@ class NumboSearch(StoredSearch):
         """Called by Tune's `HyperBandForBOHB`: the trial runs again."""
         self._paused.discard(trial_id)
 
-    def _of_another_length(self, result: Mapping[str, Any] | None) -> bool:
-        """Whether a trial reported more or fewer results than the first: some are stopped, their values are partial."""
-        reports = (result or {}).get("training_iteration")
-        self._reports = reports if self._reports is None else self._reports
-        return bool(reports != self._reports)
+    def _reports_of(self, result: Mapping[str, Any] | None) -> dict[Any, Any]:
+        """The value of a report by its step."""
+        found = result or {}
+        return {found.get("training_iteration"): found.get(str(self._metric))}
+
+    def _cut_short(self, result: Mapping[str, Any] | None) -> bool:
+        """Whether a trial has reported fewer results than another one: it was stopped, and its value is partial."""
+        reports = (result or {}).get("training_iteration") or 0
+        self._longest = max(self._longest, reports)
+        return bool(reports < self._longest)
 
     def _refuse(self, action: Any) -> None:
         """Run an action on a point that may no longer be in the space; warn if it is not."""
@@ -286,7 +295,7 @@ class NumboSearch(StoredSearch):
         pruned: bool = False,
         intermediate_values: list[float] | None = None,
     ) -> None:
-        """Learn from a config that was evaluated elsewhere; a pruned one counts with its last intermediate value.
+        """Learn from a config that was evaluated elsewhere; of a pruned one, from its intermediate values.
 
         Raises:
             ValueError: if the config lacks a tuned value, or is outside the space.
@@ -295,7 +304,8 @@ class NumboSearch(StoredSearch):
         if pruned and intermediate_values:
             value = intermediate_values[-1]
         params = space.to_params(parameters)
-        opt.tell(params, None if error else value)
+        reports = dict(enumerate(intermediate_values or [], start=1))
+        opt.tell(params, None if error else value, partial=pruned and value is not None, reports=reports)
 
     # -- looking inside ----------------------------------------------------------------------------------------
 

@@ -68,11 +68,18 @@ def compile_part(algorithm: str, part: int, lock: str) -> None:
             optimizer.tell(params, objective(i, params))
         _run(optimizer, range(10, 40), objective)
         optimizer.ask(2)
+    _stop(optimizer)
 
 
 def _run(optimizer: Optimizer, trials: range, objective: Callable[[int, Any], float | None]) -> None:
     for i in trials:
         optimizer.tell(params := optimizer.ask(), objective(i, params))
+
+
+def _stop(optimizer: Optimizer) -> None:
+    """A trial that ends and one that is stopped."""
+    for partial in (False, True):
+        optimizer.tell(optimizer.ask(), 1.0, partial=partial, reports={1: 2.0, 2: 1.0})
 
 
 def _smooth(i: int, params: dict[str, float]) -> float:
@@ -110,6 +117,7 @@ def warmup() -> float:
         _run(optimizer, range(30), _rough)
         optimizer.ask(2)
         optimizer.explain()
+        _stop(optimizer)
         if optimizer._run.warned:
             raise RuntimeError(f"{type(optimizer).__name__} could not fit its model on this machine; the log says why.")
     return time.perf_counter() - started

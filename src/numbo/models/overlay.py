@@ -46,21 +46,28 @@ class Overlay:
         built_at: int,
     ) -> None:
         self.rows, self.anchor, self._transform = rows, anchor, transform
+        self._variance = data.variance[rows]
         self._built, self._first_rows = Schedule(*STALE, at=built_at), len(rows)
         targets, atoms = transformed(data.at(rows), transform), data.X[members]
         self.model = FITC(gp.covariance, targets, atoms)
         if len(again := self.model.unrepresented()[:MORE]):
             self.model = FITC(gp.covariance, targets, np.concatenate([atoms, targets.X[again]]))
 
-    def stale(self, n: int) -> bool:
-        """Whether so much is new at ``n`` observations that other atoms are chosen."""
+    def stale(self, data: Data) -> bool:
+        """Whether so much of the ``data`` is new that other atoms are chosen, or values that it stands on have changed.
+
+        The latter are those of trials that were stopped, which may be expected to end elsewhere than before.
+        """
+        n = data.n
+        if not np.array_equal(data.variance[self.rows], self._variance):
+            return True
         return (replace(self._built, growth=LACKING, shortest=1) if self.model.lacking else self._built).due(n)
 
     def add(self, data: Data, rows: ObservationIndices) -> None:
         """Take in the observations ``rows (m,)`` as well."""
         for x, target, variance in zip(*transformed(data.at(rows), self._transform), strict=True):
             self.model.add(x, float(target), float(variance))
-        self.rows = np.append(self.rows, rows)
+        self.rows, self._variance = np.append(self.rows, rows), np.append(self._variance, data.variance[rows])
 
     def state_dict(self) -> dict[str, Any]:
         """From which it is built again, by the same steps."""

@@ -158,7 +158,7 @@ class Surrogate:
         again if a fit is due, another ``anchor`` is given, or many observations are new (`Overlay.stale`).
         """
         n, overlay = data.n, self._overlay
-        if overlay is not None and anchor == overlay.anchor and not (self.fits.due(n) or overlay.stale(n)):
+        if overlay is not None and anchor == overlay.anchor and not (self.fits.due(n) or overlay.stale(data)):
             overlay.model.release()
             overlay.add(data, noise.distinct(np.arange(self.updated_at, n)))
             self.updated_at = n

@@ -15,6 +15,7 @@ from numbo._interrupts import interrupts_get_out
 from numbo._types import Array
 from numbo.inspection import Inspectable
 from numbo.models.bounds import off_bounds
+from numbo.models.curves import LARGEST_STD, Curves
 from numbo.search.completion import completions
 from numbo.search.run import GLOBAL, Run, Suggestion
 from numbo.search.trust_region import Region
@@ -26,13 +27,11 @@ if TYPE_CHECKING:
 
 
 #: Version of what `Optimizer.state_dict` returns.
-STATE_FORMAT = 6
+STATE_FORMAT = 7
 #: Size of the initial design in up to `SMALL` dimensions, and in more. With 5 in place of 10 trials 10 to 30 are better
 #: in small spaces. In larger ones trial 20 may be, but trial 50 is not; and where most of a space is a plateau a search
 #: settles on it: on tables of networks in eight dimensions regrets after 60 trials were .34 in place of .25.
 FEW, MANY, SMALL = 5, 10, 5
-#: Standard deviations above this one count as this one: their squares are finite.
-LARGEST_STD = 1e150
 
 
 class Optimizer(Inspectable):
@@ -50,10 +49,13 @@ class Optimizer(Inspectable):
         learn_failures: whether failures depend on the parameters: ``True`` weights points by their probability of
             success, ``False`` only never repeats a point that failed, ``"auto"`` lets the data decide between the two
             (`numbo.models.Feasibility`).
+        use_curves: whether GSSBO and GP-UCB learn from the curve of a trial that was stopped where it would have ended,
+            and how uncertain that is (`numbo.models.curves`). Otherwise its last value counts as its final one.
     """
 
     _repeats_arms: ClassVar[bool] = False  # by default
     _takes_std: ClassVar[bool] = False
+    _expects_ends: ClassVar[bool] = False  # of trials that were stopped
     _final: Collection[str] = ()  # attributes that cannot be set any more
 
     def __init__(
@@ -66,6 +68,7 @@ class Optimizer(Inspectable):
         seed: _checks.Seed = None,
         avoid_repeats: bool | str | None = None,
         learn_failures: bool | str = "auto",
+        use_curves: bool = True,
     ) -> None:
         domain = domain_of(type(self).__name__, space, arms)
         direction = ("maximize" if domain.explicit else "minimize") if direction is None else direction
@@ -78,7 +81,9 @@ class Optimizer(Inspectable):
         self.avoid_repeats = _checks.one_of("avoid_repeats", avoid_repeats, _checks.AUTO)
         self.learn_failures = _checks.one_of("learn_failures", learn_failures, _checks.AUTO)
         stream = _checks.random_stream(seed)
-        self._run = Run(domain, Goal((self.direction,)), self.avoid_repeats, self.learn_failures, stream)
+        self.use_curves = _checks.flag("use_curves", use_curves)
+        ends = Curves() if self.use_curves and self._expects_ends else None
+        self._run = Run(domain, Goal((self.direction,)), self.avoid_repeats, self.learn_failures, stream, ends)
         self._unfinished = False
         self._telling: tuple[Hashable, int] = None, 0
         self._asked = self._handed = 0
@@ -256,6 +261,7 @@ class Optimizer(Inspectable):
     @property
     def pending(self) -> list[Any]:
         """Points that are pending, oldest first."""
+        self._repair()
         return [own(p.params) for p in self._run.history.pending.values()]
 
     def reseed(self, seed: Any) -> None:
@@ -265,7 +271,14 @@ class Optimizer(Inspectable):
     # -- tell --------------------------------------------------------------------------------------------------
 
     def tell(
-        self, params: Any, value: Any, *, std: Any = None, key: Hashable | None = None, partial: bool = False
+        self,
+        params: Any,
+        value: Any,
+        *,
+        std: Any = None,
+        key: Hashable | None = None,
+        partial: bool = False,
+        reports: Mapping[Any, Any] | None = None,
     ) -> None:
         """Report the objective at ``params``, which need not have been asked for.
 
@@ -280,6 +293,8 @@ class Optimizer(Inspectable):
             key: under which the point is pending; by default the oldest pending one that is equal.
             partial: whether the value is not final, as that of a trial that was stopped. Two such values at one point
                 may differ without noise, so that ``avoid_repeats="auto"`` avoids repeats.
+            reports: values of the objective by the steps at which the trial reported them. With ``use_curves``, a value
+                that is ``partial`` is then replaced by what is expected at the end, given all curves.
 
         Raises:
             ValueError: if ``params`` do not lie in the space, ``std`` is negative or not finite, or lengths differ;
@@ -287,7 +302,7 @@ class Optimizer(Inspectable):
         """
         if isinstance(params, Mapping) or np.ndim(params) == 0:
             x, outputs, variance = self._record(params, value, std)
-            self._store(x, outputs, params, key, partial=partial, variance=variance)
+            self._store(x, outputs, params, key, partial=partial, variance=variance, reports=reports)
             return
         values = list(value) if isinstance(value, Iterable) else [value]
         stds = list(std) if isinstance(std, Iterable) else [std] * len(values)
@@ -298,9 +313,19 @@ class Optimizer(Inspectable):
         for p, x, outputs, variance in records:
             self._store(x, outputs, p, None, partial=partial, variance=variance)
 
-    def learn(self, params: Any, value: Any, *, origin: int, key: Hashable, partial: bool = False) -> None:
+    def learn(
+        self,
+        params: Any,
+        value: Any,
+        *,
+        origin: int,
+        key: Hashable,
+        partial: bool = False,
+        reports: Mapping[Any, Any] | None = None,
+    ) -> None:
         """`tell` for adapters that keep the ``origin`` of their points, whether these are pending here or not."""
-        self._store(self.space.encode(params), self._run.goal.outputs(value), params, key, origin, partial=partial)
+        x, outputs = self.space.encode(params), self._run.goal.outputs(value)
+        self._store(x, outputs, params, key, origin, partial=partial, reports=reports)
 
     def _record(self, params: Any, value: Any, std: Any) -> tuple[Array, Array, float]:
         """What was told as it is kept: the point (d,), the outputs (k,), and the variance of the first."""
@@ -322,6 +347,7 @@ class Optimizer(Inspectable):
         *,
         partial: bool,
         variance: float = 0.0,
+        reports: Mapping[Any, Any] | None = None,
     ) -> None:
         self._repair()
         history = self._run.history
@@ -330,7 +356,8 @@ class Optimizer(Inspectable):
             pending = history.pending.get(key)
             origin = UNASKED if pending is None else pending.origin
         self._telling, self._unfinished = (key, history.told), True
-        i = history.add(x, outputs, params, origin, final=not partial, variance=variance)
+        curve = self._run.goal.curve(reports) if self.use_curves and self._expects_ends else None
+        i = history.add(x, outputs, params, origin, final=not partial, variance=variance, curve=curve)
         if i >= 0:
             self._run.available.see(x[None])
             self._observed(i, float(history.y[i]), origin)
@@ -351,19 +378,17 @@ class Optimizer(Inspectable):
             history.pending.pop(key, None)
         for k in range(self._asked, self._handed + 1):
             history.pending.pop(("asked", k), None)  # chosen, but never handed out
-        twin = self._around(self.space, self._settings(), history, run.design.seed)
+        twin = type(self)(self.space, **self._settings())
+        twin._know(history, run.design.seed)
         twin._run.rng, twin._run.times, twin._run.warned = run.rng, run.times, run.warned
         twin._asked = twin._handed = self._asked
         self.__dict__.update(twin.__dict__)
 
-    @classmethod
-    def _around(cls, space: Any, settings: Mapping[str, Any], history: History, design_seed: int) -> Self:
-        """An optimizer that knows a history, and has made no model of it yet."""
-        self = cls(space, **settings)
+    def _know(self, history: History, design_seed: int) -> None:
+        """Take in the history of another optimizer; there is no model of it yet."""
         self._run.adopt(history, design_seed)
         for i, (y, origin) in enumerate(zip(history.y.tolist(), history.origins.tolist(), strict=True)):
             self._observed(i, y, origin)
-        return self
 
     def exclude(self, params: Any) -> None:
         """Never suggest ``params`` again, and learn nothing else from them."""
@@ -440,7 +465,8 @@ class Optimizer(Inspectable):
         if state["optimizer"] != cls.__name__:
             raise ValueError(f"Cannot restore {cls.__name__} from a state saved by {state['optimizer']}.")
         run = state["run"]
-        self = cls._around(run["space"], state["settings"], History.of(run["history"]), run["design_seed"])
+        self = cls(run["space"], **state["settings"])
+        self._know(History.of(run["history"], self._run.history.ends), run["design_seed"])
         self._run.restore(run)
         self._asked = self._handed = state["asked"]
         self._restore_model(state["model"])

@@ -32,6 +32,8 @@ class GPUCB(Optimizer):
             observed points may be measured again where values are noisy.
         learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"`` to decide from the
             data.
+        use_curves: whether the curve of a trial that was stopped says where it would have ended, and how uncertain
+            that is. Otherwise its last value counts as its final one.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
             ``"alternate"``: alternates between the two.
@@ -47,6 +49,7 @@ class GPUCB(Optimizer):
     """
 
     _takes_std = True
+    _expects_ends = True
 
     @_checks.settings_by_name
     def __init__(
@@ -59,6 +62,7 @@ class GPUCB(Optimizer):
         seed: _checks.Seed = None,
         avoid_repeats: bool | str = "auto",
         learn_failures: bool | str = "auto",
+        use_curves: bool = True,
         kernel: str = "matern52",
         acquisition: str = "ucb",
         beta: float | str = 2.0,

@@ -55,18 +55,20 @@ class Resolution:
         """
         if not self._ties() or self._noise.found:
             return 0.0
-        X, y = self._history.X[-LATEST:], self._history.y[-LATEST:]
-        levels = Counter(y.tolist())
+        history = self._history
+        latest = np.arange(max(0, history.n - LATEST), history.n)
+        X, levels = history.X[latest], Counter(history.last_values(latest).tolist())
         if 1 < len(levels) <= LEVELS:
             return 0.0
         nearest, distances = nearest_before(covariance, X)
-        tied = np.isfinite(distances) & (y == y[nearest])
+        tied = np.isfinite(distances) & history.agree(latest, latest[nearest])
         return reach(distances, tied, tied_by_chance(np.array(list(levels.values()))))
 
     def _ties(self) -> bool:
         """Whether enough observations have a value that another point has."""
         history = self._history
-        for i, value in enumerate(history.y[self._known :].tolist(), start=self._known):
+        new = np.arange(self._known, history.n)
+        for i, value in zip(new.tolist(), history.last_values(new).tolist(), strict=True):
             first = self._first.setdefault(value, i)
             self._tied += first != i and not np.array_equal(history.X[first], history.X[i])
         self._known = history.n

@@ -20,7 +20,7 @@ from numbo.search.design import Design
 from numbo.search.resolution import Resolution
 from numbo.search.times import AskTimes
 from numbo.spaces import Domain, Space
-from numbo.trials import Goal, History, Pending, own
+from numbo.trials import Ends, Goal, History, Pending, own
 
 T = TypeVar("T")
 
@@ -47,6 +47,7 @@ class Run:
         avoid_repeats: as `Availability`.
         learn_failures: what failures say (`numbo.models.Feasibility`).
         rng: source of all random draws.
+        ends: as `History`.
 
     Attributes:
         history: what was told, and what is pending.
@@ -67,9 +68,10 @@ class Run:
         avoid_repeats: bool | str,
         learn_failures: bool | str,
         rng: np.random.Generator,
+        ends: Ends | None = None,
     ) -> None:
         self.space, self.goal, self.rng = space, goal, rng
-        self.history = History(space.d)
+        self.history = History(space.d, ends=ends)
         self._awake = BestWhereActive.of_none(space.d)
         continuous = space.continuous if isinstance(space, Space) else None
         self.feasibility = Feasibility(space.categorical, learn_failures, space.conditional, continuous)

@@ -1,14 +1,18 @@
 """Records: what was told, the observations and failures among it, pending points, and what is better."""
 
+from numbo.trials.curve import Curve
 from numbo.trials.data import Data
 from numbo.trials.goal import Goal, best_first
-from numbo.trials.history import UNASKED, History, Pending, finite_range, point_key
+from numbo.trials.history import SCOUT, UNASKED, Ends, History, Pending, finite_range, point_key
 from numbo.trials.pulls import Pulls
 from numbo.trials.trials import Trials, own
 
 __all__ = [
+    "SCOUT",
     "UNASKED",
+    "Curve",
     "Data",
+    "Ends",
     "Goal",
     "History",
     "Pending",

@@ -5,7 +5,7 @@ Everything else works with outputs, of which larger ones are better.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from numbo import _checks
 from numbo._types import Array, Indices
+from numbo.trials.curve import Curve
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,10 @@ class Goal:
             raise ValueError(f"value must be a sequence of {k} numbers, one for each objective; got {values!r}.")
         out = np.array([self._sign(j) * _checks.objective(value) for j, value in enumerate(given)])
         return failure if np.isnan(out).any() else out
+
+    def curve(self, reports: Mapping[Any, Any] | None) -> Curve | None:
+        """What a trial reported of the first objective, by steps; None if that says nothing."""
+        return Curve.of(reports, self._sign(0))
 
     def value(self, output: float, objective: int = 0) -> float:
         """The value of an objective that has this output; a zero has no sign."""

@@ -6,18 +6,20 @@ import copy
 import math
 from collections import Counter
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 
 from numbo._types import Array, Indices, Mask, ObservationIndices, TrialPositions
+from numbo.trials.curve import Curve
 from numbo.trials.data import Data
+from numbo.trials.effort import Effort
 from numbo.trials.goal import Goal
 from numbo.trials.trials import ROOM, Trials, doubled, own
 
-#: Origin of an observation that no search asked for (`numbo.search.run.Suggestion`).
-UNASKED = -2
+#: Origins of an observation that no search asked for, and of one that fills the space (`numbo.search.run.Suggestion`).
+UNASKED, SCOUT = -2, -3
 
 
 def point_key(x: Array) -> bytes:
@@ -53,6 +55,22 @@ class Pending:
         return cls(x, own(params), origin, point_key(x))
 
 
+class Ends(Protocol):
+    """What is expected of trials that were stopped (`numbo.models.curves.Curves`)."""
+
+    def anew(self) -> Ends:
+        """The same before any trial."""
+
+    def copy(self) -> Ends:
+        """An independent copy."""
+
+    def see(self, trials: Trials, n: int) -> bool:
+        """Take in the last of the first ``n`` trials; returns whether all are expected to end elsewhere than before."""
+
+    def expected(self, trials: Trials, rows: Indices) -> tuple[Array, Array]:
+        """Values (m,) at the ends of the ``rows (m,)`` of the trials, and their variances (m,)."""
+
+
 class History:
     """All `trials`, and of those that succeeded the observations ``X (n, d)``, ``y (n,)`` (larger is better).
 
@@ -61,6 +79,7 @@ class History:
 
     Args:
         d, k: number of coordinates, and of outputs of a trial.
+        ends: what is expected of trials that were stopped; without it, their last values count as final ones.
 
     Attributes:
         trials: what was told, in order.
@@ -70,23 +89,26 @@ class History:
         failed_counts: how often a point failed, by its identity.
         excluded: points without a result that must not be suggested.
         pending: points without a result yet, by their keys.
-        best: index of the best observation, -1 before the first.
+        best: index of the best observation, -1 before the first; of one that is final, if there is any.
+        effort: what they have cost.
     """
 
-    def __init__(self, d: int, k: int = 1) -> None:
+    def __init__(self, d: int, k: int = 1, ends: Ends | None = None) -> None:
+        self.ends = ends
         self.trials = Trials(d, k)
         self.excluded: dict[bytes, Array] = {}
         self.pending: dict[Hashable, Pending] = {}
         self._derive()
 
     @classmethod
-    def of(cls, state: Mapping[str, Any]) -> History:
+    def of(cls, state: Mapping[str, Any], ends: Ends | None = None) -> History:
         """A history from its `state_dict`."""
-        self = cls(state["X"].shape[1], state["Y"].shape[1])
-        for x, outputs, params, origin, final, variance in zip(
-            *(state[name] for name in ("X", "Y", "params", "origins", "final", "variance")), strict=True
+        self = cls(state["X"].shape[1], state["Y"].shape[1], None if ends is None else ends.anew())
+        for x, outputs, params, origin, final, variance, reported in zip(
+            *(state[name] for name in ("X", "Y", "params", "origins", "final", "variance", "curves")), strict=True
         ):
-            self.add(x, outputs, params, int(origin), final=bool(final), variance=float(variance))
+            curve = None if reported is None else Curve(*reported)
+            self.add(x, outputs, params, int(origin), final=bool(final), variance=float(variance), curve=curve)
         for x in state["excluded"]:
             self.exclude(x)
         return self
@@ -98,10 +120,11 @@ class History:
     def copy(self) -> History:
         """An independent history with the same records; what is told to this one later does not affect it."""
         twin = copy.copy(self)  # arrays are shared: records are only appended, beyond the copy's n
-        twin.trials = self.trials.copy()
+        twin.trials, twin.effort = self.trials.copy(), replace(self.effort)
+        twin.ends = None if self.ends is None else self.ends.copy()
         twin.excluded, twin.pending = dict(self.excluded), dict(self.pending)
         twin.failed_counts, twin._failures = self.failed_counts.copy(), list(self._failures)
-        twin.first, twin.again = dict(self.first), list(self.again)
+        twin.first, twin.again, twin._stopped = dict(self.first), list(self.again), list(self._stopped)
         return twin
 
     # -- records -------------------------------------------------------------------------------------------------
@@ -115,13 +138,14 @@ class History:
         *,
         final: bool = True,
         variance: float = 0.0,
+        curve: Curve | None = None,
     ) -> int:
         """Append a trial with ``outputs (k,)``, NaN for a failure; returns the index of the observation, -1 if failed.
 
         ``params`` are kept exactly as told. ``final`` says whether the evaluation was finished, and ``variance`` how
-        uncertain its first output is, beside the noise that all have.
+        uncertain its first output is, beside the noise that all have. ``curve`` is what it reported.
         """
-        return self._take(self.trials.add(x, outputs, params, origin, final=final, variance=variance))
+        return self._take(self.trials.add(x, outputs, params, origin, final=final, variance=variance, curve=curve))
 
     def exclude(self, x: Array) -> None:
         """Record that ``x (d,)`` must not be suggested."""
@@ -141,11 +165,14 @@ class History:
 
     def _derive(self) -> None:
         """Start from no trial."""
-        self.n, self.best = 0, -1
+        self.n, self.best, self.effort = 0, -1, Effort()
+        self.ends = None if self.ends is None else self.ends.anew()
         self._X, self._y = np.empty((ROOM, self.trials.X.shape[1])), np.empty(ROOM)
         self._variance, self._positions = np.empty(ROOM), np.empty(ROOM, dtype=np.int64)
         self.first: dict[bytes, int] = {}
         self.again: list[tuple[int, int]] = []
+        #: Of trials that were stopped after reports.
+        self._stopped: list[int] = []
         self.failed_counts: Counter[bytes] = Counter()
         #: Of failures, their positions among all trials and their identities.
         self._failures: list[tuple[int, bytes]] = []
@@ -160,6 +187,7 @@ class History:
         """Take in the trial at position ``t``; returns the index of the observation, -1 for a failure."""
         x, y = self.trials.X[t], float(self.trials.Y[t, 0])
         key = point_key(x)
+        self.effort.add(self.trials.reported(t), scout=self.trials.origins[t] == SCOUT, stopped=self.trials.stopped(t))
         if math.isnan(y):
             self._failures.append((t, key))
             self.failed_counts[key] += 1
@@ -173,9 +201,29 @@ class History:
         first = self.first.setdefault(key, i)
         if first != i:
             self.again.append((first, i))
-        if self.best < 0 or y > self._y[self.best]:
+        if self.trials.stopped(t):
+            self._stopped.append(i)
+        if self.ends is not None and self._stopped:
+            self._expect(i)
+        if self.best < 0 or self._rank(i) > self._rank(self.best):
             self.best = i
         return i
+
+    def _expect(self, i: int) -> None:
+        """Let the values of observations that were stopped be those that are expected at their ends."""
+        assert self.ends is not None
+        rows = [i] if self._stopped[-1] == i else []
+        if self.ends.see(self.trials, int(self._positions[i]) + 1):
+            rows = self._stopped
+            # copies of this history share the arrays
+            self._y, self._variance = self._y.copy(), self._variance.copy()
+        if rows:
+            at = np.array(rows)
+            self._y[at], self._variance[at] = self.ends.expected(self.trials, self.positions(at))
+
+    def _rank(self, i: int) -> tuple[bool, float]:
+        """The larger, the better is observation ``i``."""
+        return not self.trials.stopped(int(self._positions[i])), float(self._y[i])
 
     @property
     def X(self) -> Array:
@@ -233,6 +281,16 @@ class History:
         """What was told of the variance of each of ``y (n,)``, beside the noise that all have."""
         return self._variance[: self.n]
 
+    def last_values(self, rows: ObservationIndices) -> Array:
+        """What was last told of the observations ``rows (m,)``, whatever is expected of them."""
+        out: Array = self.trials.Y[self._positions[rows], 0]
+        return out
+
+    def agree(self, rows: ObservationIndices, others: ObservationIndices) -> Mask:
+        """Whether the observations ``rows (m,)`` have the values of ``others (m,)``, as far as both were evaluated."""
+        pairs = zip(self.positions(rows).tolist(), self.positions(others).tolist(), strict=True)
+        return np.array([self.trials.agree(*pair) for pair in pairs], dtype=bool)
+
     def values(self, n: int | None = None) -> Array:
         """The first ``n`` of ``y``, made finite for a model (`finite_range`)."""
         return finite_range(self.y[:n])
@@ -261,6 +319,10 @@ class History:
     def is_pending(self, x: Array) -> bool:
         """Whether ``x (d,)`` is pending."""
         return self.key_of(x) is not None
+
+    def pending_scouts(self) -> int:
+        """How many points that fill the space are pending."""
+        return sum(p.origin == SCOUT for p in self.pending.values())
 
     def pending_again(self) -> int:
         """How many points that were observed are pending."""

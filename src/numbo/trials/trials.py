@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array, Indices, Mask
+from numbo.trials.curve import Curve
 
 #: Number of rows that there is room for at first.
 ROOM = 64
@@ -37,6 +38,7 @@ class Trials:
         self._origins, self._final = np.empty(ROOM, dtype=np.int64), np.empty(ROOM, dtype=bool)
         self._variance = np.empty(ROOM)
         self._params: list[Any] = []
+        self._curves: list[Curve | None] = []
 
     @property
     def X(self) -> Array:
@@ -69,6 +71,32 @@ class Trials:
         return self._params[: self.n]
 
     @property
+    def curves(self) -> list[Curve | None]:
+        """What they reported (n,), None where that was nothing, or does not count."""
+        return self._curves[: self.n]
+
+    def curves_of(self, rows: Indices) -> list[Curve]:
+        """What the ``rows (m,)`` reported, where all did."""
+        return [curve for t in rows if (curve := self._curves[t]) is not None]
+
+    def reported(self, t: int) -> int:
+        """How often the trial at position ``t`` has reported, at least 1."""
+        curve = self._curves[t]
+        return 1 if curve is None else len(curve.steps)
+
+    def agree(self, s: int, t: int) -> bool:
+        """Whether two trials have one value, at the last of the steps that both have reported if one was stopped."""
+        one, other = self._curves[s], self._curves[t]
+        if one is None or other is None or (self._final[s] and self._final[t]):
+            return bool(self._Y[s, 0] == self._Y[t, 0])
+        last = min(one.steps[-1], other.steps[-1])
+        return one.at(last) == other.at(last)
+
+    def stopped(self, t: int) -> bool:
+        """Whether the trial at position ``t`` was stopped after it had reported something."""
+        return self._curves[t] is not None and not self._final[t]
+
+    @property
     def failed(self) -> Mask:
         """Which of them (n,) failed."""
         return np.isnan(self.Y[:, 0])
@@ -82,6 +110,7 @@ class Trials:
         *,
         final: bool = True,
         variance: float = 0.0,
+        curve: Curve | None = None,
     ) -> int:
         """Append a trial with ``outputs (k,)``; returns its position."""
         t = self.n
@@ -91,7 +120,7 @@ class Trials:
             self._variance = doubled(self._variance)
         self._X[t], self._Y[t], self._origins[t], self._final[t] = x, outputs, origin, final
         self._variance[t] = variance
-        self._params[t:] = [own(params)]
+        self._params[t:], self._curves[t:] = [own(params)], [curve]
         self.n = t + 1
         return t
 
@@ -108,6 +137,7 @@ class Trials:
             "final": self.final.copy(),
             "variance": self.variance.copy(),
             "params": [own(params) for params in self.params],
+            "curves": [None if curve is None else tuple(curve) for curve in self.curves],
         }
 
 

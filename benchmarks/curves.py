@@ -1,0 +1,396 @@
+"""Runs that prune: the best full run after the cost of some, on recorded and on synthetic learning curves.
+
+A trial reports a value at each of its steps, and costs one for each. What counts is the regret of the best trial that
+ran to its end, as a share of that of the median configuration, after the cost of `COSTS` full runs.
+
+* ``taskset-K``: recorded curves of networks (Metz et al. 2020); the configuration nearest to what is asked for answers.
+* ``lcbench-TASK``: curves of networks by a surrogate model (YAHPO Gym, Pfisterer et al. 2022), where ``LCBENCH`` names
+  a folder with its ``model.onnx`` and ``encoding.json``, and onnxruntime is installed.
+* ``KIND-SEED``: synthetic curves with known optima, in five dimensions: ``crossing`` (fast ones end worse), ``smooth``,
+  ``late`` (some begin to fall late), ``noisy``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import warnings
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from concurrent.futures import as_completed
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
+from optuna.pruners import BasePruner
+from optuna.samplers import BaseSampler
+from optuna.trial import TrialState
+from tqdm import tqdm
+
+import optuna
+from benchmarks import processes
+from benchmarks.storage import load
+
+Array = NDArray[np.float64]
+
+TASKSET = Path(__file__).parent / "data" / "taskset"
+COSTS = (10, 20, 60)
+KINDS = ("crossing", "smooth", "late", "noisy")
+LCBENCH = ("3945", "7593", "34539", "126025", "146212", "167168", "168868", "189906")
+#: Problems on which no setting was chosen.
+APART = ("167104", "168335", "189862", "189909")
+APART_SEEDS = (2, 3)
+
+
+class Task(ABC):
+    """Learning curves of the configurations of a search space; smaller values are better.
+
+    Attributes:
+        space: what is searched.
+        steps: the number of steps of a full run.
+        optimum, median: the best value, and that of the median configuration.
+    """
+
+    space: dict[str, BaseDistribution]
+    steps: int
+    optimum: float
+    median: float
+
+    @abstractmethod
+    def curve(self, params: dict[str, Any]) -> Array:
+        """The values (steps,) of a configuration; not finite from where the training has diverged."""
+
+    def regret(self, value: float) -> float:
+        """As a share of that of the median configuration."""
+        return float(min((value - self.optimum) / (self.median - self.optimum), 2.0))
+
+
+class TaskSet(Task):
+    """Recorded curves, of which the nearest in the unit cube answers."""
+
+    LINEAR = ("beta1", "beta2")
+    NAMES = ("learning_rate", "beta1", "beta2", "epsilon", "l1", "l2", "linear_decay", "exponential_decay")
+
+    def __init__(self, number: int) -> None:
+        with np.load(sorted(TASKSET.glob("*.npz"))[number]) as data:
+            X, self._values = data["X"].astype(float), data["valid"].astype(float)
+        bounds = zip(self.NAMES, X.min(axis=0), X.max(axis=0), strict=True)
+        self.space = {
+            name: FloatDistribution(float(low), float(high), log=name not in self.LINEAR) for name, low, high in bounds
+        }
+        self.steps = self._values.shape[1]
+        self._points = self._unit(X)
+        ends = np.where(np.isfinite(self._values[:, -1]), self._values[:, -1], np.inf)
+        self.optimum, self.median = float(ends.min()), float(np.median(ends))
+
+    def _unit(self, X: Array) -> Array:
+        columns = []
+        for x, distribution in zip(np.atleast_2d(X).T, self.space.values(), strict=True):
+            assert isinstance(distribution, FloatDistribution)
+            low, high = distribution.low, distribution.high
+            share = np.log(x / low) / np.log(high / low) if distribution.log else (x - low) / (high - low)
+            columns.append(share)
+        return np.column_stack(columns)
+
+    def curve(self, params: dict[str, Any]) -> Array:
+        x = self._unit(np.array([params[name] for name in self.NAMES]))
+        nearest: Array = self._values[np.argmin(((x - self._points) ** 2).sum(axis=1))]
+        return nearest
+
+
+class Synthetic(Task):
+    """Curves that fall exponentially from 1.2 to a bowl with ripples, at rates that depend on the configuration."""
+
+    D = 5
+
+    def __init__(self, kind: str, seed: int) -> None:
+        rng = np.random.default_rng(seed + 77)
+        self._kind, self._best, self._weights = kind, rng.uniform(0.2, 0.8, self.D), rng.uniform(0.5, 3.0, self.D)
+        self.space = {f"x{j}": FloatDistribution(0.0, 1.0) for j in range(self.D)}
+        self.steps, self.optimum = 50, 0.1
+        self.median = float(np.median([self._end(u) for u in rng.random((2000, self.D))]))
+
+    def _end(self, u: Array) -> float:
+        bowl = 6.0 * np.average((u - self._best) ** 2, weights=self._weights)
+        ripples = 0.15 * np.mean(1.0 - np.cos(9.0 * (u - self._best)))
+        return float(0.1 + min(0.9, bowl + ripples))
+
+    def curve(self, params: dict[str, Any]) -> Array:
+        u, t = np.array(list(params.values())), np.arange(1.0, self.steps + 1.0)
+        end = self._end(u)
+        if self._kind == "late":
+            fallen = 1.0 / (1.0 + np.exp(-(t - 30.0 * u[2] ** 2) / 2.0))
+            return np.asarray(1.2 + (end - 1.2) * fallen / fallen[-1])
+        rate = {"crossing": 0.02 * np.exp(3.5 * u[0]), "smooth": 0.12, "noisy": 0.03 * np.exp(2.0 * u[1])}[self._kind]
+        left = (np.exp(-rate * t) - np.exp(-rate * t[-1])) / (1.0 - np.exp(-rate * t[-1]))
+        values = end + (1.2 - end) * left
+        if self._kind == "crossing":
+            values += 0.25 * max(0.0, u[0] - 0.6) * t / t[-1]
+        if self._kind == "noisy":
+            rng = np.random.default_rng(zlib.crc32(u.round(9).tobytes()))
+            values += 0.02 * rng.normal(size=len(t)) * np.linspace(2.0, 0.2, len(t))
+        return np.asarray(values)
+
+
+class LCBench(Task):
+    """Validation losses (cross entropy) of networks by a surrogate model."""
+
+    def __init__(self, task: str) -> None:
+        import onnxruntime
+
+        folder = Path(os.environ["LCBENCH"])
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        self._model = onnxruntime.InferenceSession(folder / "model.onnx", options)
+        self._task = json.loads((folder / "encoding.json").read_text())["OpenML_task_id"][task]
+        self.steps = 52
+        self.space = {
+            "batch_size": IntDistribution(16, 512, log=True),
+            "learning_rate": FloatDistribution(1e-4, 0.1, log=True),
+            "momentum": FloatDistribution(0.1, 0.99),
+            "weight_decay": FloatDistribution(1e-5, 0.1),
+            "num_layers": IntDistribution(1, 5),
+            "max_units": IntDistribution(64, 1024, log=True),
+            "max_dropout": FloatDistribution(0.0, 1.0),
+        }
+        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+        points = [study.ask(self.space).params for _ in range(1500)]
+        ends = np.array([self._values(self.steps, list(p.values()))[0] for p in points])
+        self.median = float(np.median(ends))
+        self.optimum = self._refined(list(points[int(np.argmin(ends))].values()), float(ends.min()))
+
+    def _values(self, step: Any, x: list[Any]) -> Array:
+        rows = np.column_stack([np.atleast_1d(step), np.tile(x, (np.size(step), 1))])
+        names = {"cat": np.full((len(rows), 1), self._task, dtype=np.int32), "cont": rows.astype(np.float32)}
+        feed = {i.name: names["cat" if "cat" in i.name else "cont"] for i in self._model.get_inputs()}
+        return np.asarray(self._model.run(None, feed)[0][:, 2], dtype=float)
+
+    def _refined(self, x: list[Any], best: float) -> float:
+        """The best value of a random local search."""
+        rng = np.random.default_rng(0)
+        for k in range(2500):
+            width, near = 0.3 * 0.9985**k, []
+            for value, distribution in zip(x, self.space.values(), strict=True):
+                assert isinstance(distribution, FloatDistribution | IntDistribution)
+                low, high = distribution.low, distribution.high
+                step = width * rng.normal()
+                moved = value * (high / low) ** step if distribution.log else value + (high - low) * step
+                moved = float(np.clip(moved, low, high))
+                near.append(round(moved) if isinstance(distribution, IntDistribution) else moved)
+            if (found := float(self._values(self.steps, near)[0])) < best:
+                x, best = near, found
+        return best
+
+    def curve(self, params: dict[str, Any]) -> Array:
+        return self._values(np.arange(1, self.steps + 1), list(params.values()))
+
+
+@cache
+def task(name: str) -> Task:
+    """The task of this name."""
+    kind, _, which = name.partition("-")
+    if kind == "taskset":
+        return TaskSet(int(which))
+    return LCBench(which) if kind == "lcbench" else Synthetic(kind, int(which))
+
+
+def problems(*, apart: bool = False) -> list[str]:
+    """Their names: those that settings were chosen on, or those put ``apart``."""
+    seeds = APART_SEEDS if apart else (0, 1)
+    taskset = [] if apart else [f"taskset-{k}" for k in range(len(list(TASKSET.glob("*.npz"))))]
+    lcbench = [f"lcbench-{t}" for t in (APART if apart else LCBENCH)] if "LCBENCH" in os.environ else []
+    return [*taskset, *lcbench, *(f"{kind}-{seed}" for kind in KINDS for seed in seeds)]
+
+
+def _gssbo(space: dict[str, BaseDistribution], seed: int, **settings: Any) -> BaseSampler:
+    from numbo.optuna import GSSBOSampler
+
+    return GSSBOSampler(seed=seed, search_space=space, **settings)
+
+
+def _gp(space: dict[str, BaseDistribution], seed: int) -> BaseSampler:
+    return optuna.samplers.GPSampler(seed=seed)
+
+
+SAMPLERS: dict[str, Callable[[dict[str, BaseDistribution], int], BaseSampler]] = {
+    "GSSBO": _gssbo,
+    "GSSBO-no-curves": lambda space, seed: _gssbo(space, seed, use_curves=False),
+    "GSSBO-no-scouts": lambda space, seed: _gssbo(space, seed, scouting=0.0),
+    "TPE": lambda space, seed: optuna.samplers.TPESampler(seed=seed),
+    "GPSampler": _gp,
+    "Random": lambda space, seed: optuna.samplers.RandomSampler(seed=seed),
+}
+
+
+def _curve_pruner(steps: int) -> BasePruner:
+    from numbo.optuna import CurvePruner
+
+    return CurvePruner()
+
+
+PRUNERS: dict[str, Callable[[int], BasePruner]] = {
+    "none": lambda steps: optuna.pruners.NopPruner(),
+    "median": lambda steps: optuna.pruners.MedianPruner(),
+    "halving": lambda steps: optuna.pruners.SuccessiveHalvingPruner(),
+    "hyperband": lambda steps: optuna.pruners.HyperbandPruner(min_resource=1, max_resource=steps),
+    "curve": _curve_pruner,
+}
+
+
+class _Worker:
+    """One that trains a configuration, step by step."""
+
+    def __init__(self, study: optuna.Study, of: Task) -> None:
+        started = time.perf_counter()
+        self._study, self._task, self._trial = study, of, study.ask(of.space)
+        self.asked = 1e3 * (time.perf_counter() - started)
+        self._values, self._step = of.curve(self._trial.params), 0
+
+    def train(self) -> tuple[bool, float | None]:
+        """Make one step: whether the trial has ended, and its value if it ran to its end."""
+        value = float(self._values[self._step])
+        self._step += 1
+        if not np.isfinite(value):
+            self._study.tell(self._trial, state=TrialState.FAIL)
+            return True, None
+        self._trial.report(value, self._step)
+        if self._step == self._task.steps:
+            self._study.tell(self._trial, value)
+            return True, value
+        if self._trial.should_prune():
+            self._study.tell(self._trial, state=TrialState.PRUNED)
+            return True, None
+        return False, None
+
+
+def run_one(sampler: str, pruner: str, problem: str, seed: int, workers: int) -> dict[str, Any]:
+    """One run: regrets after the cost of `COSTS` full runs."""
+    warnings.simplefilter("ignore")
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    of = task(problem)
+    number = zlib.crc32(f"{problem} {seed}".encode())
+    study = optuna.create_study(sampler=SAMPLERS[sampler](of.space, number), pruner=PRUNERS[pruner](of.steps))
+    busy, asks, started = [_Worker(study, of) for _ in range(workers)], list[float](), time.perf_counter()
+    spent, best, regrets, ended = 0, np.inf, list[float](), 0
+    while len(regrets) < len(COSTS):
+        for k, worker in enumerate(busy):
+            done, value = worker.train()
+            spent += 1
+            if value is not None:
+                best, ended = min(best, value), ended + 1
+            if spent == COSTS[len(regrets)] * of.steps:
+                regrets.append(of.regret(best) if np.isfinite(best) else 1.0)
+                if len(regrets) == len(COSTS):
+                    break
+            if done:
+                asks.append(worker.asked)
+                busy[k] = _Worker(study, of)
+    return {
+        "sampler": sampler,
+        "pruner": pruner,
+        "problem": problem,
+        "seed": seed,
+        "workers": workers,
+        "regrets": [round(regret, 6) for regret in regrets],
+        "trials": len(study.trials),
+        "ended": ended,
+        "ask_ms": round(float(np.median(asks)), 3),
+        "seconds": round(time.perf_counter() - started, 3),
+    }
+
+
+def run(path: Path, jobs: Sequence[tuple[str, str, str, int, int]], processes_: int) -> None:
+    """Run what is missing in ``path``."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    key = ("sampler", "pruner", "problem", "seed", "workers")
+    done = {tuple(row[name] for name in key) for row in load(path)}
+    todo = [job for job in jobs if job not in done]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file, processes.kept(processes_) as submit:
+        futures = [submit(run_one, *job) for job in todo]
+        for future in tqdm(as_completed(futures), total=len(todo), desc=path.stem, unit="run"):
+            file.write(json.dumps(future.result()) + "\n")
+            file.flush()
+
+
+# -- the report ----------------------------------------------------------------------------------------------------
+
+
+def _family(problem: str) -> str:
+    kind = problem.partition("-")[0]
+    return "synthetic" if kind in KINDS else kind
+
+
+def table(rows: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Array]]:
+    """Regrets (seeds, costs) by sampler and pruner, and by problem."""
+    found: dict[tuple[str, str], dict[str, list[list[float]]]] = {}
+    for row in sorted(rows, key=lambda row: int(row["seed"])):
+        cell = found.setdefault((row["sampler"], row["pruner"]), {})
+        cell.setdefault(row["problem"], []).append(row["regrets"])
+    return {pair: {name: np.array(runs) for name, runs in cell.items()} for pair, cell in found.items()}
+
+
+def ranks(cells: dict[tuple[str, str], dict[str, Array]]) -> dict[str, Array]:
+    """Mean ranks (costs,) of the samplers, by their mean regret, over the problems and pruners that all have."""
+    samplers = sorted({sampler for sampler, _ in cells})
+    places = []
+    for pruner in sorted({pruner for _, pruner in cells}):
+        columns = [cells.get((sampler, pruner), {}) for sampler in samplers]
+        for name in sorted(set.intersection(*(set(column) for column in columns))):
+            means = np.array([column[name].mean(axis=0) for column in columns])
+            below = (means[:, None] > means[None]).sum(axis=1)
+            ties = (means[:, None] == means[None]).sum(axis=1)
+            places.append(below + 0.5 * (ties + 1))
+    return dict(zip(samplers, np.mean(places, axis=0), strict=True)) if places else {}
+
+
+def write_report(path: Path) -> None:
+    """Tables of all runs in ``path``, beside it."""
+    rows = load(path)
+    text = [
+        "# Runs that prune",
+        "",
+        "Regret of the best full run, as a share of the median configuration's, after the cost of "
+        f"{', '.join(map(str, COSTS[:-1]))} and {COSTS[-1]} full runs: means of problems and seeds.",
+    ]
+    for workers in sorted({row["workers"] for row in rows}):
+        for apart in (False, True):
+            names = set(problems(apart=apart)) | {row["problem"] for row in rows if row["problem"] in _all(apart)}
+            some = [row for row in rows if row["workers"] == workers and row["problem"] in names]
+            if some:
+                title = f"{workers} worker{'s' * (workers > 1)}" + ", problems put aside" * apart
+                text += ["", f"## {title[0].upper()}{title[1:]}", "", *_tables(some)]
+    path.with_suffix(".md").write_text("\n".join(text) + "\n")
+
+
+def _all(apart: bool) -> set[str]:
+    return {f"lcbench-{name}" for name in (APART if apart else LCBENCH)}
+
+
+def _tables(rows: list[dict[str, Any]]) -> list[str]:
+    cells, lines = table(rows), list[str]()
+    families = sorted({_family(row["problem"]) for row in rows})
+    lines += ["| sampler | pruner | " + " | ".join(families) + " | trials | ms |", "|---" * (len(families) + 4) + "|"]
+    for sampler, pruner in sorted(
+        cells, key=lambda pair: (list(SAMPLERS).index(pair[0]), list(PRUNERS).index(pair[1]))
+    ):
+        mine = [row for row in rows if (row["sampler"], row["pruner"]) == (sampler, pruner)]
+        shown = []
+        for family in families:
+            of = [regrets.mean(axis=0) for name, regrets in cells[sampler, pruner].items() if _family(name) == family]
+            shown.append(" / ".join(f"{value:.3f}" for value in np.mean(of, axis=0)) if of else "")
+        trials, asks = (float(np.mean([row[name] for row in mine])) for name in ("trials", "ask_ms"))
+        lines.append(f"| {sampler} | {pruner} | {' | '.join(shown)} | {trials:.0f} | {asks:.1f} |")
+    seeds = {len(regrets) for cell in cells.values() for regrets in cell.values()}
+    lines += ["", f"Seeds: {min(seeds)} to {max(seeds)}." if len(seeds) > 1 else f"Seeds: {max(seeds)}."]
+    if found := ranks(cells):
+        lines += ["", "Mean rank among the samplers, over the problems and pruners that all have:", ""]
+        for name, places in sorted(found.items(), key=lambda one: float(one[1][-1])):
+            lines.append(f"- {name}: {' / '.join(f'{place:.2f}' for place in places)}")
+    return lines

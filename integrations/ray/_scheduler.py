@@ -1,0 +1,114 @@
+"""Ray Tune's scheduler on top of numbo's rule for early stopping. No mathematics here."""
+
+from __future__ import annotations
+
+import logging
+import math
+from typing import Any
+
+from numbo.ray._arguments import agreed
+
+from numbo import _checks
+from numbo.models.stopping import Stopping
+from numbo.trials import Goal
+from ray.tune.experiment import Trial
+from ray.tune.schedulers import FIFOScheduler, TrialScheduler
+
+logger = logging.getLogger("numbo")
+
+
+class CurveScheduler(FIFOScheduler):
+    """Stops a trial if a fresh one is more likely to end better than the best, per step that it takes.
+
+        tune.TuneConfig(search_alg=GSSBOSearch(), scheduler=CurveScheduler())
+
+    How likely a trial ends better than the best one is learned from the curves of all trials (`numbo.models.curves`):
+    no setting says how long trials are, at which of their steps to look, or how much a lead is worth. A trial that is
+    better than all others at its step is never stopped, nor any as long as the rule would have stopped the best one.
+    Why a trial is stopped, or not, is logged at debug level by the logger ``"numbo"``.
+
+    Any searcher may suggest the trials. In a restored run the rule starts again with the trials that are still to end.
+
+    Args:
+        metric, mode: name of the reported value, and ``"min"`` or ``"max"``; by default those of the `TuneConfig`.
+        time_attr: name of the step in the reports.
+        probability: trials that end better than the best with at least this probability are never stopped.
+        complete: number of trials that have to end by themselves before any is stopped.
+
+    Raises:
+        ValueError: for another mode, a probability that is not between 0 and 1, or a number below 1.
+    """
+
+    def __init__(
+        self,
+        metric: str | None = None,
+        mode: str | None = None,
+        *,
+        time_attr: str = "training_iteration",
+        probability: float = 0.5,
+        complete: int = 4,
+    ) -> None:
+        super().__init__()
+        if mode not in (None, "min", "max"):
+            raise ValueError(f"mode must be 'min' or 'max', got {mode!r}.")
+        self._metric, self._mode, self._time_attr = metric, mode, time_attr
+        self._rule = Stopping(probability, _checks.integer("complete", complete, 1))
+        self._curves: dict[str, dict[Any, Any]] = {}
+
+    def set_search_properties(self, metric: str | None, mode: str | None, **spec: Any) -> bool:
+        """Called by Tune before a run with the metric and mode of its `TuneConfig`.
+
+        Raises:
+            ValueError: if one is missing, or differs from what the scheduler was given.
+        """
+        given = {"metric": (self._metric, metric), "mode": (self._mode, mode)}
+        self._metric, self._mode = agreed(type(self).__name__, given)
+        return True
+
+    @property
+    def _goal(self) -> Goal:
+        return Goal(("maximize" if self._mode == "max" else "minimize",))
+
+    def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
+        """Called by Tune with a report: whether the trial goes on."""
+        reports = self._curves.setdefault(trial.trial_id, {})
+        reports[result.get(self._time_attr)] = result.get(str(self._metric))
+        curve = self._goal.curve({result.get(self._time_attr): result.get(str(self._metric))})
+        curve = None if curve is None else self._goal.curve(reports)
+        if curve is None:
+            return str(TrialScheduler.CONTINUE)
+        verdict = self._rule.verdict(curve)
+        if not math.isnan(verdict.probability):
+            logger.debug(
+                "Trial %s at step %g ends better than the best with probability %.3g and goes on from %.3g: %s.",
+                trial.trial_id,
+                curve.steps[-1],
+                verdict.probability,
+                verdict.needed,
+                verdict.reason,
+            )
+        if verdict.stop:
+            self._learn(trial, None)
+        return str(TrialScheduler.STOP if verdict.stop else TrialScheduler.CONTINUE)
+
+    def on_trial_complete(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> None:
+        """Called by Tune when a trial has ended by itself."""
+        self._learn(trial, result.get(str(self._metric)))
+
+    def on_trial_error(self, tune_controller: Any, trial: Trial) -> None:
+        """Called by Tune when a trial has failed."""
+        self._learn(trial, None)
+
+    def on_trial_remove(self, tune_controller: Any, trial: Trial) -> None:
+        """Called by Tune when a trial will not go on."""
+        self._learn(trial, None)
+
+    def _learn(self, trial: Trial, value: Any) -> None:
+        """Take in a trial that has ended with a value, or none; nothing if it was taken in before."""
+        curve = self._goal.curve(self._curves.pop(trial.trial_id, None))
+        if curve is not None:
+            end = curve.last if value is not None else math.nan
+            self._rule.learn(curve, end)
+
+    def debug_string(self) -> str:
+        return f"Using {type(self).__name__}: {self._rule.known} trials known."

@@ -1,0 +1,63 @@
+"""What a trial reported while it ran: a value at each of some steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from numbo._types import Array
+
+
+class Curve(NamedTuple):
+    """A learning curve.
+
+    Attributes:
+        steps: (r,) ascending.
+        values: (r,) at these steps, larger ones being better; infinite ones are allowed.
+    """
+
+    steps: Array
+    values: Array
+
+    @classmethod
+    def of(cls, reports: Mapping[Any, Any] | None, sign: float) -> Curve | None:
+        """The curve of ``reports``, of values by their steps, in any order; None if none of them says anything.
+
+        Values that are NaN or no numbers, and steps that are not finite, are left out.
+
+        Args:
+            reports: values of the objective by step.
+            sign: 1 if larger values are better, -1 if smaller ones are.
+        """
+        numbers = ((_number(step), _number(value)) for step, value in (reports or {}).items())
+        known = sorted((step, sign * value) for step, value in numbers if math.isfinite(step) and not math.isnan(value))
+        if not known:
+            return None
+        steps, values = np.array(known).T
+        return cls(steps, values)
+
+    def at(self, step: float) -> float:
+        """The last value up to ``step``, NaN if there is none."""
+        place = int(np.searchsorted(self.steps, step, "right")) - 1
+        return float(self.values[place]) if place >= 0 else math.nan
+
+    def until(self, step: float) -> Curve | None:
+        """Its part up to ``step``, None if there is none."""
+        count = int(np.searchsorted(self.steps, step, "right"))
+        return Curve(self.steps[:count], self.values[:count]) if count else None
+
+    @property
+    def last(self) -> float:
+        """The value at the last step."""
+        return float(self.values[-1])
+
+
+def _number(value: Any) -> float:
+    """``value`` as a double, NaN if it is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan

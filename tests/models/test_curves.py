@@ -1,0 +1,213 @@
+"""Where learning curves end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from numbo import GPUCB, GSSBO, Float, Space
+from numbo.models.curves import Chain, Curves
+from numbo.trials import SCOUT, Curve, History
+
+SPACE = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
+LAST = 27
+
+
+def curves(n, seed, noise=0.02):
+    """Curves that decay at different rates to different ends, larger values being better: (n, LAST)."""
+    rng = np.random.default_rng(seed)
+    ends, rates = rng.gamma(2.0, 0.2, n), np.exp(rng.normal(-2.0, 0.5, n))
+    steps = np.arange(1, LAST + 1)
+    decay = np.exp(-rates[:, None] * steps)
+    return -(ends[:, None] + (2.0 - ends[:, None]) * decay + noise * rng.normal(size=(n, LAST)))
+
+
+def curve(values, count=None):
+    count = len(values) if count is None else count
+    return Curve(np.arange(1.0, count + 1.0), np.asarray(values[:count]))
+
+
+@pytest.mark.parametrize("count", [2, 4, 9, 19])
+def test_intervals_hold_their_share_of_ends(count):
+    """Of curves that the chain has not seen, where half of those that it has seen were stopped by the median rule."""
+    inside = []
+    for seed in range(6):
+        known, others = curves(80, seed), curves(200, seed + 100)
+        stopped = (known[:, 5] < np.median(known[:, 5])) & (np.arange(80) >= 10)
+        seen = [curve(v, 6 if stop else LAST) for v, stop in zip(known, stopped, strict=True)]
+        chain = Chain(seen, np.where(stopped, np.nan, known[:, -1]))
+        samples = chain.ends([curve(v, count) for v in others], 512)
+        low, high = np.quantile(samples, (0.05, 0.95), axis=1)
+        truth = chain.transformed(others[:, -1])
+        inside.append(np.mean((low <= truth) & (truth <= high)))
+    assert 0.82 < np.mean(inside) < 0.98
+
+
+def test_the_mean_of_all_ends_is_not_biased_by_what_was_stopped():
+    """Those that were stopped would have ended worse; the mean of those that were not is far above that of all."""
+    errors, naive = [], []
+    for seed in range(10):
+        values = curves(120, seed)
+        stopped = (values[:, 3] < np.median(values[:, 3])) & (np.arange(120) >= 10)
+        seen = [curve(v, 4 if stop else LAST) for v, stop in zip(values, stopped, strict=True)]
+        chain = Chain(seen, np.where(stopped, np.nan, values[:, -1]))
+        found = chain.ends([c for c, stop in zip(seen, stopped, strict=True) if stop]).mean()
+        truth = chain.transformed(values[:, -1])
+        errors.append(found - truth[stopped].mean())
+        naive.append(truth[~stopped].mean() - truth[stopped].mean())
+    assert abs(np.mean(errors)) < 0.35 * np.mean(naive)
+
+
+def test_a_curve_at_its_last_step_has_ended():
+    values = curves(40, 0)
+    chain = Chain([curve(v) for v in values], values[:, -1])
+    samples = chain.ends([curve(v) for v in values[:10]], 256)
+    truth = chain.transformed(values[:10, -1])
+    assert np.abs(samples.mean(axis=1) - truth).max() < 0.35
+    assert np.corrcoef(samples.mean(axis=1), truth)[0, 1] > 0.98
+
+
+def test_the_better_of_two_curves_at_one_step_is_expected_to_end_better():
+    values = curves(60, 1)
+    chain = Chain([curve(v) for v in values], values[:, -1])
+    for count in (1, 5, 12):
+        order = np.argsort(values[:, count - 1])
+        means = chain.ends([curve(v, count) for v in values[order]], 512).mean(axis=1)
+        assert np.corrcoef(np.arange(60), means)[0, 1] > 0.85
+
+
+@pytest.mark.parametrize(
+    "reports",
+    [
+        None,
+        {},
+        {1: float("nan")},
+        {float("nan"): 1.0},
+        {"a": 1.0},
+        {1: None},
+        {float("inf"): 2.0},
+    ],
+)
+def test_reports_that_say_nothing_are_no_curve(reports):
+    assert Curve.of(reports, 1.0) is None
+
+
+def test_a_curve_has_its_steps_in_order_and_no_gaps():
+    found = Curve.of({3: 1.0, 1: "2.5", 2: float("nan"), 9: -np.inf, None: 1.0}, -1.0)
+    assert found.steps.tolist() == [1.0, 3.0, 9.0]
+    assert found.values.tolist() == [-2.5, -1.0, np.inf]
+
+
+def told(opt, n, seed=0, stopped=3):
+    """Tell ``n`` points with their curves, of which all but every ``stopped``-th are stopped after 4 steps."""
+    for i, values in enumerate(-curves(n, seed)):
+        p = opt.ask()
+        stop = i % stopped != 0
+        reports = dict(enumerate(values[: 4 if stop else LAST].tolist(), start=1))
+        opt.tell(p, reports[len(reports)], partial=stop, reports=reports)
+
+
+@pytest.mark.parametrize("make", [GSSBO, GPUCB])
+def test_reports_of_trials_that_end_change_nothing(make):
+    one, other = make(SPACE, seed=0), make(SPACE, seed=0)
+    for values in -curves(30, 0):
+        p = one.ask()
+        assert other.ask() == p
+        one.tell(p, values[-1])
+        other.tell(p, values[-1], reports=dict(enumerate(values.tolist())))
+
+
+@pytest.mark.parametrize("make", [GSSBO, GPUCB])
+def test_without_curves_the_last_value_of_a_trial_that_was_stopped_is_its_value(make):
+    one, other = make(SPACE, seed=0, use_curves=False), make(SPACE, seed=0)
+    for i, values in enumerate(-curves(30, 0)):
+        p = one.ask()
+        assert other.ask() == p
+        count = 4 if i % 3 else LAST
+        one.tell(p, values[count - 1], partial=count < LAST, reports=dict(enumerate(values[:count].tolist())))
+        other.tell(p, values[count - 1], partial=count < LAST)
+
+
+@pytest.mark.parametrize("make", [GSSBO, GPUCB])
+def test_a_restored_and_a_rebuilt_optimizer_go_on_in_the_same_way(make):
+    opt = make(SPACE, seed=0)
+    told(opt, 40)
+    twin = make.from_state_dict(opt.state_dict())
+    rebuilt = History.of(opt._run.history.state_dict(), opt._run.history.ends)
+    np.testing.assert_array_equal(rebuilt.y, opt._run.history.y)
+    np.testing.assert_array_equal(rebuilt.variance, opt._run.history.variance)
+    for values in -curves(15, 9):
+        p = opt.ask()
+        assert twin.ask() == p
+        reports = dict(enumerate(values[:3].tolist(), start=1))
+        opt.tell(p, values[2], partial=True, reports=reports)
+        twin.tell(p, values[2], partial=True, reports=reports)
+
+
+def test_the_best_trial_is_one_that_ended():
+    opt = GSSBO(SPACE, seed=0)
+    told(opt, 20)
+    p = opt.ask()
+    opt.tell(p, -1e3, partial=True, reports={1: -1e3})
+    assert opt.best[1] > -1e3
+
+
+def test_a_copy_of_a_history_keeps_what_was_expected():
+    """Later trials change what is expected of earlier ones, in the history that they are told to."""
+    opt = GSSBO(SPACE, seed=0)
+    told(opt, 30)
+    history = opt._run.history
+    copy, y, variance = history.copy(), history.y.copy(), history.variance.copy()
+    told(opt, 30, seed=5)
+    np.testing.assert_array_equal(copy.y, y)
+    np.testing.assert_array_equal(copy.variance, variance)
+    assert (history.y[:30] != y).any()
+
+
+def test_nothing_is_fitted_as_long_as_nothing_is_stopped():
+    opt = GSSBO(SPACE, seed=0)
+    told(opt, 30, stopped=1)
+    assert opt._run.history.ends.chain is None
+
+
+def test_half_of_the_reports_fill_the_space_once_trials_are_stopped():
+    opt = GSSBO(SPACE, seed=0)
+    rng = np.random.default_rng(0)
+    for _ in range(120):
+        p = opt.ask()
+        scout = opt._run.history.pending[next(iter(opt._run.history.pending))].origin == SCOUT
+        count = 3 if scout else LAST
+        values = rng.random() + 1.0 / np.arange(1, count + 1)
+        opt.tell(p, values[-1], partial=scout, reports=dict(enumerate(values.tolist(), start=1)))
+        if opt.n_told == 5:  # the first one that is stopped
+            opt.tell({"x": 0.5, "y": 0.5}, 1.0, partial=True, reports={1: 1.0})
+    effort = opt._run.history.effort
+    assert 0.4 * effort.spent < effort.scouted <= 0.5 * effort.spent + LAST
+    none = GSSBO(SPACE, seed=0, scouting=0.0)
+    told(none, 40)
+    assert none._run.history.effort.scouts == 0
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e308, 5e-324, 0.0])
+def test_curves_of_any_values_leave_finite_expectations(value):
+    opt = GSSBO(SPACE, seed=0)
+    told(opt, 12)
+    for k in range(6):
+        reports = {1: value, 2: -value if k % 2 else value, 3: 1.0}
+        opt.tell(opt.ask(), 1.0, partial=True, reports=reports)
+        opt.tell(opt.ask(), value, reports=reports)
+    assert np.isfinite(opt._run.history.values()).all()
+    assert not np.isnan(opt._run.history.variance).any()
+    opt.ask()
+    assert not opt._run.warned
+
+
+def test_curves_may_start_anywhere_grow_longer_and_have_other_steps():
+    opt = GSSBO(SPACE, seed=0)
+    rng = np.random.default_rng(0)
+    for i in range(40):
+        steps = np.sort(rng.choice(np.arange(1, 10 + 5 * i), size=rng.integers(1, 10), replace=False)) * 0.5
+        reports = {float(s): float(rng.normal()) for s in steps}
+        opt.tell(opt.ask(), reports[max(reports)], partial=bool(i % 3), reports=reports)
+    assert not opt._run.warned
+    assert Curves().chain is None

@@ -1,0 +1,112 @@
+"""The rule for early stopping."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from numbo.models.stopping import Stopping
+from numbo.trials import Curve
+
+LAST = 20
+
+
+def trained(rng, quality):
+    """A curve that ends near ``quality``, larger values being better."""
+    steps = np.arange(1.0, LAST + 1.0)
+    return Curve(steps, quality * (1.0 - np.exp(-0.3 * steps)) + 0.01 * rng.normal(size=LAST))
+
+
+def learned(n, seed=0, **settings):
+    rng = np.random.default_rng(seed)
+    rule = Stopping(settings.get("probability", 0.5), settings.get("complete", 4))
+    for quality in rng.random(n):
+        curve = trained(rng, quality)
+        rule.learn(curve, curve.last)
+    return rule, rng
+
+
+def steps_of(rule, curve):
+    """How many steps a trial makes under a rule."""
+    for count in range(1, LAST + 1):
+        if rule.verdict(Curve(curve.steps[:count], curve.values[:count])).stop:
+            return count
+    return LAST
+
+
+def test_bad_trials_stop_early_and_those_that_become_the_best_go_on():
+    rule, rng = learned(30)
+    bad = [steps_of(rule, trained(rng, quality)) for quality in np.linspace(0.0, 0.6, 20)]
+    good = [steps_of(rule, trained(rng, quality)) for quality in np.linspace(1.05, 1.5, 20)]
+    assert np.mean(bad) < 0.4 * LAST
+    assert good == [LAST] * 20
+
+
+def test_stated_probabilities_are_the_shares_of_trials_that_end_better():
+    """Of trials after some steps, in groups by what was stated."""
+    stated, better = [], []
+    for seed in range(60):
+        rule, rng = learned(24, seed)
+        best = max(rule._ends)
+        for quality in rng.random(40):
+            curve, count = trained(rng, quality), int(rng.integers(1, LAST - 1))
+            found = rule._chances(rule._fitted(), [Curve(curve.steps[:count], curve.values[:count])])[0]
+            stated.append(float(found))
+            better.append(curve.last > best)
+    order = np.argsort(stated)
+    for group in np.array_split(order, 8):
+        assert abs(np.mean(np.array(stated)[group]) - np.mean(np.array(better)[group])) < 0.15
+    assert abs(np.mean(stated) - np.mean(better)) < 0.05
+
+
+def test_nothing_stops_before_enough_trials_have_ended():
+    rng = np.random.default_rng(0)
+    rule = Stopping(0.5, 4)
+    for k in range(4):
+        assert not rule.verdict(Curve(np.array([1.0]), np.array([-1e9]))).stop
+        curve = trained(rng, 1.0 + k)
+        rule.learn(curve, curve.last)
+    rule.learn(trained(rng, 0.5), math.nan)
+    assert rule.verdict(Curve(np.array([1.0]), np.array([-1e9]))).stop
+
+
+def test_the_leader_at_its_step_goes_on_and_so_does_all_if_the_best_would_not():
+    """The best trial began as the worst: the rule would have stopped it, and stops none at its early steps."""
+    rng = np.random.default_rng(0)
+    rule = Stopping(0.5, 4)
+    for _ in range(30):
+        curve = trained(rng, rng.random())
+        rule.learn(curve, curve.last)
+    leader = Curve(np.array([1.0]), np.array([max(c.values[0] for c in rule._curves) + 1e-6]))
+    assert not rule.verdict(leader).stop
+    worst = Curve(np.array([1.0]), np.array([-1.0]))
+    assert rule.verdict(worst).stop
+    late = Curve(np.arange(1.0, LAST + 1.0), np.append(np.full(LAST - 1, -1.0), 5.0))
+    rule.learn(late, late.last)
+    verdict = rule.verdict(worst)
+    assert not verdict.stop
+    assert verdict.reason == "the best trial would have been stopped here"
+
+
+def test_trials_above_the_stated_probability_never_stop():
+    strict, rng = learned(30, probability=0.0)
+    assert all(steps_of(strict, trained(rng, quality)) == LAST for quality in np.linspace(0.0, 1.2, 13))
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e308, -1e308, 0.0])
+def test_any_value_gets_a_verdict(value):
+    rule, _ = learned(10)
+    rule.learn(Curve(np.array([1.0, 2.0]), np.array([value, value])), value)
+    for _ in range(3):
+        verdict = rule.verdict(Curve(np.array([1.0, 2.0, 3.0]), np.array([0.1, value, value])))
+        assert 0.0 <= verdict.probability <= 1.0
+
+
+def test_equal_curves_that_never_move():
+    rule = Stopping(0.5, 4)
+    flat = Curve(np.arange(1.0, 6.0), np.zeros(5))
+    for _ in range(10):
+        rule.learn(flat, 0.0)
+    assert not rule.verdict(Curve(np.array([1.0]), np.zeros(1))).stop

@@ -1,0 +1,136 @@
+"""`CurvePruner`, and how the samplers learn from trials that were pruned."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+
+import numpy as np
+import pytest
+from numbo.optuna import CurvePruner, GPUCBSampler, GSSBOSampler
+
+import optuna
+
+LAST = 16
+PRUNERS = {
+    "median": optuna.pruners.MedianPruner(),
+    "hyperband": optuna.pruners.HyperbandPruner(min_resource=1, max_resource=LAST),
+    "curve": CurvePruner(),
+}
+
+
+def train(trial, sign=1.0):
+    x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
+    end = (x - 0.3) ** 2 + (y - 0.7) ** 2
+    for step in range(1, LAST + 1):
+        value = sign * (end + (1.0 - end) * 0.75**step)
+        trial.report(value, step)
+        if trial.should_prune():
+            raise optuna.TrialPruned
+    return value
+
+
+def cost(study):
+    return sum(len(trial.intermediate_values) for trial in study.trials)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_it_prunes_and_the_best_trials_end(sign):
+    direction = "minimize" if sign > 0 else "maximize"
+    study = optuna.create_study(
+        direction=direction, sampler=optuna.samplers.RandomSampler(seed=0), pruner=CurvePruner()
+    )
+    study.optimize(lambda trial: train(trial, sign), n_trials=60)
+    ended = [t for t in study.trials if t.state == optuna.trial.TrialState.COMPLETE]
+    assert 4 <= len(ended) < 30
+    assert cost(study) < 0.6 * 60 * LAST
+    ends = [(t.params["x"] - 0.3) ** 2 + (t.params["y"] - 0.7) ** 2 for t in study.trials]
+    assert abs(sign * study.best_value - min(ends)) < 0.02
+
+
+@pytest.mark.parametrize("make", [GSSBOSampler, GPUCBSampler])
+@pytest.mark.parametrize("pruner", PRUNERS)
+def test_a_study_that_is_loaded_again_goes_on_in_the_same_way(make, pruner, tmp_path):
+    """What is learned from curves is a function of the trials in the storage."""
+    storage = f"sqlite:///{tmp_path}/study.db"
+    settings = {"study_name": "s", "storage": storage, "pruner": pickle.loads(pickle.dumps(PRUNERS[pruner]))}
+    study = optuna.create_study(sampler=make(seed=0), **settings)
+    study.optimize(train, n_trials=24)
+    history = next(iter(study.sampler._views.values())).optimizer._run.history
+    sampler = make(seed=0)
+    study = optuna.create_study(sampler=sampler, load_if_exists=True, **settings)
+    study.optimize(train, n_trials=1)
+    again = next(iter(sampler._views.values())).optimizer._run.history
+    n = history.n
+    assert again.n >= n
+    np.testing.assert_array_equal(again.trials.Y[:n], history.trials.Y[:n])
+    np.testing.assert_array_equal(again.X[:n], history.X[:n])
+
+
+def test_pruned_trials_are_expected_to_end_where_like_ones_did():
+    sampler = GPUCBSampler(seed=0, n_startup_trials=40)  # a model would hardly propose any that are pruned
+    study = optuna.create_study(sampler=sampler, pruner=PRUNERS["median"])
+    study.optimize(train, n_trials=40)
+    history = next(iter(sampler._views.values())).optimizer._run.history
+    pruned = [t for t in range(history.told) if history.trials.stopped(t)]
+    assert len(pruned) > 5
+    by_params = {tuple(sorted(t.params.items())): t for t in study.trials}
+    truth, expected, reported = [], [], []
+    for i in range(history.n):
+        t = int(history.positions(np.array([i]))[0])
+        if history.trials.stopped(t):
+            trial = by_params[tuple(sorted(history.params(i).items()))]
+            truth.append((trial.params["x"] - 0.3) ** 2 + (trial.params["y"] - 0.7) ** 2)
+            expected.append(-history.y[i])
+            reported.append(-history.trials.Y[t, 0])
+    assert np.mean(np.abs(np.subtract(expected, truth))) < 0.5 * np.mean(np.abs(np.subtract(reported, truth)))
+    assert (history.variance[history.variance > 0] < 1.0).all()
+
+
+@pytest.mark.parametrize("torn", [float("nan"), float("inf"), float("-inf")])
+def test_reports_of_any_kind_are_survived(torn):
+    def objective(trial):
+        x = trial.suggest_float("x", 0, 1)
+        rng = np.random.default_rng(trial.number)
+        for step in rng.permutation(12) * 3:  # out of order, and with gaps
+            trial.report(torn if rng.random() < 0.2 else x + 1.0 / (1 + step), int(step))
+            if trial.should_prune():
+                raise optuna.TrialPruned
+        if trial.number % 7 == 3:
+            return float("nan")
+        return x
+
+    sampler = GSSBOSampler(seed=0)
+    study = optuna.create_study(sampler=sampler, pruner=CurvePruner())
+    study.optimize(objective, n_trials=40)
+    assert len(study.trials) == 40
+    assert not next(iter(sampler._views.values())).optimizer._run.warned
+
+
+def test_one_pruner_for_two_studies_knows_them_apart():
+    pruner = CurvePruner()
+    for seed in range(2):
+        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed), pruner=pruner)
+        study.optimize(train, n_trials=12)
+        assert pruner._rule.known <= 12
+        assert study.trials[0].state == optuna.trial.TrialState.COMPLETE
+
+
+def test_it_explains_itself_at_debug_level(caplog):
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0), pruner=CurvePruner())
+    with caplog.at_level(logging.DEBUG, "numbo"):
+        study.optimize(train, n_trials=12)
+    assert any("a fresh trial promises more per step" in message for message in caplog.messages)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"probability": 1.5}, "probability must be .*got 1.5"),
+        ({"probability": "half"}, "probability must be .*got 'half'"),
+        ({"n_startup_trials": 0}, "n_startup_trials must be .*got 0"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        CurvePruner(**settings)

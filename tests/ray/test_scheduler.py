@@ -1,0 +1,134 @@
+"""`CurveScheduler`, and what the searchers learn from trials that a scheduler stopped."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numbo.ray import CurveScheduler, GSSBOSearch
+from ray.tune.schedulers import ASHAScheduler, TrialScheduler
+
+from ray import tune
+
+LAST = 12
+
+
+def end_of(config):
+    return (config["x"] - 1.0) ** 2 / 16.0
+
+
+def curve_of(config):
+    end = end_of(config)
+    return [end + (2.0 - end) * 0.7**step for step in range(1, LAST + 1)]
+
+
+def run_of(scheduler, configs):
+    """Trials one after the other, as Tune runs them; returns how many steps each one made."""
+    made = []
+    for k, config in enumerate(configs):
+        trial = SimpleNamespace(trial_id=f"t{k}")
+        for step, loss in enumerate(curve_of(config), start=1):
+            result = {"training_iteration": step, "loss": loss}
+            if scheduler.on_trial_result(None, trial, result) == TrialScheduler.STOP:
+                break
+        else:
+            scheduler.on_trial_complete(None, trial, result)
+        made.append(step)
+    return made
+
+
+@pytest.mark.parametrize("mode", ["min", "max"])
+def test_it_stops_bad_trials_and_no_good_ones(mode):
+    scheduler = CurveScheduler("loss", mode)
+    rng = np.random.default_rng(0)
+    configs = [{"x": float(x)} for x in rng.uniform(-3.0, 3.0, 40)]
+    made = run_of(scheduler, configs)
+    assert made[:4] == [LAST] * 4
+    assert sum(made) < 0.6 * 40 * LAST
+    ends = [end_of(config) for config in configs]
+    best = int(np.argmin(ends) if mode == "min" else np.argmax(ends))
+    assert made[best] == LAST
+
+
+def test_it_takes_metric_and_mode_from_the_run_and_refuses_others():
+    scheduler = CurveScheduler()
+    with pytest.raises(ValueError, match="CurveScheduler has no metric and no mode"):
+        scheduler.set_search_properties(None, None)
+    assert scheduler.set_search_properties("loss", "min")
+    with pytest.raises(ValueError, match=r"mode=.max."):
+        scheduler.set_search_properties("loss", "max")
+    with pytest.raises(ValueError, match="mode must be 'min' or 'max', got 'down'"):
+        CurveScheduler(mode="down")
+    with pytest.raises(ValueError, match=r"complete must be .*got 0"):
+        CurveScheduler(complete=0)
+
+
+@pytest.mark.parametrize("torn", [None, "x", math.nan, math.inf])
+def test_reports_of_any_kind_go_on(torn):
+    scheduler = CurveScheduler("loss", "min")
+    run_of(scheduler, [{"x": float(x)} for x in np.linspace(-3.0, 3.0, 8)])
+    trial = SimpleNamespace(trial_id="torn")
+    for result in ({"loss": torn}, {"training_iteration": 1, "loss": torn}, {"training_iteration": None, "loss": 1.0}):
+        assert scheduler.on_trial_result(None, trial, result) in (TrialScheduler.CONTINUE, TrialScheduler.STOP)
+    scheduler.on_trial_error(None, trial)
+    scheduler.on_trial_remove(None, trial)
+    scheduler.on_trial_complete(None, trial, {})
+
+
+def test_a_searcher_learns_where_trials_that_were_stopped_would_have_ended():
+    """Also after it was saved and restored in the middle of a trial."""
+    searcher = GSSBOSearch({"x": tune.uniform(-3.0, 3.0)}, "loss", "min", seed=0)
+    for k in range(30):
+        config = searcher.suggest(f"t{k}")
+        losses = curve_of(config)[: LAST if k % 3 == 0 else 4]
+        for step, loss in enumerate(losses, start=1):
+            result = {"training_iteration": step, "loss": loss}
+            searcher.on_trial_result(f"t{k}", result)
+            if step == 2:
+                twin = GSSBOSearch()
+                twin.__setstate__(searcher.__getstate__())
+                searcher = twin
+        searcher.on_trial_complete(f"t{k}", result)
+    history = searcher.optimizer._run.history
+    stopped = [i for i in range(history.n) if history.trials.stopped(int(history.positions(np.array([i]))[0]))]
+    assert len(stopped) == 20
+    x = np.array([history.params(i)["x"] for i in stopped])
+    truth = (x - 1.0) ** 2 / 16.0
+    reported = -history.last_values(np.array(stopped))
+    expected = -history.y[stopped]
+    assert np.mean(np.abs(expected - truth)) < 0.5 * np.mean(np.abs(reported - truth))
+
+
+@pytest.mark.usefixtures("local_ray")
+@pytest.mark.xdist_group("ray")
+@pytest.mark.parametrize("scheduler", [CurveScheduler(), ASHAScheduler(max_t=LAST, grace_period=1)])
+def test_a_real_run_stops_trials_and_finds_the_optimum(scheduler, tmp_path):
+    def train(config):
+        end = (config["x"] - 1.0) ** 2 / 16.0
+        for step in range(1, 13):
+            tune.report({"loss": end + (2.0 - end) * 0.7**step})
+
+    searcher = GSSBOSearch(seed=0)
+    tuner = tune.Tuner(
+        train,
+        param_space={"x": tune.uniform(-3.0, 3.0)},
+        tune_config=tune.TuneConfig(
+            metric="loss",
+            mode="min",
+            search_alg=searcher,
+            scheduler=scheduler,
+            num_samples=30,
+            max_concurrent_trials=2,
+            reuse_actors=True,
+        ),
+        run_config=tune.RunConfig(storage_path=str(tmp_path), name="run", verbose=0),
+    )
+    results = tuner.fit()
+    assert len(results) == 30
+    assert not results.errors
+    made = [result.metrics["training_iteration"] for result in results]
+    assert min(made) < LAST
+    assert results.get_best_result().metrics["loss"] < 0.05
+    assert searcher.optimizer.n_told == 30
