@@ -51,6 +51,19 @@ def test_failures_that_depend_on_the_parameters_are_told_from_random_ones(seed):
     assert by_chance.trust < 0.5
 
 
+@pytest.mark.parametrize("learn", ["auto", True])
+@pytest.mark.parametrize("fails", [True, False])
+def test_one_outcome_among_all_members_says_nothing(learn, fails):
+    """One trial of a long run has another outcome than all those that the model is made of."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([[0.99, 0.99], rng.random((4 * SIZE, 2))])
+    outcomes = np.full(len(X), fails)
+    outcomes[0] = not fails
+    history, feasibility = history_of(X, outcomes), Feasibility(np.zeros(2, dtype=bool), learn)
+    feasibility._members = lambda X, live, history: live[-SIZE:]  # whatever is chosen
+    assert feasibility.update(history) is CERTAIN
+
+
 def test_both_kinds_at_once():
     rng = np.random.default_rng(0)
     X = rng.random((120, 2))

@@ -103,7 +103,9 @@ class Feasibility:
                 self.trust = 0.0
                 return CERTAIN
             surrogate.update(Data.of(X, labels), self._members(X, live, history))
-            self.trust = self._weigh(labels[surrogate.members])
+            seen = labels[surrogate.members]
+            # near the best point of a long run all may have succeeded, and none of the members may have failed
+            self.trust = self._weigh(seen) if seen.min() < seen.max() else 0.0
         return self._success() if self.trust > NEGLIGIBLE else CERTAIN
 
     def _labels(self, history: History) -> tuple[Array, TrialPositions, Array]:
