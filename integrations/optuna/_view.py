@@ -275,8 +275,8 @@ def _no_storage() -> None:
 
 def _mark(trial: FrozenTrial) -> int:
     """A number that differs, in all probability, for finished trials that teach different things."""
-    reported = trial.intermediate_values if trial.state == TrialState.PRUNED else {}
-    return hash(repr((trial.number, trial.state, trial.values, trial.params, reported, trial.datetime_complete)))
+    known = trial.number, trial.state, trial.values, trial.params, trial.intermediate_values, trial.datetime_complete
+    return hash(repr(known))
 
 
 def _completion(trial: FrozenTrial) -> tuple[float, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from numbers import Real
 from typing import Any
 
 from numbo.ray._arguments import agreed
@@ -24,8 +25,8 @@ class CurveScheduler(FIFOScheduler):
 
     How likely a trial ends better than the best one is learned from the curves of all trials (`numbo.models.curves`):
     no setting says how long trials are, at which of their steps to look, or how much a lead is worth. A trial that is
-    better than all others at its step is never stopped, nor any as long as the rule would have stopped the best one.
-    Why a trial is stopped, or not, is logged at debug level by the logger ``"numbo"``.
+    better than all others at its step is never stopped, nor any at a step where the rule would have stopped the
+    best one. Why a trial is stopped, or not, is logged at debug level by the logger ``"numbo"``.
 
     Any searcher may suggest the trials. In a restored run the rule starts again with the trials that are still to end.
 
@@ -36,7 +37,7 @@ class CurveScheduler(FIFOScheduler):
         complete: number of trials that have to end by themselves before any is stopped.
 
     Raises:
-        ValueError: for another mode, a probability that is not between 0 and 1, or a number below 1.
+        ValueError: for another mode, a probability that is not at least 0 and below 1, or a number below 1.
     """
 
     def __init__(
@@ -71,44 +72,51 @@ class CurveScheduler(FIFOScheduler):
 
     def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
         """Called by Tune with a report: whether the trial goes on."""
-        reports = self._curves.setdefault(trial.trial_id, {})
-        reports[result.get(self._time_attr)] = result.get(str(self._metric))
-        curve = self._goal.curve({result.get(self._time_attr): result.get(str(self._metric))})
-        curve = None if curve is None else self._goal.curve(reports)
+        step = self._take(trial, result)
+        if step is None or not self._rule.due(trial.trial_id, step):
+            return str(TrialScheduler.CONTINUE)
+        curve = self._goal.curve(self._curves[trial.trial_id])
         if curve is None:
             return str(TrialScheduler.CONTINUE)
-        verdict = self._rule.verdict(curve)
-        if not math.isnan(verdict.probability):
-            logger.debug(
-                "Trial %s at step %g ends better than the best with probability %.3g and goes on from %.3g: %s.",
-                trial.trial_id,
-                curve.steps[-1],
-                verdict.probability,
-                verdict.needed,
-                verdict.reason,
-            )
+        verdict = self._rule.verdict(trial.trial_id, curve)
+        logger.debug(
+            "Trial %s at step %g ends better than the best with probability %.3g and goes on from %.3g: %s.",
+            trial.trial_id,
+            step,
+            verdict.probability,
+            verdict.needed,
+            verdict.reason,
+        )
         if verdict.stop:
-            self._learn(trial, None)
+            self._learn(trial, ended=False)
         return str(TrialScheduler.STOP if verdict.stop else TrialScheduler.CONTINUE)
 
-    def on_trial_complete(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> None:
-        """Called by Tune when a trial has ended by itself."""
-        self._learn(trial, result.get(str(self._metric)))
+    def on_trial_complete(self, tune_controller: Any, trial: Trial, result: dict[str, Any] | None) -> None:
+        """Called by Tune when a trial has ended by itself, or by a criterion of the run."""
+        ended = self._take(trial, result or {}) is not None
+        self._learn(trial, ended=ended)
 
     def on_trial_error(self, tune_controller: Any, trial: Trial) -> None:
         """Called by Tune when a trial has failed."""
-        self._learn(trial, None)
+        self._learn(trial, ended=False)
 
     def on_trial_remove(self, tune_controller: Any, trial: Trial) -> None:
         """Called by Tune when a trial will not go on."""
-        self._learn(trial, None)
+        self._learn(trial, ended=False)
 
-    def _learn(self, trial: Trial, value: Any) -> None:
-        """Take in a trial that has ended with a value, or none; nothing if it was taken in before."""
+    def _take(self, trial: Trial, result: dict[str, Any]) -> float | None:
+        """Take in a report; returns its step, None if it says nothing."""
+        step, value = result.get(self._time_attr), result.get(str(self._metric))
+        curve = self._goal.curve({0: value})
+        if curve is None or not isinstance(step, Real):
+            return None
+        self._curves.setdefault(trial.trial_id, {})[step] = value
+        return float(step)
+
+    def _learn(self, trial: Trial, *, ended: bool) -> None:
+        """Take in a trial that has ended; nothing if it was taken in before."""
         curve = self._goal.curve(self._curves.pop(trial.trial_id, None))
-        if curve is not None:
-            end = curve.last if value is not None else math.nan
-            self._rule.learn(curve, end)
+        self._rule.learn(trial.trial_id, curve, math.nan if curve is None or not ended else curve.last)
 
     def debug_string(self) -> str:
         return f"Using {type(self).__name__}: {self._rule.known} trials known."

@@ -6,6 +6,7 @@ import copy
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
 from typing import Any, overload
 
 from numbo.ray._arguments import agreed, check_points, check_rewards, no_goal, no_space
@@ -203,8 +204,8 @@ class NumboSearch(StoredSearch):
             self._opt.release(trial_id)
         else:
             value = None if not result or error else self._value(result)
-            partial = value is not None and self._cut_short(result)
-            reports = self._curves.get(trial_id) or self._reports_of(result)
+            partial = value is not None and self._cut_short(trial_id, result)
+            reports = self._curves.get(trial_id, {}) | self._reports_of(result)
             self._refuse(lambda opt: opt.tell(params, value, key=key, partial=partial, reports=reports))
             if value is None:
                 self._failed.add(trial_id)
@@ -217,8 +218,8 @@ class NumboSearch(StoredSearch):
     def on_trial_result(self, trial_id: str, result: dict[str, Any]) -> None:
         if trial_id in self._live:
             self._last[trial_id] = {key: result.get(key) for key in (str(self._metric), "training_iteration")}
-            self._curves[trial_id] = self._curves.get(trial_id, {}) | self._reports_of(result)
-            self._cut_short(result)
+            self._curves.setdefault(trial_id, {}).update(self._reports_of(result))
+            self._longest = max(self._longest, _iteration(result))
 
     def on_pause(self, trial_id: str) -> None:
         """Called by Tune's `HyperBandForBOHB`: a paused trial stays pending, and makes room for another one."""
@@ -230,14 +231,18 @@ class NumboSearch(StoredSearch):
 
     def _reports_of(self, result: Mapping[str, Any] | None) -> dict[Any, Any]:
         """The value of a report by its step."""
-        found = result or {}
-        return {found.get("training_iteration"): found.get(str(self._metric))}
+        return {_iteration(result): (result or {}).get(str(self._metric))}
 
-    def _cut_short(self, result: Mapping[str, Any] | None) -> bool:
-        """Whether a trial has reported fewer results than another one: it was stopped, and its value is partial."""
-        reports = (result or {}).get("training_iteration") or 0
-        self._longest = max(self._longest, reports)
-        return bool(reports < self._longest)
+    def _cut_short(self, trial_id: str, result: Mapping[str, Any] | None) -> bool:
+        """Whether a trial was stopped before it had ended, so that its value is partial.
+
+        Tune does not pass on the last result of a trial that it stops, before the trial completes. It also stops trials
+        that are as long as a criterion of the run allows: those are the longest ones.
+        """
+        iteration, reported = _iteration(result), self._curves.get(trial_id, {})
+        self._longest = max(self._longest, iteration)
+        ended_by_itself = iteration in reported and trial_id not in self._paused
+        return iteration < self._longest and not ended_by_itself
 
     def _refuse(self, action: Any) -> None:
         """Run an action on a point that may no longer be in the space; warn if it is not."""
@@ -301,10 +306,10 @@ class NumboSearch(StoredSearch):
             ValueError: if the config lacks a tuned value, or is outside the space.
         """
         space, opt = self._ready()
-        if pruned and intermediate_values:
-            value = intermediate_values[-1]
         params = space.to_params(parameters)
-        reports = dict(enumerate(intermediate_values or [], start=1))
+        values = [] if intermediate_values is None else list(intermediate_values)
+        reports = dict(enumerate(values, start=1))
+        value = values[-1] if pruned and values else value
         opt.tell(params, None if error else value, partial=pruned and value is not None, reports=reports)
 
     # -- looking inside ----------------------------------------------------------------------------------------
@@ -356,3 +361,9 @@ class NumboSearch(StoredSearch):
     def optimizer(self) -> Optimizer | None:
         """The optimizer behind the searcher; None before space and mode are known."""
         return self._opt
+
+
+def _iteration(result: Mapping[str, Any] | None) -> int:
+    """How many results a trial has reported, 0 if that is not said."""
+    found = (result or {}).get("training_iteration")
+    return int(float(found)) if isinstance(found, Real) and math.isfinite(found) else 0

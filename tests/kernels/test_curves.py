@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numbo.kernels.curves import carry, scores_of
+from numbo.kernels.curves import carry, of_equal_rank, scores_of
 
 
 def test_normal_scores_of_a_sample_are_quantiles_and_ties_share_theirs():
@@ -54,10 +54,17 @@ def test_carry_is_interpolation_step_by_step():
     np.testing.assert_allclose(carry(*given), naive_carry(*given), atol=1e-12)
 
 
-def test_a_sample_of_one_value_goes_nowhere_beyond():
-    found = scores_of(np.array([2.0]), np.array([0.0]), np.array([1.0, 2.0, 3.0]))
-    np.testing.assert_array_equal(found, 0.0)
+def test_a_sample_of_one_value_keeps_others_apart():
+    """As far as they are: a spread of 1 is all that is known."""
+    found = scores_of(np.array([2.0]), np.array([0.0]), np.array([1.0, 2.0, 3.5]))
+    np.testing.assert_allclose(found, [-1.0, 0.0, 1.5])
     assert scores_of(np.empty(0), np.empty(0), np.array([1.0])).tolist() == [0.0]
+
+
+def test_values_of_equal_rank():
+    values, others, scores = np.array([0.0, 1.0, 2.0]), np.array([5.0, 6.0, 9.0]), np.array([-1.0, 0.0, 1.0])
+    found = of_equal_rank(values, others, scores, np.array([0.0, 1.0, 2.0, 0.5]))
+    np.testing.assert_allclose(found, [5.0, 6.0, 9.0, 5.5])
 
 
 def test_values_beyond_a_sample_go_on_as_its_tails_do():

@@ -24,14 +24,15 @@ def learned(n, seed=0, **settings):
     rule = Stopping(settings.get("probability", 0.5), settings.get("complete", 4))
     for quality in rng.random(n):
         curve = trained(rng, quality)
-        rule.learn(curve, curve.last)
+        rule.learn(None, curve, curve.last)
     return rule, rng
 
 
 def steps_of(rule, curve):
     """How many steps a trial makes under a rule."""
+    key = object()
     for count in range(1, LAST + 1):
-        if rule.verdict(Curve(curve.steps[:count], curve.values[:count])).stop:
+        if rule.verdict(key, Curve(curve.steps[:count], curve.values[:count])).stop:
             return count
     return LAST
 
@@ -65,11 +66,11 @@ def test_nothing_stops_before_enough_trials_have_ended():
     rng = np.random.default_rng(0)
     rule = Stopping(0.5, 4)
     for k in range(4):
-        assert not rule.verdict(Curve(np.array([1.0]), np.array([-1e9]))).stop
+        assert not rule.verdict(object(), Curve(np.array([1.0]), np.array([-1e9]))).stop
         curve = trained(rng, 1.0 + k)
-        rule.learn(curve, curve.last)
-    rule.learn(trained(rng, 0.5), math.nan)
-    assert rule.verdict(Curve(np.array([1.0]), np.array([-1e9]))).stop
+        rule.learn(None, curve, curve.last)
+    rule.learn(None, trained(rng, 0.5), math.nan)
+    assert rule.verdict(object(), Curve(np.array([1.0]), np.array([-1e9]))).stop
 
 
 def test_the_leader_at_its_step_goes_on_and_so_does_all_if_the_best_would_not():
@@ -78,16 +79,48 @@ def test_the_leader_at_its_step_goes_on_and_so_does_all_if_the_best_would_not():
     rule = Stopping(0.5, 4)
     for _ in range(30):
         curve = trained(rng, rng.random())
-        rule.learn(curve, curve.last)
+        rule.learn(None, curve, curve.last)
     leader = Curve(np.array([1.0]), np.array([max(c.values[0] for c in rule._curves) + 1e-6]))
-    assert not rule.verdict(leader).stop
+    assert not rule.verdict(object(), leader).stop
     worst = Curve(np.array([1.0]), np.array([-1.0]))
-    assert rule.verdict(worst).stop
+    assert rule.verdict(object(), worst).stop
     late = Curve(np.arange(1.0, LAST + 1.0), np.append(np.full(LAST - 1, -1.0), 5.0))
-    rule.learn(late, late.last)
-    verdict = rule.verdict(worst)
-    assert not verdict.stop
-    assert verdict.reason == "the best trial would have been stopped here"
+    rule.learn(None, late, late.last)
+    assert not rule.verdict(object(), worst).stop
+
+
+def test_one_verdict_at_every_rung_at_the_steps_where_it_is_asked_for():
+    """Asked after every fifth report, none of which is at a rung."""
+    rule, rng = learned(30)
+    curve, asked = trained(rng, 0.1), []
+    for count in range(1, LAST + 1):
+        if count % 5 == 0 and rule.due("trial", float(count)):
+            asked.append(count)
+            part = Curve(curve.steps[:count], curve.values[:count])
+            if rule.verdict("trial", part).stop:
+                break
+            assert not rule.due("trial", float(count))
+            assert rule.verdict("trial", part).reason == "nothing new is known"
+    assert asked[0] == 5
+    assert count < LAST
+
+
+@pytest.mark.parametrize("offset", [0.0, 100.0, 1e6])
+def test_steps_may_begin_anywhere(offset):
+    rng = np.random.default_rng(0)
+    rule = Stopping(0.5, 4)
+    for quality in rng.random(30):
+        curve = trained(rng, quality)
+        rule.learn(None, Curve(curve.steps + offset, curve.values), curve.last)
+    curve = trained(rng, 0.2)
+    assert steps_of(rule, Curve(curve.steps + offset, curve.values)) < LAST
+
+
+def test_one_trial_that_is_longer_does_not_end_the_stopping():
+    rule, rng = learned(30)
+    long = trained(rng, 0.5)
+    rule.learn(None, Curve(np.append(long.steps, LAST + 1.0), np.append(long.values, long.last)), long.last)
+    assert steps_of(rule, trained(rng, 0.2)) < LAST
 
 
 def test_trials_above_the_stated_probability_never_stop():
@@ -98,9 +131,9 @@ def test_trials_above_the_stated_probability_never_stop():
 @pytest.mark.parametrize("value", [np.inf, -np.inf, 1e308, -1e308, 0.0])
 def test_any_value_gets_a_verdict(value):
     rule, _ = learned(10)
-    rule.learn(Curve(np.array([1.0, 2.0]), np.array([value, value])), value)
+    rule.learn(None, Curve(np.array([1.0, 2.0]), np.array([value, value])), value)
     for _ in range(3):
-        verdict = rule.verdict(Curve(np.array([1.0, 2.0, 3.0]), np.array([0.1, value, value])))
+        verdict = rule.verdict(object(), Curve(np.array([1.0, 2.0, 3.0]), np.array([0.1, value, value])))
         assert 0.0 <= verdict.probability <= 1.0
 
 
@@ -108,5 +141,5 @@ def test_equal_curves_that_never_move():
     rule = Stopping(0.5, 4)
     flat = Curve(np.arange(1.0, 6.0), np.zeros(5))
     for _ in range(10):
-        rule.learn(flat, 0.0)
-    assert not rule.verdict(Curve(np.array([1.0]), np.zeros(1))).stop
+        rule.learn(None, flat, 0.0)
+    assert not rule.verdict(object(), Curve(np.array([1.0]), np.zeros(1))).stop

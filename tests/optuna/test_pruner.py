@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import pickle
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -112,8 +113,22 @@ def test_one_pruner_for_two_studies_knows_them_apart():
     for seed in range(2):
         study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed), pruner=pruner)
         study.optimize(train, n_trials=12)
-        assert pruner._rule.known <= 12
+        assert {known.rule.known for known in pruner._studies.values()} <= {11, 12}
         assert study.trials[0].state == optuna.trial.TrialState.COMPLETE
+
+
+def test_it_knows_trials_that_ended_in_other_threads_since_the_trial_began():
+    pruner = CurvePruner()
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0), pruner=pruner)
+    hopeless = study.ask()
+    others = Thread(target=lambda: study.optimize(train, n_trials=20))
+    others.start()
+    others.join()
+    for step in range(1, LAST + 1):
+        hopeless.report(5.0, step)
+        if hopeless.should_prune():
+            break
+    assert step < LAST // 2
 
 
 def test_it_explains_itself_at_debug_level(caplog):

@@ -15,7 +15,8 @@ from numbo.kernels._jit import jit, subroutine
 TAIL, FARTHEST = 1.0, 3.0
 #: How uncertain that is, as a share of the distance.
 DOUBT = 0.5
-#: Variance of a score near the median of a sample, times the size of the sample: pi / 2.
+#: An allowance for misfit in every step: the variance of a score near the median of a sample, times its size. Without
+#: it, 73 % of intervals of 90 % hold where curves cross, with it 85 %; where none cross, intervals are too wide.
 SAMPLED = 0.5 * np.pi
 
 
@@ -33,13 +34,13 @@ def between(xs, ys, n, x):
 
 @subroutine
 def tails(values, scores, n):
-    """Values per score below and above the sample."""
-    span = min(TAIL, 0.5 * (scores[n - 1] - scores[0]))
+    """Values per score below and above the sample; few that tie say little, where values have a spread of 1."""
+    span, least = min(TAIL, 0.5 * (scores[n - 1] - scores[0])), 1.0 / (n * n)
     if not span > 0.0:
-        return 0.0, 0.0
+        return least, least
     low = between(scores, values, n, scores[0] + span) - values[0]
     high = values[n - 1] - between(scores, values, n, scores[n - 1] - span)
-    return low / span, high / span
+    return max(low / span, least), max(high / span, least)
 
 
 @subroutine
@@ -53,9 +54,9 @@ def score_of(values, scores, n, below, above, value):
     if high > low:
         return 0.5 * (scores[low] + scores[high - 1])
     if low == 0:
-        return scores[0] - (min((values[0] - value) / below, FARTHEST) if below > 0.0 else 0.0)
+        return scores[0] - min((values[0] - value) / below, FARTHEST)
     if low == n:
-        return scores[n - 1] + (min((value - values[n - 1]) / above, FARTHEST) if above > 0.0 else 0.0)
+        return scores[n - 1] + min((value - values[n - 1]) / above, FARTHEST)
     share = (value - values[low - 1]) / (values[low] - values[low - 1])
     return scores[low - 1] + share * (scores[low] - scores[low - 1])
 
@@ -79,6 +80,18 @@ def scores_of(values, scores, X):
         below, above = tails(values, scores, n)
         for i in range(m):
             out[i] = score_of(values, scores, n, below, above, X[i])
+    return out
+
+
+@jit
+def of_equal_rank(values, others, scores, X):
+    """The values (m,) that have the normal scores in ``others (n,)`` that ``X (m,)`` have in ``values (n,)``."""
+    (m,), (n,) = X.shape, values.shape
+    out = np.empty(m)
+    below, above = tails(values, scores, n)
+    low, high = tails(others, scores, n)
+    for i in range(m):
+        out[i] = value_of(others, scores, n, low, high, score_of(values, scores, n, below, above, X[i]))
     return out
 
 

@@ -6,12 +6,13 @@ a fresh trial, at the price of all steps. Whoever offers more per step goes on: 
     P(it ends better than the best) / steps left  <  P(a fresh one does) / all steps
 
 Once the best is good, hardly any fresh trial is likely to be better. A fixed threshold would then stop all of them.
+Fresh trials are priced at all steps, though most will be stopped early: the rule stops rather too late than too soon.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -61,34 +62,43 @@ class Stopping:
         self._fits = Schedule(GROWTH)
         self._chain: Chain | None = None
         self._fresh: tuple[int, float] = (-1, 0.0)
+        self._lengths: list[float] = []
+        #: Of trials that run, the last rungs that a verdict was given at.
+        self._judged: dict[Hashable, int] = {}
 
     @property
     def known(self) -> int:
         """Number of trials that have ended."""
         return len(self._ends)
 
-    def learn(self, curve: Curve | None, end: float) -> None:
-        """Take in a trial that has ended: its value, NaN if it was stopped or failed."""
+    def learn(self, key: Hashable, curve: Curve | None, end: float) -> None:
+        """Take in the trial ``key`` that has ended: its value, NaN if it was stopped or failed."""
+        self._judged.pop(key, None)
         if curve is None:
             return
         self._curves.append(curve)
         self._ends.append(end)
         if not math.isnan(end):
             self._completed += 1
+            self._lengths.append(float(curve.steps[-1]))
             self._best = len(self._ends) - 1 if self._best < 0 or end > self._ends[self._best] else self._best
 
-    def verdict(self, curve: Curve) -> Verdict:
-        """Whether a trial that has this curve so far goes on; asked once at every rung."""
-        if self._completed < self.complete:
-            return _goes_on("too few trials have ended")
-        chain = self._fitted()
+    def due(self, key: Hashable, step: float) -> bool:
+        """Whether the trial ``key`` has reached a rung at ``step`` that no verdict was given at."""
+        if self._completed < self.complete or not math.isfinite(step):
+            return False
+        return int(np.searchsorted(self._fitted().rungs, step, "right")) - 1 > self._judged.get(key, -1)
+
+    def verdict(self, key: Hashable, curve: Curve) -> Verdict:
+        """Whether the trial ``key``, which has this curve so far, goes on; one at every rung where it is asked for."""
         step = float(curve.steps[-1])
-        rung = int(np.searchsorted(chain.rungs, step, "right")) - 1
-        if rung < 0 or step >= chain.rungs[-1]:
-            return _goes_on("before the first or after the last rung")
-        if len(curve.steps) > 1 and curve.steps[-2] >= chain.rungs[rung]:
-            return _goes_on("between rungs")
-        start, last = min(chain.rungs[0], 0.0), chain.rungs[-1]
+        if not self.due(key, step):
+            return _goes_on("nothing new is known")
+        chain = self._fitted()
+        self._judged[key] = int(np.searchsorted(chain.rungs, step, "right")) - 1
+        start, last = _start(chain.rungs), float(np.median(self._lengths))
+        if step >= last:
+            return _goes_on("it is as long as others")
         needed = min(self._promise_of_fresh(chain) * (last - step) / (last - start), self.probability)
         chance = float(self._chances(chain, [curve])[0])
         if chance >= needed:
@@ -124,8 +134,14 @@ class Stopping:
         ends, best = chain.ends(curves), chain.transformed(np.array([self._ends[self._best]]))
         blur = BLUR * ends.std(axis=1, keepdims=True) + np.finfo(float).tiny
         with np.errstate(over="ignore"):
-            out: Array = ndtr((ends - best) / blur).mean(axis=1)
+            better = np.where(ends == best, 0.0, ndtr((ends - best) / blur))  # a tie is no better
+        out: Array = better.mean(axis=1)
         return out
+
+
+def _start(rungs: Array) -> float:
+    """The step at which trials begin, one before their first report."""
+    return float(rungs[0] - (rungs[1] - rungs[0])) if len(rungs) > 1 else 0.0
 
 
 def _goes_on(reason: str) -> Verdict:

@@ -297,13 +297,15 @@ class Optimizer(Inspectable):
                 that is ``partial`` is then replaced by what is expected at the end, given all curves.
 
         Raises:
-            ValueError: if ``params`` do not lie in the space, ``std`` is negative or not finite, or lengths differ;
-                nothing is stored then.
+            ValueError: if ``params`` do not lie in the space, ``std`` is negative or not finite, ``reports`` are no
+                mapping, or lengths differ; nothing is stored then.
         """
         if isinstance(params, Mapping) or np.ndim(params) == 0:
             x, outputs, variance = self._record(params, value, std)
             self._store(x, outputs, params, key, partial=partial, variance=variance, reports=reports)
             return
+        if reports is not None:
+            raise ValueError("reports are those of one point; got a sequence of points.")
         values = list(value) if isinstance(value, Iterable) else [value]
         stds = list(std) if isinstance(std, Iterable) else [std] * len(values)
         if not len(params) == len(values) == len(stds):
@@ -355,12 +357,12 @@ class Optimizer(Inspectable):
         if origin is None:
             pending = history.pending.get(key)
             origin = UNASKED if pending is None else pending.origin
-        self._telling, self._unfinished = (key, history.told), True
         curve = self._run.goal.curve(reports) if self.use_curves and self._expects_ends else None
+        self._telling, self._unfinished = (key, history.told), True
         i = history.add(x, outputs, params, origin, final=not partial, variance=variance, curve=curve)
         if i >= 0:
             self._run.available.see(x[None])
-            self._observed(i, float(history.y[i]), origin)
+            self._observed(i, _certain(history, i), origin)
         history.pending.pop(key, None)
         # models that averaged what is exact start again from what was told
         self._telling, self._unfinished = (None, 0), self._averaged and self._run.noise.refuted
@@ -387,8 +389,8 @@ class Optimizer(Inspectable):
     def _know(self, history: History, design_seed: int) -> None:
         """Take in the history of another optimizer; there is no model of it yet."""
         self._run.adopt(history, design_seed)
-        for i, (y, origin) in enumerate(zip(history.y.tolist(), history.origins.tolist(), strict=True)):
-            self._observed(i, y, origin)
+        for i, origin in enumerate(history.origins.tolist()):
+            self._observed(i, _certain(history, i), origin)
 
     def exclude(self, params: Any) -> None:
         """Never suggest ``params`` again, and learn nothing else from them."""
@@ -471,3 +473,8 @@ class Optimizer(Inspectable):
         self._asked = self._handed = state["asked"]
         self._restore_model(state["model"])
         return self
+
+
+def _certain(history: History, i: int) -> float:
+    """The value of observation ``i``; none that a local search could start from if its end is only expected."""
+    return -np.inf if history.stopped(i) else float(history.y[i])

@@ -28,10 +28,17 @@ class Curve(NamedTuple):
 
         Values that are NaN or no numbers, and steps that are not finite, are left out.
 
+        Raises:
+            ValueError: if ``reports`` are no mapping.
+
         Args:
             reports: values of the objective by step.
             sign: 1 if larger values are better, -1 if smaller ones are.
         """
+        if not isinstance(reports, Mapping | None):
+            raise ValueError(
+                f"reports must be a mapping of steps to values such as {{1: 0.9, 2: 0.7}}, got {reports!r}."
+            )
         numbers = ((_number(step), _number(value)) for step, value in (reports or {}).items())
         known = sorted((step, sign * value) for step, value in numbers if math.isfinite(step) and not math.isnan(value))
         if not known:

@@ -187,7 +187,9 @@ class History:
         """Take in the trial at position ``t``; returns the index of the observation, -1 for a failure."""
         x, y = self.trials.X[t], float(self.trials.Y[t, 0])
         key = point_key(x)
-        self.effort.add(self.trials.reported(t), scout=self.trials.origins[t] == SCOUT, stopped=self.trials.stopped(t))
+        self.effort.add(
+            self.trials.reported(t), scout=bool(self.trials.origins[t] == SCOUT), stopped=self.trials.stopped(t)
+        )
         if math.isnan(y):
             self._failures.append((t, key))
             self.failed_counts[key] += 1
@@ -220,10 +222,16 @@ class History:
         if rows:
             at = np.array(rows)
             self._y[at], self._variance[at] = self.ends.expected(self.trials, self.positions(at))
+            if len(rows) > 1 and self.best >= 0 and self.stopped(self.best):
+                self.best = int(np.argmax(self._y[: self.n - 1]))
 
     def _rank(self, i: int) -> tuple[bool, float]:
         """The larger, the better is observation ``i``."""
-        return not self.trials.stopped(int(self._positions[i])), float(self._y[i])
+        return not self.stopped(i), float(self._y[i])
+
+    def stopped(self, i: int) -> bool:
+        """Whether observation ``i`` is of a trial that was stopped after it had reported something."""
+        return self.ends is not None and self.trials.stopped(int(self._positions[i]))
 
     @property
     def X(self) -> Array:
