@@ -33,6 +33,14 @@ def test_diabetes_network_search():
         assert name in printed
 
 
+def test_a_network_with_pruning():
+    printed = run("pruning", "--trials", "20")
+    assert 0.05 < float(re.search(r"Best validation loss ([\d.]+) of 20", printed)[1]) < 0.2
+    pruned, epochs = map(int, re.search(r"(\d+) were pruned: (\d+) of 600", printed).groups())
+    assert pruned > 3
+    assert epochs < 500
+
+
 def test_programs_that_branch():
     printed = run("pipeline", "--trials", "14")
     assert 40.0 < float(re.search(r"Best error ([\d.]+) in", printed)[1]) < 66.0

@@ -234,8 +234,10 @@ class Curves:
         return Curves()
 
     def copy(self) -> Curves:
-        """An independent copy."""
-        return copy.deepcopy(self)
+        """An independent copy; a chain does not change."""
+        twin = copy.copy(self)
+        twin._fits = replace(self._fits)
+        return twin
 
     def see(self, trials: Trials, n: int) -> bool:
         """Fit again if it is time after the first ``n`` of the ``trials``; returns whether that was done."""

@@ -207,8 +207,9 @@ class GSSBO(Optimizer):
             as there are any; not where there are more than 40, nor in spaces that are enumerated.
         avoid_ties: whether points are left out that are so near a known one that they most likely have exactly its
             value, where values tie (accuracies, steps). Values are then believed to be exact.
-        scouting: share of the reports of all trials, below 1, that is spent on points that fill the space as soon as
-            trials are stopped early. A trial that will be stopped soon costs little, so that these are many.
+        scouting: share of the reports of all trials, below 1, that is spent on points that fill the space where trials
+            are stopped early, times the share of the cost that this has saved. A trial that will be stopped soon costs
+            little, so that these are many.
 
     Raises:
         ValueError: for an unsupported value.
