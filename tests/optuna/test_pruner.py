@@ -117,6 +117,16 @@ def test_one_pruner_for_two_studies_knows_them_apart():
         assert study.trials[0].state == optuna.trial.TrialState.COMPLETE
 
 
+def test_one_pruner_for_studies_one_after_another():
+    """The memory of a storage that is gone is used again by the next one."""
+    pruner, ended = CurvePruner(), []
+    for _ in range(8):
+        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0), pruner=pruner)
+        study.optimize(train, n_trials=15)
+        ended.append(len(study.get_trials(states=(optuna.trial.TrialState.COMPLETE,))))
+    assert len(set(ended)) == 1
+
+
 def test_it_knows_trials_that_ended_in_other_threads_since_the_trial_began():
     pruner = CurvePruner()
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0), pruner=pruner)
