@@ -6,7 +6,7 @@ except ImportError as error:
     raise ImportError("numbo.optuna needs Optuna, which is not installed: pip install 'numbo[optuna]'.") from error
 
 from numbo.optuna._algorithms import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
-from numbo.optuna._looking import best_predicted, best_predicted_trial, explain, predict
+from numbo.optuna._looking import best_predicted, best_predicted_trial, explain, predict, predict_end
 from numbo.optuna._pruner import CurvePruner
 
 from numbo.first_use import announce_compilation
@@ -26,4 +26,5 @@ __all__ = [
     "best_predicted_trial",
     "explain",
     "predict",
+    "predict_end",
 ]

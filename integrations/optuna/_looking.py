@@ -11,7 +11,7 @@ from numbo.optuna._view import checked
 from numbo._types import Array
 from numbo.optimizers import Explanation
 from optuna.study import Study
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, Trial
 
 
 def explain(study: Study) -> Explanation:
@@ -39,6 +39,20 @@ def predict(study: Study, params: Any) -> tuple[Any, Any]:
             one of numbo's.
     """
     return _sampler_of(study).predict(params, study)
+
+
+def predict_end(study: Study, trial: FrozenTrial | Trial) -> tuple[float, float]:
+    """Where a running or pruned trial would end, by the curves of all finished ones: value and standard deviation.
+
+    Args:
+        study: a study whose sampler is one of numbo's.
+        trial: one with intermediate values.
+
+    Raises:
+        ValueError: if neither the trial nor a finished one has reported anything, or the sampler uses no curves, or is
+            not one of numbo's.
+    """
+    return _sampler_of(study).predict_end(trial, study)
 
 
 def best_predicted(study: Study, *, anywhere: bool = False) -> tuple[dict[str, Any], float] | None:

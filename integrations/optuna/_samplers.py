@@ -38,7 +38,7 @@ from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.storages import InMemoryStorage
 from optuna.study import Study, StudyDirection
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FrozenTrial, Trial, TrialState
 
 #: Number of attempts to choose a point that no other process has, before one may be repeated.
 ATTEMPTS = 32
@@ -303,6 +303,22 @@ class NumboSampler(BaseSampler):
         points = [params] if isinstance(params, Mapping) else params
         internal = [internal_point(point, searched, optimizer.space) for point in points]
         return optimizer.predict(internal[0] if isinstance(params, Mapping) else internal)
+
+    def predict_end(self, trial: FrozenTrial | Trial, study: Study | None = None) -> tuple[float, float]:
+        """Where a running or pruned trial would end, by the curves of all finished ones: value and standard deviation.
+
+        Args:
+            trial: one with intermediate values, of this study or another.
+            study: by default the study that the sampler was last used for.
+
+        Raises:
+            ValueError: if neither the trial nor a finished one has reported anything, or the sampler uses no curves.
+        """
+        if isinstance(trial, Trial):
+            trial = trial.study._storage.get_trial(trial._trial_id)
+        if not isinstance(trial, FrozenTrial):
+            raise ValueError(f"trial must be a trial of Optuna, got {trial!r}.")
+        return self._optimizer_of(study)[0].predict_end(trial.intermediate_values)
 
     def best_predicted(
         self, study: Study | None = None, *, anywhere: bool = False

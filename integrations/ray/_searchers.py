@@ -332,6 +332,14 @@ class NumboSearch(StoredSearch):
             return opt.predict(space.to_params(config))
         return opt.predict([space.to_params(c) for c in config])
 
+    def predict_end(self, reports: Mapping[int, float]) -> tuple[float, float]:
+        """Where a trial that has reported these values by iteration would end: the value and its standard deviation.
+
+        Raises:
+            ValueError: if ``reports`` say nothing, no trial has completed, or the searcher uses no curves.
+        """
+        return self._ready()[1].predict_end(reports)
+
     def best_predicted(self, *, anywhere: bool = False) -> tuple[dict[str, Any], float] | None:
         """The config, without constants, of the trial with the best expected value, and that value.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from numbo import GPUCB, GSSBO, Float, Space
+from numbo import BKB, GPUCB, GSSBO, Float, Space
 from numbo.models.curves import Chain, Curves
 from numbo.trials import SCOUT, Curve, History
 
@@ -196,6 +196,32 @@ def test_a_copy_of_a_history_keeps_what_was_expected():
     np.testing.assert_array_equal(copy.y, y)
     np.testing.assert_array_equal(copy.variance, variance)
     assert (history.y[:30] != y).any()
+
+
+def test_the_end_of_a_trial_is_predicted_in_the_units_of_the_objective():
+    opt = GSSBO(SPACE, seed=0)
+    told(opt, 60)
+    others = -curves(60, 8)
+    found = np.array([opt.predict_end(dict(enumerate(v[:9].tolist(), start=1))) for v in others])
+    assert np.corrcoef(found[:, 0], others[:, -1])[0, 1] > 0.8
+    assert np.mean(np.abs(found[:, 0] - others[:, -1]) < 1.645 * found[:, 1]) > 0.8
+    most = GSSBO(SPACE, direction="maximize", seed=0)
+    for values in curves(20, 0):
+        most.tell(most.ask(), values[-1], reports=dict(enumerate(values.tolist(), start=1)))
+    assert -3.0 < most.predict_end({1: -1.9})[0] < 0.0
+
+
+def test_an_end_that_nothing_is_known_of_is_not_predicted():
+    opt = GSSBO(SPACE, seed=0)
+    with pytest.raises(ValueError, match="needs at least one trial that has reported something"):
+        opt.predict_end({1: 1.0})
+    told(opt, 3)
+    with pytest.raises(ValueError, match=r"reports must hold at least one number by a finite step, got \{1: nan\}"):
+        opt.predict_end({1: np.nan})
+    with pytest.raises(ValueError, match="which this GSSBO does not use"):
+        GSSBO(SPACE, use_curves=False).predict_end({1: 1.0})
+    with pytest.raises(ValueError, match="which this BKB does not use"):
+        BKB(SPACE).predict_end({1: 1.0})
 
 
 def test_the_best_of_trials_that_were_all_stopped_is_the_one_that_is_expected_to_be():

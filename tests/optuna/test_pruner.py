@@ -8,7 +8,7 @@ from threading import Thread
 
 import numpy as np
 import pytest
-from numbo.optuna import CurvePruner, GPUCBSampler, GSSBOSampler
+from numbo.optuna import CurvePruner, GPUCBSampler, GSSBOSampler, predict_end
 
 import optuna
 
@@ -86,6 +86,23 @@ def test_pruned_trials_are_expected_to_end_where_like_ones_did():
             reported.append(-history.trials.Y[t, 0])
     assert np.mean(np.abs(np.subtract(expected, truth))) < 0.5 * np.mean(np.abs(np.subtract(reported, truth)))
     assert (history.variance[history.variance > 0] < 1.0).all()
+
+
+def test_the_end_of_a_running_trial_is_predicted():
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0), pruner=CurvePruner())
+    study.optimize(train, n_trials=30)
+    trial = study.ask()
+    x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
+    end = (x - 0.3) ** 2 + (y - 0.7) ** 2
+    for step in range(1, 8):
+        trial.report(end + (1.0 - end) * 0.75**step, step)
+    value, std = study.sampler.predict_end(trial)
+    assert abs(value - end) < 0.2
+    assert 0.0 < std < 0.3
+    frozen = study.trials[-1]
+    assert study.sampler.predict_end(frozen) == predict_end(study, frozen) == (value, std)
+    with pytest.raises(ValueError, match="trial must be a trial of Optuna, got 3"):
+        study.sampler.predict_end(3)
 
 
 @pytest.mark.parametrize("torn", [float("nan"), float("inf"), float("-inf")])

@@ -46,6 +46,17 @@ class Inspectable(ABC):
         """
         return self.snapshot().predict(params)
 
+    def predict_end(self, reports: Mapping[Any, Any]) -> tuple[float, float]:
+        """Where a trial that has reported these values by step would end: the value and its standard deviation.
+
+        By the curves of all trials told, whatever the parameters are (`numbo.models.curves`).
+
+        Raises:
+            ValueError: if ``reports`` are no mapping or say nothing, no trial has reported anything, or ``use_curves``
+                is off.
+        """
+        return self.snapshot().predict_end(reports)
+
     def best_predicted(self, *, anywhere: bool = False) -> tuple[Any, float] | None:
         """The observed point with the best expected value, and that value; ``None`` before the first success.
 

@@ -70,6 +70,19 @@ class Snapshot:
             return self._goal.values(mean), np.minimum(view.widening * std, LARGEST)
 
     @interrupts_get_out()
+    def predict_end(self, reports: Mapping[Any, Any]) -> tuple[float, float]:
+        """Where a trial with these reports ends (`numbo.optimizers.Optimizer.predict_end`)."""
+        curve, ends = self._goal.curve(reports), self._history.ends
+        if ends is None:
+            raise ValueError(f"predict_end needs the curves of trials, which this {self.algorithm} does not use.")
+        if curve is None:
+            raise ValueError(f"reports must hold at least one number by a finite step, got {reports!r}.")
+        found = ends.end_of(curve, self._history.trials)
+        if found is None:
+            raise ValueError("predict_end needs at least one trial that has reported something; tell one first.")
+        return self._goal.value(found[0]), found[1]
+
+    @interrupts_get_out()
     def best_predicted(self, having: Collection[str] = (), *, anywhere: bool = False) -> tuple[Any, float] | None:
         """The point with the best expected value (`numbo.optimizers.Optimizer.best_predicted`).
 

@@ -244,12 +244,24 @@ class Curves:
         if not self._fits.due(n):
             return False
         self._fits.at = n
-        ends = np.where(trials.final, trials.Y[:, 0], np.nan)[:n]
-        self.chain = Chain(trials.curves[:n], ends)
+        self.chain = _chain(trials, n)
         return True
+
+    def end_of(self, curve: Curve, trials: Trials) -> tuple[float, float] | None:
+        """Where a curve that is none of theirs ends, and its standard deviation; None if they have no curves."""
+        if all(known is None for known in trials.curves):
+            return None
+        chain = _chain(trials, trials.n)
+        value, std = chain.values(chain.ends([curve]))
+        return float(value[0]), float(std[0])
 
     def expected(self, trials: Trials, rows: Indices) -> tuple[Array, Array]:
         """Values (m,) at the ends of the ``rows (m,)`` of the trials, and their variances (m,)."""
         assert self.chain is not None
         values, std = self.chain.values(self.chain.ends(trials.curves_of(rows)))
         return values, np.minimum(std, LARGEST_STD) ** 2
+
+
+def _chain(trials: Trials, n: int) -> Chain:
+    """The chain of the first ``n`` of the trials."""
+    return Chain(trials.curves[:n], np.where(trials.final, trials.Y[:, 0], np.nan)[:n])

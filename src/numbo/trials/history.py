@@ -70,6 +70,9 @@ class Ends(Protocol):
     def expected(self, trials: Trials, rows: Indices) -> tuple[Array, Array]:
         """Values (m,) at the ends of the ``rows (m,)`` of the trials, and their variances (m,)."""
 
+    def end_of(self, curve: Curve, trials: Trials) -> tuple[float, float] | None:
+        """Where a curve that is none of theirs ends, and its standard deviation; None if they have no curves."""
+
 
 class History:
     """All `trials`, and of those that succeeded the observations ``X (n, d)``, ``y (n,)`` (larger is better).
