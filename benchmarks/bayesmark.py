@@ -15,12 +15,10 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import time
 import warnings
 import zlib
 from collections.abc import Callable
-from concurrent.futures import as_completed
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -29,7 +27,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, gammaln, logit
-from tqdm import tqdm
 
 from benchmarks import processes
 from benchmarks.storage import load
@@ -407,16 +404,9 @@ def _read(values: list[float | None]) -> Array:
 
 def run(path: Path, optimizers: list[str], names: list[str], seeds: int, jobs: int) -> None:
     """Run what is missing in ``path``; seeds vary slowest, optimizers fastest."""
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
     done = {(row["optimizer"], row["problem"], row["seed"]) for row in load(path)}
     todo = [(o, p, seed) for seed in range(seeds) for p in names for o in optimizers if (o, p, seed) not in done]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file, processes.kept(jobs) as submit:
-        futures = [submit(run_one, *job) for job in todo]
-        for future in tqdm(as_completed(futures), total=len(todo), desc=path.stem, unit="run"):
-            file.write(json.dumps(future.result()) + "\n")
-            file.flush()
+    processes.record(path, run_one, todo, jobs)
 
 
 # -- the report ----------------------------------------------------------------------------------------------------

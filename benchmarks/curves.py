@@ -19,7 +19,6 @@ import warnings
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from concurrent.futures import as_completed
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,6 @@ from optuna.distributions import BaseDistribution, FloatDistribution, IntDistrib
 from optuna.pruners import BasePruner
 from optuna.samplers import BaseSampler
 from optuna.trial import TrialState
-from tqdm import tqdm
 
 import optuna
 from benchmarks import processes
@@ -306,17 +304,10 @@ def run_one(sampler: str, pruner: str, problem: str, seed: int, workers: int) ->
 
 def run(path: Path, jobs: Sequence[tuple[str, str, str, int, int]], processes_: int) -> None:
     """Run what is missing in ``path``."""
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
     key = ("sampler", "pruner", "problem", "seed", "workers")
     done = {tuple(row[name] for name in key) for row in load(path)}
     todo = [job for job in jobs if job not in done]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file, processes.kept(processes_) as submit:
-        futures = [submit(run_one, *job) for job in todo]
-        for future in tqdm(as_completed(futures), total=len(todo), desc=path.stem, unit="run"):
-            file.write(json.dumps(future.result()) + "\n")
-            file.flush()
+    processes.record(path, run_one, todo, processes_)
 
 
 # -- the report ----------------------------------------------------------------------------------------------------

@@ -13,20 +13,17 @@ from __future__ import annotations
 import io
 import json
 import logging
-import os
 import subprocess
 import sys
 import tempfile
 import time
 import zipfile
-from concurrent.futures import as_completed
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from benchmarks import processes
 from benchmarks.storage import load
@@ -119,17 +116,11 @@ def run_one(optimizer: str, settings: dict[str, Any], task: str, seed: int) -> d
 def run(path: Path, optimizer: str, settings: dict[str, Any], names: list[str], seeds: int, jobs: int) -> None:
     """Run what is missing in ``path``."""
     download()
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
     this = f"{optimizer} {json.dumps(settings, sort_keys=True)}" if settings else optimizer
     done = {(row["optimizer"], row["task"], row["seed"]) for row in load(path)}
-    todo = [(task, seed) for seed in range(seeds) for task in names if (this, task, seed) not in done]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file, processes.kept(jobs) as submit:
-        futures = [submit(run_one, optimizer, settings, task, seed) for task, seed in todo]
-        for future in tqdm(as_completed(futures), total=len(todo), desc=path.stem, unit="run"):
-            file.write(json.dumps({"optimizer": this} | future.result()) + "\n")
-            file.flush()
+    wanted = [(task, seed) for seed in range(seeds) for task in names if (this, task, seed) not in done]
+    todo = [(optimizer, settings, task, seed) for task, seed in wanted]
+    processes.record(path, run_one, todo, jobs, optimizer=this)
 
 
 # -- the report ----------------------------------------------------------------------------------------------------

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+import os
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+
+from tqdm import tqdm
 
 #: Environment of a local Ray that says nothing, and waits for its processes on slow machines.
 LOCAL_RAY = {
@@ -35,6 +40,23 @@ def kept(jobs: int) -> Iterator[Callable[..., Future[Any]]]:
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def record(
+    path: Path, function: Callable[..., dict[str, Any]], todo: Collection[tuple[Any, ...]], jobs: int, **also: Any
+) -> None:
+    """Append to the results file ``path`` what ``function`` returns for each call ``todo``, as soon as it is known.
+
+    Each process has one thread. A result begins with what is recorded ``also``.
+    """
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file, kept(jobs) as submit:
+        futures = [submit(function, *arguments) for arguments in todo]
+        for future in tqdm(as_completed(futures), total=len(todo), desc=path.stem, unit="run"):
+            file.write(json.dumps(also | future.result()) + "\n")
+            file.flush()
 
 
 @contextmanager

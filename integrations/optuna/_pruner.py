@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import threading
 import weakref
@@ -17,7 +16,6 @@ from optuna.pruners import BasePruner
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-logger = logging.getLogger("numbo")
 #: Maximum number of studies that a pruner keeps in memory; of others it learns again.
 MAX_STUDIES = 8
 ENDED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
@@ -75,16 +73,7 @@ class CurvePruner(BasePruner):
                 return False
             curve = goal.curve(trial.intermediate_values)
             assert curve is not None
-            verdict = rule.verdict(trial.number, curve)
-        logger.debug(
-            "Trial %d at step %d ends better than the best with probability %.3g and goes on from %.3g: %s.",
-            trial.number,
-            step,
-            verdict.probability,
-            verdict.needed,
-            verdict.reason,
-        )
-        return verdict.stop
+            return rule.verdict(trial.number, curve).stop
 
     def _learned(self, study: Study, goal: Goal) -> Stopping:
         """The rule for a study, which knows all of its trials that have ended."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from numbers import Real
 from typing import Any
@@ -14,8 +13,6 @@ from numbo.models.stopping import Stopping
 from numbo.trials import Goal
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
-
-logger = logging.getLogger("numbo")
 
 
 class CurveScheduler(FIFOScheduler):
@@ -76,20 +73,11 @@ class CurveScheduler(FIFOScheduler):
         if step is None or not self._rule.due(trial.trial_id, step):
             return str(TrialScheduler.CONTINUE)
         curve = self._goal.curve(self._curves[trial.trial_id])
-        if curve is None:
+        assert curve is not None  # it has the report that was taken
+        if not self._rule.verdict(trial.trial_id, curve).stop:
             return str(TrialScheduler.CONTINUE)
-        verdict = self._rule.verdict(trial.trial_id, curve)
-        logger.debug(
-            "Trial %s at step %g ends better than the best with probability %.3g and goes on from %.3g: %s.",
-            trial.trial_id,
-            step,
-            verdict.probability,
-            verdict.needed,
-            verdict.reason,
-        )
-        if verdict.stop:
-            self._learn(trial, ended=False)
-        return str(TrialScheduler.STOP if verdict.stop else TrialScheduler.CONTINUE)
+        self._learn(trial, ended=False)
+        return str(TrialScheduler.STOP)
 
     def on_trial_complete(self, tune_controller: Any, trial: Trial, result: dict[str, Any] | None) -> None:
         """Called by Tune when a trial has ended by itself, or by a criterion of the run."""

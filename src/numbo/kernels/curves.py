@@ -11,7 +11,8 @@ import numpy as np
 
 from numbo.kernels._jit import jit, subroutine
 
-#: Beyond the ends of a sample, values go on as they did over the last so much of a score, at most so much farther.
+#: Beyond the ends of a sample, values go on as they did over the last so much of a score, at most so much farther. Not
+#: tuned, as the next one.
 TAIL, FARTHEST = 1.0, 3.0
 #: How uncertain that is, as a share of the distance.
 DOUBT = 0.5

@@ -34,7 +34,7 @@ from numbo.models.transforms import LARGEST, OutputTransform
 from numbo.trials import Curve, finite_range
 from numbo.trials.trials import Trials
 
-#: Each rung is so many times as late as the one before.
+#: Each rung is so many times as late as the one before. This and the next ones were not tuned.
 RATIO = 1.5
 #: Number of samples of an end.
 PARTICLES = 128
@@ -42,7 +42,7 @@ PARTICLES = 128
 LADDER, BESIDE = 256, 256
 #: Before curves were seen, scores are kept up to this factor, which counts as `PRIOR` curves.
 KEPT, PRIOR = 0.9, 3.0
-#: The chain is fitted again when there are so many more curves.
+#: The chain is fitted again when there are so many more trials.
 GROWTH = 0.1
 #: Standard deviations above this one count as this one: their squares are finite.
 LARGEST_STD = 1e150
@@ -107,8 +107,7 @@ class Chain:
         # what lies beyond the values seen may be told apart, too: the logarithm goes on
         self.transform = replace(OutputTransform.fit(finite_range(known), "log"), floor=-LARGEST / 4.0)
         Z = self.transformed(table)
-        self._steps = [_step(Z, k) for k in range(len(self.rungs))]
-        self._arrays = _padded(self._steps)
+        self._arrays = _padded([_step(Z, k) for k in range(len(self.rungs))])
 
     def transformed(self, values: Array) -> Array:
         """``values``, NaN where they are; infinite ones count as the best or worst finite one."""

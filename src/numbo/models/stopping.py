@@ -11,6 +11,7 @@ Fresh trials are priced at all steps, though most will be stopped early: the rul
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
@@ -23,6 +24,7 @@ from numbo.models.curves import GROWTH, Chain
 from numbo.models.schedule import Schedule
 from numbo.trials import Curve
 
+logger = logging.getLogger("numbo")
 #: A fresh trial promises what the first reports of so many of the newest ones do, in the mean.
 FRESH = 32
 #: Samples of an end are blurred by this share of their standard deviation, so that small probabilities can be compared.
@@ -91,6 +93,18 @@ class Stopping:
 
     def verdict(self, key: Hashable, curve: Curve) -> Verdict:
         """Whether the trial ``key``, which has this curve so far, goes on; one at every rung where it is asked for."""
+        found = self._judge(key, curve)
+        logger.debug(
+            "Trial %s at step %g ends better than the best with probability %.3g and goes on from %.3g: %s.",
+            key,
+            curve.steps[-1],
+            found.probability,
+            found.needed,
+            found.reason,
+        )
+        return found
+
+    def _judge(self, key: Hashable, curve: Curve) -> Verdict:
         step = float(curve.steps[-1])
         if not self.due(key, step):
             return _goes_on("nothing new is known")

@@ -85,7 +85,8 @@ TURN = 4
 #: Under a pruner points that fill the space are cheap: of so many the best by the model is tried. On curves of networks
 #: (TaskSet, Hyperband, cost of 60 full runs) regrets with half of the cost spent on such points were .13, with a fifth
 #: .16, without any .23; with the next point in place of the best of four .14, with the best of sixteen .21. On LCBench
-#: they were .05, .07, .08 with the best of four, and .08 with the next point.
+#: they were .05, .07, .08 with the best of four, and .08 with the next point. That was before their share was tied to
+#: what stopping has saved; ``benchmarks/results/curves.md`` has both together.
 SCOUTED = 4
 #: Number of observations that a local model is conditioned on where the buffer has no fixed size.
 LOCAL_SIZE = 128
@@ -324,7 +325,7 @@ class GSSBO(Optimizer):
         run, engines = self._run, self._engines
         if self._search.surrogate.updated_at == 0 and run.history.n >= self.n_initial + TURN:
             self._search.update(run, self._subset.members(run, self._search))  # it was built from what was told
-        if run.history.effort.scout_is_due(self.scouting, run.history.pending_scouts()):
+        if run.history.scout_is_due(self.scouting):
             return self._scout()
         if self._search.covers(run):
             return self._propose_globally()

@@ -40,8 +40,6 @@ class Effort:
         Where hardly any trial is stopped, or late, scouts are as dear as others. Each of the ``pending`` ones counts as
         much as one has cost so far.
         """
-        if not self.stopped:
-            return False
         each = self.scouted / self.scouts if self.scouts else 1.0
         saved = 1.0 - self.spent / (self.trials * self.longest)
         return self.scouted + pending * each < share * saved * self.spent

@@ -331,6 +331,10 @@ class History:
         """Whether ``x (d,)`` is pending."""
         return self.key_of(x) is not None
 
+    def scout_is_due(self, share: float) -> bool:
+        """Whether a point that fills the space is (`Effort.scout_is_due`); without stopped trials, at no cost."""
+        return self.effort.stopped > 0 and self.effort.scout_is_due(share, self.pending_scouts())
+
     def pending_scouts(self) -> int:
         """How many points that fill the space are pending."""
         return sum(p.origin == SCOUT for p in self.pending.values())
