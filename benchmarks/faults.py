@@ -43,7 +43,7 @@ class Outcome:
     Attributes:
         killed: processes that were killed.
         complete, stale: trials that are complete, and trials that a killed process left running.
-        lost: trials that a worker had told but that are not complete with that value.
+        lost: trials that a worker had told but that have not ended with that value.
         duplicates: pairs of trials with equal parameters that ran at the same time. A stale trial counts as running
             until enough others have overtaken it for samplers to consider its worker dead.
         retried: pairs of a stale trial and one that took up its parameters after that.
@@ -146,7 +146,7 @@ def _judge(
     program: str = "plain",
 ) -> Outcome:
     complete = [t for t in trials if t.state == TrialState.COMPLETE]
-    values = {t.number: t.value for t in complete}
+    values = {t.number: t.value for t in trials if t.state in (TrialState.COMPLETE, TrialState.PRUNED)}
     groups = defaultdict(list)
     for trial in trials:
         if _asked(trial, program):
@@ -172,7 +172,7 @@ def _judge(
         duplicates=duplicates,
         retried=retried,
         repeats=sum(max(0, sum(t.state == TrialState.COMPLETE for t in g) - 1) for g in groups.values()),
-        best=min(v for v in values.values() if v is not None),
+        best=min(t.value for t in complete if t.value is not None),
         seconds=seconds,
         errors=errors,
     )

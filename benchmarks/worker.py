@@ -54,7 +54,20 @@ def branching(trial: BaseTrial) -> float:
     return abs(rate - 0.3) + 0.1 * (layers - 2) ** 2 + sum(abs(width - 40) / 400 for width in widths)
 
 
-PROGRAMS: dict[str, Callable[[BaseTrial], float]] = {"plain": plain, "branching": branching}
+def reporting(trial: BaseTrial) -> float:
+    """As `plain`, at the end of a curve that falls at a rate of its own; it may be pruned on the way."""
+    end, rate = plain(trial), 0.4 + 0.1 * len(trial.params["act"])
+    for step in range(1, STEPS + 1):
+        trial.report(end + 3.0 * math.exp(-rate * step), step)
+        time.sleep(0.001)
+        if trial.should_prune():
+            raise optuna.TrialPruned
+    return end
+
+
+#: Number of reports of a trial.
+STEPS = 9
+PROGRAMS: dict[str, Callable[[BaseTrial], float]] = {"plain": plain, "branching": branching, "reporting": reporting}
 
 
 def storage(url: str) -> optuna.storages.BaseStorage:
@@ -78,11 +91,11 @@ def main(
     avoid_repeats: bool | str,
 ) -> None:
     """Work until the study has ``trials`` complete trials and the file ``all_killed`` exists."""
-    from numbo.optuna import GSSBOSampler
+    from numbo.optuna import CurvePruner, GSSBOSampler
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     sampler = GSSBOSampler(seed=seed, avoid_repeats=avoid_repeats)
-    study = optuna.load_study(study_name=name, storage=storage(url), sampler=sampler)
+    study = optuna.load_study(study_name=name, storage=storage(url), sampler=sampler, pruner=CurvePruner())
     pause = random.Random(os.getpid())
 
     def ended() -> bool:
@@ -92,9 +105,13 @@ def main(
     with log.open("a") as told:
         while not ended():
             trial = study.ask()
-            value = PROGRAMS[program](trial)
+            try:
+                value = PROGRAMS[program](trial)
+            except optuna.TrialPruned:
+                state, value = TrialState.PRUNED, None
+            else:
+                state = TrialState.COMPLETE
             time.sleep(pause.uniform(0.0, 0.02))
-            study.tell(trial, value)
-            told.write(f"{trial.number} {value!r}\n")
+            told.write(f"{trial.number} {study.tell(trial, value, state).value!r}\n")
             told.flush()
             os.fsync(told.fileno())

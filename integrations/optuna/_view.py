@@ -45,7 +45,7 @@ class StudyView:
         self.storage: Callable[[], Any] = _no_storage
         self._marks: dict[int, int] = {}  # of the finished trials, by their place
         #: The points of running trials by their numbers, with what says whether these have changed.
-        self._running: dict[int, tuple[tuple[int, list[str]], Pending | None]] = {}
+        self._running: dict[int, tuple[tuple[int, int, list[str]], Pending | None]] = {}
         self._looked_at = 0
         self._last_number = -1
         self._unfinished: list[int] = []
@@ -131,7 +131,7 @@ class StudyView:
         ]
         known, self._running = self._running, {}
         for trial in running[-MAX_PENDING:]:
-            mark = len(trial.params), _records.pieces(trial)
+            mark = len(trial.params), len(trial.intermediate_values), _records.pieces(trial)
             before = known.get(trial.number)
             point = before[1] if before is not None and before[0] == mark else self._point(trial)
             self._running[trial.number] = mark, point
@@ -141,7 +141,7 @@ class StudyView:
         """A running trial's point, as it is pending; None if it is unknown or out of range."""
         assert self.optimizer is not None
         try:
-            return self.optimizer.pending_point(*self._params(trial))
+            return self.optimizer.pending_point(*self._params(trial), trial.intermediate_values)
         except (ValueError, TypeError):
             return None
 

@@ -205,7 +205,7 @@ class NumboSearch(StoredSearch):
         else:
             value = None if not result or error else self._value(result)
             partial = value is not None and self._cut_short(trial_id, result)
-            reports = self._curves.get(trial_id, {}) | self._reports_of(result)
+            reports = self._reports_of(result)
             self._refuse(lambda opt: opt.tell(params, value, key=key, partial=partial, reports=reports))
             if value is None:
                 self._failed.add(trial_id)
@@ -213,12 +213,12 @@ class NumboSearch(StoredSearch):
         self._live.pop(trial_id, None)
         self._paused.discard(trial_id)
         self._last.pop(trial_id, None)
-        self._curves.pop(trial_id, None)
 
     def on_trial_result(self, trial_id: str, result: dict[str, Any]) -> None:
         if trial_id in self._live:
             self._last[trial_id] = {key: result.get(key) for key in (str(self._metric), "training_iteration")}
-            self._curves.setdefault(trial_id, {}).update(self._reports_of(result))
+            ((step, value),) = self._reports_of(result).items()
+            self._refuse(lambda opt: opt.report(self._live[trial_id], step, value, key=trial_id))
             self._longest = max(self._longest, _iteration(result))
 
     def on_pause(self, trial_id: str) -> None:
@@ -239,9 +239,9 @@ class NumboSearch(StoredSearch):
         Tune does not pass on the last result of a trial that it stops, before the trial completes. It also stops trials
         that are as long as a criterion of the run allows: those are the longest ones.
         """
-        iteration, reported = _iteration(result), self._curves.get(trial_id, {})
+        iteration, last = _iteration(result), self._last.get(trial_id)
         self._longest = max(self._longest, iteration)
-        ended_by_itself = iteration in reported and trial_id not in self._paused
+        ended_by_itself = last is not None and iteration == _iteration(last) and trial_id not in self._paused
         return iteration < self._longest and not ended_by_itself
 
     def _refuse(self, action: Any) -> None:

@@ -40,7 +40,6 @@ class StoredSearch(Searcher):
         self._last: dict[str, dict[str, Any]] = {}
         self._warned: set[str] = set()
         self._max_concurrent: int | None = None
-        self._curves: dict[str, dict[Any, Any]] = {}
         self._longest = 0
         self._resumed = self._waited = False
         self._failure: str | None = None
@@ -77,7 +76,7 @@ class StoredSearch(Searcher):
     def __setstate__(self, state: dict[str, Any]) -> None:
         opt = state["_opt"]
         opt = None if opt is None else self._optimizer.from_state_dict(opt)
-        self.__dict__.update({"_paused": set(), "_last": {}, "_curves": {}, "_longest": 0} | state | {"_opt": opt})
+        self.__dict__.update({"_paused": set(), "_last": {}, "_longest": 0} | state | {"_opt": opt})
 
     def save(self, checkpoint_path: str) -> None:
         """Write everything needed to continue; the file is either complete or absent."""
@@ -173,7 +172,6 @@ class StoredSearch(Searcher):
             del self._live[trial_id]
             self._paused.discard(trial_id)
             self._last.pop(trial_id, None)
-            self._curves.pop(trial_id, None)
             if self._opt is not None:
                 self._opt.release(trial_id)
 

@@ -362,6 +362,30 @@ def test_running_trials_of_others_are_pending_by_their_attributes(make):
     assert pending[-1]["x"] == late.params["x"]
 
 
+@pytest.mark.parametrize("sampler", [GSSBOSampler, GPUCBSampler])
+def test_reports_of_running_trials_of_others_count(sampler):
+    study = optuna.create_study(sampler=sampler(search_space=SPACE, seed=0))
+    for k in range(12):
+        trial = study.ask(SPACE)
+        value = objective(trial)
+        for step in range(1, 5):
+            trial.report(value + 1.0 / step, step)
+        study.tell(trial, None if k % 2 else value, TrialState.PRUNED if k % 2 else None)
+    running = study.ask(SPACE)
+    history = lambda: optimizer_of(study)._run.history  # noqa: E731
+    study.ask(SPACE)
+    assert np.isnan(history().expected_pending().y).all()
+    for step in range(1, 4):
+        running.report(-5.0 + 1.0 / step, step)
+        study.ask(SPACE)
+        pending = history().pending[running.number]
+        assert pending.curve.steps.tolist() == list(range(1, step + 1))
+        assert history().expected_pending().y[0] > history().y.max() - 0.1  # larger is better there
+    study.tell(running, -5.0)
+    study.ask(SPACE)
+    assert running.number not in history().pending
+
+
 SEARCHED = _records.Identity.of(Searched(SPACE))
 TORN = ['{"origin":0,"par', "", "[]", "null", "7", '{"params":{}}']
 TORN += [

@@ -133,3 +133,26 @@ def test_a_real_run_stops_trials_and_finds_the_optimum(scheduler, tmp_path):
     assert min(made) < LAST
     assert results.get_best_result().metrics["loss"] < 0.05
     assert searcher.optimizer.n_told == 30
+
+
+def test_reports_of_running_trials_count_and_are_restored(tmp_path):
+    search = GSSBOSearch({"x": tune.uniform(-3.0, 3.0)}, "loss", "min", seed=0)
+    for k in range(12):
+        curve = curve_of(search.suggest(f"t{k}"))
+        count = 3 if k % 2 else LAST
+        for step in range(1, count):
+            search.on_trial_result(f"t{k}", {"training_iteration": step, "loss": curve[step - 1]})
+        search.on_trial_complete(f"t{k}", {"training_iteration": count, "loss": curve[count - 1]})
+    search.suggest("late")
+    for step in (1, 2):
+        search.on_trial_result("late", {"training_iteration": step, "loss": -4.0 + 1.0 / step})
+    search.save(str(tmp_path / "state"))
+    twin = GSSBOSearch(metric="loss", mode="min")
+    twin.restore(str(tmp_path / "state"))
+    for one in (search, twin):
+        history = one.optimizer._run.history
+        assert history.expected_pending().y[0] > history.y.max() - 0.1  # larger is better there
+    assert search.suggest("next") == twin.suggest("next")
+    search.on_trial_complete("late", {"training_iteration": 3, "loss": -3.8})
+    assert search.optimizer._run.history.trials.curves[-1].steps.tolist() == [1.0, 2.0, 3.0]
+    assert search.optimizer.best[1] < 1.0

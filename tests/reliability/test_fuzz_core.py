@@ -18,6 +18,7 @@ VALUES = st.one_of(
     st.sampled_from([0.0, -0.0, 1.0, 1e300, -1e300, 5e-324, 1e-300, math.inf, -math.inf, math.nan]),
     st.none(),
 )
+STEPS = st.one_of(st.integers(-1, 5), st.sampled_from([1, 2, 3, 0.5, 1e300, math.inf, math.nan, "2", None]))
 MAKERS = {
     "GSSBO": lambda space, **kw: GSSBO(space, buffer_size=12, **kw),
     "GSSBO-paper": lambda space, **kw: GSSBO(space, preset="paper", buffer_size=12, **kw),
@@ -66,6 +67,7 @@ class AskTell(RuleBasedStateMachine):
         direction = "maximize" if maximize else "minimize"
         self.opt = MAKERS[name](space, seed=0, n_initial=n, direction=direction, avoid_repeats=r)
         self.space, self.sign, self.told, self.values = space, -1.0 if maximize else 1.0, 0, []
+        self.stopped = False
 
     def check(self, params):
         assert params.keys() == dict(self.space.items()).keys()
@@ -103,6 +105,19 @@ class AskTell(RuleBasedStateMachine):
         params = data.draw(st.sampled_from(self.opt.pending))
         self.opt.tell(params, value)
         self.note(value)
+
+    @precondition(lambda self: self.opt.pending)
+    @rule(data=st.data(), step=STEPS, value=VALUES)
+    def report(self, data, step, value):
+        self.opt.report(data.draw(st.sampled_from(self.opt.pending)), step, value)
+
+    @precondition(lambda self: self.opt.pending)
+    @rule(data=st.data(), reports=st.dictionaries(STEPS, VALUES, max_size=4), value=VALUES)
+    def tell_what_was_stopped(self, data, reports, value):
+        params = data.draw(st.sampled_from(self.opt.pending))
+        self.opt.tell(params, value, partial=True, reports=reports)
+        self.told += 1
+        self.stopped = True
 
     @rule(data=st.data(), values=st.lists(VALUES, min_size=1, max_size=8))
     def tell_what_was_not_asked_for(self, data, values):
@@ -149,7 +164,9 @@ class AskTell(RuleBasedStateMachine):
     def nothing_is_lost(self):
         assert self.opt.n_told == self.told
         assume(self.told < 60)
-        if self.values:
+        if self.stopped:  # what became of those is only expected
+            assert self.opt.best is None or not math.isnan(self.opt.best[1])
+        elif self.values:
             assert self.sign * self.opt.best[1] == min(self.sign * v for v in self.values)
         else:
             assert self.opt.best is None

@@ -8,7 +8,7 @@ import pickle
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
+from numbo.optuna import BBKBSampler, BKBSampler, CurvePruner, GPUCBSampler, GSSBOSampler, SBPESampler
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState, create_trial
 
@@ -40,8 +40,10 @@ VALUES = st.one_of(
     st.floats(allow_nan=False, allow_infinity=True), st.sampled_from([0.0, 1e300, -1e300, 5e-324, math.inf, -math.inf])
 )
 OUTCOMES = st.one_of(st.tuples(st.just("value"), VALUES), st.sampled_from([("fail",), ("prune",), ("abandon",)]))
+#: What a trial reports before it ends, in this order; Optuna keeps the first value at a step.
+REPORTS = st.lists(st.tuples(st.integers(0, 9), st.one_of(VALUES, st.just(math.nan))), max_size=5)
 EVENTS = st.one_of(
-    st.tuples(st.just("trial"), SPACES, st.booleans(), OUTCOMES),
+    st.tuples(st.just("trial"), SPACES, st.booleans(), OUTCOMES, REPORTS),
     st.tuples(st.just("add"), SPACES, VALUES, st.integers(0, 2)),
     st.sampled_from([("pickle",), ("other",), ("reseed",)]),
 )
@@ -81,10 +83,10 @@ def suggest(trial, name, d):
 def test_no_study_breaks_a_sampler(name, events, direction):
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     make = lambda: SAMPLERS[name](seed=0, n_startup_trials=3, warn_independent_sampling=False)  # noqa: E731
-    study = optuna.create_study(sampler=make(), direction=direction)
+    study = optuna.create_study(sampler=make(), direction=direction, pruner=CurvePruner(n_startup_trials=1))
     for event in events:
         if event[0] == "trial":
-            _, space, define_by_run, outcome = event
+            _, space, define_by_run, outcome, reports = event
             if define_by_run:
                 trial = study.ask()
                 for parameter, distribution in space.items():
@@ -92,6 +94,9 @@ def test_no_study_breaks_a_sampler(name, events, direction):
             else:
                 trial = study.ask(fixed_distributions=space)
             check(trial, space)
+            for step, value in reports:
+                trial.report(value, step)
+                trial.should_prune()
             finish(study, trial, outcome)
         elif event[0] == "add":
             _, space, value, which = event

@@ -26,10 +26,13 @@ REPORTS = st.one_of(
     st.floats(allow_nan=True, allow_infinity=True),
     st.sampled_from([1e300, -1e300, 5e-324, math.nan, math.inf, None, "text", 10**400]),
 )
+ITERATIONS = st.one_of(st.integers(-1, 5), st.sampled_from([None, "3", math.nan, math.inf]))
 EVENTS = st.one_of(
     st.tuples(st.just("suggest")),
     st.tuples(st.just("complete"), st.integers(0, 30), REPORTS, st.booleans()),
-    st.tuples(st.just("result"), st.integers(0, 30), REPORTS),
+    st.tuples(st.just("result"), st.integers(0, 30), REPORTS, ITERATIONS),
+    st.tuples(st.just("pause"), st.integers(0, 30)),
+    st.tuples(st.just("unpause"), st.integers(0, 30)),
     st.tuples(st.just("stop"), st.integers(0, 30)),
     st.tuples(st.just("known"), REPORTS),
     st.tuples(st.just("restore")),
@@ -71,7 +74,9 @@ def test_no_order_of_calls_breaks_a_searcher(name, names, events, mode, tmp_path
             trial = f"t{event[1]}"  # perhaps one that was never asked for, or was over long ago
             result = {"loss": event[2], "config": configs.get(trial, {})} if len(event) > 2 else None
             if event[0] == "result":
-                searcher.on_trial_result(trial, result)
+                searcher.on_trial_result(trial, result | {"training_iteration": event[3]})
+            elif event[0] in ("pause", "unpause"):
+                getattr(searcher, f"on_{event[0]}")(trial)
             else:
                 searcher.on_trial_complete(trial, result, error=event[0] == "complete" and event[3])
                 again = searcher.optimizer.n_told

@@ -19,7 +19,7 @@ def url(request):
         yield url
 
 
-@pytest.mark.parametrize("program", ["plain", "branching"])
+@pytest.mark.parametrize("program", ["plain", "branching", "reporting"])
 def test_killed_workers_cost_nothing_but_their_own_trials(url, program):
     kills = 1 if url.startswith("journal") else 3  # if the dead one has the journal's lock, it is kept for 30 seconds
     # by default the best trial may be measured again, to see if values are noisy; no other repeat is meant

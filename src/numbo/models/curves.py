@@ -216,17 +216,14 @@ def _at_rungs(curves: Sequence[Curve | None], ended: Mask, rungs: Array) -> Arra
 
 
 class Curves:
-    """The ends of all trials that were stopped, as they are expected: a fold over the trials in their order.
+    """The ends of all trials that were stopped or still run, as they are expected: a fold over the trials told.
 
-    It does nothing as long as none was stopped.
-
-    Attributes:
-        chain: the last one; None before there is one.
+    After which trials a chain is fitted depends on their number alone, and it is not fitted before it is asked for.
     """
 
     def __init__(self) -> None:
-        self._fits = Schedule(GROWTH)
-        self.chain: Chain | None = None
+        self._seen, self._fits = Schedule(GROWTH), Schedule(GROWTH)
+        self._chain: Chain | None = None
 
     def anew(self) -> Curves:
         """The same before any trial."""
@@ -235,16 +232,12 @@ class Curves:
     def copy(self) -> Curves:
         """An independent copy; a chain does not change."""
         twin = copy.copy(self)
-        twin._fits = replace(self._fits)
+        twin._seen, twin._fits = replace(self._seen), replace(self._fits)
         return twin
 
     def see(self, trials: Trials, n: int) -> bool:
-        """Fit again if it is time after the first ``n`` of the ``trials``; returns whether that was done."""
-        if not self._fits.due(n):
-            return False
-        self._fits.at = n
-        self.chain = _chain(trials, n)
-        return True
+        """Whether there is another chain after the first ``n`` of the ``trials`` than at the last call."""
+        return self._seen.advance(n)
 
     def end_of(self, curve: Curve, trials: Trials) -> tuple[float, float] | None:
         """Where a curve that is none of theirs ends, and its standard deviation; None if they have no curves."""
@@ -254,10 +247,17 @@ class Curves:
         value, std = chain.values(chain.ends([curve]))
         return float(value[0]), float(std[0])
 
-    def expected(self, trials: Trials, rows: Indices) -> tuple[Array, Array]:
-        """Values (m,) at the ends of the ``rows (m,)`` of the trials, and their variances (m,)."""
-        assert self.chain is not None
-        values, std = self.chain.values(self.chain.ends(trials.curves_of(rows)))
+    def expected(self, curves: Sequence[Curve], trials: Trials, n: int) -> tuple[Array, Array]:
+        """Values (m,) at the ends of ``curves (m,)`` after the first ``n`` trials, and their variances (m,).
+
+        NaN as long as none of these has reported anything.
+        """
+        if self._fits.advance(n):
+            first = self._fits.at
+            self._chain = _chain(trials, first) if any(known is not None for known in trials.curves[:first]) else None
+        if self._chain is None:
+            return np.full(len(curves), np.nan), np.full(len(curves), np.nan)
+        values, std = self._chain.values(self._chain.ends(curves))
         return values, np.minimum(std, LARGEST_STD) ** 2
 
 

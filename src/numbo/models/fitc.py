@@ -11,6 +11,7 @@ noise the other points say little; with it, each is averaged where the atoms rep
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,7 @@ class FITC:
         self.gp.condition_embedded(X[first], Z * self._roots[:, None])
         self.gp.set_values(self._roots * self._averages)
         self._hallucinated = X[:0]
+        self._expecting: FITC | None = None
         self.lacking = False
 
     def _weight(self, variance: Any) -> Any:
@@ -91,22 +93,32 @@ class FITC:
         np.minimum.at(first, self._point, np.arange(len(self._point)))
         return first[again]
 
-    def hallucinate(self, points: Array) -> None:
-        """Make ``points (p, d)`` pending in place of those that were: variances shrink, the mean stays."""
+    def hallucinate(self, expected: Data, points: Array) -> None:
+        """Make other points pending: ``expected`` count as observations, at ``points (p, d)`` variances shrink only."""
+        self.release()
         self._hallucinated = points
+        if expected.n:
+            twin = copy.deepcopy(self)
+            for x, y, variance in zip(*expected, strict=True):
+                twin.add(x, float(y), float(variance))
+            self._expecting = twin
 
     def release(self) -> None:
         """Forget the pending points."""
-        self._hallucinated = self._hallucinated[:0]
+        self._hallucinated, self._expecting = self._hallucinated[:0], None
 
     @property
     def posterior(self) -> Posterior:
         """The posterior in the form of an exact GP on the atoms and the pending points."""
+        if self._expecting is not None:
+            return self._expecting.posterior
         return self.gp.extended(self._hallucinated)
 
     @property
     def fitted_means(self) -> Array:
-        """Posterior mean (n,) at each observation, in the order in which they came."""
+        """Posterior mean (n,) at each observation, in the order in which they came, and then at what is expected."""
+        if self._expecting is not None:
+            return self._expecting.fitted_means
         out: Array = (self.gp.means() / self._roots)[self._point]
         return out
 

@@ -25,6 +25,13 @@ class Schedule:
         wait = max(self.shortest, int(self.growth * self.at))
         return wait if self.longest is None else min(wait, self.longest)
 
+    def advance(self, n: int) -> bool:
+        """Go on to the last number up to ``n`` at which it is due if it is done whenever it is; whether that is new."""
+        before = self.at
+        while self.due(n):
+            self.at += self.wait
+        return self.at > before
+
     def due(self, n: int) -> bool:
         """Whether it is due at ``n`` observations."""
         return n - self.at >= self.wait

@@ -25,7 +25,7 @@ from numbo.models.priors import VALUES, Prior
 from numbo.models.schedule import Schedule
 from numbo.models.sparse_gp import SparseGP
 from numbo.models.targets import Targets
-from numbo.models.transform_choice import mean_error
+from numbo.models.transform_choice import mean_error, transformed
 from numbo.models.transforms import OutputTransform
 from numbo.models.widening import left_out, widening
 from numbo.trials import Data, History
@@ -113,7 +113,7 @@ class Surrogate:
     @property
     def means(self) -> Array:
         """Posterior means at the `rows`."""
-        return self._model.fitted_means
+        return self._model.fitted_means[: len(self.rows)]
 
     @property
     def best_mean(self) -> float:
@@ -125,12 +125,19 @@ class Surrogate:
         mean, variance = mean_variance(self.posterior, np.ascontiguousarray(X))
         return self.transform.backward(mean, np.sqrt(variance))
 
-    def hallucinate(self, points: Array) -> None:
-        """Make pending ``points (p, d)`` part of the posterior, after a `release`, until the next update."""
+    def hallucinate(self, pending: Data) -> None:
+        """Make pending points part of the posterior, after a `release`, until the next update.
+
+        Those whose values are NaN reduce variances only; the others count as observations.
+        """
+        known = ~np.isnan(pending.y)
+        expected, unknown = transformed(pending.at(known), self.transform), pending.X[~known]
         if self._overlay is not None:
-            self._overlay.model.hallucinate(points)
+            self._overlay.model.hallucinate(expected, unknown)
             return
-        for x in points:
+        for x, y, extra in zip(*expected, strict=True):
+            self.gp.append(x, y, extra)
+        for x in unknown:
             self.gp.append(x, None)
 
     def release(self) -> None:

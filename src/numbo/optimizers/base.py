@@ -20,14 +20,14 @@ from numbo.search.completion import completions
 from numbo.search.run import GLOBAL, Run, Suggestion
 from numbo.search.trust_region import Region
 from numbo.spaces import Arms, Dimension, Space, domain_of
-from numbo.trials import UNASKED, Goal, History, Pending, own
+from numbo.trials import UNASKED, Curve, Goal, History, Pending, own
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
 #: Version of what `Optimizer.state_dict` returns.
-STATE_FORMAT = 7
+STATE_FORMAT = 8
 #: Size of the initial design in up to `SMALL` dimensions, and in more. With 5 in place of 10 trials 10 to 30 are better
 #: in small spaces. In larger ones trial 20 may be, but trial 50 is not; and where most of a space is a plateau a search
 #: settles on it: on tables of networks in eight dimensions regrets after 60 trials were .34 in place of .25.
@@ -242,9 +242,9 @@ class Optimizer(Inspectable):
         """Make ``params`` pending under ``key``: what other workers are evaluating shapes the next suggestions."""
         self._run.hold(key, params, origin)
 
-    def pending_point(self, params: Any, origin: int) -> Pending:
-        """What `hold` makes pending, for `hold_only`."""
-        return self._run.pending_point(params, origin)
+    def pending_point(self, params: Any, origin: int, reports: Mapping[Any, Any] | None = None) -> Pending:
+        """What `hold` makes pending, for `hold_only`, with what it has reported so far."""
+        return self._run.pending_point(params, origin, self._curve(reports))
 
     def hold_only(self, points: Mapping[Hashable, Pending]) -> None:
         """Make these points pending, oldest first, and no others."""
@@ -270,6 +270,33 @@ class Optimizer(Inspectable):
 
     # -- tell --------------------------------------------------------------------------------------------------
 
+    def report(self, params: Any, step: Any, value: Any, *, key: Hashable | None = None) -> None:
+        """Report the objective at ``params`` after a ``step`` of an evaluation that goes on.
+
+        As long as the point is pending, suggestions count with the value that is expected at its end, given the curves
+        of all trials (``use_curves``). `tell` knows these ``reports`` then. Reports may come in any order; one at a
+        step that is known replaces the one before. NaN says nothing.
+
+        Args:
+            params: a pending point.
+            step: a number: of epochs, say.
+            value: the objective there.
+            key: under which the point is pending; by default the oldest pending one that is equal.
+
+        Raises:
+            ValueError: if ``params`` are not pending, or lie outside the space.
+        """
+        self._repair()
+        history = self._run.history
+        key = history.key_of(self.space.encode(params)) if key is None else key
+        if key not in history.pending:
+            raise ValueError(f"params must be pending: asked for, or held, and not told yet; got {params!r}.")
+        history.pending[key] = history.pending[key].reporting(self._curve({step: value}))
+
+    def _curve(self, reports: Mapping[Any, Any] | None) -> Curve | None:
+        """What was reported, where that counts."""
+        return self._run.goal.curve(reports) if self.use_curves and self._expects_ends else None
+
     def tell(
         self,
         params: Any,
@@ -293,8 +320,9 @@ class Optimizer(Inspectable):
             key: under which the point is pending; by default the oldest pending one that is equal.
             partial: whether the value is not final, as that of a trial that was stopped. Two such values at one point
                 may differ without noise, so that ``avoid_repeats="auto"`` avoids repeats.
-            reports: values of the objective by the steps at which the trial reported them. With ``use_curves``, a value
-                that is ``partial`` is then replaced by what is expected at the end, given all curves.
+            reports: values of the objective by the steps at which the trial reported them, beside those of `report`.
+                With ``use_curves``, a value that is ``partial`` is then replaced by what is expected at the end, given
+                all curves.
 
         Raises:
             ValueError: if ``params`` do not lie in the space, ``std`` is negative or not finite, ``reports`` are no
@@ -354,10 +382,11 @@ class Optimizer(Inspectable):
         self._repair()
         history = self._run.history
         key = history.key_of(x) if key is None else key
+        pending, curve = history.pending.get(key), self._curve(reports)
         if origin is None:
-            pending = history.pending.get(key)
             origin = UNASKED if pending is None else pending.origin
-        curve = self._run.goal.curve(reports) if self.use_curves and self._expects_ends else None
+        if pending is not None:
+            curve = pending.reporting(curve).curve
         self._telling, self._unfinished = (key, history.told), True
         i = history.add(x, outputs, params, origin, final=not partial, variance=variance, curve=curve)
         if i >= 0:

@@ -94,7 +94,7 @@ class Maximiser:
         available = run.available
         with run.times.phase("search"):
             alone, dormant = surrogate.posterior if run.history.pending else None, run.dormant(run.rng)
-            surrogate.hallucinate(run.history.pending_points())
+            surrogate.hallucinate(run.history.expected_pending())
             if available.repeating and not run.space.continuous.any():  # nothing is as near as the point itself
                 groups = [*groups, _again(run.history.X, surrogate, lower, upper)]
             groups = [available.fix_points(group, dormant) for group in groups]

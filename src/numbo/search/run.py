@@ -20,7 +20,7 @@ from numbo.search.design import Design
 from numbo.search.resolution import Resolution
 from numbo.search.times import AskTimes
 from numbo.spaces import Domain, Space
-from numbo.trials import Ends, Goal, History, Pending, own
+from numbo.trials import Curve, Ends, Goal, History, Pending, own
 
 T = TypeVar("T")
 
@@ -147,12 +147,15 @@ class Run:
         return self.feasibility.update(self.history)
 
     def hold(self, key: Hashable, params: Any, origin: int) -> None:
-        """Make the user's point ``params`` pending under ``key``."""
-        self.history.pending[key] = self.pending_point(params, origin)
+        """Make the user's point ``params`` pending under ``key``; what a trial there has reported is kept."""
+        point, before = self.pending_point(params, origin), self.history.pending.get(key)
+        if before is not None and before.identity == point.identity:
+            point = point.reporting(before.curve)
+        self.history.pending[key] = point
 
-    def pending_point(self, params: Any, origin: int) -> Pending:
+    def pending_point(self, params: Any, origin: int, curve: Curve | None = None) -> Pending:
         """The user's point ``params`` as it is pending."""
-        return Pending.of(self.space.encode(params), params, origin)
+        return Pending.of(self.space.encode(params), params, origin, curve)
 
     def attempt(self, action: Callable[[], T], otherwise: Callable[[], T]) -> T:
         """What ``action`` returns, or ``otherwise`` if the data make it fail, for which the reason is logged once."""
@@ -184,7 +187,10 @@ class Run:
         return {
             "space": self.space,
             "history": history.state_dict(),
-            "pending": [(key, own(p.params), p.origin) for key, p in history.pending.items()],
+            "pending": [
+                (key, own(p.params), p.origin, None if p.curve is None else tuple(p.curve))
+                for key, p in history.pending.items()
+            ],
             "rng": self.rng.bit_generator.state,
             "design_seed": self.design.seed,
             "feasibility": self.feasibility.state_dict(),
@@ -192,8 +198,9 @@ class Run:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take in the rest of a `state_dict`; the history is known already."""
-        for key, params, origin in state["pending"]:
-            self.hold(key, params, origin)
+        for key, params, origin, reported in state["pending"]:
+            curve = None if reported is None else Curve(*reported)
+            self.history.pending[key] = self.pending_point(params, origin, curve)
         self.rng = np.random.Generator(getattr(np.random, state["rng"]["bit_generator"])())
         self.rng.bit_generator.state = state["rng"]
         self.feasibility.restore(state["feasibility"], self.history)

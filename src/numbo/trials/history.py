@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -43,20 +43,29 @@ def finite_range(y: Array) -> Array:
 
 @dataclass(frozen=True)
 class Pending:
-    """A point that was suggested, and the part of the search that proposed it (`numbo.search.run.Suggestion`)."""
+    """A point that was suggested, and the part of the search that proposed it (`numbo.search.run.Suggestion`).
+
+    Attributes:
+        curve: what its trial has reported so far, None if that is nothing.
+    """
 
     x: Array
     params: Any
     origin: int
     identity: bytes
+    curve: Curve | None = None
 
     @classmethod
-    def of(cls, x: Array, params: Any, origin: int) -> Pending:
-        return cls(x, own(params), origin, point_key(x))
+    def of(cls, x: Array, params: Any, origin: int, curve: Curve | None = None) -> Pending:
+        return cls(x, own(params), origin, point_key(x), curve)
+
+    def reporting(self, curve: Curve | None) -> Pending:
+        """The same after a further report."""
+        return self if curve is None else replace(self, curve=curve if self.curve is None else self.curve.joined(curve))
 
 
 class Ends(Protocol):
-    """What is expected of trials that were stopped (`numbo.models.curves.Curves`)."""
+    """What is expected of trials that were stopped, or still run (`numbo.models.curves.Curves`)."""
 
     def anew(self) -> Ends:
         """The same before any trial."""
@@ -67,8 +76,11 @@ class Ends(Protocol):
     def see(self, trials: Trials, n: int) -> bool:
         """Take in the last of the first ``n`` trials; returns whether all are expected to end elsewhere than before."""
 
-    def expected(self, trials: Trials, rows: Indices) -> tuple[Array, Array]:
-        """Values (m,) at the ends of the ``rows (m,)`` of the trials, and their variances (m,)."""
+    def expected(self, curves: Sequence[Curve], trials: Trials, n: int) -> tuple[Array, Array]:
+        """Values (m,) at the ends of ``curves (m,)`` after the first ``n`` trials, and their variances (m,).
+
+        NaN as long as none of these has reported anything.
+        """
 
     def end_of(self, curve: Curve, trials: Trials) -> tuple[float, float] | None:
         """Where a curve that is none of theirs ends, and its standard deviation; None if they have no curves."""
@@ -224,7 +236,8 @@ class History:
             self._y, self._variance = self._y.copy(), self._variance.copy()
         if rows:
             at = np.array(rows)
-            self._y[at], self._variance[at] = self.ends.expected(self.trials, self.positions(at))
+            curves = self.trials.curves_of(self.positions(at))
+            self._y[at], self._variance[at] = self.ends.expected(curves, self.trials, int(self._positions[i]) + 1)
             if len(rows) > 1 and self.best >= 0 and self.stopped(self.best):
                 self.best = int(np.argmax(self._y[: self.n - 1]))
 
@@ -310,6 +323,19 @@ class History:
         """Pending points (p, d), oldest first."""
         points = [p.x for p in self.pending.values()]
         return np.array(points) if points else np.empty((0, self.trials.X.shape[1]))
+
+    def expected_pending(self) -> Data:
+        """Pending points, oldest first, with the values that those that have reported something are expected to get.
+
+        The values of the others are NaN.
+        """
+        values, variance = np.full((2, len(self.pending)), np.nan)
+        curves = [p.curve for p in self.pending.values()]
+        at = [k for k, curve in enumerate(curves) if curve is not None]
+        if self.ends is not None and at:
+            reported = [curve for curve in curves if curve is not None]
+            values[at], variance[at] = self.ends.expected(reported, self.trials, self.told)
+        return Data(self.pending_points(), values, variance)
 
     def key_of(self, x: Array) -> Hashable | None:
         """The key of the oldest pending point at ``x (d,)``, None if there is none."""
