@@ -36,8 +36,9 @@ from numbo.trials.trials import Trials
 
 #: Each rung is so many times as late as the one before. This and the next ones were not tuned.
 RATIO = 1.5
-#: Number of samples of an end.
-PARTICLES = 128
+#: Number of samples of an end, and of that of a trial that still runs, which changes with every report. With 32, means
+#: are those of 1,024 up to .03 of the standard deviation, and these up to 14 %, in the mean of curves (128: .014, 6 %).
+PARTICLES, FEW = 128, 32
 #: Between rungs, so many steps are told apart at most, each by so many curves.
 LADDER, BESIDE = 256, 256
 #: Before curves were seen, scores are kept up to this factor, which counts as `PRIOR` curves.
@@ -224,6 +225,8 @@ class Curves:
     def __init__(self) -> None:
         self._seen, self._fits = Schedule(GROWTH), Schedule(GROWTH)
         self._chain: Chain | None = None
+        #: The ends of those that ran at the last call, by the identity of their curves, which are kept with them.
+        self._running: dict[int, tuple[Curve, float, float]] = {}
 
     def anew(self) -> Curves:
         """The same before any trial."""
@@ -232,7 +235,7 @@ class Curves:
     def copy(self) -> Curves:
         """An independent copy; a chain does not change."""
         twin = copy.copy(self)
-        twin._seen, twin._fits = replace(self._seen), replace(self._fits)
+        twin._seen, twin._fits, twin._running = replace(self._seen), replace(self._fits), dict(self._running)
         return twin
 
     def see(self, trials: Trials, n: int) -> bool:
@@ -252,12 +255,31 @@ class Curves:
 
         NaN as long as none of these has reported anything.
         """
+        return self._ends(self._after(trials, n), curves, PARTICLES)
+
+    def running(self, curves: Sequence[Curve], trials: Trials, n: int) -> tuple[Array, Array]:
+        """As `expected`, of trials that still run; fast for those whose curves are the same as at the last call."""
+        chain, known = self._after(trials, n), self._running
+        fresh = [curve for curve in curves if id(curve) not in known]
+        for curve, value, variance in zip(fresh, *self._ends(chain, fresh, FEW), strict=True):
+            known[id(curve)] = curve, float(value), float(variance)
+        self._running = {id(curve): known[id(curve)] for curve in curves}
+        values, variances = np.array([known[id(curve)][1:] for curve in curves]).reshape(-1, 2).T
+        return values, variances
+
+    def _after(self, trials: Trials, n: int) -> Chain | None:
+        """The chain after the first ``n`` trials; None as long as none of these has reported anything."""
         if self._fits.advance(n):
-            first = self._fits.at
+            first, self._running = self._fits.at, {}
             self._chain = _chain(trials, first) if any(known is not None for known in trials.curves[:first]) else None
-        if self._chain is None:
+        return self._chain
+
+    @staticmethod
+    def _ends(chain: Chain | None, curves: Sequence[Curve], particles: int) -> tuple[Array, Array]:
+        """The values and variances (m,) of ``curves (m,)`` by a chain; NaN without one."""
+        if chain is None or not curves:
             return np.full(len(curves), np.nan), np.full(len(curves), np.nan)
-        values, std = self._chain.values(self._chain.ends(curves))
+        values, std = chain.values(chain.ends(curves, particles))
         return values, np.minimum(std, LARGEST_STD) ** 2
 
 

@@ -82,6 +82,9 @@ class Ends(Protocol):
         NaN as long as none of these has reported anything.
         """
 
+    def running(self, curves: Sequence[Curve], trials: Trials, n: int) -> tuple[Array, Array]:
+        """As `expected`, of trials that still run."""
+
     def end_of(self, curve: Curve, trials: Trials) -> tuple[float, float] | None:
         """Where a curve that is none of theirs ends, and its standard deviation; None if they have no curves."""
 
@@ -334,7 +337,7 @@ class History:
         at = [k for k, curve in enumerate(curves) if curve is not None]
         if self.ends is not None and at:
             reported = [curve for curve in curves if curve is not None]
-            values[at], variance[at] = self.ends.expected(reported, self.trials, self.told)
+            values[at], variance[at] = self.ends.running(reported, self.trials, self.told)
         return Data(self.pending_points(), values, variance)
 
     def key_of(self, x: Array) -> Hashable | None:
