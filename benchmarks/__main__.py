@@ -4,7 +4,7 @@ run, report           samplers on problems through Optuna
 pages                 the numbers and plots of README and documentation, from the results
 ask-time, batches     time per suggestion, many points at once
 hpob, bayesmark       searches for hyperparameters, beside what others have recorded
-curves                runs that prune, on recorded and synthetic learning curves
+curves, record-curves  runs that prune, on recorded and synthetic learning curves; the recording of some
 bandits, bandits-report, survival   explicit arms, and the race of S-BPE
 calibration           whether predictions hold
 ray-scale, reliability, interrupts   many workers, killed workers, interrupts
@@ -131,6 +131,19 @@ def _curves(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> N
     curves.write_report(path)
 
 
+def _add_record_curves(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--tasks", nargs="+", metavar="TASK", help="digits, cancer, diabetes; all by default")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+
+
+def _record_curves(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    from benchmarks import record_curves
+
+    tasks = arguments.tasks or list(record_curves.PLANS)
+    _check(parser, "task", tasks, record_curves.PLANS)
+    record_curves.record(tasks, arguments.jobs)
+
+
 def _add_bayesmark(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", default="bayesmark", help="results go to benchmarks/results/NAME.jsonl and NAME.md")
     parser.add_argument("--optimizers", nargs="+", metavar="OPTIMIZER", help="GSSBO, TPE, Random; all by default")
@@ -192,6 +205,7 @@ def main() -> None:
     arms_report.add_argument("--name", default="bandits")
     _add_hpob(commands.add_parser("hpob", help="recorded searches as tables of candidates; resumes where it stopped"))
     _add_curves(commands.add_parser("curves", help="runs that prune; resumes likewise"))
+    _add_record_curves(commands.add_parser("record-curves", help="train networks of scikit-learn; resumes likewise"))
     _add_bayesmark(commands.add_parser("bayesmark", help="scikit-learn's models in 16 rounds of 8; resumes likewise"))
     race = commands.add_parser("survival", help="how often S-BPE keeps the optimum; resumes where it stopped")
     race.add_argument("--name", default="survival", help="results go to benchmarks/results/NAME.jsonl")
@@ -315,6 +329,8 @@ def main() -> None:
         _hpob(parser, arguments)
     elif arguments.command == "curves":
         _curves(parser, arguments)
+    elif arguments.command == "record-curves":
+        _record_curves(parser, arguments)
     elif arguments.command == "bayesmark":
         _bayesmark(parser, arguments)
     elif arguments.command == "bandits":
