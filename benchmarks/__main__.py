@@ -112,20 +112,15 @@ def _add_curves(parser: argparse.ArgumentParser) -> None:
 
 
 def _curves(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    from benchmarks import curves
+    from benchmarks import budgets, curves
 
-    samplers, pruners = arguments.samplers or list(curves.SAMPLERS), arguments.pruners or list(curves.PRUNERS)
+    samplers = arguments.samplers or [*curves.SAMPLERS, *budgets.installed()]
+    pruners = arguments.pruners or list(curves.PRUNERS)
     names = arguments.problems or curves.problems(apart=arguments.apart)
-    _check(parser, "sampler", samplers, curves.SAMPLERS)
+    _check(parser, "sampler", samplers, [*curves.SAMPLERS, *budgets.PEERS])
     _check(parser, "pruner", pruners, curves.PRUNERS)
     _check(parser, "problem", names, {*curves.problems(), *curves.problems(apart=True)})
-    jobs = [
-        (sampler, pruner, problem, seed, arguments.workers)
-        for seed in range(arguments.seeds)
-        for problem in names
-        for pruner in pruners
-        for sampler in samplers
-    ]
+    jobs = curves.jobs(samplers, pruners, names, arguments.seeds, arguments.workers)
     path = RESULTS / f"{arguments.name}.jsonl"
     curves.run(path, jobs, arguments.jobs)
     curves.write_report(path)

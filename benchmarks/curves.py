@@ -4,10 +4,13 @@ A trial reports a value at each of its steps, and costs one for each. What count
 ran to its end, as a share of that of the median configuration, after the cost of `COSTS` full runs.
 
 * ``taskset-K``: recorded curves of networks (Metz et al. 2020); the configuration nearest to what is asked for answers.
+* ``recorded-DATA``: those of networks of scikit-learn, recorded by ``python -m benchmarks record-curves``; likewise.
 * ``lcbench-TASK``: curves of networks by a surrogate model (YAHPO Gym, Pfisterer et al. 2022), where ``LCBENCH`` names
   a folder with its ``model.onnx`` and ``encoding.json``, and onnxruntime is installed.
 * ``KIND-SEED``: synthetic curves with known optima, in five dimensions: ``crossing`` (fast ones end worse), ``smooth``,
   ``late`` (some begin to fall late), ``noisy``.
+
+Beside samplers under pruners, there are peers that choose the number of steps themselves (`benchmarks.budgets`).
 """
 
 from __future__ import annotations
@@ -31,18 +34,22 @@ from optuna.samplers import BaseSampler
 from optuna.trial import TrialState
 
 import optuna
-from benchmarks import processes
+from benchmarks import budgets, processes
 from benchmarks.storage import load
 
 Array = NDArray[np.float64]
 
 TASKSET = Path(__file__).parent / "data" / "taskset"
+RECORDED = Path(__file__).parent / "data" / "recorded"
 COSTS = (10, 20, 60)
 KINDS = ("crossing", "smooth", "late", "noisy")
 LCBENCH = ("3945", "7593", "34539", "126025", "146212", "167168", "168868", "189906")
 #: Problems on which no setting was chosen.
 APART = ("167104", "168335", "189862", "189909")
 APART_SEEDS = (2, 3)
+APART_RECORDED = ("cancer",)
+#: In place of the pruner's name, of peers that have none.
+OWN = "own"
 
 
 class Task(ABC):
@@ -68,18 +75,29 @@ class Task(ABC):
         return float(min((value - self.optimum) / (self.median - self.optimum), 2.0))
 
 
-class TaskSet(Task):
-    """Recorded curves, of which the nearest in the unit cube answers."""
+class Table(Task):
+    """Recorded curves, of which the nearest in the unit cube answers.
 
-    LINEAR = ("beta1", "beta2")
+    A file has ``X`` and ``valid``, and the ``names`` of the columns of ``X``, which of them are ``logarithmic``, and
+    which are ``whole`` numbers; those of TaskSet, which have no names, have the ones below.
+    """
+
     NAMES = ("learning_rate", "beta1", "beta2", "epsilon", "l1", "l2", "linear_decay", "exponential_decay")
+    LINEAR = ("beta1", "beta2")
 
-    def __init__(self, number: int) -> None:
-        with np.load(sorted(TASKSET.glob("*.npz"))[number]) as data:
+    def __init__(self, path: Path) -> None:
+        with np.load(path) as data:
             X, self._values = data["X"].astype(float), data["valid"].astype(float)
-        bounds = zip(self.NAMES, X.min(axis=0), X.max(axis=0), strict=True)
+            names = [str(name) for name in data.get("names", self.NAMES)]
+            logarithmic = data.get("logarithmic", [name not in self.LINEAR for name in names])
+            whole = data.get("whole", [False] * len(names))
         self.space = {
-            name: FloatDistribution(float(low), float(high), log=name not in self.LINEAR) for name, low, high in bounds
+            name: IntDistribution(int(low), int(high), log=bool(log))
+            if integer
+            else FloatDistribution(float(low), float(high), log=bool(log))
+            for name, low, high, log, integer in zip(
+                names, X.min(axis=0), X.max(axis=0), logarithmic, whole, strict=True
+            )
         }
         self.steps = self._values.shape[1]
         self._points = self._unit(X)
@@ -89,14 +107,14 @@ class TaskSet(Task):
     def _unit(self, X: Array) -> Array:
         columns = []
         for x, distribution in zip(np.atleast_2d(X).T, self.space.values(), strict=True):
-            assert isinstance(distribution, FloatDistribution)
+            assert isinstance(distribution, FloatDistribution | IntDistribution)
             low, high = distribution.low, distribution.high
             share = np.log(x / low) / np.log(high / low) if distribution.log else (x - low) / (high - low)
             columns.append(share)
         return np.column_stack(columns)
 
     def curve(self, params: dict[str, Any]) -> Array:
-        x = self._unit(np.array([params[name] for name in self.NAMES]))
+        x = self._unit(np.array([params[name] for name in self.space]))
         nearest: Array = self._values[np.argmin(((x - self._points) ** 2).sum(axis=1))]
         return nearest
 
@@ -193,7 +211,9 @@ def task(name: str) -> Task:
     """The task of this name."""
     kind, _, which = name.partition("-")
     if kind == "taskset":
-        return TaskSet(int(which))
+        return Table(sorted(TASKSET.glob("*.npz"))[int(which)])
+    if kind == "recorded":
+        return Table(RECORDED / f"{which}.npz")
     return LCBench(which) if kind == "lcbench" else Synthetic(kind, int(which))
 
 
@@ -201,8 +221,10 @@ def problems(*, apart: bool = False) -> list[str]:
     """Their names: those that settings were chosen on, or those put ``apart``."""
     seeds = APART_SEEDS if apart else (0, 1)
     taskset = [] if apart else [f"taskset-{k}" for k in range(len(list(TASKSET.glob("*.npz"))))]
+    recorded = [path.stem for path in sorted(RECORDED.glob("*.npz")) if (path.stem in APART_RECORDED) == apart]
     lcbench = [f"lcbench-{t}" for t in (APART if apart else LCBENCH)] if "LCBENCH" in os.environ else []
-    return [*taskset, *lcbench, *(f"{kind}-{seed}" for kind in KINDS for seed in seeds)]
+    synthetic = [f"{kind}-{seed}" for kind in KINDS for seed in seeds]
+    return [*taskset, *lcbench, *(f"recorded-{name}" for name in recorded), *synthetic]
 
 
 def _gssbo(space: dict[str, BaseDistribution], seed: int, **settings: Any) -> BaseSampler:
@@ -272,8 +294,28 @@ def run_one(sampler: str, pruner: str, problem: str, seed: int, workers: int) ->
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     of = task(problem)
     number = zlib.crc32(f"{problem} {seed}".encode())
-    study = optuna.create_study(sampler=SAMPLERS[sampler](of.space, number), pruner=PRUNERS[pruner](of.steps))
-    busy, asks, started = [_Worker(study, of) for _ in range(workers)], list[float](), time.perf_counter()
+    started = time.perf_counter()
+    if sampler in budgets.PEERS:
+        found = budgets.run(budgets.PEERS[sampler](of.space, of.steps, number % 2**31), of, COSTS)
+    else:
+        study = optuna.create_study(sampler=SAMPLERS[sampler](of.space, number), pruner=PRUNERS[pruner](of.steps))
+        found = _run_study(study, of, workers)
+    return {
+        "sampler": sampler,
+        "pruner": pruner,
+        "problem": problem,
+        "seed": seed,
+        "workers": workers,
+        "regrets": [round(regret, 6) for regret in found.regrets],
+        "trials": found.trials,
+        "ended": found.ended,
+        "ask_ms": round(float(np.median(found.asks)), 3),
+        "seconds": round(time.perf_counter() - started, 3),
+    }
+
+
+def _run_study(study: optuna.Study, of: Task, workers: int) -> budgets.Outcome:
+    busy, asks = [_Worker(study, of) for _ in range(workers)], list[float]()
     spent, best, regrets, ended = 0, np.inf, list[float](), 0
     while len(regrets) < len(COSTS):
         for k, worker in enumerate(busy):
@@ -288,25 +330,28 @@ def run_one(sampler: str, pruner: str, problem: str, seed: int, workers: int) ->
             if done:
                 asks.append(worker.asked)
                 busy[k] = _Worker(study, of)
-    return {
-        "sampler": sampler,
-        "pruner": pruner,
-        "problem": problem,
-        "seed": seed,
-        "workers": workers,
-        "regrets": [round(regret, 6) for regret in regrets],
-        "trials": len(study.trials),
-        "ended": ended,
-        "ask_ms": round(float(np.median(asks)), 3),
-        "seconds": round(time.perf_counter() - started, 3),
-    }
+    return budgets.Outcome(regrets, len(study.trials), ended, asks)
 
 
-def run(path: Path, jobs: Sequence[tuple[str, str, str, int, int]], processes_: int) -> None:
+def jobs(
+    samplers: Sequence[str], pruners: Sequence[str], names: Sequence[str], seeds: int, workers: int
+) -> list[tuple[str, str, str, int, int]]:
+    """All runs of these; a peer without a pruner has one of each problem and seed, with a single worker only."""
+    return [
+        (sampler, pruner, problem, seed, workers)
+        for seed in range(seeds)
+        for problem in names
+        for pruner in [*pruners, OWN]
+        for sampler in samplers
+        if (sampler in budgets.PEERS) == (pruner == OWN) and (workers == 1 or pruner != OWN)
+    ]
+
+
+def run(path: Path, wanted: Sequence[tuple[str, str, str, int, int]], processes_: int) -> None:
     """Run what is missing in ``path``."""
     key = ("sampler", "pruner", "problem", "seed", "workers")
     done = {tuple(row[name] for name in key) for row in load(path)}
-    todo = [job for job in jobs if job not in done]
+    todo = [job for job in wanted if job not in done]
     processes.record(path, run_one, todo, processes_)
 
 
@@ -328,17 +373,44 @@ def table(rows: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Array]]
 
 
 def ranks(cells: dict[tuple[str, str], dict[str, Array]]) -> dict[str, Array]:
-    """Mean ranks (costs,) of the samplers, by their mean regret, over the problems and pruners that all have."""
-    samplers = sorted({sampler for sampler, _ in cells})
-    places = []
-    for pruner in sorted({pruner for _, pruner in cells}):
-        columns = [cells.get((sampler, pruner), {}) for sampler in samplers]
-        for name in sorted(set.intersection(*(set(column) for column in columns))):
-            means = np.array([column[name].mean(axis=0) for column in columns])
-            below = (means[:, None] > means[None]).sum(axis=1)
-            ties = (means[:, None] == means[None]).sum(axis=1)
-            places.append(below + 0.5 * (ties + 1))
+    """Mean ranks (costs,) of the samplers, by their mean regret, over the problems and pruners that all have.
+
+    Peers without a pruner are left out.
+    """
+    samplers = sorted({sampler for sampler, pruner in cells if pruner != OWN})
+    places = list[Array]()
+    for pruner in sorted({pruner for _, pruner in cells} - {OWN}):
+        places += _places([cells.get((sampler, pruner), {}) for sampler in samplers])
     return dict(zip(samplers, np.mean(places, axis=0), strict=True)) if places else {}
+
+
+def _places(columns: list[dict[str, Array]]) -> list[Array]:
+    """Ranks (columns, costs) on each problem that all have."""
+    places = []
+    for name in sorted(set.intersection(*(set(column) for column in columns))):
+        means = np.array([column[name].mean(axis=0) for column in columns])
+        below = (means[:, None] > means[None]).sum(axis=1)
+        ties = (means[:, None] == means[None]).sum(axis=1)
+        places.append(below + 0.5 * (ties + 1))
+    return places
+
+
+def best_ranks(cells: dict[tuple[str, str], dict[str, Array]]) -> dict[tuple[str, str], Array]:
+    """Mean ranks (costs,) of samplers, each under the pruner whose mean regret at the last cost is the least.
+
+    They are compared on the problems that all samplers have, under the pruners that have all of these.
+    """
+    samplers = sorted({sampler for sampler, _ in cells})
+    of_sampler = [{name for (s, _), cell in cells.items() if s == sampler for name in cell} for sampler in samplers]
+    common = set.intersection(*of_sampler)
+    chosen = dict[str, tuple[float, str]]()
+    for (sampler, pruner), cell in cells.items():
+        if common <= set(cell):
+            mean = float(np.mean([cell[name].mean(axis=0)[-1] for name in sorted(common)]))
+            chosen[sampler] = min(chosen.get(sampler, (np.inf, "")), (mean, pruner))
+    pairs = [(sampler, pruner) for sampler, (_, pruner) in chosen.items()]
+    places = _places([{name: cells[pair][name] for name in common} for pair in pairs]) if pairs and common else []
+    return dict(zip(pairs, np.mean(places, axis=0), strict=True)) if places else {}
 
 
 def write_report(path: Path) -> None:
@@ -368,9 +440,8 @@ def _tables(rows: list[dict[str, Any]]) -> list[str]:
     cells, lines = table(rows), list[str]()
     families = sorted({_family(row["problem"]) for row in rows})
     lines += ["| sampler | pruner | " + " | ".join(families) + " | trials | ms |", "|---" * (len(families) + 4) + "|"]
-    for sampler, pruner in sorted(
-        cells, key=lambda pair: (list(SAMPLERS).index(pair[0]), list(PRUNERS).index(pair[1]))
-    ):
+    order, pruners = [*SAMPLERS, *budgets.PEERS], [*PRUNERS, OWN]
+    for sampler, pruner in sorted(cells, key=lambda pair: (order.index(pair[0]), pruners.index(pair[1]))):
         mine = [row for row in rows if (row["sampler"], row["pruner"]) == (sampler, pruner)]
         shown = []
         for family in families:
@@ -383,5 +454,13 @@ def _tables(rows: list[dict[str, Any]]) -> list[str]:
     if found := ranks(cells):
         lines += ["", "Mean rank among the samplers, over the problems and pruners that all have:", ""]
         for name, places in sorted(found.items(), key=lambda one: float(one[1][-1])):
-            lines.append(f"- {name}: {' / '.join(f'{place:.2f}' for place in places)}")
+            lines.append(f"- {name}: {_shown(places)}")
+    if found_best := best_ranks(cells):
+        lines += ["", f"Mean rank of the samplers, each under the pruner that turned out best at {COSTS[-1]}:", ""]
+        for (name, pruner), places in sorted(found_best.items(), key=lambda one: float(one[1][-1])):
+            lines.append(f"- {name} ({pruner}): {_shown(places)}")
     return lines
+
+
+def _shown(places: Array) -> str:
+    return " / ".join(f"{place:.2f}" for place in places)
