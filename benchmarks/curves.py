@@ -455,7 +455,7 @@ def _tables(rows: list[dict[str, Any]]) -> list[str]:
         lines += ["", "Mean rank among the samplers, over the problems and pruners that all have:", ""]
         for name, places in sorted(found.items(), key=lambda one: float(one[1][-1])):
             lines.append(f"- {name}: {_shown(places)}")
-    if found_best := best_ranks(cells):
+    if len(found_best := best_ranks(cells)) > 1:
         lines += ["", f"Mean rank of the samplers, each under the pruner that turned out best at {COSTS[-1]}:", ""]
         for (name, pruner), places in sorted(found_best.items(), key=lambda one: float(one[1][-1])):
             lines.append(f"- {name} ({pruner}): {_shown(places)}")
