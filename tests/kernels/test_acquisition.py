@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import log_ndtr
 from tests import naive
 from tests.conftest import entry, gradient_at, points_of
 
 from numbo.kernels import acquisition as kernels
-from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, Posterior
+from numbo.kernels.acquisition import LOG_EI, LOG_FEASIBLE, UCB, Acquisition, Posterior
 
 
 def conditioned(cov, n=8, capacity=10):
@@ -47,6 +48,17 @@ def test_log_h_increases_and_is_smooth_where_the_two_formulas_meet():
     assert np.abs(np.diff(values, 2)).max() < 1e-9
 
 
+@pytest.mark.parametrize("z", [-1e8, -1e3, -60.0, -5.0, -2.0000001, -2.0, -1.9, -0.3, 0.0, 0.7, 5.0, 30.0, 1e8])
+def test_log_cdf_in_both_tails(z):
+    value, ratio = entry(kernels.log_cdf)(z)
+    assert value == pytest.approx(float(log_ndtr(z)), rel=1e-11)
+    density = -0.5 * z * z - 0.5 * math.log(2.0 * math.pi)
+    expected = math.exp(density - float(log_ndtr(z))) if z > -1e3 else -z
+    assert ratio == pytest.approx(expected, rel=1e-5)
+    below, above = (entry(kernels.log_cdf)(z + step)[0] for step in (-1e-9, 1e-9))
+    assert below <= value <= above
+
+
 def test_predict_is_the_naive_posterior(covariance):
     posterior, X, y = conditioned(covariance)
     Z = points_of(covariance, 5, 9)
@@ -56,7 +68,16 @@ def test_predict_is_the_naive_posterior(covariance):
     np.testing.assert_allclose(variance, expected_variance, rtol=1e-7, atol=1e-10)
 
 
-@pytest.mark.parametrize("acquisition", [Acquisition(UCB, 1.7), Acquisition(LOG_EI, 0.4), Acquisition(LOG_EI, 9.0)])
+@pytest.mark.parametrize(
+    "acquisition",
+    [
+        Acquisition(UCB, 1.7),
+        Acquisition(LOG_EI, 0.4),
+        Acquisition(LOG_EI, 9.0),
+        Acquisition(LOG_FEASIBLE, 0.0),
+        Acquisition(LOG_FEASIBLE, 9.0),
+    ],
+)
 def test_values_and_gradients(covariance, acquisition):
     posterior, X, y = conditioned(covariance)
     Z = points_of(covariance, 4, 5)
@@ -65,6 +86,8 @@ def test_values_and_gradients(covariance, acquisition):
     for z, value, mu, sd in zip(Z, values, mean, np.sqrt(variance), strict=True):
         if acquisition.kind == UCB:
             assert value == pytest.approx(mu + 1.7 * sd, rel=1e-8)
+        elif acquisition.kind == LOG_FEASIBLE:
+            assert value == pytest.approx(float(log_ndtr((mu - acquisition.parameter) / sd)), rel=1e-7)
         else:
             assert value == pytest.approx(float(naive.log_ei(mu, sd, acquisition.parameter)), rel=1e-7)
         found, gradient = gradient_at(posterior, acquisition, z)

@@ -27,7 +27,7 @@ from numbo.kernels.covariance import (
 )
 from numbo.kernels.optional import active_columns
 
-UCB, LOG_EI = 0, 1
+UCB, LOG_EI, LOG_FEASIBLE = 0, 1, 2
 SQRT_2PI = math.sqrt(2.0 * math.pi)
 LOG_SQRT_2PI = math.log(SQRT_2PI)
 RELATIVE_VARIANCE_FLOOR = 1e-14
@@ -80,7 +80,8 @@ STEEP = 1e4
 
 
 class Acquisition(NamedTuple):
-    """``kind`` is `UCB` (``parameter`` multiplies sd) or `LOG_EI` (``parameter`` is the best value so far).
+    """``kind`` is `UCB` (``parameter`` multiplies sd), `LOG_EI` (``parameter`` is the best value so far), or
+    `LOG_FEASIBLE`, the log probability that the value is at least ``parameter``.
 
     A point fails with probability ``1 - p``, where p is that of ``success``. An improvement is then realised with
     probability p (Gelbart et al. 2014): ``log EI + log p``. Late in a search, log EI varies by arbitrarily many nats,
@@ -130,10 +131,24 @@ def log_h(z):
 
 
 @subroutine
+def log_cdf(z):
+    """log Phi(z) and phi(z) / Phi(z), accurate for every z."""
+    if z < -2.0:  # Phi = phi / (c - z)
+        c = mills_continued_fraction(-z)
+        return -0.5 * z * z - LOG_SQRT_2PI - math.log(c - z), c - z
+    tail = 0.5 * math.erfc(z / math.sqrt(2.0))  # 1 - Phi
+    return math.log1p(-tail), math.exp(-0.5 * z * z) / (SQRT_2PI * (1.0 - tail))
+
+
+@subroutine
 def acquisition_terms(kind, parameter, mu, sd):
     """Value of the acquisition and its derivatives with respect to ``mu`` and ``sd``, where every point succeeds."""
     if kind == UCB:
         return mu + parameter * sd, 1.0, parameter
+    if kind == LOG_FEASIBLE:
+        z = (mu - parameter) / sd
+        value, ratio = log_cdf(z)
+        return value, ratio / sd, -z * ratio / sd
     # log EI = log sd + log h(z); with h' = Phi, dz/dmu = 1 / sd and dz/dsd = -z / sd:
     #   d/dmu = Phi / (h sd),  d/dsd = 1 / sd - z Phi / (h sd) = (h - z Phi) / (h sd) = phi / (h sd)
     value, cdf_ratio, phi_ratio = log_h((mu - parameter) / sd)
