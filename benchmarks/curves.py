@@ -91,18 +91,17 @@ class Table(Task):
             names = [str(name) for name in data.get("names", self.NAMES)]
             logarithmic = data.get("logarithmic", [name not in self.LINEAR for name in names])
             whole = data.get("whole", [False] * len(names))
-        self.space = {
-            name: IntDistribution(int(low), int(high), log=bool(log))
-            if integer
-            else FloatDistribution(float(low), float(high), log=bool(log))
-            for name, low, high, log, integer in zip(
-                names, X.min(axis=0), X.max(axis=0), logarithmic, whole, strict=True
-            )
-        }
+        columns = zip(names, X.T, logarithmic, whole, strict=True)
+        self.space = {name: self._distribution(x, bool(log), integer) for name, x, log, integer in columns}
         self.steps = self._values.shape[1]
         self._points = self._unit(X)
         ends = np.where(np.isfinite(self._values[:, -1]), self._values[:, -1], np.inf)
         self.optimum, self.median = float(ends.min()), float(np.median(ends))
+
+    @staticmethod
+    def _distribution(x: Array, log: bool, whole: bool) -> FloatDistribution | IntDistribution:
+        low, high = float(x.min()), float(x.max())
+        return IntDistribution(int(low), int(high), log=log) if whole else FloatDistribution(low, high, log=log)
 
     def _unit(self, X: Array) -> Array:
         columns = []
