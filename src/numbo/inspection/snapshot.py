@@ -13,6 +13,7 @@ from numbo import _checks
 from numbo._interrupts import interrupts_get_out
 from numbo._types import Array
 from numbo.inspection.explanation import SAMPLES, Explanation, relevance
+from numbo.inspection.learning_curve import LearningCurve
 from numbo.models.transforms import LARGEST
 from numbo.models.view import ModelView
 from numbo.search.recommendation import expected_values, noise_near_best, optimum, recommending_view, with_own_values
@@ -20,7 +21,7 @@ from numbo.search.run import Run
 from numbo.search.times import AskTimes
 from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE, Condition, Space
-from numbo.trials import best_first, own, point_key
+from numbo.trials import Curve, best_first, own, point_key
 
 #: Share of noise in what the model leaves unexplained from which recommendations are cautious.
 NOISE_PREVAILS = 0.25
@@ -81,6 +82,41 @@ class Snapshot:
         if found is None:
             raise ValueError("predict_end needs at least one trial that has reported something; tell one first.")
         return self._goal.value(found[0]), found[1]
+
+    @interrupts_get_out()
+    def curves(self) -> list[LearningCurve]:
+        """What all trials reported that did not fail: those told, in their order, then those that run, oldest first.
+
+        Those that have reported nothing are left out. Ends are as the search expects them, by the trials up to the last
+        fit of the model of curves; `predict_end` takes all of them into account.
+
+        Raises:
+            ValueError: if the optimizer uses no curves (``use_curves``).
+        """
+        if self._history.ends is None:
+            raise ValueError(f"There are no learning curves: this {self.algorithm} does not use the curves of trials.")
+        history = self._history.copy()  # which may fit the model of curves again
+        told = history.trials.curves
+        positions = history.positions(np.arange(history.n)).tolist()
+        out = [self._told_curve(i, curve) for i, t in enumerate(positions) if (curve := told[t]) is not None]
+        expected = history.expected_pending()
+        for pending, end, variance in zip(history.pending.values(), expected.y, expected.variance, strict=True):
+            if pending.curve is not None:
+                out.append(self._shown("running", pending.curve, float(end), float(variance)))
+        return out
+
+    def _told_curve(self, i: int, curve: Curve) -> LearningCurve:
+        """The ``curve`` of observation ``i``."""
+        history = self._history
+        if history.stopped(i):
+            return self._shown("pruned", curve, float(history.y[i]), float(history.variance[i]))
+        return self._shown("best" if i == history.best else "complete", curve, math.nan, math.nan)
+
+    def _shown(self, kind: str, curve: Curve, end: float, variance: float) -> LearningCurve:
+        """The ``curve`` in units of the objective."""
+        return LearningCurve(
+            kind, curve.steps.copy(), self._goal.values(curve.values), self._goal.value(end), math.sqrt(variance)
+        )
 
     @interrupts_get_out()
     def best_predicted(self, having: Collection[str] = (), *, anywhere: bool = False) -> tuple[Any, float] | None:
@@ -213,6 +249,11 @@ class Snapshot:
             asked_at=np.array([n for n, _ in self._asks], dtype=np.int64),
             ask_seconds=np.array([seconds for _, seconds in self._asks], dtype=np.float64),
         )
+
+    @property
+    def direction(self) -> str:
+        """``"minimize"`` or ``"maximize"``."""
+        return self._goal.directions[0]
 
     @property
     def parameter_names(self) -> list[str]:

@@ -1,6 +1,6 @@
 """One file per algorithm, on one base class: ask, tell, pending points, predict, state."""
 
-from numbo.inspection import Explanation, Snapshot
+from numbo.inspection import Explanation, LearningCurve, Snapshot
 from numbo.optimizers.base import Optimizer
 from numbo.optimizers.bbkb import BBKB
 from numbo.optimizers.bkb import BKB
@@ -9,4 +9,16 @@ from numbo.optimizers.gssbo import GSSBO
 from numbo.optimizers.sbpe import SBPE
 from numbo.search.run import GLOBAL, Suggestion
 
-__all__ = ["BBKB", "BKB", "GLOBAL", "GPUCB", "GSSBO", "SBPE", "Explanation", "Optimizer", "Snapshot", "Suggestion"]
+__all__ = [
+    "BBKB",
+    "BKB",
+    "GLOBAL",
+    "GPUCB",
+    "GSSBO",
+    "SBPE",
+    "Explanation",
+    "LearningCurve",
+    "Optimizer",
+    "Snapshot",
+    "Suggestion",
+]

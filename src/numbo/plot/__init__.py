@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from numbo.plot._data import BLUE, COLUMNS, GRAY, GROUPS, Axis, Slice, Subject
+from numbo.plot._data import BLUE, COLUMNS, ENDS, GRAY, GROUPS, Axis, CurveGroup, Slice, Subject
 
 try:
     import plotly.graph_objects as go
@@ -26,6 +26,7 @@ __all__ = [
     "plot_ask_times",
     "plot_batch_sizes",
     "plot_contour",
+    "plot_curves",
     "plot_posterior",
     "plot_relevance",
     "plot_subset",
@@ -123,6 +124,33 @@ def plot_subset(source: Any) -> go.Figure:
     )
 
 
+def plot_curves(source: Any) -> go.Figure:
+    """Learning curves: what trials reported while they ran, and where those that run or were pruned would end.
+
+    Objective over step, of the newest 500 trials that have reported something and did not fail, and of the best one
+    that is complete. A dot is where a trial was stopped, or is now. Right of the vertical line, where there are no steps
+    any more, are the ends that the model of curves expects, with two standard deviations: of the trials that run, and
+    of the pruned ones whose expected ends are best, at most 12. A dotted line leads from each curve to its end.
+
+    The objective is shown from the best value to the worst; or, where that is less, 1.2 times as far as the 95 %
+    quantile of the values, so that curves that diverge do not hide the others. Infinite values are gaps.
+
+    Args:
+        source: a study, a searcher or an optimizer, by GSSBO or GP-UCB.
+
+    Raises:
+        ValueError: if no trial has reported anything, or the source does not use curves (``use_curves``).
+    """
+    found = Subject(source).curves()
+    figure = go.Figure([_curves(group) for group in found.groups])
+    for k, group in enumerate(group for group in found.groups if len(group.end)):
+        _add_ends(figure, group, k == 0)
+    if found.border is not None:
+        figure.add_vline(x=found.border, line={"color": GRAY, "width": 1})
+    figure.update_xaxes(title="step").update_yaxes(title="objective", range=found.bounds)
+    return figure.update_layout(title=found.title, legend=_BELOW, template=_TEMPLATE)
+
+
 def plot_ask_times(source: Any) -> go.Figure:
     """Time taken by each suggestion in this process, against the number of observations."""
     found = Subject(source).explanation
@@ -168,6 +196,25 @@ def _panels(slices: Sequence[Slice], label: str) -> go.Figure:
 def _set_axis(update: Any, axis: Axis, cell: dict[str, int]) -> None:
     kind = "category" if axis.categories else "log" if axis.log else "linear"
     update(title=axis.name, type=kind, exponentformat="power", **cell)
+
+
+def _curves(group: CurveGroup) -> go.Scatter:
+    """All curves of one kind as one trace."""
+    sizes = np.zeros(len(group.x))
+    sizes[group.marks] = 3.0 + group.width
+    look = {"line": {"color": group.colour, "width": group.width}, "opacity": 0.8 if group.width < 1.0 else 1.0}
+    marker = {"color": group.colour, "size": sizes, "opacity": 1.0, "line": {"width": 0}}
+    return go.Scatter(x=group.x, y=group.y, mode="lines+markers", name=group.kind, marker=marker, **look)
+
+
+def _add_ends(figure: go.Figure, group: CurveGroup, legend: bool) -> None:
+    """The expected ends of some curves of one kind, and the ways there."""
+    line = {"color": group.colour, "width": 1, "dash": "dot"}
+    way = go.Scatter(x=group.way_x, y=group.way_y, mode="lines", line=line, opacity=0.5)
+    figure.add_trace(way.update(legendgroup=ENDS, showlegend=False, hoverinfo="skip"))
+    error = {"type": "data", "array": 2.0 * group.std, "thickness": 1.2, "width": 2}
+    ends = go.Scatter(x=group.at, y=group.end, error_y=error, mode="markers", marker={"color": group.colour, "size": 6})
+    figure.add_trace(ends.update(name=ENDS, legendgroup=ENDS, showlegend=legend))
 
 
 def _add_observations(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array, Indices, Mask
-from numbo.optimizers import Explanation, Optimizer, Snapshot
+from numbo.optimizers import Explanation, LearningCurve, Optimizer, Snapshot
 from numbo.spaces import INACTIVE, Categorical, Float, Int, Space
 from numbo.spaces.dimensions import middles
 
@@ -20,9 +20,20 @@ from numbo.spaces.dimensions import middles
 RESOLUTION, SIDE = 101, 41
 #: Number of panels in a row.
 COLUMNS = 3
-BLUE, ORANGE, GRAY = "#1f77b4", "#ff7f0e", "#9aa0a6"
+BLUE, ORANGE, GRAY, DARK = "#1f77b4", "#ff7f0e", "#9aa0a6", "#202124"
 #: Observations outside and in the model, in the order in which they are drawn: their name and colour.
 GROUPS = ((False, "observations", GRAY), (True, "in the model", ORANGE))
+#: Kinds of learning curves in the order in which they are drawn: their colour and width.
+KINDS = {"complete": (GRAY, 0.7), "pruned": (ORANGE, 0.9), "best": (DARK, 2.6), "running": (BLUE, 1.8)}
+ENDS = "expected end ± 2 sd"
+#: So many curves are drawn, the newest, and of those that were pruned so many ends.
+NEWEST, PRUNED_ENDS = 500, 12
+#: Distances of the first expected end from the last step, between two ends, and between all, as shares of all steps.
+FIRST_END, NEXT_END, ALL_ENDS = 0.04, 0.016, 0.25
+#: The plot goes from the best value to the worst, or so many times as far as this quantile is, if that is less.
+QUANTILE, BEYOND = 0.95, 1.2
+#: Larger values count as infinite ones.
+LARGEST = 1e300
 
 
 @dataclass(frozen=True)
@@ -75,6 +86,48 @@ class Contour:
     x: list[Any]
     y: list[Any]
     in_model: Mask
+
+
+@dataclass(frozen=True)
+class CurveGroup:
+    """The learning curves of one kind, one after another, and the expected ends of some.
+
+    Attributes:
+        kind, colour, width: how they are called and drawn.
+        x, y: (k,) steps and values; NaN between two curves, and where a value is infinite.
+        marks: positions (m,) in ``x`` of points to mark: where a trial was stopped or is now, and points by themselves.
+        at, end, std: (e,) where expected ends are drawn, their values, and their standard deviations.
+        way_x, way_y: (3 e,) lines from the last points of the curves to these ends, NaN between two.
+    """
+
+    kind: str
+    colour: str
+    width: float
+    x: Array
+    y: Array
+    marks: Indices
+    at: Array
+    end: Array
+    std: Array
+    way_x: Array
+    way_y: Array
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Learning curves, those in front last.
+
+    Attributes:
+        groups: of the kinds that there are.
+        border: what is right of this step are expected ends; None where there are none.
+        bounds: the range of values to show; None where they do not differ.
+        title: of the plot.
+    """
+
+    groups: list[CurveGroup]
+    border: float | None
+    bounds: tuple[float, float] | None
+    title: str
 
 
 class Subject:
@@ -184,6 +237,26 @@ class Subject:
         success = np.flatnonzero(np.isfinite(y))
         return success, y[success], in_model[success]
 
+    def curves(self) -> Curves:
+        """The newest learning curves and the best one, with the expected ends that are worth showing."""
+        known = self.optimizer.curves()
+        if not known:
+            raise ValueError("There are no learning curves: no trial that did not fail has reported anything.")
+        older = [curve for curve in known[:-NEWEST] if curve.kind == "best"]
+        curves = [_finite(curve) for curve in older + known[-NEWEST:]]
+        minimize = self.optimizer.direction == "minimize"
+        ends = _ends_to_show(curves, minimize)
+        border, at = _places_of_ends(curves, len(ends))
+        groups = []
+        for kind in KINDS:
+            own = [curve for curve in curves if curve.kind == kind]
+            rows = [k for k, curve in enumerate(ends) if curve.kind == kind]
+            if own:
+                groups.append(_group(kind, own, [ends[k] for k in rows], at[rows]))
+        values = np.concatenate([np.concatenate([group.y, group.end]) for group in groups])
+        count = f"{len(known)} trials" if len(curves) == len(known) else f"the newest {NEWEST} of {len(known)} trials"
+        return Curves(groups, border if ends else None, _bounds(values, minimize), f"Learning curves of {count}")
+
     def batch_sizes(self) -> tuple[int, ...]:
         sizes = self.explanation.batch_sizes
         if not sizes:
@@ -238,3 +311,63 @@ class Subject:
             count = Counter(map(str, shown))
             self._texts[name] = [str(v) if count[str(v)] == 1 else f"{v!r} (#{i})" for i, v in enumerate(shown)]
         return self._texts[name][dimension.index(value)]
+
+
+def _finite(curve: LearningCurve) -> LearningCurve:
+    """The same with NaN for infinite values."""
+    return curve._replace(values=np.where(np.abs(curve.values) <= LARGEST, curve.values, np.nan))
+
+
+def _ends_to_show(curves: Sequence[LearningCurve], minimize: bool) -> list[LearningCurve]:
+    """The curves whose expected ends are shown: those of trials that run, and the best of those that were pruned."""
+    known = [curve for curve in curves if abs(curve.end) <= LARGEST]
+    running = [curve for curve in known if curve.kind == "running"]
+    pruned = [curve for curve in known if curve.kind == "pruned"]
+    pruned.sort(key=lambda curve: curve.end if minimize else -curve.end)
+    return running + pruned[:PRUNED_ENDS]
+
+
+def _places_of_ends(curves: Sequence[LearningCurve], count: int) -> tuple[float, Array]:
+    """A border after the last step, and where ``count`` ends are drawn beyond it (count,), side by side."""
+    first, last = min(curve.steps[0] for curve in curves), max(curve.steps[-1] for curve in curves)
+    span = last - first if last > first else 1.0
+    places = FIRST_END + min(NEXT_END, ALL_ENDS / max(1, count)) * np.arange(count)
+    return float(last + 0.5 * FIRST_END * span), last + span * places
+
+
+def _group(kind: str, curves: Sequence[LearningCurve], ends: Sequence[LearningCurve], at: Array) -> CurveGroup:
+    """The ``curves`` of one kind, and the ``ends`` of some at the places ``at``."""
+    x = np.concatenate([[*curve.steps, np.nan] for curve in curves])
+    y = np.concatenate([[*curve.values, np.nan] for curve in curves])
+    ways = [(*_last_point(curve), place, curve.end) for curve, place in zip(ends, at.tolist(), strict=True)]
+    way_x = [x for x0, _, x1, _ in ways for x in (x0, x1, np.nan)]
+    way_y = [y for _, y0, _, y1 in ways for y in (y0, y1, np.nan)]
+    end, std = np.array([curve.end for curve in ends]), np.array([curve.std for curve in ends])
+    marks = _marks(y, kind in ("pruned", "running"))
+    return CurveGroup(kind, *KINDS[kind], x, y, marks, at, end, std, np.array(way_x), np.array(way_y))
+
+
+def _last_point(curve: LearningCurve) -> tuple[float, float]:
+    """The last step with a finite value, and this; NaN if there is none."""
+    known = np.flatnonzero(~np.isnan(curve.values))
+    return (float(curve.steps[known[-1]]), float(curve.values[known[-1]])) if len(known) else (np.nan, np.nan)
+
+
+def _marks(y: Array, last: bool) -> Indices:
+    """Positions of the points that have no neighbours, or, with ``last``, none after them."""
+    gap = np.isnan(np.concatenate([[np.nan], y, [np.nan]]))
+    return np.flatnonzero(~gap[1:-1] & gap[2:] & (last | gap[:-2]))
+
+
+def _bounds(values: Array, minimize: bool) -> tuple[float, float] | None:
+    """The range of the values to show (`QUANTILE`)."""
+    losses = np.sort((values if minimize else -values)[~np.isnan(values)])
+    if not len(losses):
+        return None
+    best, usual = np.quantile(losses, [0.0, QUANTILE])
+    worst = min(losses[-1], best + BEYOND * (usual - best))
+    if worst <= best:
+        return None
+    low, high = (best, worst) if minimize else (-worst, -best)
+    margin = 0.04 * (high - low)
+    return float(low - margin), float(high + margin)

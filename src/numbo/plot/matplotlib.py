@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from numbo.plot._data import BLUE, COLUMNS, GRAY, GROUPS, Axis, Slice, Subject
+from numbo.plot._data import BLUE, COLUMNS, ENDS, GRAY, GROUPS, Axis, CurveGroup, Slice, Subject
 
 try:
     from matplotlib import pyplot as plt
@@ -23,6 +23,7 @@ __all__ = [
     "plot_ask_times",
     "plot_batch_sizes",
     "plot_contour",
+    "plot_curves",
     "plot_posterior",
     "plot_relevance",
     "plot_subset",
@@ -97,6 +98,20 @@ def plot_subset(source: Any) -> NDArray[np.object_]:
     return _finished(np.array([ax]), f"The model rests on {in_model.sum()} of {len(y)} observations")
 
 
+def plot_curves(source: Any) -> NDArray[np.object_]:
+    """As `numbo.plot.plot_curves`."""
+    found = Subject(source).curves()
+    _, ax = plt.subplots(figsize=(9, 5), layout="constrained")
+    for group in found.groups:
+        _draw_curves(ax, group)
+    ax.set(xlabel="step", ylabel="objective")
+    if found.border is not None:
+        ax.axvline(found.border, color=GRAY, linewidth=1)
+    if found.bounds is not None:
+        ax.set_ylim(*found.bounds)
+    return _finished(np.array([ax]), found.title)
+
+
 def plot_ask_times(source: Any) -> NDArray[np.object_]:
     """As `numbo.plot.plot_ask_times`."""
     found = Subject(source).explanation
@@ -136,6 +151,17 @@ def _panels(slices: Sequence[Slice], label: str) -> NDArray[np.object_]:
     return axes.ravel()
 
 
+def _draw_curves(ax: Any, group: CurveGroup) -> None:
+    """All curves of one kind as one line, and the expected ends of some."""
+    opacity, above = (0.8, 2.0) if group.width < 1.0 else (1.0, 3.0)
+    look = {"color": group.colour, "linewidth": group.width, "alpha": opacity, "zorder": above}
+    ax.plot(group.x, group.y, marker=".", markersize=3.0 + group.width, markevery=group.marks, label=group.kind, **look)
+    if len(group.end):
+        ax.plot(group.way_x, group.way_y, ":", color=group.colour, linewidth=0.8, alpha=0.6)
+        look = {"color": group.colour, "elinewidth": 1.2, "capsize": 2, "markersize": 4, "zorder": 4.0}
+        ax.errorbar(group.at, group.end, 2.0 * group.std, fmt="o", label=ENDS, **look)
+
+
 def _numbers(axis: Axis, shown: list[Any]) -> tuple[Any, Any]:
     """The axis and the values shown along it as numbers; categories by their position."""
     if not axis.categories:
@@ -157,5 +183,5 @@ def _finished(axes: NDArray[np.object_], title: str) -> NDArray[np.object_]:
     figure.suptitle(title)
     legend = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     if legend:
-        figure.legend(list(legend.values()), list(legend), loc="outside lower center", ncols=4, frameon=False)
+        figure.legend(list(legend.values()), list(legend), loc="outside lower center", ncols=5, frameon=False)
     return axes
