@@ -137,7 +137,7 @@ def draw_inside() -> None:
         exec(
             compile(block, "inside.md", "exec"), names
         )  # the page's own code, which its figures show
-    study, batched = names["study"], names["batched"]
+    study, batched, pruned = names["study"], names["batched"], names["pruned"]
     pair = ["rate", "units"]
     figures = {
         "posterior": plot.plot_posterior(study),
@@ -147,6 +147,7 @@ def draw_inside() -> None:
         "subset": plot.plot_subset(study),
         "ask_times": plot.plot_ask_times(study),
         "batch_sizes": plot.plot_batch_sizes(batched),
+        "curves": plot.plot_curves(pruned),
     }
     for name, axes in figures.items():
         axes[0].figure.savefig(IMAGES / f"{name}.png", dpi=90)

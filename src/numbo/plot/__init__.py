@@ -128,12 +128,13 @@ def plot_curves(source: Any) -> go.Figure:
     """Learning curves: what trials reported while they ran, and where those that run or were pruned would end.
 
     Objective over step, of the newest 500 trials that have reported something and did not fail, and of the best one
-    that is complete. A dot is where a trial was stopped, or is now. Right of the vertical line, where there are no steps
-    any more, are the ends that the model of curves expects, with two standard deviations: of the trials that run, and
-    of the pruned ones whose expected ends are best, at most 12. A dotted line leads from each curve to its end.
+    that is complete. A dot is where a trial was stopped, or is now. Right of the vertical line there are no more steps,
+    but the ends that the model of curves expects, with two standard deviations: of the trials that run, and of the
+    pruned ones whose expected ends are best, at most 12. A dotted line leads from each curve to its end.
 
     The objective is shown from the best value to the worst; or, where that is less, 1.2 times as far as the 95 %
-    quantile of the values, so that curves that diverge do not hide the others. Infinite values are gaps.
+    quantile of the values, so that curves that diverge do not hide the others; what lies beyond is cut off, deviations
+    too. Infinite values are gaps.
 
     Args:
         source: a study, a searcher or an optimizer, by GSSBO or GP-UCB.
@@ -212,7 +213,7 @@ def _add_ends(figure: go.Figure, group: CurveGroup, legend: bool) -> None:
     line = {"color": group.colour, "width": 1, "dash": "dot"}
     way = go.Scatter(x=group.way_x, y=group.way_y, mode="lines", line=line, opacity=0.5)
     figure.add_trace(way.update(legendgroup=ENDS, showlegend=False, hoverinfo="skip"))
-    error = {"type": "data", "array": 2.0 * group.std, "thickness": 1.2, "width": 2}
+    error = {"type": "data", "array": 2.0 * group.std, "thickness": 0.7 * group.width, "width": 2}
     ends = go.Scatter(x=group.at, y=group.end, error_y=error, mode="markers", marker={"color": group.colour, "size": 6})
     figure.add_trace(ends.update(name=ENDS, legendgroup=ENDS, showlegend=legend))
 

@@ -158,7 +158,7 @@ def _draw_curves(ax: Any, group: CurveGroup) -> None:
     ax.plot(group.x, group.y, marker=".", markersize=3.0 + group.width, markevery=group.marks, label=group.kind, **look)
     if len(group.end):
         ax.plot(group.way_x, group.way_y, ":", color=group.colour, linewidth=0.8, alpha=0.6)
-        look = {"color": group.colour, "elinewidth": 1.2, "capsize": 2, "markersize": 4, "zorder": 4.0}
+        look = {"color": group.colour, "elinewidth": 0.7 * group.width, "capsize": 2, "markersize": 4, "zorder": 4.0}
         ax.errorbar(group.at, group.end, 2.0 * group.std, fmt="o", label=ENDS, **look)
 
 
