@@ -196,3 +196,37 @@ def test_before_any_trial_has_ended_a_report_waits():
     assert np.isfinite(opt._run.history.expected_pending().y).all()
     opt.ask()
     assert not opt._run.warned
+
+
+@pytest.mark.parametrize("ended", [1, 20])
+@pytest.mark.parametrize("first", ["stopped", "running"])
+def test_the_first_trial_that_reports_may_come_late(ended, first):
+    opt = GSSBO(SPACE, seed=0)
+    for _ in range(ended):
+        p = opt.ask()
+        opt.tell(p, end(p))
+    p = opt.ask()
+    for step, value in reports(p, 2).items():
+        opt.report(p, step, value)
+    if first == "stopped":
+        opt.tell(p, 1.0, partial=True)
+        assert np.isfinite(opt._run.history.y).all()
+        assert opt._run.history.variance[-1] > 0.0  # nothing is known of ends
+    opt.ask(2)
+    assert not opt._run.warned
+
+
+def test_expectations_depend_on_what_was_told_and_not_on_when_they_were_asked_for():
+    often, once = GSSBO(SPACE, seed=0), GSSBO(SPACE, seed=0)
+    rng = np.random.default_rng(3)
+    for i in range(50):
+        p = {"x": float(rng.random()), "y": float(rng.random())}
+        value = None if i % 7 == 0 else end(p)
+        for opt in (often, once):
+            opt.tell(p, value, partial=i % 3 == 0, reports=reports(p, 4) if i % 2 and i > 10 else None)
+        often.hold("it", p)
+        often.report(p, 1, 0.5)
+        often._run.history.expected_pending()
+    np.testing.assert_array_equal(often._run.history.y, once._run.history.y)
+    twin = GSSBO.from_state_dict(often.state_dict())
+    np.testing.assert_array_equal(twin._run.history.y, once._run.history.y)

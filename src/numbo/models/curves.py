@@ -124,6 +124,8 @@ class Chain:
         self._stand_at_rungs(last, steps, self.rungs[first])
         normal = _normal_numbers(particles, len(self.rungs))
         out: Array = carry(*self._arrays, last, self.transformed(np.array(before)), first, normal)
+        if self._arrays[2][-1] == 0:  # no curve has ended: how far may be as much as all values differ
+            out += normal[:, -1]
         return out
 
     def _stand_at_rungs(self, z: Array, steps: Array, rungs: Array) -> None:
@@ -219,11 +221,14 @@ def _at_rungs(curves: Sequence[Curve | None], ended: Mask, rungs: Array) -> Arra
 class Curves:
     """The ends of all trials that were stopped or still run, as they are expected: a fold over the trials told.
 
-    After which trials a chain is fitted depends on their number alone, and it is not fitted before it is asked for.
+    After which trials a chain is fitted depends on the number of those that have reported alone, and it is not fitted
+    before it is asked for.
     """
 
     def __init__(self) -> None:
         self._seen, self._fits = Schedule(GROWTH), Schedule(GROWTH)
+        #: Of the first trials, so many, the positions of those that have reported.
+        self._looked_at, self._reporters = 0, list[int]()
         self._chain: Chain | None = None
         #: The ends of those that ran at the last call, by the identity of their curves, which are kept with them.
         self._running: dict[int, tuple[Curve, float, float]] = {}
@@ -236,11 +241,12 @@ class Curves:
         """An independent copy; a chain does not change."""
         twin = copy.copy(self)
         twin._seen, twin._fits, twin._running = replace(self._seen), replace(self._fits), dict(self._running)
+        twin._reporters = list(self._reporters)
         return twin
 
     def see(self, trials: Trials, n: int) -> bool:
         """Whether there is another chain after the first ``n`` of the ``trials`` than at the last call."""
-        return self._seen.advance(n)
+        return self._seen.advance(self._reported(trials, n))
 
     def end_of(self, curve: Curve, trials: Trials) -> tuple[float, float] | None:
         """Where a curve that is none of theirs ends, and its standard deviation; None if they have no curves."""
@@ -269,10 +275,17 @@ class Curves:
 
     def _after(self, trials: Trials, n: int) -> Chain | None:
         """The chain after the first ``n`` trials; None as long as none of these has reported anything."""
-        if self._fits.advance(n):
-            first, self._running = self._fits.at, {}
-            self._chain = _chain(trials, first) if any(known is not None for known in trials.curves[:first]) else None
+        if self._fits.advance(self._reported(trials, n)):
+            self._chain = _chain(trials, self._reporters[self._fits.at - 1] + 1)
+            self._running = {}
         return self._chain
+
+    def _reported(self, trials: Trials, n: int) -> int:
+        """How many of the first ``n`` trials have reported something."""
+        new = range(self._looked_at, n)
+        self._reporters += [t for t in new if trials.curves_of(np.array([t]))]
+        self._looked_at = max(n, self._looked_at)
+        return len(self._reporters)
 
     @staticmethod
     def _ends(chain: Chain | None, curves: Sequence[Curve], particles: int) -> tuple[Array, Array]:

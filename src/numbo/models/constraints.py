@@ -1,0 +1,151 @@
+"""What is known of constraints: a surrogate of each, beside that of the objective, on the same points.
+
+The value c of a constraint that holds up to 0 is modelled as its *margin* ``-sign(c) log(1 + |c| / s)`` (the bilog
+transform of Eriksson & Poloczek 2021, "Scalable Constrained Bayesian Optimization"), where s is the median of ``|c|``:
+near 0 differences count, and far from it orders of magnitude do. A point is feasible with the probability that all of
+its margins are at least 0; their logarithms add up, also where they are far below any double.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from numbo._types import Array, Mask, ObservationIndices
+from numbo.kernels.acquisition import LOG_FEASIBLE, Acquisition, Term, acquisition_values, mean_variance
+from numbo.models.surrogate import Surrogate
+from numbo.trials import Data, History, finite_range
+
+#: More constraints than these are modelled in groups, each by the largest of its values in units of their medians.
+MOST = 8
+#: Kernels are compiled for each number of terms: it is one of these.
+TERMS = (1, 2, 3, 5, 1 + MOST)
+#: Noise, as a share of the variance of margins, from which a model says better than the value told whether one holds.
+NOISY = 0.01
+#: A value that is always above this one.
+NOTHING = -1e100
+
+
+class Constraints:
+    """The models of ``q`` constraints.
+
+    Args:
+        make: makes a surrogate.
+        q: number of constraints, perhaps 0.
+
+    Attributes:
+        surrogates: one for each group of constraints.
+    """
+
+    def __init__(self, make: Callable[[], Surrogate], q: int) -> None:
+        self._groups = [group for group in np.array_split(np.arange(q), MOST) if len(group)]
+        self.surrogates = [make() for _ in self._groups]
+
+    def __len__(self) -> int:
+        return len(self.surrogates)
+
+    def update(
+        self, history: History, members: ObservationIndices, frame: Callable[[], tuple[Array, float]] | None = None
+    ) -> None:
+        """Condition each on those of the ``members`` where something is known of it; ``frame`` as `Surrogate.update`.
+
+        One of which less than two different values are known says nothing.
+        """
+        for surrogate, margins in zip(self.surrogates, self._margins(history, history.n), strict=True):
+            rows = members[~np.isnan(margins.y[members])]
+            if len(rows) < 2 or margins.y[rows].min() == margins.y[rows].max():
+                surrogate.members = rows[:0]
+                continue
+            surrogate.update(margins, rows, frame() if frame is not None and surrogate.fits.due(history.n) else None)
+
+    def _margins(self, history: History, n: int) -> list[Data]:
+        """The margins of the first ``n`` observations, NaN where nothing is known, of each group."""
+        scaled = history.C[:n] / history.scales(n) if self._groups else history.C[:n]
+        out = []
+        for group in self._groups:
+            known = ~np.isnan(scaled[:, group]).all(axis=1)
+            margins = np.full(n, np.nan)
+            with np.errstate(invalid="ignore"):
+                worst = np.fmax.reduce(scaled[known][:, group], axis=1)
+            margins[known] = finite_range(-np.sign(worst) * np.log1p(np.abs(worst)))
+            out.append(Data.of(history.X[:n], margins))
+        return out
+
+    @property
+    def _known(self) -> list[Surrogate]:
+        """Those that say something."""
+        return [surrogate for surrogate in self.surrogates if len(surrogate.members)]
+
+    def hallucinate(self, points: Array) -> None:
+        """Make pending ``points (p, d)`` part of the posteriors, until the next update."""
+        for surrogate in self._known:
+            surrogate.hallucinate(Data(points, np.full(len(points), np.nan), np.full(len(points), np.nan)))
+
+    def release(self) -> None:
+        """Forget the pending points."""
+        for surrogate in self._known:
+            surrogate.release()
+
+    def terms(self) -> tuple[Term, ...]:
+        """The log probabilities that each holds."""
+        return tuple(Term(one.posterior, Acquisition(LOG_FEASIBLE, _threshold(one))) for one in self._known)
+
+    def weigh(self, objective: Term, *, feasible: bool) -> tuple[Term, ...]:
+        """What to maximise: the objective's term and the log probabilities that constraints hold.
+
+        Only the latter as long as no ``feasible`` observation is known.
+        """
+        terms = self.terms()
+        if not terms:
+            return (objective,)
+        if not feasible:
+            success = objective.acquisition.success
+            objective = objective._replace(acquisition=Acquisition(LOG_FEASIBLE, NOTHING, success))
+        nothing = Term(objective.posterior._replace(n=0), Acquisition(LOG_FEASIBLE, NOTHING))
+        size = next(size for size in TERMS if size > len(terms))
+        return (objective, *terms, *[nothing] * (size - 1 - len(terms)))
+
+    def log_probability(self, X: Array) -> Array:
+        """The log probability (c,) that all hold at ``X (c, d)``."""
+        out = np.zeros(len(X))
+        for term in self.terms():
+            out += acquisition_values(term.posterior, term.acquisition, X)
+        return out
+
+    def met(self, history: History, rows: ObservationIndices) -> Mask:
+        """Which of the observations ``rows (m,)`` meet all; where values are noisy, by the means of the models."""
+        out = history.meets(rows)
+        noisy = [one for one in self._known if (one.claimed_noise or 0.0) > NOISY]
+        if noisy and len(noisy) == len(self._known):
+            X = np.ascontiguousarray(history.X[rows])
+            expected = np.array([mean_variance(one.posterior, X)[0] >= _threshold(one) for one in noisy])
+            return np.asarray(expected.all(axis=0))
+        return out
+
+    def copy(self) -> Constraints:
+        """The same with models of their own."""
+        return copy.deepcopy(self)
+
+    def state_dict(self) -> list[dict[str, Any]]:
+        return [surrogate.state_dict() for surrogate in self.surrogates]
+
+    def restore(self, states: Sequence[dict[str, Any]], history: History) -> None:
+        """Take in a `state_dict`, from the history that has gone on since."""
+        for k, (surrogate, state) in enumerate(zip(self.surrogates, states, strict=True)):
+            surrogate.restore(state, self._margins(history, state["updated_at"])[k])
+
+
+def joint_probability(terms: Sequence[Term], X: Array) -> Array:
+    """The probability (c,) that all constraints hold at ``X (c, d)``, by their terms."""
+    log = sum((acquisition_values(term.posterior, term.acquisition, X) for term in terms), np.zeros(len(X)))
+    return np.exp(log)
+
+
+def _threshold(surrogate: Surrogate) -> float:
+    """The margin 0 in the units of a model."""
+    found = float(surrogate.transform.forward(np.zeros(1))[0])
+    return found if math.isfinite(found) else NOTHING
