@@ -297,7 +297,11 @@ def run_one(sampler: str, pruner: str, problem: str, seed: int, workers: int) ->
     if sampler in budgets.PEERS:
         found = budgets.run(budgets.PEERS[sampler](of.space, of.steps, number % 2**31), of, COSTS)
     else:
-        study = optuna.create_study(sampler=SAMPLERS[sampler](of.space, number), pruner=PRUNERS[pruner](of.steps))
+        study = optuna.create_study(
+            study_name=f"{problem} {seed}",  # from which the brackets of Hyperband follow
+            sampler=SAMPLERS[sampler](of.space, number),
+            pruner=PRUNERS[pruner](of.steps),
+        )
         found = _run_study(study, of, workers)
     return {
         "sampler": sampler,
