@@ -102,7 +102,8 @@ def test_a_constructor_with_checked_names_looks_and_works_as_before():
             " has no setting 'n_startup_trials' (did you mean 'n_initial'?); it takes size, n_initial.",
         ),
         ("xyz", " has no setting 'xyz'; it takes size, n_initial."),
-        ("constraints_func", " does not support constraints yet, and has no setting 'constraints_func'."),
+        ("constraints_func", " does not support constraints, and has no setting 'constraints_func': GSSBO does."),
+        ("constraints", " does not support constraints, and has no setting 'constraints': GSSBO does."),
     ],
 )
 def test_an_unknown_setting_is_told_by_the_class_that_was_called(cls, name, rest):

@@ -19,6 +19,7 @@ SEARCHERS = [GSSBOSearch, BKBSearch, BBKBSearch, SBPESearch]
 DOMAIN = {"space", "arms", "direction"}
 OF_SAMPLERS = {"seed", "n_startup_trials", "independent_sampler", "warn_independent_sampling", "search_space"}
 OF_SEARCHERS = {"space", "metric", "mode", "points_to_evaluate", "evaluated_rewards", "seed", "n_initial"}
+CONSTRAINED = {"constraints", "constraints_func"}
 FROM_THE_BUDGET = {"delta", "horizon"}
 
 
@@ -35,12 +36,12 @@ def test_settings_are_spelled_out(cls):
 @pytest.mark.parametrize("cls", [*SAMPLERS, *SEARCHERS], ids=lambda cls: cls.__name__)
 def test_adapters_take_the_settings_of_their_optimizer(cls):
     sampler = cls in SAMPLERS
-    own = OF_SAMPLERS if sampler else OF_SEARCHERS
+    own = (OF_SAMPLERS if sampler else OF_SEARCHERS) | (CONSTRAINED & set(signature(cls)))
     adapted = {n: (p.default, p.annotation) for n, p in signature(cls).items() if n not in own}
     settings = {
         n: (p.default, p.annotation)
         for n, p in signature(cls._optimizer).items()
-        if n not in DOMAIN | {"seed", "n_initial"}
+        if n not in DOMAIN | {"seed", "n_initial"} | CONSTRAINED
     }
     if not sampler and cls is not GSSBOSearch:
         (name,) = FROM_THE_BUDGET & {n for n in settings if adapted[n] != settings[n]}
@@ -60,6 +61,7 @@ def test_docstrings_describe_every_setting(cls):
         assert set(described) == set(signature(cls))
     else:
         own = (OF_SAMPLERS if cls in SAMPLERS else OF_SEARCHERS) | {"learn_failures"}
+        own |= CONSTRAINED & set(signature(cls))
         assert own <= set(described) <= own | FROM_THE_BUDGET
         assert f"`numbo.{cls._optimizer.__name__}`" in cls.__doc__
 
@@ -74,8 +76,17 @@ def test_a_misspelt_setting_names_the_users_class(cls):
         with pytest.raises(TypeError, match=rf"^Users has no setting '{wrong}' \(did you mean '{right}'\?\)") as error:
             users(*domain, **{wrong: 3})
         assert "\n" not in str(error.value)
-    with pytest.raises(TypeError, match=r"^Users does not support constraints yet"):
-        users(*domain, constraints_func=len)
+    if name := {"constraints", "constraints_func"} & set(signature(cls)):
+        (name,) = name
+        (wrong,) = {"constraints", "constraints_func"} - {name}
+        with pytest.raises(TypeError, match=rf"^Users has no setting '{wrong}' \(did you mean '{name}'\?\)"):
+            users(*domain, **{wrong: len})
+        return
+    for wrong in ("constraints", "constraints_func"):
+        with pytest.raises(
+            TypeError, match=rf"^Users does not support constraints, and has no setting '{wrong}': GSSBO"
+        ):
+            users(*domain, **{wrong: len})
 
 
 @pytest.mark.parametrize("cls", OPTIMIZERS, ids=lambda cls: cls.__name__)

@@ -6,7 +6,7 @@ except ImportError as error:
     raise ImportError("numbo.optuna needs Optuna, which is not installed: pip install 'numbo[optuna]'.") from error
 
 from numbo.optuna._algorithms import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
-from numbo.optuna._looking import best_predicted, best_predicted_trial, explain, predict, predict_end
+from numbo.optuna._looking import best_predicted, best_predicted_trial, explain, predict, predict_end, predict_feasible
 from numbo.optuna._pruner import CurvePruner
 
 from numbo.first_use import announce_compilation
@@ -27,4 +27,5 @@ __all__ = [
     "explain",
     "predict",
     "predict_end",
+    "predict_feasible",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from numbo.optuna._distributions import SearchSpace
-from numbo.optuna._samplers import NumboSampler
+from numbo.optuna._samplers import ConstraintsFunc, NumboSampler
 
 from numbo import _checks
 from numbo._types import Array
@@ -31,6 +31,8 @@ class GSSBOSampler(NumboSampler):
             which rows are suggested.
         learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
             ``True``, ``False``, or ``"auto"``.
+        constraints_func: takes a trial that has ended and returns its constraints, which are met at 0 or less, as in
+            Optuna's samplers. Those of ``trial.set_constraint`` need no setting.
 
     The other arguments are the algorithm's settings, described in `numbo.GSSBO`.
 
@@ -40,6 +42,7 @@ class GSSBOSampler(NumboSampler):
     """
 
     _optimizer = GSSBO
+    _constrained = True
 
     @_checks.settings_by_name
     def __init__(
@@ -51,6 +54,7 @@ class GSSBOSampler(NumboSampler):
         warn_independent_sampling: bool = True,
         search_space: SearchSpace | None = None,
         learn_failures: bool | str = "auto",
+        constraints_func: ConstraintsFunc | None = None,
         use_curves: bool = True,
         avoid_repeats: bool | str = "auto",
         preset: str = "default",
@@ -93,6 +97,8 @@ class GPUCBSampler(NumboSampler):
             which rows are suggested.
         learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
             ``True``, ``False``, or ``"auto"``.
+        constraints_func: takes a trial that has ended and returns its constraints, which are met at 0 or less, as in
+            Optuna's samplers. Those of ``trial.set_constraint`` need no setting.
 
     The other arguments are the algorithm's settings, described in `numbo.GPUCB`.
 
@@ -102,6 +108,7 @@ class GPUCBSampler(NumboSampler):
     """
 
     _optimizer = GPUCB
+    _constrained = True
 
     @_checks.settings_by_name
     def __init__(
@@ -113,6 +120,7 @@ class GPUCBSampler(NumboSampler):
         warn_independent_sampling: bool = True,
         search_space: SearchSpace | None = None,
         learn_failures: bool | str = "auto",
+        constraints_func: ConstraintsFunc | None = None,
         use_curves: bool = True,
         avoid_repeats: bool | str = "auto",
         kernel: str = "matern52",

@@ -41,6 +41,20 @@ def predict(study: Study, params: Any) -> tuple[Any, Any]:
     return _sampler_of(study).predict(params, study)
 
 
+def predict_feasible(study: Study, params: Any) -> Any:
+    """The probability that all constraints hold at one point, or an array (c,) for a sequence of ``c`` points.
+
+    Args:
+        study: a study whose sampler is one of numbo's.
+        params: as for `predict`.
+
+    Raises:
+        ValueError: before the first successful trial, for points outside the search space, or if the sampler is not
+            one of numbo's.
+    """
+    return _sampler_of(study).predict_feasible(params, study)
+
+
 def predict_end(study: Study, trial: FrozenTrial | Trial) -> tuple[float, float]:
     """Where a running or pruned trial would end, by the curves of all finished ones: value and standard deviation.
 

@@ -23,6 +23,8 @@ KEY = "numbo:params"
 TABLE = "numbo:table"
 #: Maximum number of characters that relational storages keep of a value.
 PIECE = 2045
+#: Where Optuna keeps a list of constraints; those that have names have keys that begin so.
+CONSTRAINTS = "constraints"
 
 
 class Identity(NamedTuple):
@@ -77,6 +79,15 @@ def read(trial: FrozenTrial, identity: Identity) -> tuple[dict[str, Any], int]:
         return {}, GLOBAL
     same = {n: v for n, v in params.items() if n in identity.names and choices.get(n) == identity.choices.get(n)}
     return same, origin if space == identity.space else GLOBAL
+
+
+def constraints_of(trial: FrozenTrial) -> dict[str, float]:
+    """The constraints of a trial by name: those that were set, and the numbered ones of a function."""
+    listed = trial.system_attrs.get(CONSTRAINTS)
+    found = {str(i): value for i, value in enumerate(listed)} if isinstance(listed, list | tuple) else {}
+    prefix = f"{CONSTRAINTS}:"
+    named = {key.removeprefix(prefix): value for key, value in trial.system_attrs.items() if key.startswith(prefix)}
+    return found | named
 
 
 def is_the_table(study: Study, table: Table) -> bool:

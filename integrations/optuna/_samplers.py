@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, overload
+from typing import Any, ClassVar, TypeAlias, overload
 
 from numbo.optuna import _records
 from numbo.optuna._distributions import (
@@ -36,10 +36,13 @@ from numbo.optimizers.base import MANY
 from numbo.spaces import Float, Space, Table
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
+from optuna.samplers._base import _process_constraints_after_trial
 from optuna.storages import InMemoryStorage
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, Trial, TrialState
 
+#: A function from a trial to its constraints.
+ConstraintsFunc: TypeAlias = Callable[[FrozenTrial], Sequence[float]]
 #: Number of attempts to choose a point that no other process has, before one may be repeated.
 ATTEMPTS = 32
 
@@ -68,10 +71,12 @@ class NumboSampler(BaseSampler):
         learn_failures: how to treat trials that failed, or were pruned before their first report. True: failures
             depend on the parameters, and points are weighted by their probability of success. False: nothing is
             learned, but a point that failed is not suggested again. ``"auto"`` lets the data decide between the two.
+        constraints_func: returns the constraints of a trial that has ended, which are met at 0 or less.
         settings: the algorithm's settings, as its optimizer in `numbo` takes them.
     """
 
     _optimizer: type[Optimizer]
+    _constrained: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -82,6 +87,7 @@ class NumboSampler(BaseSampler):
         warn_independent_sampling: bool = True,
         search_space: SearchSpace | None = None,
         learn_failures: bool | str = "auto",
+        constraints_func: ConstraintsFunc | None = None,
         **settings: Any,
     ) -> None:
         seed = _checks.seed(seed)
@@ -97,6 +103,9 @@ class NumboSampler(BaseSampler):
         self._declared = None if search_space is None else declared(search_space)
         searched = (self._declared or Searched({})).without_single()
         self._learn_failures = learn_failures
+        if not (constraints_func is None or callable(constraints_func)):
+            raise ValueError(f"constraints_func must be a function of a trial, got {constraints_func!r}.")
+        self._constraints_func = constraints_func
         self._space_known = search_space is not None
         self._views = Views()
         self._latest: Callable[[], Study | None] = _no_study
@@ -106,14 +115,15 @@ class NumboSampler(BaseSampler):
         # report invalid settings here, not in mid-study
         self._make(to_space(searched) if searched.distributions else Space(stand_in), "minimize")
 
-    def _make(self, space: Space | Table, direction: str) -> Optimizer:
+    def _make(self, space: Space | Table, direction: str, constraints: tuple[str, ...] = ()) -> Optimizer:
+        settings = self._settings | ({"constraints": constraints} if self._constrained else {})
         return self._optimizer(
             space,
             direction=direction,
             seed=self._seed,
             n_initial=None if self._n_startup_trials is None else max(1, self._n_startup_trials),
             learn_failures=self._learn_failures,
-            **self._settings,
+            **settings,
         )
 
     # -- Optuna's interface --------------------------------------------------------------------------------------
@@ -272,9 +282,13 @@ class NumboSampler(BaseSampler):
 
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
         self._remember(study)  # an objective may have used the sampler for a study of its own
-        if getattr(trial, "constraints", None):
+        if self._constraints_func is not None:
+            _process_constraints_after_trial(self._constraints_func, study, trial, state)
+        if not self._constrained and _records.constraints_of(trial):
             warnings.warn(
-                f"Constraints have been set, but {type(self).__name__} does not use them.", UserWarning, stacklevel=2
+                f"Constraints have been set, but {type(self).__name__} does not use them: GSSBOSampler does.",
+                UserWarning,
+                stacklevel=2,
             )
         if self._independent_sampler is not None:
             self._independent_sampler.after_trial(study, trial, state, values)
@@ -303,6 +317,21 @@ class NumboSampler(BaseSampler):
         points = [params] if isinstance(params, Mapping) else params
         internal = [internal_point(point, searched, optimizer.space) for point in points]
         return optimizer.predict(internal[0] if isinstance(params, Mapping) else internal)
+
+    def predict_feasible(self, params: Any, study: Study | None = None) -> Any:
+        """The probability that all constraints hold at one point, or an array (c,) for a sequence of ``c`` points.
+
+        Args:
+            params: as for `predict`.
+            study: by default the study that the sampler was last used for.
+
+        Raises:
+            ValueError: before the first successful trial, or for points outside the search space.
+        """
+        optimizer, searched = self._optimizer_of(study)
+        points = [params] if isinstance(params, Mapping) else params
+        internal = [internal_point(point, searched, optimizer.space) for point in points]
+        return optimizer.predict_feasible(internal[0] if isinstance(params, Mapping) else internal)
 
     def predict_end(self, trial: FrozenTrial | Trial, study: Study | None = None) -> tuple[float, float]:
         """Where a running or pruned trial would end, by the curves of all finished ones: value and standard deviation.
@@ -412,7 +441,7 @@ class NumboSampler(BaseSampler):
                     "order, keep the columns that describe them, and add new rows at the end.",
                     stacklevel=2,
                 )
-        optimizer = view.optimizer_over(searched, trials, lambda space: self._make(space, direction))
+        optimizer = view.optimizer_over(searched, trials, lambda space, names: self._make(space, direction, names))
         view.hold_running(trials, current)
         return optimizer
 

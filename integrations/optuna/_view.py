@@ -36,11 +36,14 @@ class StudyView:
         #: Of complete and pruned trials; the latter may have ended before they used all of their parameters.
         self.space = KnownSpace()
         self.optimizer: Optimizer | None = None
+        self._known_constraints: tuple[str, ...] = ()
         #: What the optimizer searches; empty before there is one.
         self.searched = Searched({})
         self.identity = _records.Identity.of(self.searched)
         #: The table that was last compared with what the study has searched.
         self.table: Table | None = None
+        #: Names of the constraints that trials have.
+        self.constraints: tuple[str, ...] = ()
         #: That of the study.
         self.storage: Callable[[], Any] = _no_storage
         self._marks: dict[int, int] = {}  # of the finished trials, by their place
@@ -82,7 +85,9 @@ class StudyView:
         self._looked_at, self._last_number = len(trials), trials[-1].number if trials else -1
         self._n_finished += len(fresh)
         self.space.add(t for t in fresh if t.state in (TrialState.COMPLETE, TrialState.PRUNED))
-        if self.optimizer is not None:
+        names = self.constraints
+        self.constraints = tuple(sorted({*names, *(c for t in fresh for c in _records.constraints_of(t))}))
+        if self.optimizer is not None and self.constraints == names:
             self._tell(fresh)
 
     def known_space(self, trials: Sequence[FrozenTrial], current: int) -> Searched:
@@ -98,13 +103,14 @@ class StudyView:
         self,
         searched: Searched,
         trials: Sequence[FrozenTrial],
-        make: Callable[[Space | Table], Optimizer],
+        make: Callable[[Space | Table, tuple[str, ...]], Optimizer],
     ) -> Optimizer:
         """The optimizer over what is ``searched``, told all finished trials that fit it."""
-        if self.optimizer is None or self.searched != searched:
+        if self.optimizer is None or self.searched != searched or self._known_constraints != self.constraints:
+            self._known_constraints = self.constraints
             self.searched = searched
             self.identity = _records.Identity.of(searched)
-            self.optimizer = make(to_space(searched))
+            self.optimizer = make(to_space(searched), self.constraints)
             self.told, self._left_out, self._running = [], 0, {}
             self._causes, self._moments = set(), set()
             self._tell(t for t in trials if t.state.is_finished())
@@ -190,8 +196,15 @@ class StudyView:
             try:
                 params, origin = self._params(trial)
                 origin = UNASKED if self._copied(trial) else origin
-                reports = trial.intermediate_values
-                self.optimizer.learn(params, value, origin=origin, key=trial.number, partial=partial, reports=reports)
+                self.optimizer.learn(
+                    params,
+                    value,
+                    origin=origin,
+                    key=trial.number,
+                    partial=partial,
+                    reports=trial.intermediate_values,
+                    constraints=_records.constraints_of(trial) if self.optimizer.constraints else None,
+                )
             except (ValueError, TypeError):
                 if trial.state == TrialState.COMPLETE:
                     self._left_out += 1

@@ -28,6 +28,8 @@ class GSSBOSearch(NumboSearch):
         n_initial: number of trials before the model takes over from the initial design; by default 5 in up to five
             dimensions, and 10 in more.
         learn_failures: whether failed trials mark regions to avoid: ``True``, ``False``, or ``"auto"``.
+        constraints: what reported metrics have to be, such as ``{"latency": ("<=", 20.0), "size": (">=", 1e6)}``. A
+            trial whose last result lacks one is not known to violate it.
 
     The other arguments are the algorithm's settings, described in `numbo.GSSBO`.
 
@@ -50,6 +52,7 @@ class GSSBOSearch(NumboSearch):
         seed: int | None = None,
         n_initial: int | None = None,
         learn_failures: bool | str = "auto",
+        constraints: Mapping[str, tuple[str, float]] | None = None,
         use_curves: bool = True,
         avoid_repeats: bool | str = "auto",
         preset: str = "default",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any
+
+RELATIONS = {"<=": 1.0, ">=": -1.0}
 
 
 def check_points(points: Any) -> list[dict[str, Any]]:
@@ -68,3 +71,31 @@ def no_space(searcher: str) -> str:
         f"{searcher} has no search space: give the Tuner a param_space with a domain such as tune.uniform(0, 1), or "
         f"pass space= to {searcher}."
     )
+
+
+def check_constraints(constraints: Any) -> dict[str, tuple[str, float]]:
+    """A copy of the ``constraints``: a relation and a bound for each metric."""
+    example = '{"latency": ("<=", 20.0)}'
+    if not isinstance(constraints, Mapping | None):
+        raise ValueError(f"constraints must be a mapping of metrics such as {example}, got {constraints!r}.")
+    out = {}
+    for metric, limit in (constraints or {}).items():
+        valid = isinstance(limit, Sequence) and len(limit) == 2 and limit[0] in RELATIONS
+        if not (valid and isinstance(metric, str) and isinstance(limit[1], Real) and math.isfinite(limit[1])):
+            raise ValueError(
+                f"constraints must give '<=' or '>=' and a finite bound for each metric, such as {example}; "
+                f"got {metric!r}: {limit!r}."
+            )
+        out[metric] = limit[0], float(limit[1])
+    return out
+
+
+def violation(limit: tuple[str, float], value: Any) -> float | None:
+    """By how much a metric violates its limit, 0 or less if it does not; None if it was not reported."""
+    if value is None:
+        return None
+    relation, bound = limit
+    try:
+        return (float(value) - bound) * RELATIONS[relation]
+    except (TypeError, ValueError, OverflowError):
+        return math.nan

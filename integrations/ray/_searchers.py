@@ -9,7 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import Any, overload
 
-from numbo.ray._arguments import agreed, check_points, check_rewards, no_goal, no_space
+from numbo.ray._arguments import (
+    agreed,
+    check_constraints,
+    check_points,
+    check_rewards,
+    no_goal,
+    no_space,
+    violation,
+)
 from numbo.ray._domains import TuneSpace, holds_domains
 from numbo.ray._snapshot import Setup
 from numbo.ray._stored import StoredSearch
@@ -41,6 +49,7 @@ class NumboSearch(StoredSearch):
         n_initial: number of trials before the model takes over from the Sobol initial design.
         learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"`` to let the data
             decide.
+        constraints: what reported metrics have to be: ``"<="`` or ``">="`` and a bound for each.
         settings: the algorithm's settings, as its optimizer in `numbo` takes them.
 
     Raises:
@@ -58,6 +67,7 @@ class NumboSearch(StoredSearch):
         seed: int | None = None,
         n_initial: int | None = 10,
         learn_failures: bool | str = "auto",
+        constraints: Mapping[str, tuple[str, float]] | None = None,
         **settings: Any,
     ) -> None:
         for name, value in (("metric", metric), ("mode", mode)):
@@ -73,7 +83,9 @@ class NumboSearch(StoredSearch):
             self._points, self._evaluated = [], list(zip(self._points, rewards, strict=True))
         settings = {name: v for name, v in settings.items() if v is not None or name not in self._from_budget(1)}
         own = {"seed": _checks.seed(seed), "n_initial": n_initial, "learn_failures": learn_failures}
-        self._settings = own | settings
+        self._limits = check_constraints(constraints)
+        names = {"constraints": tuple(self._limits)} if self._limits else {}
+        self._settings = own | settings | names
         self._num_samples: int | None = None
         self._limited = False
         self._tune_space: TuneSpace | None = None
@@ -205,8 +217,16 @@ class NumboSearch(StoredSearch):
         else:
             value = None if not result or error else self._value(result)
             partial = value is not None and self._cut_short(trial_id, result)
-            reports = self._reports_of(result)
-            self._refuse(lambda opt: opt.tell(params, value, key=key, partial=partial, reports=reports))
+            self._refuse(
+                lambda opt: opt.tell(
+                    params,
+                    value,
+                    key=key,
+                    partial=partial,
+                    reports=self._reports_of(result),
+                    constraints=self._violations(result),
+                )
+            )
             if value is None:
                 self._failed.add(trial_id)
         self._done.add(trial_id)
@@ -216,7 +236,8 @@ class NumboSearch(StoredSearch):
 
     def on_trial_result(self, trial_id: str, result: dict[str, Any]) -> None:
         if trial_id in self._live:
-            self._last[trial_id] = {key: result.get(key) for key in (str(self._metric), "training_iteration")}
+            kept = (str(self._metric), "training_iteration", *self._limits)
+            self._last[trial_id] = {key: result[key] for key in kept if key in result}
             ((step, value),) = self._reports_of(result).items()
             self._refuse(lambda opt: opt.report(self._live[trial_id], step, value, key=trial_id))
             self._longest = max(self._longest, _iteration(result))
@@ -232,6 +253,15 @@ class NumboSearch(StoredSearch):
     def _reports_of(self, result: Mapping[str, Any] | None) -> dict[Any, Any]:
         """The value of a report by its step."""
         return {_iteration(result): (result or {}).get(str(self._metric))}
+
+    def _violations(self, result: Mapping[str, Any] | None) -> dict[str, float] | None:
+        """The values of the constraints by their metrics, as far as a result has them."""
+        if not self._limits:
+            return None
+        found = {metric: violation(limit, (result or {}).get(metric)) for metric, limit in self._limits.items()}
+        if missing := [metric for metric, value in found.items() if value is None]:
+            self._warn("constraints", f"A trial ended without {missing}: it counts as one that violates none of these.")
+        return {metric: value for metric, value in found.items() if value is not None}
 
     def _cut_short(self, trial_id: str, result: Mapping[str, Any] | None) -> bool:
         """Whether a trial was stopped before it had ended, so that its value is partial.
@@ -331,6 +361,16 @@ class NumboSearch(StoredSearch):
         if isinstance(config, Mapping):
             return opt.predict(space.to_params(config))
         return opt.predict([space.to_params(c) for c in config])
+
+    def predict_feasible(self, config: Any) -> Any:
+        """The probability that all constraints hold for one config, or an array (c,) for a sequence of ``c``.
+
+        Raises:
+            ValueError: before the first success, or for configs outside the search space.
+        """
+        space, opt = self._ready()
+        one = isinstance(config, Mapping)
+        return opt.predict_feasible(space.to_params(config) if one else [space.to_params(c) for c in config])
 
     def predict_end(self, reports: Mapping[int, float]) -> tuple[float, float]:
         """Where a trial that has reported these values by iteration would end: the value and its standard deviation.

@@ -29,6 +29,8 @@ ELSEWHERE = {
     "n_initial": "n_startup_trials",
     "n_startup_trials": "n_initial",
     "deterministic_objective": "avoid_repeats",
+    "constraints": "constraints_func",
+    "constraints_func": "constraints",
 }
 
 
@@ -105,6 +107,23 @@ def objective(value: Any) -> float:
         raise ValueError(f"value must be a number or None for a failure, got {value!r}.") from None
 
 
+def constraint(name: str, value: Any) -> float:
+    """The value of the constraint ``name``, a number, NaN for none that can be said."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"constraints[{name!r}] must be a number, got {value!r}.") from None
+
+
+def constraint_names(names: Any) -> tuple[str, ...]:
+    """Names of constraints, each once."""
+    valid = isinstance(names, Iterable) and not isinstance(names, str | Mapping)
+    found = tuple(names) if valid else ()
+    if not valid or not all(isinstance(name, str) for name in found) or len(set(found)) < len(found):
+        raise ValueError(f'constraints must be different names such as ("latency", "size"), got {names!r}.')
+    return found
+
+
 def state_format(name: str, state: Any, known: int) -> None:
     """A saved state of format ``known``, from which to restore ``name``."""
     found = state.get("format") if isinstance(state, Mapping) else None
@@ -147,8 +166,8 @@ def settings_by_name(init: Callable[P, None]) -> Callable[P, None]:
 
 
 def _unknown(cls: str, name: str, known: list[str]) -> str:
-    if name == "constraints_func":
-        return f"{cls} does not support constraints yet, and has no setting {name!r}."
+    if name in ("constraints", "constraints_func") and not {"constraints", "constraints_func"} & set(known):
+        return f"{cls} does not support constraints, and has no setting {name!r}: GSSBO does."
     found = [ELSEWHERE[name]] if ELSEWHERE.get(name) in known else difflib.get_close_matches(name, known, n=1)
     meant = f" (did you mean {found[0]!r}?)" if found else ""
     return f"{cls} has no setting {name!r}{meant}; it takes {', '.join(known)}."

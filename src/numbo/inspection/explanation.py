@@ -72,6 +72,8 @@ class Explanation:
     Attributes:
         algorithm: name of the optimizer.
         n_told, n_pending: numbers of trials told, failures included, and of pending points.
+        n_feasible: number of observations that meet all constraints; None without constraints.
+        violated: share of the observations that violate each constraint.
         members: (m,) observations that the model rests on, counted in the order in which they were told: the subset
             of GSSBO, the atoms of the dictionary of BKB, BBKB and S-BPE, all observations of GP-UCB.
         relevance: share of each parameter in the variation of the posterior mean over the space, the largest first.
@@ -104,6 +106,8 @@ class Explanation:
     noise_std: float
     spread_std: float
     noise_share: float
+    n_feasible: int | None = None
+    violated: dict[str, float] = field(default_factory=dict)
     all_data: bool = False
     conditions: dict[str, str] = field(default_factory=dict)
     inferred: bool = False
@@ -124,6 +128,9 @@ class Explanation:
             f"values spread by {self.spread_std:.3g}",
             "relevance   " + ", ".join(f"{name} {share:.0%}" for name, share in self.relevance.items()),
         ]
+        if self.n_feasible is not None:
+            words = ", ".join(f"{name} {share:.0%}" for name, share in self.violated.items())
+            lines.append(f"feasible    {self.n_feasible or 'none'}; violated: {words}")
         if self.conditions:
             words = "; ".join(f"{name} where {words}" for name, words in self.conditions.items())
             lines.append("conditions  " + "as far as the trials show: " * self.inferred + words)

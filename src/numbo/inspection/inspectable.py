@@ -46,6 +46,14 @@ class Inspectable(ABC):
         """
         return self.snapshot().predict(params)
 
+    def predict_feasible(self, params: Any) -> Any:
+        """The probability that all constraints hold, between 0 and 1; an array (c,) for a sequence of ``c`` points.
+
+        Raises:
+            ValueError: before the first successful observation, or for points outside the space.
+        """
+        return self.snapshot().predict_feasible(params)
+
     def predict_end(self, reports: Mapping[Any, Any]) -> tuple[float, float]:
         """Where a trial that has reported these values by step would end: the value and its standard deviation.
 
@@ -59,6 +67,8 @@ class Inspectable(ABC):
 
     def best_predicted(self, *, anywhere: bool = False) -> tuple[Any, float] | None:
         """The observed point with the best expected value, and that value; ``None`` before the first success.
+
+        Of points that meet all constraints; None if there is none.
 
         For noisy objectives, a better answer than `best`, which is the luckiest observation. The expectation is that of
         the model, corrected by the values observed at the point itself (`numbo.search.recommendation`); where noise

@@ -23,6 +23,8 @@ from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE, Condition, Space
 from numbo.trials import Curve, best_first, own, point_key
 
+#: A point that was not observed is recommended if it meets all constraints with at least this log probability.
+ASSURED = math.log(0.9)
 #: Share of noise in what the model leaves unexplained from which recommendations are cautious.
 NOISE_PREVAILS = 0.25
 
@@ -69,6 +71,14 @@ class Snapshot:
             mean = np.where(told >= 0, self._history.values()[told], mean)
         with np.errstate(over="ignore"):
             return self._goal.values(mean), np.minimum(view.widening * std, LARGEST)
+
+    @interrupts_get_out()
+    def predict_feasible(self, params: Any) -> Any:
+        """The probability that all constraints hold (`numbo.optimizers.Optimizer.predict_feasible`)."""
+        view = self._model("predict_feasible")
+        one = isinstance(params, Mapping) or np.ndim(params) == 0
+        out = np.exp(view.constraints.log_probability(self._encoded([params] if one else params)))
+        return float(out[0]) if one else out
 
     @interrupts_get_out()
     def predict_end(self, reports: Mapping[Any, Any]) -> tuple[float, float]:
@@ -130,10 +140,13 @@ class Snapshot:
         rows = np.flatnonzero((history.X[:, columns] != INACTIVE).all(axis=1))
         if self._view is None or not len(rows):
             return None
+        rows = rows[self._view.constraints.met(history, rows)]
+        if not len(rows):
+            return None
         i = int(rows[np.argmax(self._assured[rows])])
         if anywhere and (found := self._optimum) is not None:
             x, mean, assured = found
-            if assured > self._assured[i]:
+            if assured > self._assured[i] and self._view.constraints.log_probability(x[None])[0] > ASSURED:
                 return self.space.decode(x), self._goal.value(float(mean))
         same = point_key(history.X[i]) == point_key(history.X[history.best])
         return history.params(history.best if same else i), self._goal.value(float(self._value[i]))
@@ -237,6 +250,8 @@ class Snapshot:
             lengthscales=dict(zip(names, view.lengthscales.tolist(), strict=True)),
             noise_std=view.noise_std,
             spread_std=unit * float(np.std(view.mean_sd(self.space.snap(points))[0] / unit)),
+            n_feasible=int(history.meets(np.arange(history.n)).sum()) if history.constrained else None,
+            violated=dict(zip(self._goal.constraints, np.mean(history.C > 0.0, axis=0).tolist(), strict=True)),
             noise_share=min(1.0, (view.noise_std / unit) ** 2 / variance) if variance > 0.0 else 0.0,
             all_data=view.sparse is not None,
             conditions={name: str(condition) for name, condition in self.conditions.items()},

@@ -35,15 +35,15 @@ class Constraints:
 
     Args:
         make: makes a surrogate.
-        q: number of constraints, perhaps 0.
+        q: number of constraints; without any, nothing is made.
 
     Attributes:
         surrogates: one for each group of constraints.
     """
 
-    def __init__(self, make: Callable[[], Surrogate], q: int) -> None:
+    def __init__(self, make: Callable[[], Surrogate] | None = None, q: int = 0) -> None:
         self._groups = [group for group in np.array_split(np.arange(q), MOST) if len(group)]
-        self.surrogates = [make() for _ in self._groups]
+        self.surrogates = [] if make is None else [make() for _ in self._groups]
 
     def __len__(self) -> int:
         return len(self.surrogates)
@@ -137,12 +137,6 @@ class Constraints:
         """Take in a `state_dict`, from the history that has gone on since."""
         for k, (surrogate, state) in enumerate(zip(self.surrogates, states, strict=True)):
             surrogate.restore(state, self._margins(history, state["updated_at"])[k])
-
-
-def joint_probability(terms: Sequence[Term], X: Array) -> Array:
-    """The probability (c,) that all constraints hold at ``X (c, d)``, by their terms."""
-    log = sum((acquisition_values(term.posterior, term.acquisition, X) for term in terms), np.zeros(len(X)))
-    return np.exp(log)
 
 
 def _threshold(surrogate: Surrogate) -> float:

@@ -29,9 +29,9 @@ import numpy as np
 
 from numbo._types import Array, Indices, Mask
 from numbo.kernels.curves import carry, of_equal_rank, scores_of
-from numbo.models.schedule import Schedule
 from numbo.models.transforms import LARGEST, OutputTransform
 from numbo.trials import Curve, finite_range
+from numbo.trials.schedule import Schedule
 from numbo.trials.trials import Trials
 
 #: Each rung is so many times as late as the one before. This and the next ones were not tuned.

@@ -10,10 +10,10 @@ import numpy as np
 from numbo._types import Array, Indices, Mask
 from numbo.kernels.covariance import Covariance, prior_variances, stationary
 from numbo.models.gp import FAMILIES, ExactGP
-from numbo.models.schedule import Schedule
 from numbo.models.transform_choice import choose, mean_error
 from numbo.models.transforms import OutputTransform
 from numbo.trials import Data, best_first
+from numbo.trials.schedule import Schedule
 
 #: Maximum number of observations used to fit hyperparameters: a quarter are the best, the rest random.
 FIT_SIZE = 128

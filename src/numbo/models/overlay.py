@@ -10,10 +10,10 @@ import numpy as np
 from numbo._types import ObservationIndices
 from numbo.models.fitc import FITC
 from numbo.models.gp import ExactGP
-from numbo.models.schedule import Schedule
 from numbo.models.transform_choice import transformed
 from numbo.models.transforms import OutputTransform
 from numbo.trials import Data
+from numbo.trials.schedule import Schedule
 
 #: Share, and minimum number, of new observations after which the atoms are chosen again.
 STALE = 0.02, 8

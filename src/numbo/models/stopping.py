@@ -21,8 +21,8 @@ import numpy as np
 from numbo import _checks
 from numbo._types import Array
 from numbo.models.curves import GROWTH, Chain
-from numbo.models.schedule import Schedule
 from numbo.trials import Curve
+from numbo.trials.schedule import Schedule
 
 logger = logging.getLogger("numbo")
 #: A fresh trial promises what the first reports of so many of the newest ones do, in the mean.

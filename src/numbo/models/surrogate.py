@@ -22,13 +22,13 @@ from numbo.models.gp import ExactGP
 from numbo.models.noise import Noise
 from numbo.models.overlay import Overlay
 from numbo.models.priors import VALUES, Prior
-from numbo.models.schedule import Schedule
 from numbo.models.sparse_gp import SparseGP
 from numbo.models.targets import Targets
 from numbo.models.transform_choice import mean_error, transformed
 from numbo.models.transforms import OutputTransform
 from numbo.models.widening import left_out, widening
 from numbo.trials import Data, History
+from numbo.trials.schedule import Schedule
 
 
 class Surrogate:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from numbo._types import Array, ObservationIndices
 from numbo.kernels.acquisition import Acquisition, Posterior, acquisition_values, mean_variance
 from numbo.kernels.covariance import prior_variances
+from numbo.models.constraints import Constraints
 from numbo.models.sparse_gp import SparseGP
 from numbo.models.surrogate import Surrogate
 from numbo.models.transforms import OutputTransform
@@ -36,6 +37,7 @@ class ModelView:
         effective_dimension: effective dimension of a sparse model.
         batch_sizes: sizes of the completed batches.
         buffer_size: number of observations in a chosen subset; None where there is no limit (yet).
+        constraints: the models of the constraints, perhaps of none.
     """
 
     posterior: Posterior
@@ -53,6 +55,7 @@ class ModelView:
     effective_dimension: float | None = None
     batch_sizes: tuple[int, ...] = ()
     buffer_size: int | None = None
+    constraints: Constraints = field(default_factory=Constraints)
 
     @cached_property
     def widening(self) -> float:
@@ -71,7 +74,7 @@ class ModelView:
 
     def acquire(self, X: Array) -> Array:
         """The acquisition function (c,) at ``X (c, d)``."""
-        values: Array = acquisition_values(self.searched, self.acquisition, X)
+        values: Array = acquisition_values(self.searched, self.acquisition, X) + self.constraints.log_probability(X)
         return values
 
     def at_observations(self, X: Array) -> tuple[Array, Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
@@ -51,6 +51,7 @@ class Optimizer(Inspectable):
             (`numbo.models.Feasibility`).
         use_curves: whether GSSBO and GP-UCB learn from the curve of a trial that was stopped where it would have ended,
             and how uncertain that is (`numbo.models.curves`). Otherwise its last value counts as its final one.
+        constraints: names of values, of GSSBO and GP-UCB, that have to be 0 or less (`tell`).
     """
 
     _repeats_arms: ClassVar[bool] = False  # by default
@@ -69,6 +70,7 @@ class Optimizer(Inspectable):
         avoid_repeats: bool | str | None = None,
         learn_failures: bool | str = "auto",
         use_curves: bool = True,
+        constraints: Sequence[str] = (),
     ) -> None:
         domain = domain_of(type(self).__name__, space, arms)
         direction = ("maximize" if domain.explicit else "minimize") if direction is None else direction
@@ -83,7 +85,9 @@ class Optimizer(Inspectable):
         stream = _checks.random_stream(seed)
         self.use_curves = _checks.flag("use_curves", use_curves)
         ends = Curves() if self.use_curves and self._expects_ends else None
-        self._run = Run(domain, Goal((self.direction,)), self.avoid_repeats, self.learn_failures, stream, ends)
+        self.constraints = _checks.constraint_names(constraints)
+        goal = Goal((self.direction,), self.constraints)
+        self._run = Run(domain, goal, self.avoid_repeats, self.learn_failures, stream, ends)
         self._unfinished = False
         self._telling: tuple[Hashable, int] = None, 0
         self._asked = self._handed = 0
@@ -306,6 +310,7 @@ class Optimizer(Inspectable):
         key: Hashable | None = None,
         partial: bool = False,
         reports: Mapping[Any, Any] | None = None,
+        constraints: Any = None,
     ) -> None:
         """Report the objective at ``params``, which need not have been asked for.
 
@@ -323,25 +328,34 @@ class Optimizer(Inspectable):
             reports: values of the objective by the steps at which the trial reported them, beside those of `report`.
                 With ``use_curves``, a value that is ``partial`` is then replaced by what is expected at the end, given
                 all curves.
+            constraints: values by name of the constraints, which hold up to 0. One that is left out is not known to be
+                violated; NaN is a violation of unknown size. A sequence of points takes a sequence.
 
         Raises:
             ValueError: if ``params`` do not lie in the space, ``std`` is negative or not finite, ``reports`` are no
-                mapping, or lengths differ; nothing is stored then.
+                mapping, ``constraints`` are others than those of the optimizer, or lengths differ; nothing is stored
+                then.
         """
         if isinstance(params, Mapping) or np.ndim(params) == 0:
             x, outputs, variance = self._record(params, value, std)
-            self._store(x, outputs, params, key, partial=partial, variance=variance, reports=reports)
+            found = self._run.goal.constrained(constraints)
+            self._store(x, outputs, params, key, partial=partial, variance=variance, reports=reports, constraints=found)
             return
         if reports is not None:
             raise ValueError("reports are those of one point; got a sequence of points.")
         values = list(value) if isinstance(value, Iterable) else [value]
         stds = list(std) if isinstance(std, Iterable) else [std] * len(values)
-        if not len(params) == len(values) == len(stds):
+        limits = [None] * len(values) if constraints is None else list(constraints)
+        if not len(params) == len(values) == len(stds) == len(limits):
             given = f"{len(params)} points and {len(values)} values" + f" and {len(stds)} std" * (std is not None)
+            given += f" and {len(limits)} constraints" * (constraints is not None)
             raise ValueError(f"tell got {given}; they must match.")
-        records = [(p, *self._record(p, v, s)) for p, v, s in zip(params, values, stds, strict=True)]
-        for p, x, outputs, variance in records:
-            self._store(x, outputs, p, None, partial=partial, variance=variance)
+        records = [
+            (p, *self._record(p, v, s), self._run.goal.constrained(c))
+            for p, v, s, c in zip(params, values, stds, limits, strict=True)
+        ]
+        for p, x, outputs, variance, found in records:
+            self._store(x, outputs, p, None, partial=partial, variance=variance, constraints=found)
 
     def learn(
         self,
@@ -352,10 +366,12 @@ class Optimizer(Inspectable):
         key: Hashable,
         partial: bool = False,
         reports: Mapping[Any, Any] | None = None,
+        constraints: Mapping[str, Any] | None = None,
     ) -> None:
         """`tell` for adapters that keep the ``origin`` of their points, whether these are pending here or not."""
         x, outputs = self.space.encode(params), self._run.goal.outputs(value)
-        self._store(x, outputs, params, key, origin, partial=partial, reports=reports)
+        found = self._run.goal.constrained(constraints)
+        self._store(x, outputs, params, key, origin, partial=partial, reports=reports, constraints=found)
 
     def _record(self, params: Any, value: Any, std: Any) -> tuple[Array, Array, float]:
         """What was told as it is kept: the point (d,), the outputs (k,), and the variance of the first."""
@@ -378,6 +394,7 @@ class Optimizer(Inspectable):
         partial: bool,
         variance: float = 0.0,
         reports: Mapping[Any, Any] | None = None,
+        constraints: Array | None = None,
     ) -> None:
         self._repair()
         history = self._run.history
@@ -388,7 +405,16 @@ class Optimizer(Inspectable):
         if pending is not None:
             curve = pending.reporting(curve).curve
         self._telling, self._unfinished = (key, history.told), True
-        i = history.add(x, outputs, params, origin, final=not partial, variance=variance, curve=curve)
+        i = history.add(
+            x,
+            outputs,
+            params,
+            origin,
+            final=not partial,
+            variance=variance,
+            curve=curve,
+            constraints=constraints,
+        )
         if i >= 0:
             self._run.available.see(x[None])
             self._observed(i, _certain(history, i), origin)
@@ -432,7 +458,7 @@ class Optimizer(Inspectable):
 
     @property
     def best(self) -> tuple[Any, float] | None:
-        """Best point and its value so far, ``None`` before the first success."""
+        """Best point and its value so far, of those that meet all constraints; ``None`` before the first of them."""
         self._repair()
         return self._run.history.best_of(self._run.goal)
 
@@ -505,5 +531,7 @@ class Optimizer(Inspectable):
 
 
 def _certain(history: History, i: int) -> float:
-    """The value of observation ``i``; none that a local search could start from if its end is only expected."""
-    return -np.inf if history.stopped(i) else float(history.y[i])
+    """The score of observation ``i``; none that a local search could start from if its end is only expected."""
+    if history.stopped(i):
+        return -np.inf
+    return float(history.scores(np.array([i]))[0]) if history.constrained else float(history.y[i])

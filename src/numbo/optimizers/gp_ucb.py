@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ class GPUCB(Optimizer):
             data.
         use_curves: whether the curve of a trial that was stopped says where it would have ended, and how uncertain
             that is. Otherwise its last value counts as its final one.
+        constraints: names of values that have to be 0 or less, which `tell` takes.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
             ``"alternate"``: alternates between the two.
@@ -63,6 +64,7 @@ class GPUCB(Optimizer):
         avoid_repeats: bool | str = "auto",
         learn_failures: bool | str = "auto",
         use_curves: bool = True,
+        constraints: Sequence[str] = (),
         kernel: str = "matern52",
         acquisition: str = "ucb",
         beta: float | str = 2.0,

@@ -20,7 +20,8 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from numpy.typing import ArrayLike
 from numbo import _checks
 from numbo._types import Array, Indices, ObservationIndices
 from numbo.models.buffer import RULES, DynamicBuffer
-from numbo.models.schedule import Schedule
+from numbo.models.constraints import Constraints
 from numbo.models.subsets import CRITERIA, Pool
 from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
@@ -41,6 +42,7 @@ from numbo.search.run import Run, Suggestion
 from numbo.search.trust_region import Region
 from numbo.spaces import Arms, Space
 from numbo.trials import SCOUT, best_first
+from numbo.trials.schedule import Schedule
 
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {
@@ -132,7 +134,7 @@ class Subset:
         history = run.history
         y = history.values()
         forced = (pool < self._first) | (pool == history.n - 1)  # line 13
-        best = best_first(y[pool])[: int(self._elites * size)]
+        best = best_first(history.scores(pool))[: int(self._elites * size)]
         forced[best[: size - np.count_nonzero(forced)]] = True
         candidates = Pool(  # line 12
             X=history.X[pool],
@@ -178,6 +180,7 @@ class GSSBO(Optimizer):
             data.
         use_curves: whether the curve of a trial that was stopped says where it would have ended, and how uncertain
             that is. Otherwise its last value counts as its final one.
+        constraints: names of values that have to be 0 or less, which `tell` takes.
         preset: ``"default"``, or ``"paper"`` for the algorithm literally; sets every setting below that is None.
         criterion: how the subset is chosen, one of `numbo.selection.CRITERIA`.
         buffer_size: M, number of observations that the model is fitted to, at least ``n_initial + 2``; or
@@ -232,6 +235,7 @@ class GSSBO(Optimizer):
         avoid_repeats: bool | str = "auto",
         learn_failures: bool | str = "auto",
         use_curves: bool = True,
+        constraints: Sequence[str] = (),
         preset: str = "default",
         criterion: str | None = None,
         buffer_size: int | str | None = None,
@@ -279,9 +283,10 @@ class GSSBO(Optimizer):
         self.trust_region = _checks.flag("trust_region", settings["trust_region"])
         self._engines: tuple[Engine, ...] = ()
         if self.trust_region and self._run.grid is None:
-            surrogate = self._search.new_surrogate(**LOCAL_REFIT)
+            make = partial(self._search.new_surrogate, **LOCAL_REFIT)
+            limits = Constraints(make, len(self.constraints))
             size = self._subset.buffer.size or LOCAL_SIZE
-            self._engines = (LocalSearch(self.space, surrogate, size, self._search.maximiser),)
+            self._engines = (LocalSearch(self.space, make(), limits, size, self._search.maximiser),)
         asks = bool(self.all_data) and self.avoid_repeats == "auto"
         self._run.listen(*self._surrogates, asks=asks)
 

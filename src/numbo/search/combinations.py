@@ -57,7 +57,7 @@ class Combinations:
     def candidates(self, run: Run) -> Array:
         """Points (c, d) with combinations that were not tried: some like the best ones otherwise, others anywhere."""
         history, space = run.history, self._space
-        best = history.X[best_first(history.values())[:NEAR_BEST]]
+        best = history.X[best_first(history.scores())[:NEAR_BEST]]
         anywhere = run.design.candidates.spread(ANYWHERE, run.rng)
         dormant = run.dormant(run.rng)
         filled = best if dormant is None else np.where(best == INACTIVE, dormant[:1], best)

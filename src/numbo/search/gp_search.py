@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from numbo import _checks
 from numbo._types import Array, Mask, ObservationIndices
-from numbo.kernels.acquisition import UCB, Acquisition, acquisition_values, mean_variance
+from numbo.kernels.acquisition import UCB, Acquisition, Term, mean_variance
+from numbo.models.constraints import Constraints
 from numbo.models.gp import FAMILIES
 from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
@@ -18,6 +20,7 @@ from numbo.search.candidates import CANDIDATES, elite_rows
 from numbo.search.combinations import Combinations
 from numbo.search.maximiser import Maximiser
 from numbo.search.run import Run
+from numbo.search.utility import Utility
 from numbo.trials import Data, History, best_first
 
 #: Number of observations from which exploring suggestions lie on lines; before that the best point is not good enough.
@@ -55,9 +58,11 @@ class GPSearch:
             (`numbo.search.combinations`).
         avoid_ties: whether points are left out that are so near a known one that they most likely have exactly its
             value (`numbo.search.resolution`).
+        constraints: names of the constraints.
 
     Attributes:
         surrogate: the global model.
+        of_constraints: that of the constraints.
     """
 
     def __init__(
@@ -76,6 +81,7 @@ class GPSearch:
         coordinate_lines: bool = False,
         cover_categories: bool = False,
         avoid_ties: bool = False,
+        constraints: Sequence[str] = (),
     ) -> None:
         self._kinds = categorical, optional
         self._settings: dict[str, Any] = {
@@ -89,6 +95,7 @@ class GPSearch:
         self._cover_categories = _checks.flag("cover_categories", cover_categories)
         self._combinations: Combinations | None = None
         self.surrogate = self.new_surrogate(warp=_checks.flag("warp", warp))
+        self.of_constraints = Constraints(self.new_surrogate, len(constraints))
         self.maximiser = Maximiser(acquisition, beta, self.surrogate, avoid_ties=avoid_ties)
 
     def new_surrogate(self, **options: Any) -> Surrogate:
@@ -113,6 +120,7 @@ class GPSearch:
         """Bring the model up to date; returns what it was told."""
         data, noise = run.history.data(), run.noise
         self.surrogate.update_all(data, members, lambda: noise.distinct(np.arange(data.n)), noise)
+        self.of_constraints.update(run.history, members)
         return data
 
     def next_point(self, run: Run, members: ObservationIndices) -> Array:
@@ -122,21 +130,23 @@ class GPSearch:
             data = self.update(run, members)
             # a slice may lie far from the optimum, where the model of the search discriminates poorly
             model = self.surrogate if run.available.fixed is None else self.surrogate.shown(data)
+        limits = self.of_constraints
         x, lower, upper = None, np.zeros(d), np.ones(d)
         exploring = self.maximiser.exploring(run)
         if (combinations := self._covering(run)) is not None:
             groups = [combinations.candidates(run)]
-            x = self.maximiser.best(run, model, groups, lower, upper, starts=0, exploring=exploring)
+            x = self.maximiser.best(run, model, limits, groups, lower, upper, starts=0, exploring=exploring)
             if x is not None:
                 return x
             model.release()
+            limits.release()
         if self._coordinate_lines and run.grid is None and history.n >= LINES_FROM and exploring:
-            x = self.maximiser.best(run, model, [self._lines(run)], lower, upper, starts=0, exploring=True)
+            x = self.maximiser.best(run, model, limits, [self._lines(run)], lower, upper, starts=0, exploring=True)
             model.release()
+            limits.release()
         if x is None:
-            x = self.maximiser.best(
-                run, model, self._candidates(run, members, data.y), lower, upper, exploring=exploring
-            )
+            groups = self._candidates(run, members, run.history.scores(members))
+            x = self.maximiser.best(run, model, limits, groups, lower, upper, exploring=exploring)
         return run.space_filling() if x is None else x
 
     def stands_out(self, run: Run) -> bool:
@@ -172,12 +182,12 @@ class GPSearch:
             self._combinations = Combinations(run.named_space)
         return self._combinations if self._combinations.due(run) else None
 
-    def _candidates(self, run: Run, members: ObservationIndices, y: Array) -> list[Array]:
-        """Unseen points of a finite space, or a shifted Sobol set and perturbations of the best members.
+    def _candidates(self, run: Run, members: ObservationIndices, scores: Array) -> list[Array]:
+        """Unseen points of a finite space, or a shifted Sobol set and perturbations of the best members by ``scores``.
 
         Of many arms, these are some at random, and those around the best members.
         """
-        elites = run.history.X[members[elite_rows(run.history.X[members], y[members])]]
+        elites = run.history.X[members[elite_rows(run.history.X[members], scores)]]
         if run.grid is not None:
             rows = run.available.rows()
             limit = ARMS if run.space.explicit else 2 * CANDIDATES
@@ -195,18 +205,24 @@ class GPSearch:
 
     def acquisition(self, run: Run) -> Acquisition:
         """The acquisition function of the global model, which is up to date."""
-        return self.maximiser.acquisition(run, self.surrogate, exploring=self.maximiser.exploring(run))
+        exploring = self.maximiser.exploring(run)
+        return self.maximiser.acquisition(run, self.surrogate, self.of_constraints, exploring=exploring)
+
+    def _utility(self, run: Run) -> Utility:
+        """What the next suggestion maximises."""
+        objective = Term(self.surrogate.posterior, self.acquisition(run))
+        return Utility(self.of_constraints.weigh(objective, feasible=run.history.any_feasible))
 
     def scores(self, run: Run, members: ObservationIndices, X: Array) -> Array:
         """The acquisition function (c,) at ``X (c, d)`` by a model on ``members`` of the history."""
         self.update(run, members)
-        values: Array = acquisition_values(self.surrogate.posterior, self.acquisition(run), X)
-        return values
+        return self._utility(run).values(X)
 
     def copy(self) -> GPSearch:
         """The same search with a model of its own."""
         twin = copy.copy(self)
-        twin.surrogate, twin.maximiser = copy.deepcopy((self.surrogate, self.maximiser))
+        models = self.surrogate, self.maximiser, self.of_constraints
+        twin.surrogate, twin.maximiser, twin.of_constraints = copy.deepcopy(models)
         return twin
 
     def view(self, run: Run, members: ObservationIndices, buffer_size: int | None = None) -> ModelView:
@@ -225,11 +241,13 @@ class GPSearch:
             sparse=shown.sparse,
             calibration=shown,
             unfitted=self.new_surrogate() if self.surrogate.all_data else None,
+            constraints=self.of_constraints,
         )
 
     def state_dict(self) -> dict[str, Any]:
-        return self.surrogate.state_dict()
+        return {"surrogate": self.surrogate.state_dict(), "constraints": self.of_constraints.state_dict()}
 
     def restore(self, state: dict[str, Any], history: History) -> None:
         """Take in a `state_dict`."""
-        self.surrogate.restore_from(state, history)
+        self.surrogate.restore_from(state["surrogate"], history)
+        self.of_constraints.restore(state["constraints"], history)

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from numbo._types import Array
+from numbo._types import Array, ObservationIndices
+from numbo.models.constraints import Constraints
 from numbo.models.noise import Noise
 from numbo.models.surrogate import Surrogate
 from numbo.search.engine import Engine, Origin
 from numbo.search.maximiser import Maximiser
-from numbo.search.near import condition_near
+from numbo.search.near import condition_near, frame
 from numbo.search.run import GLOBAL, Run, Suggestion
 from numbo.search.trust_region import Region, TrustRegion
 from numbo.spaces import INACTIVE, Space
@@ -36,12 +37,22 @@ class LocalSearch(Engine):
     Args:
         space, surrogate: the space, and an unfitted surrogate over it.
         size: maximum number of observations that the surrogate is conditioned on.
+        constraints: models of the constraints, likewise.
         maximiser: finds the best points in the region.
         number: of this engine, among those of an algorithm.
     """
 
-    def __init__(self, space: Space, surrogate: Surrogate, size: int, maximiser: Maximiser, number: int = 0) -> None:
+    def __init__(
+        self,
+        space: Space,
+        surrogate: Surrogate,
+        constraints: Constraints,
+        size: int,
+        maximiser: Maximiser,
+        number: int = 0,
+    ) -> None:
         self.space, self.surrogate, self.size = space, surrogate, size
+        self._constraints = constraints
         self._maximiser, self._number = maximiser, number
         self.trust_region = TrustRegion(space.d)
         self._waiting: list[tuple[int, int, int]] = []
@@ -69,7 +80,7 @@ class LocalSearch(Engine):
             return None  # the slice that is searched does not intersect the region
         spread = run.design.candidates.spread(LOCAL_CANDIDATES, run.rng)
         groups = [self._candidates(run.history, spread, corners, run.rng)]
-        x = self._maximiser.best(run, self.surrogate, groups, *corners)
+        x = self._maximiser.best(run, self.surrogate, self._constraints, groups, *corners)
         return None if x is None else Suggestion(x, Origin(self._number, self.trust_region.origin).packed)
 
     def update(self, history: History, data: Data, noise: Noise) -> tuple[Array, Array] | None:
@@ -79,6 +90,8 @@ class LocalSearch(Engine):
         """
         trust_region, surrogate = self.trust_region, self.surrogate
         condition_near(surrogate, history, data, noise, trust_region.center, self.size)
+        members, categorical = surrogate.members, surrogate.gp.categorical
+        self._constraints.update(history, members, lambda: frame(history.X[members], categorical))
         if surrogate.averages(noise) or self._waiting:
             number = trust_region.number
             self._fold_waiting(history)
@@ -110,6 +123,10 @@ class LocalSearch(Engine):
         """
         trust_region, noisy = self.trust_region, self.surrogate.averages(run.noise)
         y, X = -np.inf if np.isinf(y) else y, run.history.X
+        if (
+            run.history.constrained and trust_region.center >= 0 and not noisy
+        ):  # what a violation counts may have changed
+            trust_region.expect(float(run.history.scores(np.array([trust_region.center]))[0]))
         engine, box = Origin.of(origin)
         box = box if engine == self._number else GLOBAL
         center = X[trust_region.center] if trust_region.center >= 0 else np.zeros(trust_region.d)
@@ -122,15 +139,20 @@ class LocalSearch(Engine):
     def _fold_waiting(self, history: History) -> None:
         """Fold in what waits with the values that the model expects, and move to the best point by the model."""
         trust_region, surrogate = self.trust_region, self.surrogate
-        number, best = trust_region.number, int(surrogate.rows[np.argmax(surrogate.means)])
+        number, best = trust_region.number, int(surrogate.rows[np.argmax(self._expected(history, surrogate.rows))])
         at = np.array([best, trust_region.center] + [i for i, _, _ in self._waiting])
-        (best_mean, center_mean, *means) = surrogate.mean_sd(history.X[at])[0].tolist()
+        (best_mean, center_mean, *means) = self._expected(history, at).tolist()
         trust_region.expect(center_mean)
         for mean in means:
             i, box, active = self._waiting.pop(0)
             trust_region.tell(i, mean, box, active)
         if trust_region.number == number and best_mean > trust_region.best:
             trust_region.recenter(best, best_mean)
+
+    def _expected(self, history: History, rows: ObservationIndices) -> Array:
+        """What the model expects of observations (m,), and the scores of those that do not meet the constraints."""
+        means = self.surrogate.mean_sd(history.X[rows])[0]
+        return np.where(self._constraints.met(history, rows), means, history.scores(rows))
 
     def region(self, history: History) -> Region:
         now = self.trust_region
@@ -143,6 +165,7 @@ class LocalSearch(Engine):
         return {
             "region": self.trust_region.state_dict(),
             "surrogate": self.surrogate.state_dict(),
+            "constraints": self._constraints.state_dict(),
             "waiting": list(self._waiting),
         }
 
@@ -150,4 +173,5 @@ class LocalSearch(Engine):
         """Take in a `state_dict`."""
         self.trust_region = TrustRegion(**state["region"])
         self.surrogate.restore_from(state["surrogate"], history)
+        self._constraints.restore(state["constraints"], history)
         self._waiting = [tuple(one) for one in state["waiting"]]

@@ -11,6 +11,7 @@ from numbo import _checks
 from numbo._types import Array
 from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, Term, mean_variance
 from numbo.kernels.covariance import squared_distances
+from numbo.models.constraints import Constraints
 from numbo.models.surrogate import Surrogate
 from numbo.search.maximize import Box, maximize
 from numbo.search.resolution import NEWEST
@@ -25,6 +26,8 @@ PERIOD = 4
 STARTS = 3
 #: Share of the noise in the variance of the values above which no improvement is certain enough to be pursued.
 STRONG_NOISE = 0.06
+#: Pending points count as observed if it is more likely than not that they meet all constraints.
+LIKELY = math.log(0.5)
 
 
 class Maximiser:
@@ -44,7 +47,9 @@ class Maximiser:
         """Whether it is the global model's turn to explore, where it has turns."""
         return self._acquisition == "alternate" and (run.step // PERIOD) % 2 == 0 and run.available.fixed is None
 
-    def acquisition(self, run: Run, surrogate: Surrogate, *, exploring: bool = False) -> Acquisition:
+    def acquisition(
+        self, run: Run, surrogate: Surrogate, constraints: Constraints, *, exploring: bool = False
+    ) -> Acquisition:
         """The acquisition function for a surrogate; ``exploring``, with ``"alternate"``, UCB in place of log EI.
 
         What an expected improvement has to improve on is the best posterior mean at an observed point: the best value
@@ -58,7 +63,7 @@ class Maximiser:
             kind = "ucb" if exploring and run.available.fixed is None else "log_ei"
         success = run.success()
         if kind == "log_ei":
-            return Acquisition(LOG_EI, surrogate.best_mean, success)
+            return Acquisition(LOG_EI, _incumbent(run, surrogate, constraints), success)
         beta = self._beta
         if beta == "log":
             beta = math.sqrt(0.2 * run.space.d * math.log(2.0 * max(run.history.n, 1)))
@@ -73,6 +78,7 @@ class Maximiser:
         self,
         run: Run,
         surrogate: Surrogate,
+        constraints: Constraints,
         groups: Sequence[Array],
         lower: Array,
         upper: Array,
@@ -82,11 +88,11 @@ class Maximiser:
     ) -> Array | None:
         """The best point (d,) in a box given all pending points, from groups of candidates; ``None`` if none is left.
 
-        Pending points stay hallucinated in ``surrogate`` until its next update.
+        Pending points stay hallucinated in the models until their next update.
 
         Args:
             run: what is known.
-            surrogate: a model that is up to date.
+            surrogate, constraints: models that are up to date.
             groups, starts: as `numbo.search.maximize.maximize`.
             lower, upper: corners (d,) of the box.
             exploring: as `acquisition`.
@@ -95,15 +101,17 @@ class Maximiser:
         with run.times.phase("search"):
             alone, dormant = surrogate.posterior if run.history.pending else None, run.dormant(run.rng)
             surrogate.hallucinate(run.history.expected_pending())
+            constraints.hallucinate(run.history.pending_points())
             if available.repeating and not run.space.continuous.any():  # nothing is as near as the point itself
                 groups = [*groups, _again(run.history.X, surrogate, lower, upper)]
             groups = [available.fix_points(group, dormant) for group in groups]
-            acquisition = self.acquisition(run, surrogate, exploring=exploring)
+            acquisition = self.acquisition(run, surrogate, constraints, exploring=exploring)
             if available.fixed is not None and acquisition.kind == LOG_EI:
                 # improve on the best mean among the candidates of its slice
                 mean = mean_variance(surrogate.posterior, np.concatenate(groups))[0]
                 acquisition = acquisition._replace(parameter=float(mean.max()))
-            utility = Utility((Term(surrogate.posterior, acquisition),), alone)
+            objective = Term(surrogate.posterior, acquisition)
+            utility = Utility(constraints.weigh(objective, feasible=run.history.any_feasible), alone)
             box = Box(run.space, available.fix(lower), available.fix(upper), dormant)
             return maximize(utility, box, groups, self._taken(run, surrogate), starts=starts)
 
@@ -118,6 +126,19 @@ class Maximiser:
             return available.taken
         X = run.history.X[-NEWEST:]
         return lambda x: bool((squared_distances(covariance, X, x, radius) <= radius).any()) or available.taken(x)
+
+
+def _incumbent(run: Run, surrogate: Surrogate, constraints: Constraints) -> float:
+    """What has to be improved on: the best mean, of what meets all constraints."""
+    history = run.history
+    if not history.constrained or not history.any_feasible:
+        return surrogate.best_mean
+    means = surrogate.means[constraints.met(history, surrogate.rows)]
+    if not len(means):
+        return float(surrogate.transform.forward(history.values()[history.best : history.best + 1])[0])
+    pending = run.history.pending_points()
+    likely = pending[constraints.log_probability(pending) > LIKELY]
+    return float(max(means.max(), mean_variance(surrogate.posterior, likely)[0].max(initial=-np.inf)))
 
 
 def _again(X: Array, surrogate: Surrogate, lower: Array, upper: Array) -> Array:

@@ -113,10 +113,13 @@ def optimum(run: Run, view: ModelView, scores: Array) -> Array | None:
     if run.grid is not None:
         free = run.available.rows(anyhow=True)
         values = acquisition_values(view.posterior, acquisition, run.grid[free])
+        values = values + view.constraints.log_probability(run.grid[free])
         return run.grid[free[np.argmax(values)]] if len(free) else None
     groups = run.design.candidates.groups(X[elite_rows(X, scores)], view.lengthscales, rng)
     box = Box(run.named_space, np.zeros(run.space.d), np.ones(run.space.d), run.dormant(rng))
-    utility = Utility((Term(view.posterior, acquisition),))
+    if run.history.constrained and not run.history.any_feasible:
+        return None
+    utility = Utility(view.constraints.weigh(Term(view.posterior, acquisition), feasible=True))
     return maximize(utility, box, groups, run.available.barred, starts=OPTIMUM_STARTS)
 
 

@@ -71,7 +71,7 @@ class Run:
         ends: Ends | None = None,
     ) -> None:
         self.space, self.goal, self.rng = space, goal, rng
-        self.history = History(space.d, ends=ends)
+        self.history = History(space.d, q=len(goal.constraints), ends=ends)
         self._awake = BestWhereActive.of_none(space.d)
         continuous = space.continuous if isinstance(space, Space) else None
         self.feasibility = Feasibility(space.categorical, learn_failures, space.conditional, continuous)
@@ -176,7 +176,9 @@ class Run:
         """
         if not self.space.conditional.any():
             return None
-        self._awake = self._awake.seeing(self.history.X, self.history.y)
+        self._awake = self._awake.seeing(
+            self.history.X, self.history.scores() if self.history.constrained else self.history.y
+        )
         return self._awake.filled(self.named_space.rounded(rng.random((DORMANT, self.space.d))))
 
     # -- state -------------------------------------------------------------------------------------------------

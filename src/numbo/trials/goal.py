@@ -18,13 +18,15 @@ from numbo.trials.curve import Curve
 
 @dataclass(frozen=True)
 class Goal:
-    """Values of the user's objectives <-> outputs.
+    """Values of the user's objectives <-> outputs, and the constraints that a point has to meet.
 
     Attributes:
         directions: (k,) ``"minimize"`` or ``"maximize"`` for each objective.
+        constraints: (q,) names of values that have to be 0 or less.
     """
 
     directions: tuple[str, ...]
+    constraints: tuple[str, ...] = ()
 
     def _sign(self, objective: int) -> float:
         return 1.0 if self.directions[objective] == "maximize" else -1.0
@@ -44,6 +46,25 @@ class Goal:
             raise ValueError(f"value must be a sequence of {k} numbers, one for each objective; got {values!r}.")
         out = np.array([self._sign(j) * _checks.objective(value) for j, value in enumerate(given)])
         return failure if np.isnan(out).any() else out
+
+    def constrained(self, given: Mapping[str, Any] | None) -> Array:
+        """The values (q,) of the constraints; NaN where none is given, and infinite where that is NaN itself.
+
+        Raises:
+            ValueError: for unknown names, and values that are no numbers.
+        """
+        out = np.full(len(self.constraints), np.nan)
+        if given is None:
+            return out
+        known = list(self.constraints)
+        if not isinstance(given, Mapping):
+            raise ValueError(f"constraints must be a mapping of names, of {known}, to numbers; got {given!r}.")
+        if unknown := [name for name in given if name not in self.constraints]:
+            raise ValueError(f"constraints must be among those of the optimizer, {known}; got {unknown}.")
+        for name, value in given.items():
+            number = _checks.constraint(name, value)
+            out[self.constraints.index(name)] = np.inf if np.isnan(number) else number
+        return out
 
     def curve(self, reports: Mapping[Any, Any] | None) -> Curve | None:
         """What a trial reported of the first objective, by steps; None if that says nothing."""

@@ -16,8 +16,13 @@ from numbo.trials.curve import Curve
 from numbo.trials.data import Data
 from numbo.trials.effort import Effort
 from numbo.trials.goal import Goal
+from numbo.trials.schedule import Schedule
 from numbo.trials.trials import ROOM, Trials, doubled, own
 
+#: What a violation counts is reckoned anew when there are so many more observations.
+RESCALED = 0.1
+#: Scores of observations that violate a constraint lie between these numbers, and those of others above them.
+INFEASIBLE = -1e290
 #: Origins of an observation that no search asked for, and of one that fills the space (`numbo.search.run.Suggestion`).
 UNASKED, SCOUT = -2, -3
 
@@ -39,6 +44,16 @@ def finite_range(y: Array) -> Array:
         return np.zeros_like(y)
     low, high = y[finite].min(), y[finite].max()
     return np.clip(np.nan_to_num(y, nan=low, posinf=high, neginf=low), low, high)
+
+
+def _typical_sizes(C: Array) -> Array:
+    """The median size (q,) of the values ``C (n, q)`` of each constraint that are finite and not 0; 1 without any."""
+    out = np.ones(C.shape[1])
+    for j, values in enumerate(np.abs(C.T)):
+        counted = values[np.isfinite(values) & (values > 0.0)]
+        if len(counted):
+            out[j] = max(float(np.median(counted)), np.finfo(float).tiny)
+    return out
 
 
 @dataclass(frozen=True)
@@ -96,7 +111,7 @@ class History:
     that an interrupt at any point loses nothing.
 
     Args:
-        d, k: number of coordinates, and of outputs of a trial.
+        d, k, q: number of coordinates, and of outputs and constraints of a trial.
         ends: what is expected of trials that were stopped; without it, their last values count as final ones.
 
     Attributes:
@@ -107,13 +122,14 @@ class History:
         failed_counts: how often a point failed, by its identity.
         excluded: points without a result that must not be suggested.
         pending: points without a result yet, by their keys.
-        best: index of the best observation, -1 before the first; of one that is final, if there is any.
+        best: index of the best observation, -1 before the first: of those that meet all constraints, or else the one
+            that violates them least; of one that is final, if there is any.
         effort: what they have cost.
     """
 
-    def __init__(self, d: int, k: int = 1, ends: Ends | None = None) -> None:
+    def __init__(self, d: int, k: int = 1, q: int = 0, ends: Ends | None = None) -> None:
         self.ends = ends
-        self.trials = Trials(d, k)
+        self.trials = Trials(d, k, q)
         self.excluded: dict[bytes, Array] = {}
         self.pending: dict[Hashable, Pending] = {}
         self._derive()
@@ -121,12 +137,22 @@ class History:
     @classmethod
     def of(cls, state: Mapping[str, Any], ends: Ends | None = None) -> History:
         """A history from its `state_dict`."""
-        self = cls(state["X"].shape[1], state["Y"].shape[1], None if ends is None else ends.anew())
-        for x, outputs, params, origin, final, variance, reported in zip(
-            *(state[name] for name in ("X", "Y", "params", "origins", "final", "variance", "curves")), strict=True
+        d, k, q = (state[name].shape[1] for name in ("X", "Y", "C"))
+        self = cls(d, k, q, None if ends is None else ends.anew())
+        names = ("X", "Y", "params", "origins", "final", "variance", "curves", "C")
+        for x, outputs, params, origin, final, variance, reported, constraints in zip(
+            *(state[name] for name in names), strict=True
         ):
-            curve = None if reported is None else Curve(*reported)
-            self.add(x, outputs, params, int(origin), final=bool(final), variance=float(variance), curve=curve)
+            self.add(
+                x,
+                outputs,
+                params,
+                int(origin),
+                final=bool(final),
+                variance=float(variance),
+                curve=None if reported is None else Curve(*reported),
+                constraints=constraints,
+            )
         for x in state["excluded"]:
             self.exclude(x)
         return self
@@ -157,13 +183,18 @@ class History:
         final: bool = True,
         variance: float = 0.0,
         curve: Curve | None = None,
+        constraints: Array | None = None,
     ) -> int:
         """Append a trial with ``outputs (k,)``, NaN for a failure; returns the index of the observation, -1 if failed.
 
         ``params`` are kept exactly as told. ``final`` says whether the evaluation was finished, and ``variance`` how
-        uncertain its first output is, beside the noise that all have. ``curve`` is what it reported.
+        uncertain its first output is, beside the noise that all have. ``curve`` is what it reported, and
+        ``constraints (q,)`` what was told of these.
         """
-        return self._take(self.trials.add(x, outputs, params, origin, final=final, variance=variance, curve=curve))
+        t = self.trials.add(
+            x, outputs, params, origin, final=final, variance=variance, curve=curve, constraints=constraints
+        )
+        return self._take(t)
 
     def exclude(self, x: Array) -> None:
         """Record that ``x (d,)`` must not be suggested."""
@@ -187,6 +218,7 @@ class History:
         self.ends = None if self.ends is None else self.ends.anew()
         self._X, self._y = np.empty((ROOM, self.trials.X.shape[1])), np.empty(ROOM)
         self._variance, self._positions = np.empty(ROOM), np.empty(ROOM, dtype=np.int64)
+        self._scaled = 0, np.ones(self.trials.C.shape[1])
         self.first: dict[bytes, int] = {}
         self.again: list[tuple[int, int]] = []
         #: Of trials that were stopped after reports.
@@ -225,7 +257,9 @@ class History:
             self._stopped.append(i)
         if self.ends is not None and self._stopped:
             self._expect(i)
-        if self.best < 0 or self._rank(i) > self._rank(self.best):
+        if self.constrained and not self.any_feasible:
+            self.best = self._least_violated(i)
+        elif self.best < 0 or self._rank(i) > self._rank(self.best):
             self.best = i
         return i
 
@@ -242,15 +276,74 @@ class History:
             curves = self.trials.curves_of(self.positions(at))
             self._y[at], self._variance[at] = self.ends.expected(curves, self.trials, int(self._positions[i]) + 1)
             if len(rows) > 1 and self.best >= 0 and self.stopped(self.best):
-                self.best = int(np.argmax(self._y[: self.n - 1]))
+                self.best = int(np.argmax(self.scores()[: self.n - 1]))
 
-    def _rank(self, i: int) -> tuple[bool, float]:
+    def _least_violated(self, i: int) -> int:
+        """The best observation, where none before ``i`` meets all constraints."""
+        before = self._scaled[0]
+        self.scales(self.n)
+        if self._scaled[0] != before or self.best < 0:  # what a violation counts has changed
+            return int(np.argmax(self.scores()))
+        return int((self.best, i)[int(np.argmax(self.scores(np.array([self.best, i]))))])
+
+    def _rank(self, i: int) -> tuple[bool, bool, float]:
         """The larger, the better is observation ``i``."""
-        return not self.stopped(i), float(self._y[i])
+        return self.feasible(i), not self.stopped(i), float(self._y[i])
 
     def stopped(self, i: int) -> bool:
         """Whether observation ``i`` is of a trial that was stopped after it had reported something."""
         return self.ends is not None and self.trials.stopped(int(self._positions[i]))
+
+    @property
+    def constrained(self) -> bool:
+        """Whether there are constraints."""
+        return self.trials.C.shape[1] > 0
+
+    @property
+    def C(self) -> Array:
+        """The values of the constraints (n, q) of each observation, NaN where nothing was told."""
+        return self.trials.C[self._positions[: self.n]]
+
+    def feasible(self, i: int) -> bool:
+        """Whether nothing is known to be violated at observation ``i``."""
+        return not (self.trials.C[self._positions[i]] > 0.0).any()
+
+    @property
+    def any_feasible(self) -> bool:
+        """Whether an observation meets all constraints."""
+        return self.best >= 0 and self.feasible(self.best)
+
+    def meets(self, rows: ObservationIndices) -> Mask:
+        """At which of the observations ``rows (m,)`` nothing is known to be violated."""
+        violated: Mask = self.trials.C[self._positions[rows]] > 0.0
+        return np.asarray(~violated.any(axis=1))
+
+    def scales(self, n: int) -> Array:
+        """The typical size (q,) of each constraint's values: the median of those that are not 0, 1 if there are none.
+
+        Of the first ``n`` observations, as they were when their number had last grown by a tenth.
+        """
+        schedule = Schedule(RESCALED)
+        schedule.advance(n)
+        if self._scaled[0] != schedule.at:
+            self._scaled = schedule.at, _typical_sizes(self.C[: schedule.at])
+        return self._scaled[1]
+
+    def scores(self, rows: ObservationIndices | None = None) -> Array:
+        """By which observations compare, some ``rows (m,)`` or all: their values, if they meet all constraints.
+
+        Below these come all others, by how much they violate each constraint, in units of its size, in total.
+        """
+        positions, y = self._positions[: self.n], self.values()
+        if not self.constrained:
+            return y if rows is None else y[rows]
+        if rows is not None:
+            positions, y = positions[rows], y[rows]
+        with np.errstate(over="ignore"):
+            violation = np.nansum(np.maximum(self.trials.C[positions], 0.0) / self.scales(self.n), axis=1)
+        share = np.where(np.isinf(violation), 1.0, violation / (1.0 + np.where(np.isinf(violation), 0.0, violation)))
+        out: Array = np.where(violation > 0.0, INFEASIBLE * (1.0 + share), np.maximum(y, INFEASIBLE))
+        return out
 
     @property
     def X(self) -> Array:
@@ -296,8 +389,8 @@ class History:
         return self._positions[observations]
 
     def best_of(self, goal: Goal) -> tuple[Any, float] | None:
-        """The best point and its value, None before the first success."""
-        return None if self.best < 0 else (self.params(self.best), goal.value(float(self.y[self.best])))
+        """The best point and its value, None before the first success that meets all constraints."""
+        return (self.params(self.best), goal.value(float(self.y[self.best]))) if self.any_feasible else None
 
     def data(self, n: int | None = None) -> Data:
         """The first ``n`` observations, as models take them."""

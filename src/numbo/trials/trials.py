@@ -26,15 +26,15 @@ class Trials:
     The assignment of `n` makes a record part of the trials, so that an interrupt leaves each whole or out.
 
     Args:
-        d, k: number of coordinates and of outputs.
+        d, k, q: number of coordinates, of outputs, and of constraints.
 
     Attributes:
         n: number of trials.
     """
 
-    def __init__(self, d: int, k: int = 1) -> None:
+    def __init__(self, d: int, k: int = 1, q: int = 0) -> None:
         self.n = 0
-        self._X, self._Y = np.empty((ROOM, d)), np.empty((ROOM, k))
+        self._X, self._Y, self._C = np.empty((ROOM, d)), np.empty((ROOM, k)), np.empty((ROOM, q))
         self._origins, self._final = np.empty(ROOM, dtype=np.int64), np.empty(ROOM, dtype=bool)
         self._variance = np.empty(ROOM)
         self._params: list[Any] = []
@@ -49,6 +49,11 @@ class Trials:
     def Y(self) -> Array:
         """Outputs (n, k), larger ones being better; those of a failure are NaN."""
         return self._Y[: self.n]
+
+    @property
+    def C(self) -> Array:
+        """Values of the constraints (n, q), which hold up to 0; NaN where nothing was told."""
+        return self._C[: self.n]
 
     @property
     def origins(self) -> Indices:
@@ -111,15 +116,17 @@ class Trials:
         final: bool = True,
         variance: float = 0.0,
         curve: Curve | None = None,
+        constraints: Array | None = None,
     ) -> int:
-        """Append a trial with ``outputs (k,)``; returns its position."""
+        """Append a trial with ``outputs (k,)`` and ``constraints (q,)``; returns its position."""
         t = self.n
         if t == len(self._X):
-            self._X, self._Y = doubled(self._X), doubled(self._Y)
+            self._X, self._Y, self._C = doubled(self._X), doubled(self._Y), doubled(self._C)
             self._origins, self._final = doubled(self._origins), doubled(self._final)
             self._variance = doubled(self._variance)
         self._X[t], self._Y[t], self._origins[t], self._final[t] = x, outputs, origin, final
         self._variance[t] = variance
+        self._C[t] = np.nan if constraints is None else constraints
         self._params[t:], self._curves[t:] = [own(params)], [curve]
         self.n = t + 1
         return t
@@ -133,6 +140,7 @@ class Trials:
         return {
             "X": self.X.copy(),
             "Y": self.Y.copy(),
+            "C": self.C.copy(),
             "origins": self.origins.copy(),
             "final": self.final.copy(),
             "variance": self.variance.copy(),

@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numbo.models.schedule import Schedule
+from numbo.trials.schedule import Schedule
 
 
 @given(st.floats(0.0, 2.0), st.integers(1, 9), st.none() | st.integers(9, 20))

@@ -1,0 +1,198 @@
+"""Constraints: what is feasible is found and searched, and what is told is kept."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int, Space
+from numbo.trials.history import INFEASIBLE
+
+SPACE = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
+
+
+def objective(p):
+    return (p["x"] - 0.9) ** 2 + (p["y"] - 0.9) ** 2
+
+
+def limits(p):
+    return {"sum": p["x"] + p["y"] - 0.8, "left": 0.2 - p["x"]}
+
+
+def told(opt, n):
+    for _ in range(n):
+        p = opt.ask()
+        opt.tell(p, objective(p), constraints=limits(p))
+    return opt
+
+
+def make(cls=GSSBO, **settings):
+    return cls(SPACE, seed=0, constraints=("sum", "left"), **settings)
+
+
+@pytest.mark.parametrize("cls", [GSSBO, GPUCB])
+def test_the_optimum_on_the_edge_of_the_feasible_region_is_found(cls):
+    opt = told(make(cls), 40)
+    params, value = opt.best
+    assert max(limits(params).values()) <= 0.0
+    assert value < 0.5 + 1e-3  # (0.4, 0.4) has 0.5
+    assert not opt._run.warned
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_the_best_is_feasible_or_there_is_none(direction):
+    opt = make(direction=direction)
+    sign = 1.0 if direction == "minimize" else -1.0
+    opt.tell({"x": 0.9, "y": 0.9}, -100.0 * sign, constraints={"sum": 1.0, "left": -0.7})
+    opt.tell({"x": 0.1, "y": 0.9}, -200.0 * sign, constraints={"sum": 0.2, "left": 0.1})
+    assert opt.best is None
+    assert opt.best_predicted() is None
+    opt.tell({"x": 0.3, "y": 0.3}, 5.0 * sign, constraints={"sum": -0.2, "left": -0.1})
+    opt.tell({"x": 0.8, "y": 0.8}, -300.0 * sign, constraints={"sum": 0.8, "left": -0.6})
+    assert opt.best == ({"x": 0.3, "y": 0.3}, 5.0 * sign)
+    assert opt.best_predicted()[0] == {"x": 0.3, "y": 0.3}
+    opt.tell({"x": 0.35, "y": 0.3}, 4.0 * sign, constraints={"sum": 0.0, "left": -0.1})  # on the edge
+    assert opt.best == ({"x": 0.35, "y": 0.3}, 4.0 * sign)
+
+
+def test_the_order_of_violations_does_not_depend_on_units():
+    scores = []
+    for unit in (1.0, 1e6):
+        opt = make()
+        rng = np.random.default_rng(0)
+        for _ in range(30):
+            p = {"x": float(rng.random()), "y": float(rng.random())}
+            opt.tell(p, objective(p), constraints={"sum": unit * (1.0 + p["x"]), "left": 0.5 + p["y"]})
+        scores.append(opt._run.history.scores())
+    np.testing.assert_allclose(scores[0], scores[1], rtol=1e-12)
+    assert (scores[0] <= INFEASIBLE).all()
+    assert len(np.unique(scores[0])) == 30
+
+
+def test_scores_are_values_where_constraints_hold():
+    opt = told(make(), 40)
+    history = opt._run.history
+    feasible = history.meets(np.arange(40))
+    np.testing.assert_array_equal(feasible, (history.C <= 0.0).all(axis=1))
+    np.testing.assert_array_equal(history.scores()[feasible], history.y[feasible])
+    assert history.scores()[~feasible].max() <= INFEASIBLE
+    assert history.best == np.argmax(history.scores())
+    np.testing.assert_array_equal(history.scores(np.array([3, 7])), history.scores()[[3, 7]])
+
+
+@pytest.mark.parametrize("cls", [GSSBO, GPUCB])
+@pytest.mark.parametrize("feasible", [True, False])
+def test_a_restored_optimizer_goes_on_as_it_was(cls, feasible):
+    opt = make(cls)
+    for _ in range(33):
+        p = opt.ask()
+        found = limits(p) if feasible else {name: 1.0 + abs(value) for name, value in limits(p).items()}
+        opt.tell(p, objective(p), constraints=found)
+    twin = cls.from_state_dict(opt.state_dict())
+    assert twin.constraints == ("sum", "left")
+    for _ in range(3):
+        p, q = opt.ask(), twin.ask()
+        assert p == q
+        for one in (opt, twin):
+            one.tell(p, objective(p), constraints=limits(p))
+    assert repr(opt.state_dict()) == repr(twin.state_dict())
+
+
+def test_what_was_not_told_is_not_violated_and_nan_is():
+    opt = make()
+    opt.tell({"x": 0.5, "y": 0.5}, 3.0)
+    assert opt.best[1] == 3.0
+    opt.tell({"x": 0.4, "y": 0.5}, 2.0, constraints={"sum": -1.0})
+    assert opt.best[1] == 2.0
+    opt.tell({"x": 0.4, "y": 0.4}, 1.0, constraints={"sum": math.nan, "left": -1.0})
+    opt.tell({"x": 0.4, "y": 0.3}, 1.0, constraints={"sum": math.inf})
+    opt.tell({"x": 0.3, "y": 0.3}, 1.5, constraints={"sum": -math.inf})
+    assert opt.best[1] == 1.5
+    for _ in range(20):
+        opt.ask()
+        opt.release_all()
+    assert not opt._run.warned
+
+
+VALUES = [0.0, -0.0, 1.0, -1.0, 1e300, -1e300, 5e-324, math.inf, -math.inf, math.nan, 1e-300]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_constraints_of_any_values_do_no_harm(seed):
+    rng = np.random.default_rng(seed)
+    names = [f"c{j}" for j in range((1, 2, 9, 100)[seed])]
+    space = {"x": Float(0.0, 1.0), "k": Int(1, 9), "act": Categorical(["a", "b"])}
+    opt = GSSBO(space, seed=seed, constraints=names)
+    for i in range(60):
+        p = opt.ask()
+        found = {name: VALUES[rng.integers(len(VALUES))] for name in names if rng.random() < 0.8}
+        opt.tell(p, None if i % 9 == 0 else p["x"], constraints=found)
+    assert not opt._run.warned
+    assert opt.predict(p)[1] >= 0.0
+    opt.explain()
+
+
+def test_constant_and_equal_constraints_change_nothing():
+    def run(names, found):
+        opt = GSSBO(SPACE, seed=0, constraints=names)
+        for _ in range(25):
+            p = opt.ask()
+            opt.tell(p, objective(p), constraints=found)
+        return opt.ask()
+
+    assert run(("a",), {"a": -1.0}) == run((), None)
+
+
+@pytest.mark.parametrize("cls", [BKB, BBKB, SBPE])
+def test_others_refuse_and_name_who_does_not(cls):
+    with pytest.raises(TypeError, match=rf"^{cls.__name__} does not support constraints, .*: GSSBO does\.$"):
+        cls(SPACE, constraints=("a",))
+    opt = cls(SPACE, **({"horizon": 10} if cls is SBPE else {}))
+    with pytest.raises(ValueError, match="constraints must be among those of the optimizer, \\[\\]; got \\['a'\\]"):
+        opt.tell(opt.ask(), 1.0, constraints={"a": 1.0})
+
+
+def test_bad_input_is_refused_and_loses_nothing():
+    for wrong in ("latency", {"a": 1}, ("a", "a"), (1,), None):
+        with pytest.raises(ValueError, match="constraints must be different names"):
+            GSSBO(SPACE, constraints=wrong)
+    opt = make()
+    p = opt.ask()
+    for wrong, words in (
+        ({"speed": 1.0}, "got \\['speed'\\]"),
+        ([1.0], "must be a mapping"),
+        ({"sum": "big"}, r"constraints\['sum'\] must be a number, got 'big'"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            opt.tell(p, 1.0, constraints=wrong)
+    with pytest.raises(ValueError, match="2 points and 2 values and 1 constraints"):
+        opt.tell([p, p], [1.0, 2.0], constraints=[{}])
+    assert opt.n_told == 0
+    assert opt.pending == [p]
+    opt.tell([p, p], [1.0, 2.0], constraints=[{"sum": 1.0}, {"sum": -1.0}])
+    assert opt.best[1] == 2.0
+
+
+def test_pending_points_of_a_batch_differ_while_nothing_is_feasible():
+    opt = make()
+    for _ in range(12):
+        p = opt.ask()
+        opt.tell(p, 1.0, constraints={"sum": 1.0 + p["x"], "left": 1.0 + p["y"]})
+    batch = opt.ask(8)
+    assert len({tuple(p.values()) for p in batch}) == 8
+
+
+def test_a_small_feasible_region_is_found():
+    """A ball that fills 0.2 % of a cube in five dimensions."""
+    found = []
+    for seed in range(5):
+        center = np.random.default_rng(seed).uniform(0.2, 0.8, 5)
+        opt = GSSBO({f"x{j}": Float(0.0, 1.0) for j in range(5)}, seed=seed, constraints=("inside",))
+        for _ in range(60):
+            p = opt.ask()
+            x = np.array(list(p.values()))
+            opt.tell(p, float(x.sum()), constraints={"inside": float(np.sum((x - center) ** 2)) - 0.04})
+        found.append(opt.best is not None)
+    assert sum(found) == 5

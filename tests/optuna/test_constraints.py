@@ -1,0 +1,124 @@
+"""Constraints of trials, by a function or by name, from this process or another one."""
+
+from __future__ import annotations
+
+import numbo.optuna
+import numpy as np
+import pytest
+from numbo.optuna import BKBSampler, GPUCBSampler, GSSBOSampler
+from optuna.trial import TrialState, create_trial
+
+import optuna
+
+NAMED = hasattr(optuna.trial.Trial, "set_constraint")
+needs_names = pytest.mark.skipif(not NAMED, reason="this Optuna has no Trial.set_constraint")
+SAMPLERS = pytest.mark.parametrize("sampler", [GSSBOSampler, GPUCBSampler])
+
+
+def objective(trial):
+    x, y = trial.suggest_float("x", 0.0, 1.0), trial.suggest_float("y", 0.0, 1.0)
+    trial.set_user_attr("c", (x + y - 0.8, 0.2 - x))
+    return (x - 0.9) ** 2 + (y - 0.9) ** 2
+
+
+def by_attribute(trial):
+    return trial.user_attrs["c"]
+
+
+def named(trial):
+    value = objective(trial)
+    for name, c in zip(("sum", "left"), trial.user_attrs["c"], strict=True):
+        trial.set_constraint(name, c)
+    return value
+
+
+def known(study):
+    (view,) = study.sampler._views.values()
+    return view.optimizer
+
+
+@SAMPLERS
+def test_a_function_says_what_is_feasible(sampler):
+    study = optuna.create_study(sampler=sampler(seed=0, constraints_func=by_attribute))
+    study.optimize(objective, n_trials=40)
+    feasible = [t.value for t in study.trials if max(t.user_attrs["c"]) <= 0.0]
+    assert min(feasible) < 0.5 + 2e-3  # at (0.4, 0.4)
+    params, value = study.sampler.best_predicted(study)
+    assert value == min(feasible)
+    assert max(params["x"] + params["y"] - 0.8, 0.2 - params["x"]) <= 0.0
+    assert numbo.optuna.predict_feasible(study, {"x": 0.9, "y": 0.9}) < 0.01
+    found = numbo.optuna.predict_feasible(study, [{"x": 0.3, "y": 0.3}, {"x": 0.1, "y": 0.1}])
+    assert found[0] > 0.99
+    assert found[1] < 0.05
+    assert numbo.optuna.explain(study).n_feasible == len(feasible)
+    assert study.best_trial.value == min(feasible)
+
+
+@needs_names
+@SAMPLERS
+def test_constraints_by_name_are_those_by_a_function(sampler):
+    one = optuna.create_study(sampler=sampler(seed=0, constraints_func=by_attribute))
+    other = optuna.create_study(sampler=sampler(seed=0))
+    one.optimize(objective, n_trials=25)
+    other.optimize(named, n_trials=25)
+    assert known(other).constraints == ("left", "sum")
+    assert known(one).constraints == ("0", "1")
+    np.testing.assert_array_equal(known(one)._run.history.C[:, ::-1], known(other)._run.history.C)
+    points = [[list(t.params.values()) for t in study.trials] for study in (one, other)]
+    np.testing.assert_allclose(*points, atol=1e-3)  # sums of two terms in another order
+
+
+@needs_names
+def test_another_process_sees_them_and_a_new_one_may_come_later():
+    storage = optuna.storages.InMemoryStorage()
+    study = optuna.create_study(storage=storage, study_name="s", sampler=GSSBOSampler(seed=0))
+    study.optimize(objective, n_trials=8)
+    assert known(study).constraints == ()
+    study.optimize(named, n_trials=8)
+    twin = optuna.load_study(storage=storage, study_name="s", sampler=GSSBOSampler(seed=0))
+    study.ask({"x": optuna.distributions.FloatDistribution(0, 1)})
+    twin.ask({"x": optuna.distributions.FloatDistribution(0, 1)})
+    for one in (study, twin):
+        C = known(one)._run.history.C
+        assert C.shape == (16, 2)
+        assert np.isnan(C[:8]).all()
+        assert np.isfinite(C[8:]).all()
+
+
+def test_trials_that_were_added_and_pruned_ones_count():
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0))
+    space = {"x": optuna.distributions.FloatDistribution(0.0, 1.0)}
+    for k in range(12):
+        study.add_trial(
+            create_trial(
+                params={"x": k / 12.0},
+                distributions=space,
+                value=None if k % 2 else float(k),
+                state=TrialState.PRUNED if k % 2 else TrialState.COMPLETE,
+                intermediate_values={1: float(k)},
+                system_attrs={"constraints": [0.5 - k / 12.0]},
+            )
+        )
+    study.ask(space)
+    history = known(study)._run.history
+    assert history.meets(np.arange(12)).tolist() == [k >= 6 for k in range(12)]
+    assert study.sampler.best_predicted(study)[0] == {"x": 0.5}
+
+
+def test_torn_constraints_do_no_harm():
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0))
+    space = {"x": optuna.distributions.FloatDistribution(0.0, 1.0)}
+    for k, attr in enumerate([None, [], [1.0], [-1.0, 2.0], "torn", {"a": 1}]):
+        attrs = {"constraints": attr}
+        trial = create_trial(params={"x": k / 6}, distributions=space, value=1.0, system_attrs=attrs)
+        study._storage.create_new_trial(study._study_id, template_trial=trial)
+    for _ in range(6):
+        study.tell(study.ask(space), 1.0)
+    assert known(study).constraints == ("0", "1")
+
+
+def test_a_sampler_without_constraints_refuses_them():
+    with pytest.raises(TypeError, match=r"BKBSampler does not support constraints, .*: GSSBO does"):
+        BKBSampler(constraints_func=by_attribute)
+    with pytest.raises(ValueError, match="constraints_func must be a function of a trial, got 3"):
+        GSSBOSampler(constraints_func=3)
