@@ -78,3 +78,22 @@ def test_values_beyond_a_sample_go_on_as_its_tails_do():
     E = np.zeros((1, 1))
     given = samples, scores[None], np.array([n]), kept, none, np.zeros(1), z, z, np.zeros(5, dtype=np.int64), E
     np.testing.assert_allclose(carry(*given)[:, 0], z, atol=1e-12)
+
+
+def test_a_lead_beyond_all_ranks_may_be_kept_or_lost():
+    """The end then lies anywhere between where the best ones went and where the lead would take it."""
+    n = 11
+    scores = np.linspace(-1.5, 1.5, n)
+    values = 2.0 * scores
+    samples = np.array([[values, values, values]])
+    lead = 1000.0
+    z = np.array([9.0, 9.0 + lead, -9.0 - lead])  # scores end at 3 beyond those of the sample, which is at 9
+    kept, none = np.array([[1.0, 0.0]]), np.zeros((1, 2, 2))
+    E = np.zeros((50, 1))
+    given = samples, scores[None], np.array([n]), kept, none, np.zeros(1), z, z, np.zeros(3, dtype=np.int64), E
+    found = carry(*given)
+    np.testing.assert_allclose(found[0], 9.0, atol=1e-9)
+    np.testing.assert_allclose(found[1:].mean(axis=1), [9.0 + lead / 2, -9.0 - lead / 2], rtol=1e-9)
+    assert found[1].min() > 9.0
+    assert found[1].max() < 9.0 + lead
+    assert found[1].std() > 0.28 * lead

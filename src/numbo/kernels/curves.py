@@ -96,9 +96,19 @@ def of_equal_rank(values, others, scores, X):
     return out
 
 
+@subroutine
+def lead_left_out(values, n, below, above, value):
+    """By how much a ``value`` lies beyond the farthest scores that are told apart; below the sample it is negative."""
+    if value > values[n - 1]:
+        return max(value - values[n - 1] - FARTHEST * above, 0.0)
+    return min(value - values[0] + FARTHEST * below, 0.0)
+
+
 @jit
 def carry(samples, scores, counts, coefficients, spreads, noise, z, before, first, E):
     """Where curves may end: samples (m, p).
+
+    A lead over all curves that is too large for ranks to tell may be kept, lost, or anything in between.
 
     Args:
         samples: (r, 3, n) of the curves that made each step, ascending: values one rung before it, at its beginning and
@@ -118,9 +128,12 @@ def carry(samples, scores, counts, coefficients, spreads, noise, z, before, firs
             for s in range(3):
                 ends[k, s] = tails(samples[k, s], scores[k], counts[k])
     for i in range(m):
+        lead, start = 0.0, first[i]
+        if counts[start] > 0:
+            lead = lead_left_out(samples[start, 1], counts[start], ends[start, 1, 0], ends[start, 1, 1], z[i])
         for j in range(p):
             now, last = z[i], before[i]
-            for k in range(first[i], r):
+            for k in range(start, r):
                 n = counts[k]
                 if n > 0:
                     score, rise = score_of(samples[k, 1], scores[k], n, ends[k, 1, 0], ends[k, 1, 1], now), 0.0
@@ -132,5 +145,5 @@ def carry(samples, scores, counts, coefficients, spreads, noise, z, before, firs
                     error = np.sqrt(noise[k] * noise[k] * known + beyond * beyond + SAMPLED / n)
                     score = coefficients[k, 0] * score + coefficients[k, 1] * rise + error * E[j, k]
                     last, now = now, value_of(samples[k, 2], scores[k], n, ends[k, 2, 0], ends[k, 2, 1], score)
-            out[i, j] = now
+            out[i, j] = now + lead * (j + 0.5) / p
     return out

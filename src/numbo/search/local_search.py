@@ -150,9 +150,13 @@ class LocalSearch(Engine):
             trust_region.recenter(best, best_mean)
 
     def _expected(self, history: History, rows: ObservationIndices) -> Array:
-        """What the model expects of observations (m,), and the scores of those that do not meet the constraints."""
+        """What the model expects of observations (m,), and the scores of those that do not meet the constraints.
+
+        None that was stopped is one that a search could start from.
+        """
         means = self.surrogate.mean_sd(history.X[rows])[0]
-        return np.where(self._constraints.met(history, rows), means, history.scores(rows))
+        expected = np.where(self._constraints.met(history, rows), means, history.scores(rows))
+        return np.where(history.were_stopped(rows), -np.inf, expected)
 
     def region(self, history: History) -> Region:
         now = self.trust_region

@@ -294,6 +294,10 @@ class History:
         """Whether observation ``i`` is of a trial that was stopped after it had reported something."""
         return self.ends is not None and self.trials.stopped(int(self._positions[i]))
 
+    def were_stopped(self, rows: ObservationIndices) -> Mask:
+        """Likewise of the observations ``rows (m,)``."""
+        return np.isin(rows, self._stopped) if self.ends is not None else np.zeros(len(rows), dtype=bool)
+
     @property
     def constrained(self) -> bool:
         """Whether there are constraints."""
