@@ -238,9 +238,15 @@ class NumboSearch(StoredSearch):
         if trial_id in self._live:
             kept = (str(self._metric), "training_iteration", *self._limits)
             self._last[trial_id] = {key: result[key] for key in kept if key in result}
-            ((step, value),) = self._reports_of(result).items()
-            self._refuse(lambda opt: opt.report(self._live[trial_id], step, value, key=trial_id))
+            self._report_running(trial_id, result)
             self._longest = max(self._longest, _iteration(result))
+
+    def _report_running(self, trial_id: str, result: dict[str, Any]) -> None:
+        """Let the optimizer know what a running trial has reported, if that is a number."""
+        ((step, value),) = self._reports_of(result).items()
+        assert self._opt is not None
+        if isinstance(value, Real) and trial_id in self._opt.pending_keys:
+            self._opt.report(self._live[trial_id], step, value, key=trial_id)
 
     def on_pause(self, trial_id: str) -> None:
         """Called by Tune's `HyperBandForBOHB`: a paused trial stays pending, and makes room for another one."""

@@ -99,6 +99,13 @@ def random_stream(value: Seed) -> np.random.Generator:
         ) from None
 
 
+def finite(name: str, value: Any) -> float:
+    """A finite number."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, got {value!r}.")
+    return float(value)
+
+
 def objective(value: Any) -> float:
     """The value of an objective, a number."""
     try:

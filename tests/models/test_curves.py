@@ -213,7 +213,7 @@ def test_the_end_of_a_trial_is_predicted_in_the_units_of_the_objective():
 
 def test_an_end_that_nothing_is_known_of_is_not_predicted():
     opt = GSSBO(SPACE, seed=0)
-    with pytest.raises(ValueError, match="needs at least one trial that has reported something"):
+    with pytest.raises(ValueError, match="needs a trial that has ended and reported something"):
         opt.predict_end({1: 1.0})
     told(opt, 3)
     with pytest.raises(ValueError, match=r"reports must hold at least one number by a finite step, got \{1: nan\}"):
@@ -248,13 +248,66 @@ def test_reports_of_several_points_or_of_no_steps_are_refused_and_change_nothing
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_trial_that_was_stopped_is_no_center_of_a_local_search(seed):
+def test_a_trial_that_was_stopped_counts_for_a_local_search_as_far_as_it_is_certain(seed):
     """Values that do not depend on the parameters are taken for noise, for some of the seeds."""
     opt = GSSBO(SPACE, seed=seed)
     for _ in range(6):
         told(opt, 10, seed)
-        center = opt._engines[0].trust_region.center
-        assert center < 0 or not opt._run.history.stopped(center)
+        history, region = opt._run.history, opt._engines[0].trust_region
+        if region.center >= 0 and history.stopped(region.center) and not opt._run.noise.found:
+            final = [i for i in range(history.n) if not history.stopped(i)]
+            assert region.best >= history.y[final].max() - 1e-12 or region.number > 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_where_few_trials_run_to_their_end_the_search_does_not_stay_at_these(seed):
+    """What is told at the end is worse than the last report by the same in all."""
+    opt, last = GSSBO({"x": Float(0.0, 1.0)}, seed=seed), []
+    for i in range(60):
+        p = opt.ask()
+        value = (p["x"] - 0.3) ** 2
+        reports = {k: value + 1.0 / (k + 1) for k in range(5)}
+        whole = i % 30 == 0
+        opt.tell(p, value + 0.2 if whole else reports[4], partial=not whole, reports=reports)
+        last.append(p["x"])
+    assert np.median(np.abs(np.array(last[-20:]) - 0.3)) < 0.1
+
+
+@pytest.mark.parametrize("steps", [1, 5])
+def test_where_none_runs_to_its_end_the_last_step_is_the_end(steps):
+    distances = []
+    for seed in range(3):
+        opt = GSSBO(Space({"x": Float(-1.0, 1.0), "y": Float(-1.0, 1.0)}), seed=seed)
+        for _ in range(60):
+            p = opt.ask()
+            end = 0.1 + (p["x"] - 0.3) ** 2 + (p["y"] + 0.2) ** 2
+            reports = {k: end + 2.0 * np.exp(-k / 6) for k in range(steps)}
+            opt.tell(p, reports[steps - 1], partial=True, reports=reports)
+            distances.append(np.hypot(p["x"] - 0.3, p["y"] + 0.2))
+    assert np.median(np.array(distances).reshape(3, 60)[:, -20:]) < 0.05
+
+
+def test_values_of_trials_without_reports_say_nothing_of_curves():
+    """They may be close together, and logarithms of their distances would reach far."""
+    opt = GSSBO({"x": Float(0.0, 1.0)}, seed=0)
+    for _ in range(40):
+        p = opt.ask()
+        opt.tell(p, (p["x"] - 0.3) ** 2)
+    opt.tell({"x": 0.9}, 0.5, partial=True, reports={0: 5.0, 1: 3.0})
+    assert opt.predict_end({0: 4.0})[1] < 5.0
+    opt.tell({"x": 0.8}, 0.25, reports={0: 4.0, 1: 2.0, 2: 0.25})
+    assert opt.predict_end({0: 5.0, 1: 3.0})[1] < 5.0
+
+
+def test_a_running_trial_far_better_than_all_is_expected_to_stay_better():
+    opt = GSSBO(SPACE, seed=0)
+    for _ in range(30):
+        p = opt.ask()
+        e = (p["x"] - 0.3) ** 2 + (p["y"] - 0.3) ** 2
+        opt.tell(p, e, reports={t: e + 2.0 * np.exp(-t / 4) for t in range(1, 21)})
+    value, std = opt.predict_end({t: -5.0 + 2.0 * np.exp(-t / 4) for t in range(1, 20)})
+    assert -5.0 < value < -1.0
+    assert 0.5 < std < 5.0
 
 
 def test_nothing_is_fitted_as_long_as_nothing_is_stopped():

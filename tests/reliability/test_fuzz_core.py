@@ -109,7 +109,12 @@ class AskTell(RuleBasedStateMachine):
     @precondition(lambda self: self.opt.pending)
     @rule(data=st.data(), step=STEPS, value=VALUES)
     def report(self, data, step, value):
-        self.opt.report(data.draw(st.sampled_from(self.opt.pending)), step, value)
+        params = data.draw(st.sampled_from(self.opt.pending))
+        if isinstance(step, int | float) and math.isfinite(step):
+            self.opt.report(params, step, value)
+        else:
+            with pytest.raises(ValueError, match="step must be a finite number"):
+                self.opt.report(params, step, value)
 
     @precondition(lambda self: self.opt.pending)
     @rule(data=st.data(), reports=st.dictionaries(STEPS, VALUES, max_size=4), value=VALUES)

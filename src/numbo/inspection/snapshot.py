@@ -90,7 +90,7 @@ class Snapshot:
             raise ValueError(f"reports must hold at least one number by a finite step, got {reports!r}.")
         found = ends.end_of(curve, self._history.trials)
         if found is None:
-            raise ValueError("predict_end needs at least one trial that has reported something; tell one first.")
+            raise ValueError("predict_end needs a trial that has ended and reported something; tell one first.")
         return self._goal.value(found[0]), found[1]
 
     @interrupts_get_out()

@@ -72,6 +72,14 @@ def value_of(values, scores, n, below, above, score):
     return between(scores, values, n, score)
 
 
+@subroutine
+def lead_left_out(values, n, below, above, value):
+    """By how much a ``value`` lies beyond the farthest scores that are told apart; below the sample it is negative."""
+    if value > values[n - 1]:
+        return max(value - values[n - 1] - FARTHEST * above, 0.0)
+    return min(value - values[0] + FARTHEST * below, 0.0)
+
+
 @jit
 def scores_of(values, scores, X):
     """Normal scores (m,) of ``X (m,)`` in the sample ``values (n,)``, ascending."""
@@ -86,22 +94,19 @@ def scores_of(values, scores, X):
 
 @jit
 def of_equal_rank(values, others, scores, X):
-    """The values (m,) that have the normal scores in ``others (n,)`` that ``X (m,)`` have in ``values (n,)``."""
+    """The values (m,) that have the normal scores in ``others (n,)`` that ``X (m,)`` have in ``values (n,)``.
+
+    A lead that ranks cannot tell is kept.
+    """
     (m,), (n,) = X.shape, values.shape
     out = np.empty(m)
     below, above = tails(values, scores, n)
     low, high = tails(others, scores, n)
     for i in range(m):
-        out[i] = value_of(others, scores, n, low, high, score_of(values, scores, n, below, above, X[i]))
+        score = score_of(values, scores, n, below, above, X[i])
+        lead = lead_left_out(values, n, below, above, X[i])
+        out[i] = value_of(others, scores, n, low, high, score) + lead
     return out
-
-
-@subroutine
-def lead_left_out(values, n, below, above, value):
-    """By how much a ``value`` lies beyond the farthest scores that are told apart; below the sample it is negative."""
-    if value > values[n - 1]:
-        return max(value - values[n - 1] - FARTHEST * above, 0.0)
-    return min(value - values[0] + FARTHEST * below, 0.0)
 
 
 @jit

@@ -84,6 +84,8 @@ class Step(NamedTuple):
 class Chain:
     """The steps along the rungs of some curves.
 
+    As long as none of the curves has ended, their last step is the end.
+
     Args:
         curves: of the trials, None where nothing was reported.
         ends: (n,) the values at the ends, NaN where they are not known.
@@ -94,6 +96,7 @@ class Chain:
     """
 
     def __init__(self, curves: Sequence[Curve | None], ends: Array) -> None:
+        ends = np.where([curve is None for curve in curves], np.nan, ends)  # the others say nothing of curves
         ladder = _longest(curves).steps
         self.rungs = ladder[_places(len(ladder))]
         self._ladder = ladder[np.unique(np.linspace(0, len(ladder) - 1, LADDER).astype(np.int64))]
@@ -124,8 +127,6 @@ class Chain:
         self._stand_at_rungs(last, steps, self.rungs[first])
         normal = _normal_numbers(particles, len(self.rungs))
         out: Array = carry(*self._arrays, last, self.transformed(np.array(before)), first, normal)
-        if self._arrays[2][-1] == 0:  # no curve has ended: how far may be as much as all values differ
-            out += normal[:, -1]
         return out
 
     def _stand_at_rungs(self, z: Array, steps: Array, rungs: Array) -> None:
@@ -148,9 +149,18 @@ class Chain:
             self._beside[step] = np.sort(now[known]), np.sort(then[known])
         return self._beside[step]
 
-    def values(self, ends: Array) -> tuple[Array, Array]:
-        """Ends in the units of the values: medians (m,) and standard deviations (m,)."""
-        return self.transform.backward(ends.mean(axis=1), ends.std(axis=1))
+    def values(self, curves: Sequence[Curve], particles: int = PARTICLES) -> tuple[Array, Array]:
+        """Ends of ``curves`` in the units of the values: medians (m,) and standard deviations (m,).
+
+        None is less certain than if nothing but all values were known, or is farther from its last value.
+        """
+        ends = self.ends(curves, particles)
+        values, std = self.transform.backward(ends.mean(axis=1), ends.std(axis=1))
+        low, high = self._range
+        last = np.clip([curve.last for curve in curves], -LARGEST / 4.0, LARGEST / 4.0)
+        with np.errstate(over="ignore"):
+            farthest = np.maximum(high - low, np.abs(values - last))
+        return values, np.minimum(std, farthest)
 
 
 def _step(Z: Array, k: int) -> Step:
@@ -253,7 +263,7 @@ class Curves:
         if all(known is None for known in trials.curves):
             return None
         chain = _chain(trials, trials.n)
-        value, std = chain.values(chain.ends([curve]))
+        value, std = chain.values([curve])
         return float(value[0]), float(std[0])
 
     def expected(self, curves: Sequence[Curve], trials: Trials, n: int) -> tuple[Array, Array]:
@@ -292,7 +302,7 @@ class Curves:
         """The values and variances (m,) of ``curves (m,)`` by a chain; NaN without one."""
         if chain is None or not curves:
             return np.full(len(curves), np.nan), np.full(len(curves), np.nan)
-        values, std = chain.values(chain.ends(curves, particles))
+        values, std = chain.values(curves, particles)
         return values, np.minimum(std, LARGEST_STD) ** 2
 
 

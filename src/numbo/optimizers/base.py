@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, overload
@@ -268,6 +269,11 @@ class Optimizer(Inspectable):
         self._repair()
         return [own(p.params) for p in self._run.history.pending.values()]
 
+    @property
+    def pending_keys(self) -> set[Hashable]:
+        """Under which points are pending."""
+        return set(self._run.history.pending)
+
     def reseed(self, seed: Any) -> None:
         """Draw what follows from a new random stream; data, model and initial design stay."""
         self._run.rng = np.random.default_rng(seed)
@@ -283,18 +289,22 @@ class Optimizer(Inspectable):
 
         Args:
             params: a pending point.
-            step: a number: of epochs, say.
-            value: the objective there.
+            step: a finite number: of epochs, say.
+            value: the objective there; an infinite one counts as the best or worst finite one.
             key: under which the point is pending; by default the oldest pending one that is equal.
 
         Raises:
-            ValueError: if ``params`` are not pending, or lie outside the space.
+            ValueError: if ``params`` are not pending or lie outside the space, or ``step`` or ``value`` are no numbers.
         """
         self._repair()
         history = self._run.history
+        if key is not None and key not in history.pending:
+            raise ValueError(f"key must be that of a pending point, got {key!r}.")
         key = history.key_of(self.space.encode(params)) if key is None else key
-        if key not in history.pending:
+        if key is None:
             raise ValueError(f"params must be pending: asked for, or held, and not told yet; got {params!r}.")
+        step = _checks.finite("step", step)
+        value = _checks.objective(value if value is not None else math.nan)
         history.pending[key] = history.pending[key].reporting(self._curve({step: value}))
 
     def _curve(self, reports: Mapping[Any, Any] | None) -> Curve | None:
@@ -417,7 +427,7 @@ class Optimizer(Inspectable):
         )
         if i >= 0:
             self._run.available.see(x[None])
-            self._observed(i, _certain(history, i), origin)
+            self._observed(i, history.assured(i), origin)
         history.pending.pop(key, None)
         # models that averaged what is exact start again from what was told
         self._telling, self._unfinished = (None, 0), self._averaged and self._run.noise.refuted
@@ -445,7 +455,7 @@ class Optimizer(Inspectable):
         """Take in the history of another optimizer; there is no model of it yet."""
         self._run.adopt(history, design_seed)
         for i, origin in enumerate(history.origins.tolist()):
-            self._observed(i, _certain(history, i), origin)
+            self._observed(i, history.assured(i), origin)
 
     def exclude(self, params: Any) -> None:
         """Never suggest ``params`` again, and learn nothing else from them."""
@@ -528,10 +538,3 @@ class Optimizer(Inspectable):
         self._asked = self._handed = state["asked"]
         self._restore_model(state["model"])
         return self
-
-
-def _certain(history: History, i: int) -> float:
-    """The score of observation ``i``; none that a local search could start from if its end is only expected."""
-    if history.stopped(i):
-        return -np.inf
-    return float(history.scores(np.array([i]))[0]) if history.constrained else float(history.y[i])

@@ -122,11 +122,9 @@ class LocalSearch(Engine):
         An infinite value counts as the best or worst finite one, and never counts as an improvement.
         """
         trust_region, noisy = self.trust_region, self.surrogate.averages(run.noise)
-        y, X = -np.inf if np.isinf(y) else y, run.history.X
-        if (
-            run.history.constrained and trust_region.center >= 0 and not noisy
-        ):  # what a violation counts may have changed
-            trust_region.expect(float(run.history.scores(np.array([trust_region.center]))[0]))
+        y, X, now = -np.inf if np.isinf(y) else y, run.history.X, trust_region.center
+        if now >= 0 and not noisy and (run.history.constrained or run.history.stopped(now)):
+            trust_region.expect(run.history.assured(now))  # what is expected, or a violation counts, may have changed
         engine, box = Origin.of(origin)
         box = box if engine == self._number else GLOBAL
         center = X[trust_region.center] if trust_region.center >= 0 else np.zeros(trust_region.d)
@@ -152,11 +150,11 @@ class LocalSearch(Engine):
     def _expected(self, history: History, rows: ObservationIndices) -> Array:
         """What the model expects of observations (m,), and the scores of those that do not meet the constraints.
 
-        None that was stopped is one that a search could start from.
+        What was stopped counts as one standard deviation of its expected end less.
         """
         means = self.surrogate.mean_sd(history.X[rows])[0]
         expected = np.where(self._constraints.met(history, rows), means, history.scores(rows))
-        return np.where(history.were_stopped(rows), -np.inf, expected)
+        return expected - np.where(history.were_stopped(rows), np.sqrt(history.variance[rows]), 0.0)
 
     def region(self, history: History) -> Region:
         now = self.trust_region

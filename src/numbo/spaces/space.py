@@ -142,8 +142,10 @@ class Space(Mapping[str, Dimension]):
 
         Raises:
             ValueError: if a name is missing, unknown or that of an inactive dimension, or a value is outside its
-                dimension.
+                dimension; or if ``params`` are no mapping.
         """
+        if not isinstance(params, Mapping):
+            raise ValueError(f'params must be a mapping of names to values such as {{"x": 0.5}}, got {params!r}.')
         if not self._branching and params.keys() != self._dimensions.keys():
             missing, unknown = sorted(self.keys() - params.keys()), sorted(params.keys() - self.keys())
             raise ValueError(f"params must name exactly the space's dimensions: missing {missing}, unknown {unknown}.")

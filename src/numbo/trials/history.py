@@ -294,6 +294,11 @@ class History:
         """Whether observation ``i`` is of a trial that was stopped after it had reported something."""
         return self.ends is not None and self.trials.stopped(int(self._positions[i]))
 
+    def assured(self, i: int) -> float:
+        """The score of observation ``i``; one standard deviation less if its end is only expected."""
+        score = float(self.scores(np.array([i]))[0]) if self.constrained else float(self._y[i])
+        return score - math.sqrt(self._variance[i]) if self.stopped(i) else score
+
     def were_stopped(self, rows: ObservationIndices) -> Mask:
         """Likewise of the observations ``rows (m,)``."""
         return np.isin(rows, self._stopped) if self.ends is not None else np.zeros(len(rows), dtype=bool)
