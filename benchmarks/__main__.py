@@ -5,6 +5,7 @@ pages                 the numbers and plots of README and documentation, from th
 ask-time, batches     time per suggestion, many points at once
 hpob, bayesmark       searches for hyperparameters, beside what others have recorded
 curves, record-curves  runs that prune, on recorded and synthetic learning curves; the recording of some
+constrained           searches under constraints
 bandits, bandits-report, survival   explicit arms, and the race of S-BPE
 calibration           whether predictions hold
 ray-scale, reliability, interrupts   many workers, killed workers, interrupts
@@ -126,6 +127,29 @@ def _curves(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> N
     curves.write_report(path)
 
 
+def _add_constrained(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--name", default="constrained", help="results go to benchmarks/results/NAME.jsonl and NAME.md")
+    parser.add_argument("--samplers", nargs="+", metavar="SAMPLER", help="all by default")
+    parser.add_argument("--problems", nargs="+", metavar="PROBLEM", help="all that settings were chosen on by default")
+    parser.add_argument("--apart", action="store_true", help="the problems put aside in place of those")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--trials", type=int, default=300)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+
+
+def _constrained(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    from benchmarks import constrained
+
+    samplers = arguments.samplers or list(constrained.SAMPLERS)
+    names = arguments.problems or list(constrained.APART if arguments.apart else constrained.PROBLEMS)
+    _check(parser, "sampler", samplers, constrained.SAMPLERS)
+    _check(parser, "problem", names, constrained.PROBLEMS | constrained.APART)
+    jobs = [(s, n, seed, arguments.trials) for seed in range(arguments.seeds) for n in names for s in samplers]
+    path = RESULTS / f"{arguments.name}.jsonl"
+    constrained.run(path, jobs, arguments.jobs)
+    constrained.write_report(path)
+
+
 def _add_record_curves(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tasks", nargs="+", metavar="TASK", help="digits, cancer, diabetes; all by default")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -200,6 +224,7 @@ def main() -> None:
     arms_report.add_argument("--name", default="bandits")
     _add_hpob(commands.add_parser("hpob", help="recorded searches as tables of candidates; resumes where it stopped"))
     _add_curves(commands.add_parser("curves", help="runs that prune; resumes likewise"))
+    _add_constrained(commands.add_parser("constrained", help="searches under constraints; resumes likewise"))
     _add_record_curves(commands.add_parser("record-curves", help="train networks of scikit-learn; resumes likewise"))
     _add_bayesmark(commands.add_parser("bayesmark", help="scikit-learn's models in 16 rounds of 8; resumes likewise"))
     race = commands.add_parser("survival", help="how often S-BPE keeps the optimum; resumes where it stopped")
@@ -324,6 +349,8 @@ def main() -> None:
         _hpob(parser, arguments)
     elif arguments.command == "curves":
         _curves(parser, arguments)
+    elif arguments.command == "constrained":
+        _constrained(parser, arguments)
     elif arguments.command == "record-curves":
         _record_curves(parser, arguments)
     elif arguments.command == "bayesmark":
