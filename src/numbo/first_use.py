@@ -76,6 +76,13 @@ def _run(optimizer: Optimizer, trials: range, objective: Callable[[int, Any], fl
         optimizer.tell(params := optimizer.ask(), objective(i, params))
 
 
+def _constrain(space: Space, names: str) -> None:
+    """A run with constraints: kernels are compiled for each number of them."""
+    optimizer = GSSBO(space, n_initial=5, buffer_size=16, seed=0, constraints=tuple(names))
+    for i in range(20):
+        optimizer.tell(optimizer.ask(), 1.0 / (i + 1), constraints=dict.fromkeys(names, 5 * i % 7 - 4.0))
+
+
 def _stop(optimizer: Optimizer) -> None:
     """A trial that ends and one that is stopped."""
     for partial in (False, True):
@@ -120,4 +127,6 @@ def warmup() -> float:
         _stop(optimizer)
         if optimizer._run.warned:
             raise RuntimeError(f"{type(optimizer).__name__} could not fit its model on this machine; the log says why.")
+    for names in ("a", "ab"):
+        _constrain(space, names)
     return time.perf_counter() - started

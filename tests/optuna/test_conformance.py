@@ -12,10 +12,20 @@ from optuna.testing.pytest_samplers import (
     RelativeSamplerTestCase,
     SingleOnlySamplerTestCase,
 )
+from optuna.trial import FrozenTrial
+
+
+def _constraints(trial: FrozenTrial) -> tuple[float, float]:
+    """Half of the trials violate one of two constraints."""
+    return (0.5 if trial.number % 2 else -0.5, -1.0)
+
 
 FACTORIES: dict[str, Callable[[], BaseSampler]] = {
     "GSSBO": lambda: GSSBOSampler(n_startup_trials=0, seed=0, warn_independent_sampling=False),
     "GSSBO-defaults": lambda: GSSBOSampler(warn_independent_sampling=False),
+    "GSSBO-constrained": lambda: GSSBOSampler(
+        n_startup_trials=0, seed=0, warn_independent_sampling=False, constraints_func=_constraints
+    ),
     "BKB": lambda: BKBSampler(n_startup_trials=0, seed=0, warn_independent_sampling=False),
     "BBKB": lambda: BBKBSampler(n_startup_trials=0, seed=0, warn_independent_sampling=False),
     "SBPE": lambda: SBPESampler(n_startup_trials=0, seed=0, warn_independent_sampling=False),

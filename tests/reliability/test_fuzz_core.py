@@ -62,10 +62,13 @@ class AskTell(RuleBasedStateMachine):
         n=st.integers(1, 6),
         maximize=st.booleans(),
         r=st.sampled_from([True, False, "auto"]),
+        q=st.integers(0, 2),
     )
-    def start(self, space, name, n, maximize, r):
+    def start(self, space, name, n, maximize, r, q):
         direction = "maximize" if maximize else "minimize"
-        self.opt = MAKERS[name](space, seed=0, n_initial=n, direction=direction, avoid_repeats=r)
+        self.names = ("a", "b")[:q] if name.startswith(("GSSBO", "GPUCB")) else ()
+        limits = {"constraints": self.names} if self.names else {}
+        self.opt = MAKERS[name](space, seed=0, n_initial=n, direction=direction, avoid_repeats=r, **limits)
         self.space, self.sign, self.told, self.values = space, -1.0 if maximize else 1.0, 0, []
         self.stopped = False
 
@@ -105,6 +108,17 @@ class AskTell(RuleBasedStateMachine):
         params = data.draw(st.sampled_from(self.opt.pending))
         self.opt.tell(params, value)
         self.note(value)
+
+    @precondition(lambda self: self.opt.pending and self.names)
+    @rule(data=st.data(), value=VALUES, limits=st.lists(VALUES, min_size=2, max_size=2))
+    def tell_constraints(self, data, value, limits):
+        params = data.draw(st.sampled_from(self.opt.pending))
+        found = {name: v for name, v in zip(self.names, limits, strict=False) if v is not None}
+        self.opt.tell(params, value, constraints=found)
+        if all(v <= 0.0 for v in found.values()):
+            self.note(value)
+        else:
+            self.told += 1
 
     @precondition(lambda self: self.opt.pending)
     @rule(data=st.data(), step=STEPS, value=VALUES)
@@ -153,6 +167,7 @@ class AskTell(RuleBasedStateMachine):
     @precondition(lambda self: self.opt.best is not None)
     @rule()
     def predict(self):
+        assert 0.0 <= self.opt.predict_feasible(self.opt.best[0]) <= 1.0
         mean, std = self.opt.predict(
             [self.opt.best[0], self.space.decode(self.space.snap(np.zeros((1, self.space.d)))[0])]
         )

@@ -167,6 +167,7 @@ class History:
         twin.trials, twin.effort = self.trials.copy(), replace(self.effort)
         twin.ends = None if self.ends is None else self.ends.copy()
         twin.excluded, twin.pending = dict(self.excluded), dict(self.pending)
+        twin._scaled = replace(self._scaled[0]), self._scaled[1]
         twin.failed_counts, twin._failures = self.failed_counts.copy(), list(self._failures)
         twin.first, twin.again, twin._stopped = dict(self.first), list(self.again), list(self._stopped)
         return twin
@@ -218,7 +219,7 @@ class History:
         self.ends = None if self.ends is None else self.ends.anew()
         self._X, self._y = np.empty((ROOM, self.trials.X.shape[1])), np.empty(ROOM)
         self._variance, self._positions = np.empty(ROOM), np.empty(ROOM, dtype=np.int64)
-        self._scaled = 0, np.ones(self.trials.C.shape[1])
+        self._scaled: tuple[Schedule, Array | None] = Schedule(RESCALED), None
         self.first: dict[bytes, int] = {}
         self.again: list[tuple[int, int]] = []
         #: Of trials that were stopped after reports.
@@ -280,9 +281,9 @@ class History:
 
     def _least_violated(self, i: int) -> int:
         """The best observation, where none before ``i`` meets all constraints."""
-        before = self._scaled[0]
+        before = self._scaled[0].at
         self.scales(self.n)
-        if self._scaled[0] != before or self.best < 0:  # what a violation counts has changed
+        if self._scaled[0].at != before or self.best < 0:  # what a violation counts has changed
             return int(np.argmax(self.scores()))
         return int((self.best, i)[int(np.argmax(self.scores(np.array([self.best, i]))))])
 
@@ -332,11 +333,14 @@ class History:
 
         Of the first ``n`` observations, as they were when their number had last grown by a tenth.
         """
-        schedule = Schedule(RESCALED)
-        schedule.advance(n)
-        if self._scaled[0] != schedule.at:
-            self._scaled = schedule.at, _typical_sizes(self.C[: schedule.at])
-        return self._scaled[1]
+        schedule, sizes = self._scaled
+        if n < schedule.at:  # as it was before
+            schedule, sizes = Schedule(RESCALED), None
+        if schedule.advance(n) or sizes is None:
+            sizes = _typical_sizes(self.C[: schedule.at])
+        if schedule is self._scaled[0]:
+            self._scaled = schedule, sizes
+        return sizes
 
     def scores(self, rows: ObservationIndices | None = None) -> Array:
         """By which observations compare, some ``rows (m,)`` or all: their values, if they meet all constraints.
