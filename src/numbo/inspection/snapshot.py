@@ -11,7 +11,7 @@ import numpy as np
 
 from numbo import _checks
 from numbo._interrupts import interrupts_get_out
-from numbo._types import Array
+from numbo._types import Array, Mask, ObservationIndices
 from numbo.inspection.explanation import SAMPLES, Explanation, relevance
 from numbo.inspection.learning_curve import LearningCurve
 from numbo.models.transforms import LARGEST
@@ -135,12 +135,10 @@ class Snapshot:
         Only observed points ``having`` these conditional dimensions are considered; None if there is none.
         """
         _checks.flag("anywhere", anywhere)
-        history = self._history
-        columns = [self.parameter_names.index(name) for name in having]
-        rows = np.flatnonzero((history.X[:, columns] != INACTIVE).all(axis=1))
+        history, rows = self._history, self._rows(having)
         if self._view is None or not len(rows):
             return None
-        rows = rows[self._view.constraints.met(history, rows)]
+        rows = rows[self._met[rows]]
         if not len(rows):
             return None
         i = int(rows[np.argmax(self._assured[rows])])
@@ -150,6 +148,25 @@ class Snapshot:
                 return self.space.decode(x), self._goal.value(float(mean))
         same = point_key(history.X[i]) == point_key(history.X[history.best])
         return history.params(history.best if same else i), self._goal.value(float(self._value[i]))
+
+    @interrupts_get_out()
+    def least_violated(self, having: Collection[str] = ()) -> Any:
+        """The observed point that violates the constraints least, in units of their sizes; the best one of several.
+
+        Of points ``having`` these conditional dimensions, as `best_predicted`; None if there is none.
+        """
+        rows = self._rows(having)
+        return self._history.params(int(rows[np.argmax(self._history.scores(rows))])) if len(rows) else None
+
+    def _rows(self, having: Collection[str]) -> ObservationIndices:
+        """The successful observations ``having`` these conditional dimensions."""
+        columns = [self.parameter_names.index(name) for name in having]
+        return np.flatnonzero((self._history.X[:, columns] != INACTIVE).all(axis=1))
+
+    @cached_property
+    def _met(self) -> Mask:
+        """Which successful observations (n,) meet all constraints; where values are noisy, by the models."""
+        return self._model("best_predicted").constraints.met(self._history, np.arange(self._history.n))
 
     @cached_property
     def _noise(self) -> float:
@@ -219,7 +236,7 @@ class Snapshot:
     @interrupts_get_out()
     def woken(self, X: Array) -> Array:
         """Points ``X (c, d)`` where conditions hold: what they make active has the values of the best observation."""
-        best = best_first(self._expected)
+        best = best_first(np.where(self._met, self._expected, self._history.scores()))
         observed = self._history.X[best]
         first = np.argmax(observed != INACTIVE, axis=0)
         values: Array = observed[first, np.arange(self.space.d)]
@@ -290,8 +307,18 @@ class Snapshot:
         return trials.X.copy(), self._goal.values(trials.Y[:, 0])
 
     @property
+    def constraints(self) -> tuple[str, ...]:
+        """Names of the constraints."""
+        return self._goal.constraints
+
+    @property
+    def met(self) -> Mask:
+        """Which of the points told (n,) violate no constraint, as far as its value was told."""
+        return np.asarray(~(self._history.trials.C > 0.0).any(axis=1))
+
+    @property
     def best(self) -> tuple[Any, float] | None:
-        """Best point and its value, ``None`` before the first success."""
+        """Best point and its value, of those that meet all constraints; ``None`` before the first of them."""
         return self._history.best_of(self._goal)
 
     @property

@@ -13,7 +13,25 @@ from typing import Any
 
 import numpy as np
 
-from numbo.plot._data import BLUE, COLUMNS, ENDS, GRAY, GROUPS, Axis, CurveGroup, Slice, Subject
+from numbo.plot._data import (
+    BLUE,
+    BORDER,
+    COLUMNS,
+    CROSSES,
+    ENDS,
+    GRAY,
+    GROUPS,
+    INFEASIBLE,
+    SHADE,
+    VIOLATING,
+    Axis,
+    Contour,
+    CurveGroup,
+    Known,
+    Slice,
+    Subject,
+    title_of,
+)
 
 try:
     import plotly.graph_objects as go
@@ -39,7 +57,8 @@ def plot_posterior(source: Any, params: Sequence[str] | None = None) -> go.Figur
     """Posterior mean and two standard deviations along each parameter, through the best predicted point.
 
     The observations are shown too, those in the model in colour. They are not in the slice: their other parameters
-    differ.
+    differ. Those that violate a constraint are crosses; while none is feasible, the slices go through the one that
+    violates the constraints least.
 
     Args:
         source: a study, a searcher or an optimizer.
@@ -54,7 +73,7 @@ def plot_posterior(source: Any, params: Sequence[str] | None = None) -> go.Figur
     for k, one in enumerate(slices):
         cell = {"row": k // COLUMNS + 1, "col": k % COLUMNS + 1}
         x, first = one.axis.values, kinds.index(one.axis.categories) == k
-        _add_observations(figure, one.x, one.y, one.in_model, k == 0, cell)
+        _add_observations(figure, one.x, one.y, one, k == 0, cell)
         if one.axis.categories:
             error = {"type": "data", "array": 2.0 * one.std}
             mean = go.Scatter(
@@ -67,7 +86,7 @@ def plot_posterior(source: Any, params: Sequence[str] | None = None) -> go.Figur
             figure.add_trace(band.update(name="± 2 sd", hoverinfo="skip", showlegend=first), **cell)
             mean = go.Scatter(x=x, y=one.mean, mode="lines", line={"color": BLUE}, name="mean")
             figure.add_trace(mean.update(showlegend=first), **cell)
-    return figure.update_layout(title="Posterior through the best predicted point")
+    return figure.update_layout(title=title_of("Posterior", slices))
 
 
 def plot_acquisition(source: Any, params: Sequence[str] | None = None) -> go.Figure:
@@ -78,11 +97,14 @@ def plot_acquisition(source: Any, params: Sequence[str] | None = None) -> go.Fig
         mode = "markers" if one.axis.categories else "lines"
         trace = go.Scatter(x=one.axis.values, y=one.acquisition, mode=mode, marker={"color": BLUE}, showlegend=False)
         figure.add_trace(trace, row=k // COLUMNS + 1, col=k % COLUMNS + 1)
-    return figure.update_layout(title="Acquisition function through the best predicted point")
+    return figure.update_layout(title=title_of("Acquisition function", slices))
 
 
 def plot_contour(source: Any, params: Sequence[str] | None = None) -> go.Figure:
     """Posterior mean and standard deviation over two parameters, with the observations; otherwise as `plot_posterior`.
+
+    Where there are constraints, a dashed line is the border at which all of them hold with a probability of one half,
+    and the part where it is less is paler.
 
     Args:
         source: a study, a searcher or an optimizer.
@@ -95,10 +117,11 @@ def plot_contour(source: Any, params: Sequence[str] | None = None) -> go.Figure:
         bar = {"x": 0.42 if k == 0 else 1.0, "thickness": 12}
         surface = go.Contour(x=plane.first.values, y=plane.second.values, z=z, colorscale=colours, colorbar=bar)
         figure.add_trace(surface, row=1, col=k + 1)
-        _add_observations(figure, plane.x, plane.y, plane.in_model, k == 0, {"row": 1, "col": k + 1})
+        _add_border(figure, plane, k == 0, {"row": 1, "col": k + 1})
+        _add_observations(figure, plane.x, plane.y, plane, k == 0, {"row": 1, "col": k + 1})
         _set_axis(figure.update_xaxes, plane.first, {"row": 1, "col": k + 1})
         _set_axis(figure.update_yaxes, plane.second, {"row": 1, "col": k + 1})
-    return figure.update_layout(title="Posterior through the best predicted point", legend=_BELOW, template=_TEMPLATE)
+    return figure.update_layout(title=title_of("Posterior", [plane]), legend=_BELOW, template=_TEMPLATE)
 
 
 def plot_relevance(source: Any) -> go.Figure:
@@ -115,12 +138,14 @@ def plot_subset(source: Any) -> go.Figure:
 
     The good ones should be kept, and a few of everything else (Wei et al., figure 7).
     """
-    order, y, in_model = Subject(source).history()
+    known = Subject(source).history()
     figure = go.Figure()
-    _add_observations(figure, list(order), y, in_model, True, {})
+    _add_observations(figure, list(known.rows), known.y, known, True, {})
     figure.update_xaxes(title="observation").update_yaxes(title="objective")
     return figure.update_layout(
-        title=f"The model rests on {in_model.sum()} of {len(y)} observations", legend=_BELOW, template=_TEMPLATE
+        title=f"The model rests on {known.in_model.sum()} of {len(known.y)} observations",
+        legend=_BELOW,
+        template=_TEMPLATE,
     )
 
 
@@ -218,13 +243,28 @@ def _add_ends(figure: go.Figure, group: CurveGroup, legend: bool) -> None:
     figure.add_trace(ends.update(name=ENDS, legendgroup=ENDS, showlegend=legend))
 
 
+def _add_border(figure: go.Figure, plane: Contour, legend: bool, cell: dict[str, int]) -> None:
+    """The part of the plane that is probably infeasible."""
+    if plane.probability is None:
+        return
+    limits = {"type": "constraint", "operation": ">", "value": 0.5}  # what does not meet it is shaded
+    line, colour = {"color": BORDER, "width": 2, "dash": "dash"}, f"rgba{SHADE}"
+    shade = go.Contour(x=plane.first.values, y=plane.second.values, z=plane.probability, contours=limits, line=line)
+    shade.update(fillcolor=colour, name=INFEASIBLE, legendgroup=INFEASIBLE, showlegend=legend, hoverinfo="skip")
+    figure.add_trace(shade, **cell)
+
+
 def _add_observations(
-    figure: go.Figure, x: list[Any], y: Any, in_model: Any, legend: bool, cell: dict[str, int]
+    figure: go.Figure, x: list[Any], y: Any, known: Known | Slice | Contour, legend: bool, cell: dict[str, int]
 ) -> None:
-    """Two traces: the observations in the model, drawn above the others."""
+    """The observations in the model, drawn above the others; a trace of each, and of those that are infeasible."""
     for kept, name, colour in GROUPS:
-        rows = np.flatnonzero(in_model == kept)
-        points = {"x": [x[i] for i in rows], "y": [y[i] for i in rows]}
-        marker = {"color": colour, "size": 4 + 2 * kept, "opacity": 0.6 + 0.3 * kept}
-        trace = go.Scatter(**points, mode="markers", name=name, legendgroup=name, showlegend=legend, marker=marker)
-        figure.add_trace(trace, **cell)
+        for met in (True, False):
+            rows = np.flatnonzero((known.in_model == kept) & (known.met == met))
+            if not (met or len(rows)):
+                continue
+            label, symbol, fill = (name, "circle", colour) if met else (name + VIOLATING, "x", CROSSES[colour])
+            points = {"x": [x[i] for i in rows], "y": [y[i] for i in rows]}
+            marker = {"color": fill, "size": 4 + 2 * kept, "opacity": 0.6 + 0.3 * kept, "symbol": symbol}
+            trace = go.Scatter(**points, mode="markers", name=label, legendgroup=label, showlegend=legend)
+            figure.add_trace(trace.update(marker=marker), **cell)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,10 @@ COLUMNS = 3
 BLUE, ORANGE, GRAY, DARK = "#1f77b4", "#ff7f0e", "#9aa0a6", "#202124"
 #: Observations outside and in the model, in the order in which they are drawn: their name and colour.
 GROUPS = ((False, "observations", GRAY), (True, "in the model", ORANGE))
+#: What follows the name of those that violate a constraint, and their colours, which stand out from what is pale.
+VIOLATING, CROSSES = ", infeasible", {GRAY: "#5f6368", ORANGE: "#e8710a"}
+#: Where constraints hold with a probability below one half: its name, and the colours of its border and of its shade.
+INFEASIBLE, BORDER, SHADE = "infeasible: the pale side", "#d62728", (255, 255, 255, 0.5)
 #: Kinds of learning curves in the order in which they are drawn: their colour and width.
 KINDS = {"complete": (GRAY, 0.7), "pruned": (ORANGE, 0.9), "best": (DARK, 2.6), "running": (BLUE, 1.8)}
 ENDS = "expected end ± 2 sd"
@@ -61,8 +65,9 @@ class Slice:
         axis: the parameter, at ``k`` values.
         mean, std, acquisition: (k,) posterior in units of the objective, and the acquisition function.
         x, y: (n,) the successful observations; they are not in the slice.
-        in_model: (n,) which of them are in the model.
+        in_model, met: (n,) which of them are in the model, and which violate no constraint.
         at: value of the parameter at the best predicted point, where the other slices are taken.
+        feasible: whether there is such a point; otherwise it is the one that violates the constraints least.
     """
 
     axis: Axis
@@ -72,20 +77,29 @@ class Slice:
     x: list[Any]
     y: Array
     in_model: Mask
+    met: Mask
     at: Any
+    feasible: bool
 
 
 @dataclass(frozen=True)
 class Contour:
-    """Posterior over two parameters, otherwise as `Slice`: ``mean`` and ``std`` are (k2, k1)."""
+    """Posterior over two parameters, otherwise as `Slice`: ``mean`` and ``std`` are (k2, k1).
+
+    Attributes:
+        probability: (k2, k1) that all constraints hold; None without constraints.
+    """
 
     first: Axis
     second: Axis
     mean: Array
     std: Array
+    probability: Array | None
     x: list[Any]
     y: list[Any]
     in_model: Mask
+    met: Mask
+    feasible: bool
 
 
 @dataclass(frozen=True)
@@ -128,6 +142,30 @@ class Curves:
     border: float | None
     bounds: tuple[float, float] | None
     title: str
+
+
+class Known(NamedTuple):
+    """Successful observations.
+
+    Attributes:
+        rows: (n,) their indices among all.
+        y: (n,) their values.
+        in_model, met: (n,) as those of `Slice`.
+    """
+
+    rows: Indices
+    y: Array
+    in_model: Mask
+    met: Mask
+
+
+def title_of(what: str, shown: Sequence[Slice | Contour]) -> str:
+    """The title of a plot of ``what``: which point it goes through."""
+    if all(one.feasible for one in shown):
+        return f"{what} through the best predicted point"
+    if any(one.feasible for one in shown):
+        return f"{what} through the best predicted point, or, where none is feasible, the least violation"
+    return f"{what} through the point of least violation: none is feasible"
 
 
 class Subject:
@@ -186,15 +224,15 @@ class Subject:
         """The posterior along each of ``params``, by default of those that some observation has."""
         out = []
         for name in self.names(params):
-            if params is None and self.optimizer.best_predicted([name]) is None:
+            if params is None and self._through([name]) is None:
                 continue
-            base, X, y, in_model = self._data([name])
+            base, feasible, X, known = self._data([name])
             points = self._moved(base, {name: self._coordinates(name, RESOLUTION)})
             mean, std = self.optimizer.predict(points)
             acquisition = self.optimizer.acquisition_values(points)
             axis = self._axis(name, [p[name] for p in points])
-            x = self._column(name, X)
-            out.append(Slice(axis, mean, std, acquisition, x, y, in_model, self._label(name, base[name])))
+            x, at = self._column(name, X), self._label(name, base[name])
+            out.append(Slice(axis, mean, std, acquisition, x, known.y, known.in_model, known.met, at, feasible))
         return out
 
     def contour(self, params: Sequence[str]) -> Contour:
@@ -202,20 +240,24 @@ class Subject:
         names = self.names(params)
         if len(names) != 2 or names[0] == names[1] or any(self.space[name].size < 2 for name in names):
             raise ValueError(f"params must name two different parameters with several values each, got {names}.")
-        base, X, _, in_model = self._data(names)
+        base, feasible, X, known = self._data(names)
         sides = [self._coordinates(n, SIDE) for n in names]
         grid = np.meshgrid(*sides)
         points = self._moved(base, dict(zip(names, map(np.ravel, grid), strict=True)))
         there = np.array([set(names) <= p.keys() for p in points])  # one of them may switch the other off
-        mean, std = np.full((2, len(points)), np.nan)
-        mean[there], std[there] = self.optimizer.predict([p for p, t in zip(points, there, strict=True) if t])
+        mean, std, probability = np.full((3, len(points)), np.nan)
+        shown = [p for p, t in zip(points, there, strict=True) if t]
+        mean[there], std[there] = self.optimizer.predict(shown)
+        if self.optimizer.constraints:
+            probability[there] = self.optimizer.predict_feasible(shown)
         first, second = (
             self._axis(n, [self.space[n].from_unit(float(u)) for u in side])
             for n, side in zip(names, sides, strict=True)
         )
-        columns = [self._column(n, X) for n in names]
-        shape = grid[0].shape
-        return Contour(first, second, mean.reshape(shape), std.reshape(shape), columns[0], columns[1], in_model)
+        x, y = (self._column(n, X) for n in names)
+        mean, std, probability = (z.reshape(grid[0].shape) for z in (mean, std, probability))
+        limits = probability if self.optimizer.constraints else None
+        return Contour(first, second, mean, std, limits, x, y, known.in_model, known.met, feasible)
 
     def _moved(self, base: dict[str, Any], coordinates: dict[str, Array]) -> list[dict[str, Any]]:
         """The points that have these coordinates, and are ``base`` otherwise."""
@@ -230,12 +272,12 @@ class Subject:
             ]
         return [self.space.decode(x) for x in self.optimizer.woken(X)]
 
-    def history(self) -> tuple[Indices, Array, Mask]:
-        """The successful observations (n,): their indices, their values, and whether they are in the model."""
+    def history(self) -> Known:
+        """The successful observations."""
         _, y = self.optimizer.observations
         in_model = np.isin(np.arange(len(y)), self.explanation.members)
         success = np.flatnonzero(np.isfinite(y))
-        return success, y[success], in_model[success]
+        return Known(success, y[success], in_model[success], self.optimizer.met[success])
 
     def curves(self) -> Curves:
         """The newest learning curves and the best one, with the expected ends that are worth showing."""
@@ -266,24 +308,34 @@ class Subject:
     def most_relevant_pair(self) -> list[str]:
         """Names of the most relevant parameter that can vary, and of the next one that some observation has with it."""
         names = [name for name in self.explanation.relevance if self.space[name].size > 1]
-        pairs = ([a, b] for a, b in combinations(names, 2) if self.optimizer.best_predicted([a, b]) is not None)
+        pairs = ([a, b] for a, b in combinations(names, 2) if self._through([a, b]) is not None)
         return next(pairs, names[:2])
 
-    def _data(self, having: Sequence[str]) -> tuple[dict[str, Any], Array, Array, Mask]:
-        """The point that slices along some parameters go through, and the successful observations that have them.
+    def _through(self, having: Sequence[str]) -> tuple[dict[str, Any], bool] | None:
+        """The point that slices along some parameters go through, and whether it is feasible.
+
+        That is the best predicted one, or the one that violates the constraints least. None if no observation has them.
+        """
+        if (best := self.optimizer.best_predicted(having)) is not None:
+            return best[0], True
+        nearest = self.optimizer.least_violated(having)
+        return None if nearest is None else (nearest, False)
+
+    def _data(self, having: Sequence[str]) -> tuple[dict[str, Any], bool, Array, Known]:
+        """What slices along some parameters go through (`_through`), and the observations that have these.
 
         Returns:
-            the point; and of the observations, the points, the values, and which are in the model.
+            the point; whether it is feasible; and of the observations, the points, and the rest.
         """
-        rows, y, in_model = self.history()
-        best = self.optimizer.best_predicted(having)
-        if best is None:
+        through = self._through(having)
+        if through is None:
             conditions = {n: c.translated(self._shown) for n, c in self.optimizer.conditions.items() if n in having}
             where = "".join(f"; {name} is used where {condition}" for name, condition in conditions.items())
             raise ValueError(f"params must name parameters that some observation has, got {list(having)}{where}.")
-        X = self.optimizer.observations[0][rows]
+        known = self.history()
+        X = self.optimizer.observations[0][known.rows]
         there = (X[:, [list(self.space).index(name) for name in having]] != INACTIVE).all(axis=1)
-        return best[0], X[there], y[there], in_model[there]
+        return *through, X[there], Known(*(column[there] for column in known))
 
     def _coordinates(self, name: str, count: int) -> Array:
         """Coordinates at which a parameter is evaluated: all its values, or ``count`` points if there are more."""

@@ -8,7 +8,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from numbo.plot._data import BLUE, COLUMNS, ENDS, GRAY, GROUPS, Axis, CurveGroup, Slice, Subject
+from numbo.plot._data import (
+    BLUE,
+    BORDER,
+    COLUMNS,
+    CROSSES,
+    ENDS,
+    GRAY,
+    GROUPS,
+    INFEASIBLE,
+    SHADE,
+    VIOLATING,
+    Axis,
+    Contour,
+    CurveGroup,
+    Known,
+    Slice,
+    Subject,
+    title_of,
+)
 
 try:
     from matplotlib import pyplot as plt
@@ -36,13 +54,13 @@ def plot_posterior(source: Any, params: Sequence[str] | None = None) -> NDArray[
     axes = _panels(slices, "objective")
     for ax, one in zip(axes, slices, strict=False):
         x, low, high = one.axis.values, one.mean - 2.0 * one.std, one.mean + 2.0 * one.std
-        _scatter(ax, one.x, one.y, one.in_model)
+        _scatter(ax, one.x, one.y, one)
         if one.axis.categories:
             ax.errorbar(x, one.mean, 2.0 * one.std, fmt="D", color=BLUE, capsize=4, label="mean ± 2 sd", zorder=4)
         else:
             ax.fill_between(x, low, high, color=BLUE, alpha=0.2, linewidth=0, label="± 2 sd", zorder=1)
             ax.plot(x, one.mean, color=BLUE, label="mean", zorder=4)
-    return _finished(axes, "Posterior through the best predicted point")
+    return _finished(axes, title_of("Posterior", slices))
 
 
 def plot_acquisition(source: Any, params: Sequence[str] | None = None) -> NDArray[np.object_]:
@@ -51,7 +69,7 @@ def plot_acquisition(source: Any, params: Sequence[str] | None = None) -> NDArra
     axes = _panels(slices, "acquisition")
     for ax, one in zip(axes, slices, strict=False):
         ax.plot(one.axis.values, one.acquisition, "D" if one.axis.categories else "-", color=BLUE)
-    return _finished(axes, "Acquisition function through the best predicted point")
+    return _finished(axes, title_of("Acquisition function", slices))
 
 
 def plot_contour(source: Any, params: Sequence[str] | None = None) -> NDArray[np.object_]:
@@ -65,7 +83,8 @@ def plot_contour(source: Any, params: Sequence[str] | None = None) -> NDArray[np
         x, x_of = _numbers(plane.first, plane.x)
         y, y_of = _numbers(plane.second, plane.y)
         figure.colorbar(ax.contourf(x, y, z, levels=20, cmap=colours), ax=ax)
-        _scatter(ax, x_of, y_of, plane.in_model)
+        _draw_border(ax, x, y, plane)
+        _scatter(ax, x_of, y_of, plane)
         for set_scale, set_ticks, set_label, axis in (
             (ax.set_xscale, ax.set_xticks, ax.set_xlabel, plane.first),
             (ax.set_yscale, ax.set_yticks, ax.set_ylabel, plane.second),
@@ -76,7 +95,7 @@ def plot_contour(source: Any, params: Sequence[str] | None = None) -> NDArray[np
             if axis.categories:
                 set_ticks(range(len(axis.values)), axis.values)
         ax.set_title(title)
-    return _finished(axes, "Posterior through the best predicted point")
+    return _finished(axes, title_of("Posterior", [plane]))
 
 
 def plot_relevance(source: Any) -> NDArray[np.object_]:
@@ -91,11 +110,11 @@ def plot_relevance(source: Any) -> NDArray[np.object_]:
 
 def plot_subset(source: Any) -> NDArray[np.object_]:
     """As `numbo.plot.plot_subset`."""
-    order, y, in_model = Subject(source).history()
+    known = Subject(source).history()
     _, ax = plt.subplots(figsize=(7, 4.4), layout="constrained")
-    _scatter(ax, order, y, in_model)
+    _scatter(ax, known.rows, known.y, known)
     ax.set(xlabel="observation", ylabel="objective")
-    return _finished(np.array([ax]), f"The model rests on {in_model.sum()} of {len(y)} observations")
+    return _finished(np.array([ax]), f"The model rests on {known.in_model.sum()} of {len(known.y)} observations")
 
 
 def plot_curves(source: Any) -> NDArray[np.object_]:
@@ -169,13 +188,30 @@ def _numbers(axis: Axis, shown: list[Any]) -> tuple[Any, Any]:
     return np.arange(len(axis.values)), [axis.values.index(value) for value in shown]
 
 
-def _scatter(ax: Any, x: Any, y: Any, in_model: Any) -> None:
-    """The observations, those in the model drawn above the others."""
+def _draw_border(ax: Any, x: Any, y: Any, plane: Contour) -> None:
+    """The part of the plane that is probably infeasible."""
+    if plane.probability is None:
+        return
+    red, green, blue, opacity = SHADE
+    shade = red / 255.0, green / 255.0, blue / 255.0, opacity
+    inside = np.ma.masked_invalid(plane.probability)
+    ax.contourf(x, y, inside, levels=[-1.0, 0.5], colors=[shade], zorder=1)
+    if inside.min() < 0.5 < inside.max():
+        ax.contour(x, y, inside, levels=[0.5], colors=BORDER, linestyles="--", linewidths=1.6, zorder=1.5)
+    ax.fill([], [], facecolor=shade, edgecolor=BORDER, linestyle="--", label=INFEASIBLE)  # for the legend
+
+
+def _scatter(ax: Any, x: Any, y: Any, known: Known | Slice | Contour) -> None:
+    """The observations, those in the model drawn above the others; those that are infeasible as crosses."""
     for kept, name, colour in GROUPS:
-        rows = np.flatnonzero(in_model == kept)
-        size, opacity = 8 + 10 * kept, 0.6 + 0.3 * kept
-        points = [x[i] for i in rows], [y[i] for i in rows]
-        ax.scatter(*points, s=size, color=colour, alpha=opacity, linewidths=0, label=name, zorder=2 + kept)
+        for met in (True, False):
+            rows = np.flatnonzero((known.in_model == kept) & (known.met == met))
+            if not (met or len(rows)):
+                continue
+            look = {"s": 8 + 10 * kept, "color": colour, "alpha": 0.6 + 0.3 * kept, "zorder": 2 + kept}
+            cross = {"marker": "x", "s": 16 + 10 * kept, "color": CROSSES[colour], "label": name + VIOLATING}
+            look |= {"linewidths": 0, "label": name} if met else cross
+            ax.scatter([x[i] for i in rows], [y[i] for i in rows], **look)
 
 
 def _finished(axes: NDArray[np.object_], title: str) -> NDArray[np.object_]:
