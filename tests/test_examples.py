@@ -41,6 +41,26 @@ def test_a_network_with_pruning():
     assert epochs < 500
 
 
+def check_accuracy_under_a_limit(printed: str, trials: int, at_least: int) -> None:
+    met = int(re.search(rf"(\d+) of {trials} trials met the limit of [\d.]+ ms", printed)[1])
+    assert met >= at_least
+    found = float(re.search(r"Best accuracy found under the limit: ([\d.]+)%", printed)[1])
+    there = float(re.search(r"Best accuracy there is: ([\d.]+)%", printed)[1])
+    assert 80.0 < found <= there
+
+
+def test_a_network_under_a_limit():
+    check_accuracy_under_a_limit(run("constraints", "--trials", "40"), 40, at_least=9)  # a fifth of all networks are 8
+    printed = run("constraints", "--trials", "4", "--limit", "0.001")
+    assert "0 of 4 trials met the limit of 0.0 ms\nBest accuracy found under the limit: none\n" in printed
+
+
+@pytest.mark.xdist_group("ray")
+def test_a_network_under_a_limit_on_ray(local_ray):
+    printed = run("constraints", "--ray", "--trials", "12", silent=False, RAY_ADDRESS=local_ray)
+    check_accuracy_under_a_limit(printed, 12, at_least=1)
+
+
 def test_programs_that_branch():
     printed = run("pipeline", "--trials", "14")
     assert 40.0 < float(re.search(r"Best error ([\d.]+) in", printed)[1]) < 66.0
