@@ -142,6 +142,7 @@ def draw_inside() -> None:
     figures = {
         "posterior": plot.plot_posterior(study),
         "contour": plot.plot_contour(study, pair),
+        "constraints": plot.plot_contour(names["constrained"]),
         "acquisition": plot.plot_acquisition(study, pair),
         "relevance": plot.plot_relevance(study),
         "subset": plot.plot_subset(study),
