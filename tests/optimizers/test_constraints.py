@@ -196,3 +196,34 @@ def test_a_small_feasible_region_is_found():
             opt.tell(p, float(x.sum()), constraints={"inside": float(np.sum((x - center) ** 2)) - 0.04})
         found.append(opt.best is not None)
     assert sum(found) == 5
+
+
+@pytest.mark.parametrize("exact_too", [False, True])
+def test_under_noise_a_lucky_value_does_not_make_a_point_feasible(exact_too):
+    """The border of one constraint lies at 0.5; the other one always holds."""
+    names = ("noisy", "exact") if exact_too else ("noisy",)
+    found = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        opt = GSSBO({"x": Float(0.0, 1.0)}, seed=seed, constraints=names, direction="maximize")
+        for x in rng.random(80):
+            limits = {"noisy": float(x - 0.5 + 0.15 * rng.normal()), "exact": float(x - 2.0)}
+            opt.tell({"x": float(x)}, float(x), constraints={name: limits[name] for name in names})
+        best = opt.best_predicted()
+        assert opt._run.history.meets(np.array([i for i in range(80) if opt._run.history.params(i) == best[0]])).all()
+        found.append(best[0]["x"])
+    assert max(found) < 0.6
+    assert np.median(found) > 0.4
+
+
+def test_what_is_shown_is_what_is_maximised_while_nothing_is_feasible():
+    opt = make()
+    rng = np.random.default_rng(1)
+    for _ in range(15):
+        p = {"x": float(rng.random()), "y": float(rng.random())}
+        opt.tell(p, objective(p), constraints={"sum": abs(rng.normal()), "left": abs(rng.normal())})
+    points = [{"x": float(a), "y": float(b)} for a, b in rng.random((50, 2))]
+    shown = opt.acquisition_values(points)
+    np.testing.assert_allclose(shown, np.log(opt.predict_feasible(points)), rtol=1e-6)
+    opt.tell({"x": 0.2, "y": 0.2}, 0.0, constraints={"sum": -1.0, "left": -1.0})
+    assert not np.allclose(opt.acquisition_values(points), np.log(opt.predict_feasible(points)))

@@ -24,7 +24,7 @@ from numbo.trials import Data, History, finite_range
 MOST = 8
 #: Kernels are compiled for each number of terms: it is one of these.
 TERMS = (1, 2, 3, 5, 1 + MOST)
-#: Noise, as a share of the variance of margins, from which a model says better than the value told whether one holds.
+#: Noise, as a share of the variance of margins, from which a model has to agree that one holds. Not tuned.
 NOISY = 0.01
 #: A value that is always above this one.
 NOTHING = -1e100
@@ -117,14 +117,19 @@ class Constraints:
         return out
 
     def met(self, history: History, rows: ObservationIndices) -> Mask:
-        """Which of the observations ``rows (m,)`` meet all; where values are noisy, by the means of the models."""
-        out = history.meets(rows)
+        """Which of the observations ``rows (m,)`` meet all.
+
+        Where values of a constraint are noisy, its model has to agree, unless there is none then: one of many values
+        may be a lucky one.
+        """
+        told = history.meets(rows)
         noisy = [one for one in self._known if (one.claimed_noise or 0.0) > NOISY]
-        if noisy and len(noisy) == len(self._known):
-            X = np.ascontiguousarray(history.X[rows])
-            expected = np.array([mean_variance(one.posterior, X)[0] >= _threshold(one) for one in noisy])
-            return np.asarray(expected.all(axis=0))
-        return out
+        if not noisy:
+            return told
+        X = np.ascontiguousarray(history.X[rows])
+        expected = np.array([mean_variance(one.posterior, X)[0] >= _threshold(one) for one in noisy])
+        both = told & expected.all(axis=0)
+        return both if both.any() else told
 
     def copy(self) -> Constraints:
         """The same with models of their own."""

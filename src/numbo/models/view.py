@@ -38,6 +38,7 @@ class ModelView:
         batch_sizes: sizes of the completed batches.
         buffer_size: number of observations in a chosen subset; None where there is no limit (yet).
         constraints: the models of the constraints, perhaps of none.
+        feasible: whether an observation meets all of them; as long as none does, the objective does not count.
     """
 
     posterior: Posterior
@@ -56,6 +57,7 @@ class ModelView:
     batch_sizes: tuple[int, ...] = ()
     buffer_size: int | None = None
     constraints: Constraints = field(default_factory=Constraints)
+    feasible: bool = True
 
     @cached_property
     def widening(self) -> float:
@@ -74,7 +76,9 @@ class ModelView:
 
     def acquire(self, X: Array) -> Array:
         """The acquisition function (c,) at ``X (c, d)``."""
-        values: Array = acquisition_values(self.searched, self.acquisition, X) + self.constraints.log_probability(X)
+        values = self.constraints.log_probability(X)
+        if self.feasible or not len(self.constraints):
+            values += acquisition_values(self.searched, self.acquisition, X)
         return values
 
     def at_observations(self, X: Array) -> tuple[Array, Array]:

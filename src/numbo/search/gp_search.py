@@ -200,7 +200,11 @@ class GPSearch:
 
     def _lines(self, run: Run) -> Array:
         """Points that differ in one coordinate from the point that is best by the model."""
-        best = self.surrogate.rows[np.argmax(self.surrogate.means)]
+        rows, means = self.surrogate.rows, self.surrogate.means
+        if run.history.constrained:
+            met = self.of_constraints.met(run.history, rows)
+            means = np.where(met, means, run.history.scores(rows))
+        best = rows[np.argmax(means)]
         return run.design.candidates.lines(run.history.X[best], run.rng)
 
     def acquisition(self, run: Run) -> Acquisition:
@@ -242,6 +246,7 @@ class GPSearch:
             calibration=shown,
             unfitted=self.new_surrogate() if self.surrogate.all_data else None,
             constraints=self.of_constraints,
+            feasible=run.history.any_feasible,
         )
 
     def state_dict(self) -> dict[str, Any]:
