@@ -359,3 +359,18 @@ def test_curves_may_start_anywhere_grow_longer_and_have_other_steps():
         reports = {float(s): float(rng.normal()) for s in steps}
         opt.tell(opt.ask(), reports[max(reports)], partial=bool(i % 3), reports=reports)
     assert not opt._run.warned
+
+
+@pytest.mark.parametrize("value", [1e300, -1e300, 5e-324])
+@pytest.mark.parametrize("last", [1e300, -1e300, 0.0])
+def test_leads_of_any_size_leave_finite_expectations(value, last):
+    """Values that nearly tie set a scale on which others are farther away than any double."""
+    opt = GSSBO(SPACE, seed=0)
+    for i in range(8):
+        opt.tell(opt.ask(), 1.0 + 1e-13 * i, reports={1: 1.0 + 1e-14 * i, 2: 1.0})
+    opt.tell(opt.ask(), value, partial=True, reports={1: value})
+    opt.tell(opt.ask(), last, partial=True, reports={1: last, 2: value})
+    assert np.isfinite(opt._run.history.y).all()
+    assert np.isfinite(opt._run.history.variance).all()
+    opt.ask()
+    assert not opt._run.warned

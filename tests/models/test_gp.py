@@ -295,3 +295,11 @@ def test_the_best_mean_counts_pending_points():
     peak = np.array([0.5, 0.5])
     model.append(peak, None)
     assert model.best_mean == max(model.fitted_means.max(), model.mean_sd(peak[None])[0][0])
+
+
+def test_conditioning_ends_whatever_it_is_given():
+    gp = ExactGP(np.zeros(1, dtype=bool), kernel="matern52", trend=False, additive=False)
+    X = np.linspace(0.0, 1.0, 5)[:, None]
+    for extra in (np.nan, np.inf):
+        gp.condition(X, np.zeros(5), np.full(5, extra))
+        assert gp.n == 5

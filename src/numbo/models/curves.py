@@ -29,7 +29,7 @@ import numpy as np
 
 from numbo._types import Array, Indices, Mask
 from numbo.kernels.curves import carry, of_equal_rank, scores_of
-from numbo.models.transforms import LARGEST, OutputTransform
+from numbo.models.transforms import LARGE, LARGEST, OutputTransform
 from numbo.trials import Curve, finite_range
 from numbo.trials.schedule import Schedule
 from numbo.trials.trials import Trials
@@ -116,7 +116,9 @@ class Chain:
     def transformed(self, values: Array) -> Array:
         """``values``, NaN where they are; infinite ones count as the best or worst finite one."""
         finite = np.where(np.isinf(values), np.clip(values, *self._range), values)
-        return np.where(np.isnan(values), np.nan, self.transform.forward(finite))
+        with np.errstate(over="ignore"):
+            found = np.clip(self.transform.forward(finite), -LARGE, LARGE)
+        return np.where(np.isnan(values), np.nan, found)
 
     def ends(self, curves: Sequence[Curve], particles: int = PARTICLES) -> Array:
         """Where ``curves`` (m,) may end, as values are transformed: samples (m, p)."""

@@ -231,7 +231,7 @@ class ExactGP:
             if cholesky_into(self._K, n, self._L):
                 break
             jitter = max(10.0 * jitter, 1e-10 * level)
-            if jitter > MAX_JITTER * level:
+            if not (jitter <= MAX_JITTER * level and math.isfinite(jitter)):
                 logger.warning("A covariance matrix stayed singular; its correlations are ignored.")
                 self._L[:n, :n] = math.sqrt(max(level, np.finfo(float).tiny)) * np.eye(n)
                 break
