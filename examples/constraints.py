@@ -106,9 +106,7 @@ def main() -> None:
     found = run(arguments.trials, arguments.seed, arguments.limit)
     met = [n.accuracy for n in found if n.latency <= arguments.limit]
     there = [n.accuracy for n in NETWORKS.values() if n.latency <= arguments.limit]
-    print(
-        f"{len(met)} of {len(found)} trials met the limit of {arguments.limit:.1f} ms"
-    )
+    print(f"{len(met)} of {len(found)} trials met the limit of {arguments.limit:g} ms")
     best = f"{max(met):.2f}%" if met else "none"
     print(f"Best accuracy found under the limit: {best}")
     print(f"Best accuracy there is: {max(there, default=np.nan):.2f}%")

@@ -227,3 +227,74 @@ def test_what_is_shown_is_what_is_maximised_while_nothing_is_feasible():
     np.testing.assert_allclose(shown, np.log(opt.predict_feasible(points)), rtol=1e-6)
     opt.tell({"x": 0.2, "y": 0.2}, 0.0, constraints={"sum": -1.0, "left": -1.0})
     assert not np.allclose(opt.acquisition_values(points), np.log(opt.predict_feasible(points)))
+
+
+@pytest.mark.parametrize("violated", [math.inf, math.nan])
+def test_violations_of_unknown_size_are_learned(violated):
+    opt = make()
+    for _ in range(50):
+        p = opt.ask()
+        found = {name: value if value <= 0.0 else violated for name, value in limits(p).items()}
+        opt.tell(p, objective(p), constraints=found)
+    assert opt.best[1] < 0.55
+    assert opt.predict_feasible({"x": 0.9, "y": 0.9}) < 0.1
+    assert opt._run.history.meets(np.arange(50)).sum() > 10
+
+
+@pytest.mark.parametrize("value", [1.0, math.nan, math.inf])
+def test_where_nothing_says_what_is_feasible_points_fill_the_space(value):
+    opt, points = make(), []
+    for _ in range(64):
+        p = opt.ask()
+        opt.tell(p, objective(p), constraints={"sum": value, "left": value})
+        points.append((int(4 * p["x"]), int(4 * p["y"])))
+    assert max(np.unique(points, axis=0, return_counts=True)[1]) <= 8
+
+
+def test_a_trial_without_constraints_is_judged_by_the_model_once_others_have_them():
+    opt = make()
+    opt.tell({"x": 0.9, "y": 0.9}, -5.0)
+    assert opt.best[1] == -5.0  # nothing else is known
+    for _ in range(40):
+        p = opt.ask()
+        opt.tell(p, objective(p), constraints=limits(p))
+    assert opt.best[1] < 0.55
+    assert opt.best == opt.best_predicted()
+    assert opt.best[0] != {"x": 0.9, "y": 0.9}
+    twin = GSSBO.from_state_dict(opt.state_dict())
+    assert twin.best == opt.best
+    assert twin.ask() == opt.ask()
+
+
+def test_yes_or_no_is_understood():
+    found = []
+    for seed in range(3):
+        opt = GSSBO(SPACE, seed=seed, constraints=("over",))
+        for _ in range(60):
+            p = opt.ask()
+            opt.tell(p, objective(p), constraints={"over": float(p["x"] + p["y"] > 0.8)})
+        found.append(opt.best[1])
+        assert opt.predict_feasible({"x": 0.1, "y": 0.1}) > 0.6
+        assert opt.predict_feasible({"x": 0.9, "y": 0.9}) < 0.1
+    assert max(found) < 0.55
+
+
+def test_what_was_measured_is_known_however_close_trials_are_to_the_border():
+    """In the end most values are tiny: they are not the scale of a constraint."""
+    opt = make()
+    for _ in range(80):
+        p = opt.ask()
+        opt.tell(p, objective(p), constraints=limits(p))
+    history = opt._run.history
+    points = [history.params(i) for i in range(80)]
+    known = np.abs(history.C).min(axis=1) > 1e-3
+    probability = opt.predict_feasible(points)
+    assert (probability[known & history.meets(np.arange(80))] > 0.5).all()
+    assert (probability[known & ~history.meets(np.arange(80))] < 0.5).all()
+
+
+def test_there_is_no_probability_without_constraints():
+    opt = told(GSSBO(SPACE, seed=0, constraints=()), 0)
+    opt.tell({"x": 0.1, "y": 0.1}, 1.0)
+    with pytest.raises(ValueError, match="predict_feasible needs constraints, of which this GSSBO has none"):
+        opt.predict_feasible({"x": 0.1, "y": 0.1})

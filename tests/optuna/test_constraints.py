@@ -48,7 +48,7 @@ def test_a_function_says_what_is_feasible(sampler):
     assert max(params["x"] + params["y"] - 0.8, 0.2 - params["x"]) <= 0.0
     assert numbo.optuna.predict_feasible(study, {"x": 0.9, "y": 0.9}) < 0.01
     found = numbo.optuna.predict_feasible(study, [{"x": 0.3, "y": 0.3}, {"x": 0.1, "y": 0.1}])
-    assert found[0] > 0.99
+    assert found[0] > 0.8
     assert found[1] < 0.05
     assert numbo.optuna.explain(study).n_feasible == len(feasible)
     assert study.best_trial.value == min(feasible)

@@ -13,6 +13,8 @@ from numbo.spaces import INACTIVE, Domain, Space
 
 #: Points at which relevance is estimated, a power of two; the mean is computed at this number for each parameter.
 SAMPLES = 256
+#: Number of constraints that are shown, those that are violated most.
+SHOWN = 5
 #: Points that are drawn to find as many at which a conditional parameter is active.
 DRAWN = 2**14
 
@@ -129,7 +131,8 @@ class Explanation:
             "relevance   " + ", ".join(f"{name} {share:.0%}" for name, share in self.relevance.items()),
         ]
         if self.n_feasible is not None:
-            words = ", ".join(f"{name} {share:.0%}" for name, share in self.violated.items())
+            worst = sorted(self.violated.items(), key=lambda one: -one[1])[:SHOWN]
+            words = ", ".join(f"{name} {share:.0%}" for name, share in worst)
             lines.append(f"feasible    {self.n_feasible or 'none'}; violated: {words}")
         if self.conditions:
             words = "; ".join(f"{name} where {words}" for name, words in self.conditions.items())

@@ -50,7 +50,7 @@ class Inspectable(ABC):
         """The probability that all constraints hold, between 0 and 1; an array (c,) for a sequence of ``c`` points.
 
         Raises:
-            ValueError: before the first successful observation, or for points outside the space.
+            ValueError: without constraints, before the first successful observation, or for points outside the space.
         """
         return self.snapshot().predict_feasible(params)
 

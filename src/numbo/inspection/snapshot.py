@@ -75,6 +75,8 @@ class Snapshot:
     @interrupts_get_out()
     def predict_feasible(self, params: Any) -> Any:
         """The probability that all constraints hold (`numbo.optimizers.Optimizer.predict_feasible`)."""
+        if not self._history.constrained:
+            raise ValueError(f"predict_feasible needs constraints, of which this {self.algorithm} has none.")
         view = self._model("predict_feasible")
         one = isinstance(params, Mapping) or np.ndim(params) == 0
         out = np.exp(view.constraints.log_probability(self._encoded([params] if one else params)))

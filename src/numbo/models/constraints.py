@@ -1,9 +1,10 @@
 """What is known of constraints: a surrogate of each, beside that of the objective, on the same points.
 
 The value c of a constraint that holds up to 0 is modelled as its *margin* ``-sign(c) log(1 + |c| / s)`` (the bilog
-transform of Eriksson & Poloczek 2021, "Scalable Constrained Bayesian Optimization"), where s is the median of ``|c|``:
-near 0 differences count, and far from it orders of magnitude do. A point is feasible with the probability that all of
-its margins are at least 0; their logarithms add up, also where they are far below any double.
+transform of Eriksson & Poloczek 2021, "Scalable Constrained Bayesian Optimization"), where s is a typical size of ``c``
+(`numbo.trials.History.scales`): near 0 differences count, and far from it orders of magnitude do. A point is feasible
+with the probability that all of its margins are at least 0; their logarithms add up, also where they are far below any
+double.
 """
 
 from __future__ import annotations
@@ -18,14 +19,18 @@ import numpy as np
 from numbo._types import Array, Mask, ObservationIndices
 from numbo.kernels.acquisition import LOG_FEASIBLE, Acquisition, Term, acquisition_values, mean_variance
 from numbo.models.surrogate import Surrogate
-from numbo.trials import Data, History, finite_range
+from numbo.trials import Data, History
 
 #: More constraints than these are modelled in groups, each by the largest of its values in units of their medians.
-MOST = 8
+MOST = 12
 #: Kernels are compiled for each number of terms: it is one of these.
-TERMS = (1, 2, 3, 5, 1 + MOST)
+TERMS = (1, 2, 3, 5, 9, 1 + MOST)
 #: Noise, as a share of the variance of margins, from which a model has to agree that one holds. Not tuned.
 NOISY = 0.01
+#: The margin of a value of typical size.
+TYPICAL = math.log(2.0)
+#: Share of values that are exactly 0 above which these are no measurements.
+MANY_ZEROS = 0.1
 #: A value that is always above this one.
 NOTHING = -1e100
 
@@ -69,9 +74,7 @@ class Constraints:
         for group in self._groups:
             known = ~np.isnan(scaled[:, group]).all(axis=1)
             margins = np.full(n, np.nan)
-            with np.errstate(invalid="ignore"):
-                worst = np.fmax.reduce(scaled[known][:, group], axis=1)
-            margins[known] = finite_range(-np.sign(worst) * np.log1p(np.abs(worst)))
+            margins[known] = _margin(np.fmax.reduce(scaled[known][:, group], axis=1))
             out.append(Data.of(history.X[:n], margins))
         return out
 
@@ -119,16 +122,17 @@ class Constraints:
     def met(self, history: History, rows: ObservationIndices) -> Mask:
         """Which of the observations ``rows (m,)`` meet all.
 
-        Where values of a constraint are noisy, its model has to agree, unless there is none then: one of many values
-        may be a lucky one.
+        Where values of a constraint are noisy, its mean less one standard deviation has to agree: one of many may be a
+        lucky one. So it has to where nothing was told. If there is none then, what was told decides alone.
         """
-        told = history.meets(rows)
-        noisy = [one for one in self._known if (one.claimed_noise or 0.0) > NOISY]
-        if not noisy:
-            return told
+        told, unknown = history.meets(rows), np.isnan(history.C[rows])
         X = np.ascontiguousarray(history.X[rows])
-        expected = np.array([mean_variance(one.posterior, X)[0] >= _threshold(one) for one in noisy])
-        both = told & expected.all(axis=0)
+        both = told.copy()
+        for group, one in zip(self._groups, self.surrogates, strict=True):
+            asked = unknown[:, group].any(axis=1) | ((one.claimed_noise or 0.0) > NOISY)
+            if len(one.members) and asked.any():
+                mean, variance = mean_variance(one.posterior, X[asked])
+                both[asked] &= mean - np.sqrt(variance) >= _threshold(one)
         return both if both.any() else told
 
     def copy(self) -> Constraints:
@@ -142,6 +146,21 @@ class Constraints:
         """Take in a `state_dict`, from the history that has gone on since."""
         for k, (surrogate, state) in enumerate(zip(self.surrogates, states, strict=True)):
             surrogate.restore(state, self._margins(history, state["updated_at"])[k])
+
+
+def _margin(scaled: Array) -> Array:
+    """The margins (n,) of values in units of their typical size.
+
+    Infinite ones count as the best or worst that was told, and at least as a typical one. Where many are exactly 0,
+    only violations are measured: these hold by a typical margin.
+    """
+    out = -np.sign(scaled) * np.log1p(np.abs(scaled))
+    finite = out[np.isfinite(out)]
+    low, high = min(finite.min(initial=0.0), -TYPICAL), max(finite.max(initial=0.0), TYPICAL)
+    zero = scaled == 0.0
+    if len(zero) and np.mean(zero) > MANY_ZEROS:
+        out[zero] = TYPICAL
+    return np.clip(out, low, high)
 
 
 def _threshold(surrogate: Surrogate) -> float:

@@ -183,7 +183,8 @@ class Optimizer(Inspectable):
     @property
     def _initial(self) -> bool:
         """Whether the initial design goes on, or the search has nothing else to go by."""
-        return self._run.step < self.n_initial or self._run.history.best < 0
+        history = self._run.history
+        return self._run.step < self.n_initial or history.best < 0 or history.blind
 
     @interrupts_get_out()
     def suggest_value(self, name: str, params: Mapping[str, Any], among: Dimension, seed: Any) -> Any:

@@ -283,10 +283,10 @@ class GSSBO(Optimizer):
         self.trust_region = _checks.flag("trust_region", settings["trust_region"])
         self._engines: tuple[Engine, ...] = ()
         if self.trust_region and self._run.grid is None:
-            make = partial(self._search.new_surrogate, **LOCAL_REFIT)
-            limits = Constraints(make, len(self.constraints))
+            surrogate = self._search.new_surrogate(**LOCAL_REFIT)
+            limits = Constraints(partial(self._search.new_constraint, **LOCAL_REFIT), len(self.constraints))
             size = self._subset.buffer.size or LOCAL_SIZE
-            self._engines = (LocalSearch(self.space, make(), limits, size, self._search.maximiser),)
+            self._engines = (LocalSearch(self.space, surrogate, limits, size, self._search.maximiser),)
         asks = bool(self.all_data) and self.avoid_repeats == "auto"
         self._run.listen(*self._surrogates, asks=asks)
 
@@ -317,7 +317,7 @@ class GSSBO(Optimizer):
         """
         history = self._run.history
         few = history.n + len(history.pending) < self.n_initial and history.step < 2 * self.n_initial
-        return few or history.best < 0
+        return few or history.best < 0 or history.blind
 
     # -- algorithm 1 -------------------------------------------------------------------------------------------
 

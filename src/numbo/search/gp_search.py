@@ -95,13 +95,17 @@ class GPSearch:
         self._cover_categories = _checks.flag("cover_categories", cover_categories)
         self._combinations: Combinations | None = None
         self.surrogate = self.new_surrogate(warp=_checks.flag("warp", warp))
-        self.of_constraints = Constraints(self.new_surrogate, len(constraints))
+        self.of_constraints = Constraints(self.new_constraint, len(constraints))
         self.maximiser = Maximiser(acquisition, beta, self.surrogate, avoid_ties=avoid_ties)
 
     def new_surrogate(self, **options: Any) -> Surrogate:
         """Another model with the same settings."""
         categorical, optional = self._kinds
-        return Surrogate(categorical, optional, **self._settings, **options)
+        return Surrogate(categorical, optional, **(self._settings | options))
+
+    def new_constraint(self, **options: Any) -> Surrogate:
+        """A model of a constraint: clipping what is bad could move the margin 0 into what is good."""
+        return self.new_surrogate(winsorize=False, **options)
 
     def prepared(self, run: Run, size: int) -> Surrogate:
         """The global model without pending points, for a choice of its next members.

@@ -56,6 +56,19 @@ def _typical_sizes(C: Array) -> Array:
     return out
 
 
+@dataclass
+class _Scaled:
+    """The typical sizes (q,) of constraints, when they were reckoned, and the largest medians so far."""
+
+    schedule: Schedule
+    sizes: Array
+    largest: Array
+
+    @classmethod
+    def of(cls, q: int) -> _Scaled:
+        return cls(Schedule(RESCALED), np.ones(q), np.full(q, np.nan))
+
+
 @dataclass(frozen=True)
 class Pending:
     """A point that was suggested, and the part of the search that proposed it (`numbo.search.run.Suggestion`).
@@ -167,7 +180,7 @@ class History:
         twin.trials, twin.effort = self.trials.copy(), replace(self.effort)
         twin.ends = None if self.ends is None else self.ends.copy()
         twin.excluded, twin.pending = dict(self.excluded), dict(self.pending)
-        twin._scaled = replace(self._scaled[0]), self._scaled[1]
+        twin._scaled = replace(self._scaled, schedule=replace(self._scaled.schedule))
         twin.failed_counts, twin._failures = self.failed_counts.copy(), list(self._failures)
         twin.first, twin.again, twin._stopped = dict(self.first), list(self.again), list(self._stopped)
         return twin
@@ -219,7 +232,7 @@ class History:
         self.ends = None if self.ends is None else self.ends.anew()
         self._X, self._y = np.empty((ROOM, self.trials.X.shape[1])), np.empty(ROOM)
         self._variance, self._positions = np.empty(ROOM), np.empty(ROOM, dtype=np.int64)
-        self._scaled: tuple[Schedule, Array | None] = Schedule(RESCALED), None
+        self._scaled = _Scaled.of(self.trials.C.shape[1])
         self.first: dict[bytes, int] = {}
         self.again: list[tuple[int, int]] = []
         #: Of trials that were stopped after reports.
@@ -281,15 +294,19 @@ class History:
 
     def _least_violated(self, i: int) -> int:
         """The best observation, where none before ``i`` meets all constraints."""
-        before = self._scaled[0].at
+        before = self._scaled.schedule.at
         self.scales(self.n)
-        if self._scaled[0].at != before or self.best < 0:  # what a violation counts has changed
+        if self._scaled.schedule.at != before or self.best < 0:  # what a violation counts has changed
             return int(np.argmax(self.scores()))
         return int((self.best, i)[int(np.argmax(self.scores(np.array([self.best, i]))))])
 
-    def _rank(self, i: int) -> tuple[bool, bool, float]:
+    def _rank(self, i: int) -> tuple[bool, bool, bool, float]:
         """The larger, the better is observation ``i``."""
-        return self.feasible(i), not self.stopped(i), float(self._y[i])
+        return self.feasible(i), self._all_told(i), not self.stopped(i), float(self._y[i])
+
+    def _all_told(self, i: int) -> bool:
+        """Whether something is known of all constraints at observation ``i``."""
+        return not np.isnan(self.trials.C[self._positions[i]]).any()
 
     def stopped(self, i: int) -> bool:
         """Whether observation ``i`` is of a trial that was stopped after it had reported something."""
@@ -323,29 +340,40 @@ class History:
         """Whether an observation meets all constraints."""
         return self.best >= 0 and self.feasible(self.best)
 
+    @property
+    def blind(self) -> bool:
+        """Whether nothing says where constraints may hold: all are violated by the same everywhere."""
+        if not self.constrained or self.any_feasible:
+            return False
+        C = self.C
+        return all(len(np.unique(c[~np.isnan(c)])) <= 1 for c in C[:, (C > 0.0).any(axis=0)].T)
+
     def meets(self, rows: ObservationIndices) -> Mask:
         """At which of the observations ``rows (m,)`` nothing is known to be violated."""
         violated: Mask = self.trials.C[self._positions[rows]] > 0.0
         return np.asarray(~violated.any(axis=1))
 
     def scales(self, n: int) -> Array:
-        """The typical size (q,) of each constraint's values: the median of those that are not 0, 1 if there are none.
+        """The typical size (q,) of each constraint's values, of the first ``n`` observations.
 
-        Of the first ``n`` observations, as they were when their number had last grown by a tenth.
+        It is reckoned whenever their number has grown by a tenth: the geometric mean of the median now, of values that
+        are not 0, and of the largest median so far. In the end most values are close to 0, and a logarithm that begins
+        there would be a jump: on a plane in four dimensions the regret after 80 trials was 2e-6, and 2e-4 with the
+        median now; with the largest one it is as good, but an exponential constraint is learned six times worse.
         """
-        schedule, sizes = self._scaled
-        if n < schedule.at:  # as it was before
-            schedule, sizes = Schedule(RESCALED), None
-        if schedule.advance(n) or sizes is None:
-            sizes = _typical_sizes(self.C[: schedule.at])
-        if schedule is self._scaled[0]:
-            self._scaled = schedule, sizes
-        return sizes
+        scaled = self._scaled if n >= self._scaled.schedule.at else _Scaled.of(self.trials.C.shape[1])
+        while scaled.schedule.due(n):
+            scaled.schedule.at += scaled.schedule.wait
+            now = _typical_sizes(self.C[: scaled.schedule.at])
+            scaled.largest = np.fmax(scaled.largest, now)
+            scaled.sizes = np.sqrt(now) * np.sqrt(scaled.largest)
+        return scaled.sizes
 
     def scores(self, rows: ObservationIndices | None = None) -> Array:
         """By which observations compare, some ``rows (m,)`` or all: their values, if they meet all constraints.
 
-        Below these come all others, by how much they violate each constraint, in units of its size, in total.
+        Below these come all others, by how much they violate each constraint, in units of its size, in total. What
+        does not say everything comes in between as soon as there is something better.
         """
         positions, y = self._positions[: self.n], self.values()
         if not self.constrained:
@@ -356,6 +384,8 @@ class History:
             violation = np.nansum(np.maximum(self.trials.C[positions], 0.0) / self.scales(self.n), axis=1)
         share = np.where(np.isinf(violation), 1.0, violation / (1.0 + np.where(np.isinf(violation), 0.0, violation)))
         out: Array = np.where(violation > 0.0, INFEASIBLE * (1.0 + share), np.maximum(y, INFEASIBLE))
+        if self.any_feasible and self._all_told(self.best):
+            out[(violation == 0.0) & np.isnan(self.trials.C[positions]).any(axis=1)] = INFEASIBLE
         return out
 
     @property
