@@ -142,7 +142,7 @@ def _constrained(parser: argparse.ArgumentParser, arguments: argparse.Namespace)
 
     samplers = arguments.samplers or list(constrained.SAMPLERS)
     names = arguments.problems or list(constrained.APART if arguments.apart else constrained.PROBLEMS)
-    _check(parser, "sampler", samplers, constrained.SAMPLERS)
+    _check(parser, "sampler", samplers, constrained.NAMES)
     _check(parser, "problem", names, constrained.PROBLEMS | constrained.APART)
     jobs = [(s, n, seed, arguments.trials) for seed in range(arguments.seeds) for n in names for s in samplers]
     path = RESULTS / f"{arguments.name}.jsonl"

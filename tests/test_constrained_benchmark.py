@@ -65,3 +65,16 @@ def test_a_run_that_found_nothing_ranks_last():
     ]
     assert constrained.ranks(rows, ["spring"], 0) == {"GSSBO": 1.0, "Random": 2.0}
     assert constrained.ranks(rows, ["spring"], 1) == {}
+
+
+def test_scbo_finds_the_edge_of_a_plane():
+    pytest.importorskip("botorch")
+    from benchmarks.scbo import SCBO
+
+    peer, best = SCBO(2, 0), np.inf
+    for _ in range(40):
+        x = peer.ask()
+        value, limit = float(x.sum()), float(0.8 - x.sum())
+        peer.tell(x, value, (limit,))
+        best = min(best, value if limit <= 0.0 else np.inf)
+    assert best < 0.85
