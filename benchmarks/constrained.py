@@ -381,7 +381,8 @@ def ranks(rows: list[dict[str, Any]], names: Sequence[str], mark: int) -> dict[s
 
 def write_report(path: Path) -> None:
     """Tables of all runs in ``path``, beside it."""
-    rows = load(path)
+    longest = {(row["sampler"], row["problem"], row["seed"]): row for row in sorted(load(path), key=_length)}
+    rows = list(longest.values())
     text = [
         "# Searches under constraints",
         "",
@@ -393,6 +394,10 @@ def write_report(path: Path) -> None:
         if names:
             text += ["", f"## {title}", "", *_tables(rows, names)]
     path.with_suffix(".md").write_text("\n".join(text) + "\n")
+
+
+def _length(row: dict[str, Any]) -> int:
+    return int(row["trials"])
 
 
 def _tables(rows: list[dict[str, Any]], names: Sequence[str]) -> list[str]:
