@@ -88,6 +88,10 @@ def with_ray(trials: int, seed: int, limit: float) -> list[Network]:
     return [measured(result.config) for result in tuner.fit()]
 
 
+def best(accuracies: list[float]) -> str:
+    return f"{max(accuracies):.2f}%" if accuracies else "none"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Tune accuracy under a latency limit.")
     parser.add_argument("--trials", type=int, default=100)
@@ -107,9 +111,8 @@ def main() -> None:
     met = [n.accuracy for n in found if n.latency <= arguments.limit]
     there = [n.accuracy for n in NETWORKS.values() if n.latency <= arguments.limit]
     print(f"{len(met)} of {len(found)} trials met the limit of {arguments.limit:g} ms")
-    best = f"{max(met):.2f}%" if met else "none"
-    print(f"Best accuracy found under the limit: {best}")
-    print(f"Best accuracy there is: {max(there, default=np.nan):.2f}%")
+    print(f"Best accuracy found under the limit: {best(met)}")
+    print(f"Best accuracy there is: {best(there)}")
 
 
 if __name__ == "__main__":

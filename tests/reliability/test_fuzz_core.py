@@ -70,7 +70,7 @@ class AskTell(RuleBasedStateMachine):
         limits = {"constraints": self.names} if self.names else {}
         self.opt = MAKERS[name](space, seed=0, n_initial=n, direction=direction, avoid_repeats=r, **limits)
         self.space, self.sign, self.told, self.values = space, -1.0 if maximize else 1.0, 0, []
-        self.stopped = False
+        self.stopped, self.known = False, []
 
     def check(self, params):
         assert params.keys() == dict(self.space.items()).keys()
@@ -116,7 +116,7 @@ class AskTell(RuleBasedStateMachine):
         found = {name: v for name, v in zip(self.names, limits, strict=False) if v is not None}
         self.opt.tell(params, value, constraints=found)
         if all(v <= 0.0 for v in found.values()):
-            self.note(value)
+            self.note(value, known=len(found) == len(self.names))
         else:
             self.told += 1
 
@@ -146,10 +146,10 @@ class AskTell(RuleBasedStateMachine):
         for value in values:
             self.note(value)
 
-    def note(self, value):
+    def note(self, value, known=False):
         self.told += 1
         if value is not None and not math.isnan(value):
-            self.values.append(value)
+            (self.known if known else self.values).append(value)
 
     @rule(value=st.sampled_from(["many", object(), [1.0, 2.0], 10**400]))
     def tell_nonsense(self, value):
@@ -167,7 +167,8 @@ class AskTell(RuleBasedStateMachine):
     @precondition(lambda self: self.opt.best is not None)
     @rule()
     def predict(self):
-        assert 0.0 <= self.opt.predict_feasible(self.opt.best[0]) <= 1.0
+        if self.names:
+            assert 0.0 <= self.opt.predict_feasible(self.opt.best[0]) <= 1.0
         mean, std = self.opt.predict(
             [self.opt.best[0], self.space.decode(self.space.snap(np.zeros((1, self.space.d)))[0])]
         )
@@ -186,8 +187,8 @@ class AskTell(RuleBasedStateMachine):
         assume(self.told < 60)
         if self.stopped:  # what became of those is only expected
             assert self.opt.best is None or not math.isnan(self.opt.best[1])
-        elif self.values:
-            assert self.sign * self.opt.best[1] == min(self.sign * v for v in self.values)
+        elif self.known or self.values:  # what says everything is better
+            assert self.sign * self.opt.best[1] == min(self.sign * v for v in self.known or self.values)
         else:
             assert self.opt.best is None
 

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numbo import GSSBO, Float, Space
+from numbo.models.constraints import Constraints
 from numbo.optimizers.gssbo import TURN
 from numbo.search.engine import BOXES, Origin
 from numbo.search.local_search import LocalSearch
@@ -27,7 +28,7 @@ def test_an_engine_counts_its_own_points_only():
     space = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
     opt = GSSBO(space, seed=0, n_initial=8)
     (first,) = opt._engines
-    second = LocalSearch(space, opt._search.new_surrogate(), first.size, opt._search.maximiser, number=1)
+    second = LocalSearch(space, opt._search.new_surrogate(), Constraints(), first.size, opt._search.maximiser, number=1)
     opt._engines = (first, second)
     counted = []
     for _ in range(60):
