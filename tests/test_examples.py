@@ -49,6 +49,14 @@ def check_accuracy_under_a_limit(printed: str, trials: int, at_least: int) -> No
     assert 80.0 < found <= there
 
 
+def test_a_network_of_limited_size():
+    printed = run("small_network", "--trials", "16", "--weights", "1500")
+    assert 4 <= int(re.search(r"(\d+) of 16 networks have at most 1500 weights", printed)[1]) <= 16
+    loss, weights = re.search(r"Best validation loss ([\d.]+) with (\d+) weights", printed).groups()
+    assert 0.05 < float(loss) < 0.6
+    assert int(weights) <= 1500
+
+
 def test_a_network_under_a_limit():
     check_accuracy_under_a_limit(run("constraints", "--trials", "40"), 40, at_least=9)  # a fifth of all networks are 8
     printed = run("constraints", "--trials", "4", "--limit", "0.001")
