@@ -313,10 +313,8 @@ class NumboSampler(BaseSampler):
         Raises:
             ValueError: before the first successful trial, or for points outside the search space.
         """
-        optimizer, searched = self._optimizer_of(study)
-        points = [params] if isinstance(params, Mapping) else params
-        internal = [internal_point(point, searched, optimizer.space) for point in points]
-        return optimizer.predict(internal[0] if isinstance(params, Mapping) else internal)
+        optimizer, internal = self._asked_about(params, study)
+        return optimizer.predict(internal)
 
     def predict_feasible(self, params: Any, study: Study | None = None) -> Any:
         """The probability that all constraints hold at one point, or an array (c,) for a sequence of ``c`` points.
@@ -328,10 +326,15 @@ class NumboSampler(BaseSampler):
         Raises:
             ValueError: before the first successful trial, or for points outside the search space.
         """
+        optimizer, internal = self._asked_about(params, study)
+        return optimizer.predict_feasible(internal)
+
+    def _asked_about(self, params: Any, study: Study | None) -> tuple[Snapshot, Any]:
+        """A snapshot of the study's optimizer, and the internal parameters of one point, or of each of a sequence."""
         optimizer, searched = self._optimizer_of(study)
-        points = [params] if isinstance(params, Mapping) else params
-        internal = [internal_point(point, searched, optimizer.space) for point in points]
-        return optimizer.predict_feasible(internal[0] if isinstance(params, Mapping) else internal)
+        if isinstance(params, Mapping):
+            return optimizer, internal_point(params, searched, optimizer.space)
+        return optimizer, [internal_point(point, searched, optimizer.space) for point in params]
 
     def predict_end(self, trial: FrozenTrial | Trial, study: Study | None = None) -> tuple[float, float]:
         """Where a running or pruned trial would end, by the curves of all finished ones: value and standard deviation.

@@ -245,7 +245,7 @@ class NumboSearch(StoredSearch):
         """Let the optimizer know what a running trial has reported, if that is a number."""
         ((step, value),) = self._reports_of(result).items()
         assert self._opt is not None
-        if isinstance(value, Real) and trial_id in self._opt.pending_keys:
+        if isinstance(value, Real) and self._opt.holds(trial_id):
             self._opt.report(self._live[trial_id], step, value, key=trial_id)
 
     def on_pause(self, trial_id: str) -> None:
@@ -363,10 +363,7 @@ class NumboSearch(StoredSearch):
         Raises:
             ValueError: before the first success, or for configs outside the search space.
         """
-        space, opt = self._ready()
-        if isinstance(config, Mapping):
-            return opt.predict(space.to_params(config))
-        return opt.predict([space.to_params(c) for c in config])
+        return self._ready()[1].predict(self._asked_about(config))
 
     def predict_feasible(self, config: Any) -> Any:
         """The probability that all constraints hold for one config, or an array (c,) for a sequence of ``c``.
@@ -374,9 +371,12 @@ class NumboSearch(StoredSearch):
         Raises:
             ValueError: before the first success, or for configs outside the search space.
         """
-        space, opt = self._ready()
-        one = isinstance(config, Mapping)
-        return opt.predict_feasible(space.to_params(config) if one else [space.to_params(c) for c in config])
+        return self._ready()[1].predict_feasible(self._asked_about(config))
+
+    def _asked_about(self, config: Any) -> Any:
+        """The parameters of one config, or of each of a sequence."""
+        space, _ = self._ready()
+        return space.to_params(config) if isinstance(config, Mapping) else [space.to_params(c) for c in config]
 
     def predict_end(self, reports: Mapping[int, float]) -> tuple[float, float]:
         """Where a trial that has reported these values by iteration would end: the value and its standard deviation.

@@ -9,7 +9,6 @@ double.
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,7 +20,8 @@ from numbo.kernels.acquisition import LOG_FEASIBLE, Acquisition, Term, acquisiti
 from numbo.models.surrogate import Surrogate
 from numbo.trials import Data, History
 
-#: More constraints than these are modelled in groups, each by the largest of its values in units of their medians.
+#: More constraints than these are modelled in groups, each by the largest of its values in units of their sizes. With
+#: eight groups for 12 and 20 constraints regrets after 20 trials were three and twelve times those of a model each.
 MOST = 12
 #: Kernels are compiled for each number of terms: it is one of these.
 TERMS = (1, 2, 3, 5, 9, 1 + MOST)
@@ -29,7 +29,7 @@ TERMS = (1, 2, 3, 5, 9, 1 + MOST)
 NOISY = 0.01
 #: The margin of a value of typical size.
 TYPICAL = math.log(2.0)
-#: Share of values that are exactly 0 above which these are no measurements.
+#: Share of values that are exactly 0 above which these are no measurements. Not tuned.
 MANY_ZEROS = 0.1
 #: A value that is always above this one.
 NOTHING = -1e100
@@ -125,19 +125,16 @@ class Constraints:
         Where values of a constraint are noisy, its mean less one standard deviation has to agree: one of many may be a
         lucky one. So it has to where nothing was told. If there is none then, what was told decides alone.
         """
-        told, unknown = history.meets(rows), np.isnan(history.C[rows])
-        X = np.ascontiguousarray(history.X[rows])
-        both = told.copy()
+        told = history.meets(rows)
+        if not self.surrogates:
+            return told
+        unknown, both = np.isnan(history.C[rows]), told.copy()
         for group, one in zip(self._groups, self.surrogates, strict=True):
             asked = unknown[:, group].any(axis=1) | ((one.claimed_noise or 0.0) > NOISY)
             if len(one.members) and asked.any():
-                mean, variance = mean_variance(one.posterior, X[asked])
+                mean, variance = mean_variance(one.posterior, history.X[rows[asked]])
                 both[asked] &= mean - np.sqrt(variance) >= _threshold(one)
         return both if both.any() else told
-
-    def copy(self) -> Constraints:
-        """The same with models of their own."""
-        return copy.deepcopy(self)
 
     def state_dict(self) -> list[dict[str, Any]]:
         return [surrogate.state_dict() for surrogate in self.surrogates]
@@ -165,5 +162,4 @@ def _margin(scaled: Array) -> Array:
 
 def _threshold(surrogate: Surrogate) -> float:
     """The margin 0 in the units of a model."""
-    found = float(surrogate.transform.forward(np.zeros(1))[0])
-    return found if math.isfinite(found) else NOTHING
+    return float(surrogate.transform.forward(np.zeros(1))[0])

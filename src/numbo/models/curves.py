@@ -8,9 +8,9 @@ errors (`numbo.kernels.curves`). A curve is carried along the steps by samples.
 
 Pruners decide by values that the regressions see, so that expected ends are nearly unbiased where most curves that were
 stopped reached a rung, and some of all kinds ended ("missing at random", Rubin 1976): under the median rule biases are
-below a tenth to a third of the spread of all values. Under successive halving few curves end, and predictions are
-optimistic by up to half of it. A curve that was stopped between two rungs stands at the earlier one, where curves of
-equal rank stood.
+below a tenth to a third of the spread of all values, and above it where good curves begin slowly. Under successive
+halving few curves end, and predictions err to either side by half of it and more. A curve that was stopped between two
+rungs stands at the earlier one, where curves of equal rank stood.
 
 Regressions of the values themselves found the mean of all ends as well, and missed the best ends by up to six standard
 deviations: most curves stay where they are, some take off, and a small lead tells which. With ranks, that is about two.

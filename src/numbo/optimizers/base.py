@@ -184,7 +184,7 @@ class Optimizer(Inspectable):
     def _initial(self) -> bool:
         """Whether the initial design goes on, or the search has nothing else to go by."""
         history = self._run.history
-        return self._run.step < self.n_initial or history.best < 0 or history.blind
+        return self._run.step < self.n_initial or history.blind
 
     @interrupts_get_out()
     def suggest_value(self, name: str, params: Mapping[str, Any], among: Dimension, seed: Any) -> Any:
@@ -270,10 +270,9 @@ class Optimizer(Inspectable):
         self._repair()
         return [own(p.params) for p in self._run.history.pending.values()]
 
-    @property
-    def pending_keys(self) -> set[Hashable]:
-        """Under which points are pending."""
-        return set(self._run.history.pending)
+    def holds(self, key: Hashable) -> bool:
+        """Whether a point is pending under ``key``."""
+        return key in self._run.history.pending
 
     def reseed(self, seed: Any) -> None:
         """Draw what follows from a new random stream; data, model and initial design stay."""

@@ -317,7 +317,7 @@ class GSSBO(Optimizer):
         """
         history = self._run.history
         few = history.n + len(history.pending) < self.n_initial and history.step < 2 * self.n_initial
-        return few or history.best < 0 or history.blind
+        return few or history.blind
 
     # -- algorithm 1 -------------------------------------------------------------------------------------------
 

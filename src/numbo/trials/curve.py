@@ -56,10 +56,8 @@ class Curve(NamedTuple):
         count = int(np.searchsorted(self.steps, step, "right"))
         return Curve(self.steps[:count], self.values[:count]) if count else None
 
-    def joined(self, later: Curve | None) -> Curve:
+    def joined(self, later: Curve) -> Curve:
         """Both together; at equal steps ``later`` counts."""
-        if later is None:
-            return self
         old = ~np.isin(self.steps, later.steps)
         steps = np.concatenate([self.steps[old], later.steps])
         order = np.argsort(steps)

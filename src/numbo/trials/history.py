@@ -19,7 +19,7 @@ from numbo.trials.goal import Goal
 from numbo.trials.schedule import Schedule
 from numbo.trials.trials import ROOM, Trials, doubled, own
 
-#: What a violation counts is reckoned anew when there are so many more observations.
+#: What a violation counts is reckoned anew when there are so many more observations. Not tuned.
 RESCALED = 0.1
 #: Scores of observations that violate a constraint lie between these numbers, and those of others above them.
 INFEASIBLE = -1e290
@@ -312,14 +312,14 @@ class History:
         """Whether observation ``i`` is of a trial that was stopped after it had reported something."""
         return self.ends is not None and self.trials.stopped(int(self._positions[i]))
 
+    def were_stopped(self, rows: ObservationIndices) -> Mask:
+        """Likewise of the observations ``rows (m,)``."""
+        return np.isin(rows, self._stopped) if self.ends is not None else np.zeros(len(rows), dtype=bool)
+
     def assured(self, i: int) -> float:
         """The score of observation ``i``; one standard deviation less if its end is only expected."""
         score = float(self.scores(np.array([i]))[0]) if self.constrained else float(self._y[i])
         return score - math.sqrt(self._variance[i]) if self.stopped(i) else score
-
-    def were_stopped(self, rows: ObservationIndices) -> Mask:
-        """Likewise of the observations ``rows (m,)``."""
-        return np.isin(rows, self._stopped) if self.ends is not None else np.zeros(len(rows), dtype=bool)
 
     @property
     def constrained(self) -> bool:
@@ -342,7 +342,9 @@ class History:
 
     @property
     def blind(self) -> bool:
-        """Whether nothing says where constraints may hold: all are violated by the same everywhere."""
+        """Whether nothing says where to go on: there is no success, or all violate their constraints by the same."""
+        if self.best < 0:
+            return True
         if not self.constrained or self.any_feasible:
             return False
         C = self.C
