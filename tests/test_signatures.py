@@ -16,7 +16,7 @@ OPTIMIZERS = [GSSBO, GPUCB, BKB, BBKB, SBPE]
 SAMPLERS = [GSSBOSampler, GPUCBSampler, BKBSampler, BBKBSampler, SBPESampler]
 SEARCHERS = [GSSBOSearch, BKBSearch, BBKBSearch, SBPESearch]
 #: What an adapter decides itself, or has a default of its own for.
-DOMAIN = {"space", "arms", "direction"}
+DOMAIN = {"space", "arms", "direction", "directions"}
 OF_SAMPLERS = {"seed", "n_startup_trials", "independent_sampler", "warn_independent_sampling", "search_space"}
 OF_SEARCHERS = {"space", "metric", "mode", "points_to_evaluate", "evaluated_rewards", "seed", "n_initial"}
 CONSTRAINED = {"constraints", "constraints_func"}

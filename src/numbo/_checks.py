@@ -22,6 +22,8 @@ P = ParamSpec("P")
 Seed: TypeAlias = int | Sequence[int] | np.random.SeedSequence | np.random.BitGenerator | np.random.Generator | None
 
 DIRECTIONS = ("minimize", "maximize")
+#: What improves on a front of more objectives is divided into too many cells.
+MOST_OBJECTIVES = 5
 #: Values of settings that the data may decide.
 AUTO = ("auto", True, False)
 #: Names of settings in other libraries and other parts of this one, and the names used here.
@@ -131,6 +133,18 @@ def constraint_names(names: Any) -> tuple[str, ...]:
     return found
 
 
+def directions(direction: Any, given: Any) -> tuple[str, ...]:
+    """The directions of several objectives."""
+    found = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str | Mapping) else ()
+    if not 1 <= len(found) <= MOST_OBJECTIVES or any(one not in DIRECTIONS for one in found):
+        raise ValueError(
+            f"directions must be one to {MOST_OBJECTIVES} of {list(DIRECTIONS)}, one for each objective; got {given!r}."
+        )
+    if direction is not None:
+        raise ValueError(f"direction and directions exclude each other, got {direction!r} and {given!r}.")
+    return found
+
+
 def state_format(name: str, state: Any, known: int) -> None:
     """A saved state of format ``known``, from which to restore ``name``."""
     found = state.get("format") if isinstance(state, Mapping) else None
@@ -175,6 +189,8 @@ def settings_by_name(init: Callable[P, None]) -> Callable[P, None]:
 def _unknown(cls: str, name: str, known: list[str]) -> str:
     if name in ("constraints", "constraints_func") and not {"constraints", "constraints_func"} & set(known):
         return f"{cls} does not support constraints, and has no setting {name!r}: GSSBO does."
+    if name == "directions":
+        return f"{cls} has one objective, and no setting 'directions': GSSBO takes several."
     found = [ELSEWHERE[name]] if ELSEWHERE.get(name) in known else difflib.get_close_matches(name, known, n=1)
     meant = f" (did you mean {found[0]!r}?)" if found else ""
     return f"{cls} has no setting {name!r}{meant}; it takes {', '.join(known)}."

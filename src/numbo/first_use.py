@@ -57,7 +57,7 @@ def compile_part(algorithm: str, part: int, lock: str) -> None:
         X, covariance = np.zeros((n, d)), stationary(MATERN52, np.ones(d), 1.0, 1.0, np.zeros(d, dtype=np.bool_))
         posterior = Posterior(covariance, n, X, np.zeros((d, n)), np.zeros(n), np.eye(n), np.eye(n))
         acquisition = Acquisition(LOG_EI, 0.0)
-        ascend((Term(posterior, acquisition),), X, X, X, ASCENT_ITERATIONS, ASCENT_TOLERANCE)
+        ascend((Term(posterior, acquisition),), None, X, X, X, ASCENT_ITERATIONS, ASCENT_TOLERANCE)
         cholesky_append(np.eye(n), np.eye(n), np.eye(n), 1, np.zeros(n), 1.0)
         acquisition_values(posterior, acquisition, X)
     space = Space({f"x{j}": Float(0.0, 1.0) for j in range(4)} | {"units": Int(1, 100)})

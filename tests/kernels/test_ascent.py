@@ -19,7 +19,7 @@ def test_ends_at_a_stationary_point_of_the_box(acquisition, trend):
     lower, upper = np.full_like(starts, 0.1), np.full_like(starts, 0.8)
     starts = np.clip(starts, 0.1, 0.8)
     before = starts.copy()
-    X, values = ascend((Term(posterior, acquisition),), starts, lower, upper, 200, 1e-12)
+    X, values = ascend((Term(posterior, acquisition),), None, starts, lower, upper, 200, 1e-12)
     np.testing.assert_array_equal(starts, before)
     assert ((X >= 0.1) & (X <= 0.8)).all()
     assert (values >= acquisition_values(posterior, acquisition, starts)).all()
@@ -37,7 +37,9 @@ def test_finds_what_scipy_finds(acquisition, trend):
     cov = make_covariance(0, 3, trend)
     posterior, _, _ = conditioned(cov, n=10, capacity=10)
     starts = np.random.default_rng(1).random((8, 3))
-    _, values = ascend((Term(posterior, acquisition),), starts, np.zeros_like(starts), np.ones_like(starts), 200, 1e-12)
+    _, values = ascend(
+        (Term(posterior, acquisition),), None, starts, np.zeros_like(starts), np.ones_like(starts), 200, 1e-12
+    )
 
     def negative(x):
         value, gradient = gradient_at(posterior, acquisition, x)
@@ -52,7 +54,7 @@ def test_equal_bounds_hold_a_coordinate():
     starts = np.random.default_rng(2).random((3, 3))
     lower, upper = np.zeros_like(starts), np.ones_like(starts)
     lower[:, 1] = upper[:, 1] = starts[:, 1]
-    X, _ = ascend((Term(posterior, Acquisition(UCB, 2.0)),), starts, lower, upper, 50, 1e-9)
+    X, _ = ascend((Term(posterior, Acquisition(UCB, 2.0)),), None, starts, lower, upper, 50, 1e-9)
     np.testing.assert_array_equal(X[:, 1], starts[:, 1])
     assert (X[:, 0] != starts[:, 0]).all()
 
@@ -61,7 +63,9 @@ def test_more_iterations_never_end_lower():
     posterior, _, _ = conditioned(make_covariance(0, 3, True), n=10, capacity=10)
     starts = np.random.default_rng(3).random((4, 3))
     box = np.zeros_like(starts), np.ones_like(starts)
-    runs = [ascend((Term(posterior, Acquisition(LOG_EI, 2.0)),), starts, *box, k, 0.0)[1] for k in (0, 1, 2, 5, 20)]
+    runs = [
+        ascend((Term(posterior, Acquisition(LOG_EI, 2.0)),), None, starts, *box, k, 0.0)[1] for k in (0, 1, 2, 5, 20)
+    ]
     np.testing.assert_allclose(runs[0], acquisition_values(posterior, Acquisition(LOG_EI, 2.0), starts), rtol=1e-9)
     assert (np.diff(runs, axis=0) >= 0).all()
     assert (runs[-1] > runs[0]).all()
@@ -70,7 +74,7 @@ def test_more_iterations_never_end_lower():
 def test_nothing_free_is_no_work():
     posterior, _, _ = conditioned(make_covariance(0, 2, False), n=4, capacity=4)
     starts = np.full((1, 2), 0.4)
-    X, values = ascend((Term(posterior, Acquisition(UCB, 2.0)),), starts, starts, starts, 50, 1e-9)
+    X, values = ascend((Term(posterior, Acquisition(UCB, 2.0)),), None, starts, starts, starts, 50, 1e-9)
     np.testing.assert_array_equal(X, starts)
     assert np.isfinite(values).all()
 
@@ -83,11 +87,11 @@ def test_climbs_the_sum_of_several_terms(trend):
     starts = np.random.default_rng(0).random((4, 3))
     box = np.zeros_like(starts), np.ones_like(starts)
     one, two = Term(posterior, Acquisition(UCB, 1.0)), Term(other, Acquisition(LOG_EI, 1.0))
-    X, values = ascend((one,), starts, *box, 200, 1e-12)
-    again, doubled = ascend((one, one), starts, *box, 200, 1e-12)
+    X, values = ascend((one,), None, starts, *box, 200, 1e-12)
+    again, doubled = ascend((one, one), None, starts, *box, 200, 1e-12)
     np.testing.assert_allclose(again, X, atol=1e-4)
     np.testing.assert_allclose(doubled, 2.0 * values, rtol=1e-8)
-    X, values = ascend((one, two), starts, *box, 200, 1e-12)
+    X, values = ascend((one, two), None, starts, *box, 200, 1e-12)
     np.testing.assert_allclose(values, sum(acquisition_values(*term, X) for term in (one, two)), rtol=1e-9)
     for x in X:
         gradient = sum(gradient_at(*term, x)[1] for term in (one, two))

@@ -81,15 +81,15 @@ def test_a_crowded_optimum_is_left_to_the_point_that_is_there():
     space = Space({"x": Float(0, 1), "y": Float(0, 1)})
     mean_only = Acquisition(UCB, 0.0)
 
-    def best(alone):
+    def best(*alone):
         candidates = [make_points(200, 2, seed=3)]
         utility = Utility((Term(gp.posterior, mean_only),), alone)
         return maximize(utility, Box(space, np.zeros(2), np.ones(2)), candidates, lambda x: False, starts=2)
 
     alone = gp.posterior
-    optimum = best(None)
+    optimum = best()
     gp.append(optimum, None)
-    np.testing.assert_allclose(best(None), optimum, atol=1e-3)  # the mean does not move
+    np.testing.assert_allclose(best(), optimum, atol=1e-3)  # the mean does not move
     other = best(alone)
     assert remaining_share(gp.posterior, alone, other[None])[0] >= CROWDED
     assert remaining_share(gp.posterior, alone, optimum[None])[0] < CROWDED
@@ -102,7 +102,7 @@ def test_a_box_that_is_full_proposes_nothing():
     gp.append(x, None)
     near = [x + 1e-6 * make_points(20, 2)]
     lower, upper = x - 1e-6, x + 1e-6
-    utility = Utility((Term(gp.posterior, Acquisition(UCB, 1.0)),), alone)
+    utility = Utility((Term(gp.posterior, Acquisition(UCB, 1.0)),), (alone,))
     found = maximize(utility, Box(space, lower, upper), near, lambda x: False, starts=2)
     assert found is None
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numbo import GSSBO, Float, Space
-from numbo.models.constraints import Constraints
+from numbo.models.outputs import Outputs
 from numbo.optimizers.gssbo import TURN
 from numbo.search.engine import BOXES, Origin
 from numbo.search.local_search import LocalSearch
@@ -28,7 +28,8 @@ def test_an_engine_counts_its_own_points_only():
     space = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
     opt = GSSBO(space, seed=0, n_initial=8)
     (first,) = opt._engines
-    second = LocalSearch(space, opt._search.new_surrogate(), Constraints(), first.size, opt._search.maximiser, number=1)
+    models = Outputs.of_one(opt._search.new_surrogate())
+    second = LocalSearch(space, models, first.size, opt._search.maximiser, number=1)
     opt._engines = (first, second)
     counted = []
     for _ in range(60):
@@ -51,7 +52,7 @@ class Stub:
 
     def __init__(self, number, eager_at=()):
         self.number, self.eager_at, self.asked = number, eager_at, []
-        self.surrogate = GSSBO({"x": Float(0, 1)})._search.surrogate  # which is never fitted
+        self.outputs = GSSBO({"x": Float(0, 1)})._search.outputs  # which are never fitted
 
     def eager(self, run):
         return run.step in self.eager_at

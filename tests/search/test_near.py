@@ -5,6 +5,7 @@ import pytest
 
 from numbo.kernels.covariance import squared_distances
 from numbo.models.noise import Noise
+from numbo.models.outputs import Outputs
 from numbo.models.surrogate import Surrogate
 from numbo.search.near import condition_near, nearest
 from numbo.trials import History
@@ -33,7 +34,7 @@ def test_members_are_the_nearest_whatever_the_last_ones_were(copies):
         for known in sorted({min(n, 30), n // 2, n}):  # the last members were chosen around other centers
             before = told(X[:known])
             center = before.best if known == n else known // 2
-            condition_near(seasoned, before, before.data(), Noise(before), center, SIZE)
+            condition_near(Outputs.of_one(seasoned), before, [Noise(before)], center, SIZE)
         covariance, center = seasoned.gp.covariance, history.X[history.best]
         for out in (np.arange(0), rng.choice(n, n // 3, replace=False)):
             found = nearest(covariance, history.X, center, SIZE, seasoned.members, out)

@@ -37,7 +37,8 @@ class Inspectable(ABC):
     def predict(self, params: Any) -> tuple[Any, Any]:
         """Posterior mean and standard deviation of the objective, without its noise, in the user's units.
 
-        For one point, or as arrays (c,) for a sequence of ``c`` points. The model is fitted to the raw values, or to
+        For one point, or as arrays (c,) for a sequence of ``c`` points. Of k objectives, arrays (k,) for one point, and
+        (c, k) for a sequence. The model is fitted to the raw values, or to
         values whose bad tail is compressed; the search itself may use log-transformed values. Where repeats show
         that there is no noise, the mean at a point that was measured is its value.
 
@@ -53,6 +54,28 @@ class Inspectable(ABC):
             ValueError: without constraints, before the first successful observation, or for points outside the space.
         """
         return self.snapshot().predict_feasible(params)
+
+    def front(self) -> list[tuple[Any, tuple[float, ...]]]:
+        """The points that no other one dominates, with their values: all trade-offs between several objectives.
+
+        Of points that meet all constraints, sorted by the first objective, the best first; of equal ones, the first.
+        Where values of an objective are noisy, those that the model expects count, and are returned: the front of what
+        was told is that of the luckiest points.
+        """
+        return self.snapshot().front()
+
+    def hypervolumes(self, reference: Sequence[float]) -> Array:
+        """The volume (n,) that the front dominates after each of the ``n`` trials, up to a ``reference`` point.
+
+        By the values told; points that violate a constraint or failed do not count.
+
+        Args:
+            reference: a value of each objective; points that are worse in any of them do not count.
+
+        Raises:
+            ValueError: if ``reference`` is not as many finite numbers as there are objectives.
+        """
+        return self.snapshot().hypervolumes(reference)
 
     def predict_end(self, reports: Mapping[Any, Any]) -> tuple[float, float]:
         """Where a trial that has reported these values by step would end: the value and its standard deviation.
@@ -117,6 +140,9 @@ class Inspectable(ABC):
 
     @property
     def observations(self) -> tuple[Array, Array]:
-        """All points told (n, d) in the unit cube, in their order, and their values (n,), NaN for a failure."""
+        """All points told (n, d) in the unit cube, in their order, and their values (n,), NaN for a failure.
+
+        Of several objectives, values (n, k).
+        """
         trials = self._run.history.trials
-        return trials.X.copy(), self._run.goal.values(trials.Y[:, 0])
+        return trials.X.copy(), self._run.goal.values_of(trials.Y)

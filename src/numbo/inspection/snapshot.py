@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, overload
 
@@ -14,6 +16,7 @@ from numbo._interrupts import interrupts_get_out
 from numbo._types import Array, Mask, ObservationIndices
 from numbo.inspection.explanation import SAMPLES, Explanation, relevance
 from numbo.inspection.learning_curve import LearningCurve
+from numbo.kernels.front import hypervolume
 from numbo.models.transforms import LARGEST
 from numbo.models.view import ModelView
 from numbo.search.recommendation import expected_values, noise_near_best, optimum, recommending_view, with_own_values
@@ -21,7 +24,8 @@ from numbo.search.run import Run
 from numbo.search.times import AskTimes
 from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE, Condition, Space
-from numbo.trials import Curve, best_first, own, point_key
+from numbo.trials import Curve, Goal, best_first, own, point_key
+from numbo.trials.front import NonDominated, non_dominated
 
 #: A point that was not observed is recommended if it meets all constraints with at least this log probability.
 ASSURED = math.log(0.9)
@@ -59,18 +63,92 @@ class Snapshot:
     def predict(self, params: Sequence[Any]) -> tuple[Array, Array]: ...
     @interrupts_get_out()
     def predict(self, params: Any) -> tuple[Any, Any]:
-        """Posterior mean and standard deviation of the objective (`numbo.optimizers.Optimizer.predict`)."""
-        view = self._model("predict")
-        if isinstance(params, Mapping) or np.ndim(params) == 0:
-            mean, std = self.predict([params])
-            return float(mean[0]), float(std[0])
-        X = self._encoded(params)
+        """Posterior mean and standard deviation of the objectives (`numbo.optimizers.Optimizer.predict`)."""
+        views = self._views("predict")
+        one = isinstance(params, Mapping) or np.ndim(params) == 0
+        X = self._encoded([params] if one else params)
+        found = [self._predict(view, j, X) for j, view in enumerate(views)]
+        if not self._history.several:
+            mean, std = found[0]
+            return (float(mean[0]), float(std[0])) if one else (mean, std)
+        mean, std = np.stack([m for m, _ in found], axis=1), np.stack([s for _, s in found], axis=1)
+        return (mean[0], std[0]) if one else (mean, std)
+
+    def _predict(self, view: ModelView, objective: int, X: Array) -> tuple[Array, Array]:
+        """Mean and standard deviation (c,) of an ``objective`` at ``X (c, d)``."""
         mean, std = view.mean_sd(X)
-        if self._run.noise.refuted:  # what the model takes for noise, where it was measured, is the objective
+        if self._run.noises[objective].refuted:  # what the model takes for noise, where it was measured, is exact
             told = np.array([self._history.first.get(point_key(x), -1) for x in X], dtype=np.int64)
-            mean = np.where(told >= 0, self._history.values()[told], mean)
+            mean = np.where(told >= 0, self._history.values(output=objective)[told], mean)
         with np.errstate(over="ignore"):
-            return self._goal.values(mean), np.minimum(view.widening * std, LARGEST)
+            return self._goal.values(mean, objective), np.minimum(view.widening * std, LARGEST)
+
+    def _views(self, what: str) -> list[ModelView]:
+        """The models of all objectives."""
+        view = self._model(what)
+        return [view, *view.others]
+
+    @interrupts_get_out()
+    def front(self) -> list[tuple[Any, tuple[float, ...]]]:
+        """The points that no other one dominates, with their values (`numbo.optimizers.Optimizer.front`)."""
+        history = self._history
+        if self._view is None:
+            return []
+        rows = np.flatnonzero(self._met)
+        values = np.stack([self._settled(j) for j in range(history.k)], axis=1)
+        rows = rows[non_dominated(values[rows])] if len(rows) else rows
+        rows = rows[np.lexsort(-values[rows].T[::-1])]
+        signed = np.stack([self._goal.values(values[rows, j], j) for j in range(history.k)], axis=1)
+        return [(history.params(int(i)), tuple(y)) for i, y in zip(rows, signed.tolist(), strict=True)]
+
+    def _settled(self, objective: int) -> Array:
+        """The values (n,) of an ``objective``: what was told, or the mean of the model where values are noisy."""
+        history, noise = self._history, self._run.noises[objective]
+        told = history.output(objective)
+        if not noise.found:
+            return told
+        view = self._views("front")[objective]
+        mean, unexplained = view.at_observations(history.X)
+        own = history.of_output(objective)
+        return expected_values(own, mean, unexplained, view.noise_std, view.noise_std, noise.copies)
+
+    def hypervolumes(self, reference: Sequence[float]) -> Array:
+        """The hypervolume of the front after each trial (`numbo.optimizers.Optimizer.hypervolumes`)."""
+        history = self._history
+        given = [float(one) for one in reference]
+        if len(given) != history.k or not np.isfinite(given).all():
+            raise ValueError(f"reference must be {history.k} finite numbers, one an objective; got {reference!r}.")
+        at = self._goal.outputs(given if history.several else given[0])
+        out, front, told = np.zeros(history.told), NonDominated.of_none(history.k), history.trials
+        for t in range(history.told):
+            before = front
+            if not told.failed[t] and not (told.C[t] > 0.0).any():
+                front = front.seeing(t, told.Y[t])
+            out[t] = hypervolume(front.outputs, at) if front is not before else out[t - 1] if t else 0.0
+        return out
+
+    def objective(self, number: int) -> Snapshot:
+        """A snapshot of one of several objectives, which answers as if there were no other.
+
+        Args:
+            number: which one, from 0.
+
+        Raises:
+            ValueError: if there are not so many.
+        """
+        history = self._history
+        if not isinstance(number, int) or not 0 <= number < history.k:
+            raise ValueError(f"objective must be an integer from 0 to {history.k - 1}, got {number!r}.")
+        if not history.several:
+            return self
+        own = history.of_output(number)
+        run = copy.copy(self._run)
+        run.history, run.noises = own, (self._run.noises[number].of(own),)
+        view = None if self._view is None else replace(self._views("objective")[number], others=())
+        twin = Snapshot(self.algorithm, run, view, self._region, AskTimes())
+        twin._goal = Goal((self._goal.directions[number],), self._goal.constraints)
+        twin._asks, twin._phases = self._asks, self._phases
+        return twin
 
     @interrupts_get_out()
     def predict_feasible(self, params: Any) -> Any:
@@ -138,6 +216,8 @@ class Snapshot:
         """
         _checks.flag("anywhere", anywhere)
         history, rows = self._history, self._rows(having)
+        if history.several:
+            raise ValueError(f"There is no best point of {history.k} objectives: see front().")
         if self._view is None or not len(rows):
             return None
         rows = rows[self._met[rows]]
@@ -286,8 +366,13 @@ class Snapshot:
 
     @property
     def direction(self) -> str:
-        """``"minimize"`` or ``"maximize"``."""
+        """``"minimize"`` or ``"maximize"``, of the first objective."""
         return self._goal.directions[0]
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """``"minimize"`` or ``"maximize"`` for each objective."""
+        return self._goal.directions
 
     @property
     def parameter_names(self) -> list[str]:
@@ -303,10 +388,11 @@ class Snapshot:
     def observations(self) -> tuple[Array, Array]:
         """All points told (n, d) in the unit cube, in their order, and their values (n,), NaN for a failure.
 
-        Inactive coordinates are `numbo.spaces.INACTIVE`, which is outside the cube.
+        Of several objectives, values (n, k). Inactive coordinates are `numbo.spaces.INACTIVE`, which is outside the
+        cube.
         """
         trials = self._history.trials
-        return trials.X.copy(), self._goal.values(trials.Y[:, 0])
+        return trials.X.copy(), self._goal.values_of(trials.Y)
 
     @property
     def constraints(self) -> tuple[str, ...]:

@@ -267,13 +267,14 @@ def acquisition_values(posterior: Posterior, acquisition: Acquisition, Z: np.nda
 
 
 @subroutine
-def acquisition_gradient_into(posterior, acquisition, offsets, columns, x, gradient):
-    """Acquisition at ``x (d,)``; its gradient is written to ``gradient (d,)`` (zero in categorical dimensions).
+def moments_into(posterior, offsets, columns, x, slope, q, products):
+    """Posterior mean and standard deviation at ``x (d,)``.
 
-    ``offsets`` and ``columns`` are from `active_columns`, of the points that ``posterior`` is conditioned on.
+    ``slope``, ``q`` and ``products (n,)`` are overwritten with what `moments_gradient_into` needs. ``offsets`` and
+    ``columns`` are from `active_columns`, of the points that ``posterior`` is conditioned on.
     """
     cov, n, d = posterior.covariance, posterior.n, x.shape[0]
-    k, slope, v, q, products = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    k, v = np.empty(n), np.empty(n)
     alone = is_stationary_alone(cov)
     if alone:
         squared_distances_into(cov.inverse_squared_lengthscales, cov.categorical, cov.optional, posterior.XT, n, x, k)
@@ -292,8 +293,18 @@ def acquisition_gradient_into(posterior, acquisition, offsets, columns, x, gradi
     for i in range(n):
         mu += k[i] * posterior.alpha[i]
         var -= v[i] * v[i]
-    sd = floored_sd(var, prior)
-    value, d_mu, d_sd = acquisition_terms(acquisition.kind, acquisition.parameter, mu, sd)
+    return mu, floored_sd(var, prior)
+
+
+@subroutine
+def moments_gradient_into(posterior, x, sd, d_mu, d_sd, slope, q, products, gradient):
+    """Write to ``gradient (d,)`` that of a function of mean and standard deviation with these derivatives.
+
+    It is zero in categorical dimensions. ``slope``, ``q`` and ``products`` are those of `moments_into`; ``q`` is
+    overwritten.
+    """
+    cov, n, d = posterior.covariance, posterior.n, x.shape[0]
+    alone = is_stationary_alone(cov)
     # mu = alpha^T k and sd^2 = k(x, x) - |W k|^2, so that by the chain rule
     #   da = d_sd / (2 sd) dk(x, x) + sum_i c_i dk_i,  c_i = d_mu alpha_i - d_sd / sd q_i
     prior_variance_gradient_into(cov, x, gradient)
@@ -340,11 +351,31 @@ def acquisition_gradient_into(posterior, acquisition, offsets, columns, x, gradi
             gradient[j] += cov.inverse_squared_lengthscales[j] * of_kernel[j] + scale * linear[j]
             gradient[j] += 2.0 * cov.quadratic_variance * scale * scale * (x[j] - cov.center[j]) * quadratic[j]
             gradient[j] -= 2.0 * cov.additive_variance / d * weight * effects[j]
-    success = acquisition.success
-    m = success.alpha.shape[0]
-    if m > 0:  # of_kernel is free again and takes the gradient of p
-        p = success_probability(success, x, np.empty(m), np.empty(m), of_kernel)
-        value, d_value, d_p = weighted(acquisition.kind, acquisition.worst, success.threshold, value, p)
-        for j in range(d):
-            gradient[j] = d_value * gradient[j] + d_p * of_kernel[j]
+
+
+@subroutine
+def acquisition_gradient_into(posterior, acquisition, offsets, columns, x, gradient):
+    """Acquisition at ``x (d,)``; its gradient is written to ``gradient (d,)``, as by `moments_gradient_into`.
+
+    ``offsets`` and ``columns`` are from `active_columns`, of the points that ``posterior`` is conditioned on.
+    """
+    n = posterior.n
+    slope, q, products = np.empty(n), np.empty(n), np.empty(n)
+    mu, sd = moments_into(posterior, offsets, columns, x, slope, q, products)
+    value, d_mu, d_sd = acquisition_terms(acquisition.kind, acquisition.parameter, mu, sd)
+    moments_gradient_into(posterior, x, sd, d_mu, d_sd, slope, q, products, gradient)
+    if acquisition.success.alpha.shape[0] == 0:
+        return value
+    return weighted_gradient_into(acquisition.kind, acquisition.worst, acquisition.success, x, value, gradient)
+
+
+@subroutine
+def weighted_gradient_into(kind, worst, success, x, value, gradient):
+    """`weighted` of an acquisition of ``value`` at ``x (d,)``, whose ``gradient (d,)`` becomes that of the result."""
+    m, d = success.alpha.shape[0], x.shape[0]
+    of_success = np.empty(d)
+    p = success_probability(success, x, np.empty(m), np.empty(m), of_success)
+    value, d_value, d_p = weighted(kind, worst, success.threshold, value, p)
+    for j in range(d):
+        gradient[j] = d_value * gradient[j] + d_p * of_success[j]
     return value

@@ -1,4 +1,4 @@
-"""Bounded ascent on a sum of acquisition functions from many starts: projected L-BFGS.
+"""Bounded ascent on a utility from many starts: projected L-BFGS.
 
 Limited-memory BFGS directions (Nocedal & Wright 2006, algorithm 7.4) restricted to the coordinates not held at a
 bound, with a projected backtracking line search (Bertsekas 1982). Equal bounds keep a coordinate (categorical or
@@ -10,7 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from numbo.kernels._jit import jit, subroutine
-from numbo.kernels.acquisition import acquisition_gradient_into
+from numbo.kernels.acquisition import (
+    LOG_EI,
+    acquisition_gradient_into,
+    moments_gradient_into,
+    moments_into,
+    weighted_gradient_into,
+)
+from numbo.kernels.front import improvement_gradient_into
 from numbo.kernels.optional import active_columns
 
 MEMORY = 6
@@ -54,24 +61,53 @@ def direction_into(S, Y, rho, stored, gradient, free, out):
 
 
 @subroutine
-def utility_gradient_into(terms, layouts, x, gradient, other):
-    """The sum of the ``terms`` at ``x (d,)``; its gradient is written to ``gradient (d,)``.
+def utility_gradient_into(terms, front, layouts, x, gradient, other):
+    """The utility at ``x (d,)``; its gradient is written to ``gradient (d,)``.
 
     ``other (d,)`` is overwritten. ``layouts`` are those of `active_columns`, of the points of each term.
     """
-    value = acquisition_gradient_into(terms[0].posterior, terms[0].acquisition, *layouts[0], x, gradient)
-    for t in range(1, len(terms)):
+    if front is None:
+        value, first = acquisition_gradient_into(terms[0].posterior, terms[0].acquisition, *layouts[0], x, gradient), 1
+    else:
+        value, first = front_gradient_into(terms, front, layouts, x, gradient, other), front.bounds.shape[0]
+    for t in range(first, len(terms)):
         value += acquisition_gradient_into(terms[t].posterior, terms[t].acquisition, *layouts[t], x, other)
         for j in range(x.shape[0]):
             gradient[j] += other[j]
     return value
 
 
+@subroutine
+def front_gradient_into(terms, front, layouts, x, gradient, other):
+    """As `utility_gradient_into`, of the terms that are objectives of a ``front`` alone."""
+    k, most = front.bounds.shape[0], 0
+    for j in range(k):
+        most = max(most, terms[j].posterior.n)
+    slope, q, products = np.empty((k, most)), np.empty((k, most)), np.empty((k, most))
+    mu, sd, d_mu, d_sd = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
+    for j in range(k):
+        n = terms[j].posterior.n
+        mu[j], sd[j] = moments_into(terms[j].posterior, *layouts[j], x, slope[j, :n], q[j, :n], products[j, :n])
+    value = improvement_gradient_into(front, mu, sd, d_mu, d_sd)
+    for i in range(x.shape[0]):
+        gradient[i] = 0.0
+    for j in range(k):
+        posterior, n = terms[j].posterior, terms[j].posterior.n
+        moments_gradient_into(posterior, x, sd[j], d_mu[j], d_sd[j], slope[j, :n], q[j, :n], products[j, :n], other)
+        for i in range(x.shape[0]):
+            gradient[i] += other[i]
+    success = terms[0].acquisition.success
+    if success.alpha.shape[0] == 0:
+        return value
+    return weighted_gradient_into(LOG_EI, 0.0, success, x, value, gradient)
+
+
 @jit
-def ascend(terms, starts, lower, upper, iterations, tolerance):
+def ascend(terms, front, starts, lower, upper, iterations, tolerance):
     """Climb from every row of ``starts (s, d)`` within its own row of ``lower``, ``upper (s, d)``.
 
-    The sum of the ``terms`` is climbed, a tuple of `Term`; for each length of it this is compiled once.
+    The sum of the ``terms`` is climbed, a tuple of `Term`; for each length of it this is compiled once. With a
+    ``front``, which may be None, the first terms are its objectives, and count by what they are expected to add to it.
 
     Returns the points (s, d) and their values (s,), which are never below those of the starts.
     """
@@ -85,7 +121,7 @@ def ascend(terms, starts, lower, upper, iterations, tolerance):
         x, low, high = X[r], lower[r], upper[r]
         for j in range(d):
             x[j] = starts[r, j]
-        value = utility_gradient_into(terms, layouts, x, gradient, other)
+        value = utility_gradient_into(terms, front, layouts, x, gradient, other)
         stored = np.int64(0)
         for _ in range(iterations):
             movable = False
@@ -107,7 +143,7 @@ def ascend(terms, starts, lower, upper, iterations, tolerance):
                 for j in range(d):
                     trial[j] = min(max(x[j] + step * direction[j], low[j]), high[j])
                     gain += gradient[j] * (trial[j] - x[j])
-                new_value = utility_gradient_into(terms, layouts, trial, new_gradient, other)
+                new_value = utility_gradient_into(terms, front, layouts, trial, new_gradient, other)
                 improved = new_value > value and new_value >= value + SUFFICIENT_INCREASE * gain
                 if improved:
                     break

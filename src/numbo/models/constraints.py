@@ -108,9 +108,16 @@ class Constraints:
         if not feasible:
             success = objective.acquisition.success
             objective = objective._replace(acquisition=Acquisition(LOG_FEASIBLE, NOTHING, success))
-        nothing = Term(objective.posterior._replace(n=0), Acquisition(LOG_FEASIBLE, NOTHING))
+        return (objective, *self.padded())
+
+    def padded(self, objectives: int = 1) -> tuple[Term, ...]:
+        """`terms`, with others that are always 0: kernels are compiled for few numbers of them."""
+        terms = self.terms()
+        if not terms:
+            return ()
+        nothing = Term(terms[0].posterior._replace(n=0), Acquisition(LOG_FEASIBLE, NOTHING))
         size = next(size for size in TERMS if size > len(terms))
-        return (objective, *terms, *[nothing] * (size - 1 - len(terms)))
+        return (*terms, *[nothing] * (size - 1 - len(terms)))
 
     def log_probability(self, X: Array) -> Array:
         """The log probability (c,) that all hold at ``X (c, d)``."""

@@ -126,10 +126,13 @@ class Noise:
         models: whose claims count.
         asks: whether the search measures the best point again to see whether a claim is right (`Availability.probe`).
             Until it has, no claim is believed.
+        output: which of the outputs.
     """
 
-    def __init__(self, history: History, models: tuple[Claims, ...] = (), *, asks: bool = False) -> None:
-        self._history, self.models, self.asks = history, models, asks
+    def __init__(
+        self, history: History, models: tuple[Claims, ...] = (), *, asks: bool = False, output: int = 0
+    ) -> None:
+        self._history, self.models, self.asks, self._output = history, models, asks, output
         self._cached = Repeats()
         self._spread = 0, 0.0
         self._found_ties: dict[int, Tie] = {}
@@ -137,13 +140,13 @@ class Noise:
 
     def of(self, history: History) -> Noise:
         """The same knowledge for a copy of the history; what the models claim later does not affect it."""
-        twin = Noise(history, (Claimed(self.claimed),), asks=self.asks)
+        twin = Noise(history, (Claimed(self.claimed),), asks=self.asks, output=self._output)
         twin._cached, twin._spread, twin._found_ties = self._cached, self._spread, dict(self._found_ties)
         return twin
 
     def anew(self, history: History) -> Noise:
         """The same models and rule for another history."""
-        return Noise(history, self.models, asks=self.asks)
+        return Noise(history, self.models, asks=self.asks, output=self._output)
 
     @property
     def claimed(self) -> float | None:
@@ -288,21 +291,23 @@ class Noise:
                 i = asked[first]
                 others = ~repeated[:i]
                 others[first] = False
-                known[first] = tie(history.y[:i][others], float(history.y[first]), float(history.y[i]))
+                y = history.output(self._output)
+                known[first] = tie(y[:i][others], float(y[first]), float(y[i]))
         return {first: known[first] for first in asked}
 
     def _with(self, repeats: Repeats) -> Repeats:
         """``repeats`` with those that the history has beyond them."""
         history, norm, asked_again = self._history, repeats.norm, dict(repeats.asked)
         agreed, copies, gaps = list(repeats.agreed), list(repeats.copies), list(repeats.gaps)
+        y = history.output(self._output)
         for first, i in history.again[repeats.known :]:
-            one, other = float(history.y[first]), float(history.y[i])
+            one, other = float(y[first]), float(y[i])
             gap = 0.0 if one == other else one - other  # which may be infinite values
-            asked = history.asked(i)
-            if gap == 0.0 and asked:
+            asked, same = history.asked(i), gap == 0.0 and history.alike(first, i)
+            if same and asked:
                 agreed.append(i)
-            elif gap == 0.0:
-                same_value = np.flatnonzero(history.y[:i] == one)
+            elif same:
+                same_value = np.flatnonzero(y[:i] == one)
                 if (history.X[same_value] == history.X[i]).all():
                     copies.append(i)
                 continue
@@ -316,7 +321,7 @@ class Noise:
         """`robust_std` of all values."""
         history = self._history
         if self._spread[0] != history.n:
-            self._spread = history.n, robust_std(history.values())
+            self._spread = history.n, robust_std(history.values(output=self._output))
         return self._spread[1]
 
 

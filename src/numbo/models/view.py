@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -39,6 +40,8 @@ class ModelView:
         buffer_size: number of observations in a chosen subset; None where there is no limit (yet).
         constraints: the models of the constraints, perhaps of none.
         feasible: whether an observation meets all of them; as long as none does, the objective does not count.
+        others: the views of the other objectives, of several ones.
+        improving: with several objectives, what the next suggestion maximises (c,), in place of ``acquisition``.
     """
 
     posterior: Posterior
@@ -58,6 +61,8 @@ class ModelView:
     buffer_size: int | None = None
     constraints: Constraints = field(default_factory=Constraints)
     feasible: bool = True
+    others: tuple[ModelView, ...] = ()
+    improving: Callable[[Array], Array] | None = None
 
     @cached_property
     def widening(self) -> float:
@@ -76,6 +81,8 @@ class ModelView:
 
     def acquire(self, X: Array) -> Array:
         """The acquisition function (c,) at ``X (c, d)``."""
+        if self.improving is not None:
+            return self.improving(X)
         values = self.constraints.log_probability(X)
         if self.feasible or not len(self.constraints):
             values += acquisition_values(self.searched, self.acquisition, X)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 #: Version of what `Optimizer.state_dict` returns.
-STATE_FORMAT = 8
+STATE_FORMAT = 9
 #: Size of the initial design in up to `SMALL` dimensions, and in more. With 5 in place of 10 trials 10 to 30 are better
 #: in small spaces. In larger ones trial 20 may be, but trial 50 is not; and where most of a space is a plateau a search
 #: settles on it: on tables of networks in eight dimensions regrets after 60 trials were .34 in place of .25.
@@ -42,6 +42,7 @@ class Optimizer(Inspectable):
         space: what is searched, a `Space` or a mapping of names to dimensions; points are dicts of values by name. Or
         arms: an explicit set of arms, an array (A, d) of features or `numbo.Arms`; points are then row indices.
         direction: ``"minimize"`` or ``"maximize"``; by default spaces are minimised and arms are maximised.
+        directions: those of several objectives, of GSSBO and GP-UCB, in place of ``direction``.
         n_initial: number of points of the space-filling initial design before the model takes over.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
         avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
@@ -66,6 +67,7 @@ class Optimizer(Inspectable):
         *,
         arms: Arms | ArrayLike | None = None,
         direction: str | None = None,
+        directions: Sequence[str] | None = None,
         n_initial: int | None = 10,
         seed: _checks.Seed = None,
         avoid_repeats: bool | str | None = None,
@@ -74,10 +76,14 @@ class Optimizer(Inspectable):
         constraints: Sequence[str] = (),
     ) -> None:
         domain = domain_of(type(self).__name__, space, arms)
-        direction = ("maximize" if domain.explicit else "minimize") if direction is None else direction
+        self.directions = None if directions is None else _checks.directions(direction, directions)
+        if direction is None and directions is None:
+            direction = "maximize" if domain.explicit else "minimize"
         if avoid_repeats is None and self._repeats_arms:
             avoid_repeats = False if domain.explicit else "auto"
-        self.direction = _checks.one_of("direction", direction, _checks.DIRECTIONS)
+        self.direction = direction
+        if self.directions is None:
+            self.direction = _checks.one_of("direction", direction, _checks.DIRECTIONS)
         if n_initial is None:
             n_initial = FEW if domain.d <= SMALL else MANY
         self.n_initial = _checks.integer("n_initial", n_initial, 1)
@@ -85,9 +91,10 @@ class Optimizer(Inspectable):
         self.learn_failures = _checks.one_of("learn_failures", learn_failures, _checks.AUTO)
         stream = _checks.random_stream(seed)
         self.use_curves = _checks.flag("use_curves", use_curves)
-        ends = Curves() if self.use_curves and self._expects_ends else None
         self.constraints = _checks.constraint_names(constraints)
-        goal = Goal((self.direction,), self.constraints)
+        goal = Goal((str(self.direction),) if self.directions is None else self.directions, self.constraints)
+        several = len(goal.directions) > 1
+        ends = Curves() if self.use_curves and self._expects_ends and not several else None
         self._run = Run(domain, goal, self.avoid_repeats, self.learn_failures, stream, ends)
         self._unfinished = False
         self._telling: tuple[Hashable, int] = None, 0
@@ -294,10 +301,13 @@ class Optimizer(Inspectable):
             key: under which the point is pending; by default the oldest pending one that is equal.
 
         Raises:
-            ValueError: if ``params`` are not pending or lie outside the space, or ``step`` or ``value`` are no numbers.
+            ValueError: if ``params`` are not pending or lie outside the space, ``step`` or ``value`` are no numbers, or
+                there are several objectives.
         """
         self._repair()
         history = self._run.history
+        if history.several:
+            raise ValueError(f"report takes values of one objective, and this {type(self).__name__} has {history.k}.")
         if key is not None and key not in history.pending:
             raise ValueError(f"key must be that of a pending point, got {key!r}.")
         key = history.key_of(self.space.encode(params)) if key is None else key
@@ -309,7 +319,7 @@ class Optimizer(Inspectable):
 
     def _curve(self, reports: Mapping[Any, Any] | None) -> Curve | None:
         """What was reported, where that counts."""
-        return self._run.goal.curve(reports) if self.use_curves and self._expects_ends else None
+        return None if self._run.history.ends is None else self._run.goal.curve(reports)
 
     def tell(
         self,
@@ -329,9 +339,10 @@ class Optimizer(Inspectable):
 
         Args:
             params: the point.
-            value: the objective there.
+            value: the objective there, or a sequence of several ones; of these all are known, or none if it failed.
             std: standard deviation of the error of this value, if it is known, such as the standard error of a mean
-                over folds or seeds; beside the noise that all values have. A sequence of points takes a sequence.
+                over folds or seeds; beside the noise that all values have. A sequence of points takes a sequence. One
+                objective only.
             key: under which the point is pending; by default the oldest pending one that is equal.
             partial: whether the value is not final, as that of a trial that was stopped. Two such values at one point
                 may differ without noise, so that ``avoid_repeats="auto"`` avoids repeats.
@@ -390,6 +401,8 @@ class Optimizer(Inspectable):
             return x, outputs, 0.0
         if not self._takes_std:
             raise ValueError(f"std is not supported by {type(self).__name__}: GSSBO and GPUCB take it; got {std!r}.")
+        if self._run.history.several:
+            raise ValueError(f"std is that of one objective, and there are {self._run.history.k}; got {std!r}.")
         return x, outputs, min(_checks.number("std", std, 0.0), LARGEST_STD) ** 2
 
     @interrupts_get_out()
@@ -468,7 +481,11 @@ class Optimizer(Inspectable):
 
     @property
     def best(self) -> tuple[Any, float] | None:
-        """Best point and its value so far, of those that meet all constraints; ``None`` before the first of them."""
+        """Best point and its value so far, of those that meet all constraints; ``None`` before the first of them.
+
+        Raises:
+            ValueError: if there are several objectives: `front` has the best points then.
+        """
         self._repair()
         return self._run.history.best_of(self._run.goal)
 

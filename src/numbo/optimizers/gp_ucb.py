@@ -26,6 +26,7 @@ class GPUCB(Optimizer):
         space: what is searched: a `numbo.Space`, or a mapping of names to `Float`, `Int` and `Categorical`; or
         arms: an explicit set of arms, an array (A, d) of features or `numbo.Arms`. Points are then row indices.
         direction: ``"minimize"`` or ``"maximize"``; by default spaces are minimised and arms are maximised.
+        directions: those of two to five objectives, in place of ``direction``; `tell` takes as many values then.
         n_initial: number of points of the space-filling initial design before the model takes over.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
         avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
@@ -59,6 +60,7 @@ class GPUCB(Optimizer):
         *,
         arms: Arms | ArrayLike | None = None,
         direction: str | None = None,
+        directions: Sequence[str] | None = None,
         n_initial: int = 10,
         seed: _checks.Seed = None,
         avoid_repeats: bool | str = "auto",
@@ -77,8 +79,9 @@ class GPUCB(Optimizer):
         self.kernel, self.acquisition = kernel, acquisition
         self.beta = _checks.number_or(("log",), "beta", beta)
         self.trend, self.additive, self.winsorize, self.warp = trend, additive, winsorize, warp
-        self._search = GPSearch(self.space.categorical, self.space.conditional, **_checks.arguments(locals(), GPSearch))
-        self._run.listen(self._search.surrogate)
+        settings = _checks.arguments(locals(), GPSearch)
+        self._search = GPSearch(self.space.categorical, self.space.conditional, goal=self._run.goal, **settings)
+        self._run.listen(self._search.outputs.objectives)
 
     def _propose(self) -> Suggestion:
         """The point that maximises the acquisition function, ``mu + beta sigma`` by default, on all observations."""

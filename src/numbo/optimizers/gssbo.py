@@ -30,12 +30,13 @@ from numpy.typing import ArrayLike
 from numbo import _checks
 from numbo._types import Array, Indices, ObservationIndices
 from numbo.models.buffer import RULES, DynamicBuffer
-from numbo.models.constraints import Constraints
+from numbo.models.outputs import Outputs
 from numbo.models.subsets import CRITERIA, Pool
 from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
 from numbo.search.engine import Engine
+from numbo.search.front_search import FrontSearch
 from numbo.search.gp_search import GPSearch
 from numbo.search.local_search import LocalSearch
 from numbo.search.run import Run, Suggestion
@@ -171,6 +172,7 @@ class GSSBO(Optimizer):
         space: what is searched: a `numbo.Space`, or a mapping of names to `Float`, `Int` and `Categorical`; or
         arms: an explicit set of arms, an array (A, d) of features or `numbo.Arms`. Points are then row indices.
         direction: ``"minimize"`` or ``"maximize"``; by default spaces are minimised and arms are maximised.
+        directions: those of two to five objectives, in place of ``direction``; `tell` takes as many values then.
         n_initial: number of points of the space-filling initial design before the model takes over; by default 5 in up
             to five dimensions, and 10 in more.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
@@ -230,6 +232,7 @@ class GSSBO(Optimizer):
         *,
         arms: Arms | ArrayLike | None = None,
         direction: str | None = None,
+        directions: Sequence[str] | None = None,
         n_initial: int | None = None,
         seed: _checks.Seed = None,
         avoid_repeats: bool | str = "auto",
@@ -262,7 +265,12 @@ class GSSBO(Optimizer):
         given = _checks.arguments(locals())
         super().__init__(**_checks.arguments(given, Optimizer))
         settings = given | {name: value for name, value in PRESETS[preset].items() if given[name] is None}
-        self._search = GPSearch(self.space.categorical, self.space.conditional, **_checks.arguments(settings, GPSearch))
+        self._search = GPSearch(
+            self.space.categorical,
+            self.space.conditional,
+            goal=self._run.goal,
+            **_checks.arguments(settings, GPSearch),
+        )
         self.kernel, self.acquisition = kernel, settings["acquisition"]
         self.beta = _checks.number_or(("log",), "beta", beta)
         self.trend, self.additive = settings["trend"], settings["additive"]
@@ -283,17 +291,18 @@ class GSSBO(Optimizer):
         self.trust_region = _checks.flag("trust_region", settings["trust_region"])
         self._engines: tuple[Engine, ...] = ()
         if self.trust_region and self._run.grid is None:
-            surrogate = self._search.new_surrogate(**LOCAL_REFIT)
-            limits = Constraints(partial(self._search.new_constraint, **LOCAL_REFIT), len(self.constraints))
+            new, limit = self._search.new_surrogate, self._search.new_constraint
+            models = Outputs(partial(new, **LOCAL_REFIT), partial(limit, **LOCAL_REFIT), self._run.goal)
             size = self._subset.buffer.size or LOCAL_SIZE
-            self._engines = (LocalSearch(self.space, surrogate, limits, size, self._search.maximiser),)
+            local = FrontSearch if self._run.history.several else LocalSearch
+            self._engines = (local(self.space, models, size, self._search.maximiser),)
         asks = bool(self.all_data) and self.avoid_repeats == "auto"
-        self._run.listen(*self._surrogates, asks=asks)
+        self._run.listen(*(models.objectives for models in self._models), asks=asks)
 
     @property
-    def _surrogates(self) -> list[Surrogate]:
-        """The global model, and those of the engines."""
-        return [self._search.surrogate, *(engine.surrogate for engine in self._engines)]
+    def _models(self) -> list[Outputs]:
+        """The global models, and those of the engines."""
+        return [self._search.outputs, *(engine.outputs for engine in self._engines)]
 
     def _new_buffer(self) -> DynamicBuffer:
         buffer = DynamicBuffer(self.n_initial, self.space.d, self.buffer_factor, self.buffer_rule)
@@ -369,7 +378,7 @@ class GSSBO(Optimizer):
 
     @property
     def _averaged(self) -> bool:
-        return any(surrogate.averaged for surrogate in self._surrogates)
+        return any(surrogate.averaged for models in self._models for surrogate in models.objectives)
 
     def _scores(self, run: Run, X: Array) -> Array:
         search, subset = self._search.copy(), copy.deepcopy(self._subset)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
-from numbo.models.surrogate import Surrogate
+from numbo.models.outputs import Outputs
 from numbo.search.run import Run, Suggestion
 from numbo.search.trust_region import Region
 from numbo.trials import History
@@ -17,10 +17,10 @@ class Engine(Protocol):
     """A search of its own. It sees every observation, and knows by their origins those that it proposed.
 
     Attributes:
-        surrogate: its model, whose claims of noise count (`Run.listen`).
+        outputs: its models, whose claims of noise count (`Run.listen`).
     """
 
-    surrogate: Surrogate
+    outputs: Outputs
 
     def eager(self, run: Run) -> bool:
         """Whether it takes the next suggestion whosever turn it is."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from numbo import _checks
 from numbo._types import Array, Mask, ObservationIndices
-from numbo.kernels.acquisition import UCB, Acquisition, Term, mean_variance
-from numbo.models.constraints import Constraints
+from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, Term, mean_variance
 from numbo.models.gp import FAMILIES
+from numbo.models.outputs import Outputs
 from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
 from numbo.search.candidates import CANDIDATES, elite_rows
@@ -21,7 +21,7 @@ from numbo.search.combinations import Combinations
 from numbo.search.maximiser import Maximiser
 from numbo.search.run import Run
 from numbo.search.utility import Utility
-from numbo.trials import Data, History, best_first
+from numbo.trials import Data, Goal, History, best_first
 
 #: Number of observations from which exploring suggestions lie on lines; before that the best point is not good enough.
 LINES_FROM = 60
@@ -36,6 +36,8 @@ STANDS_OUT, EVEN = 3.0, 64
 #: stand out from the noise of all. Of spheres in six dimensions with noise of 0.8 of the value, or exponential around
 #: it, regrets of 14 seeds were a seventh and a quarter smaller in the mean; with eight they were not.
 BEST = 4
+#: One objective without constraints.
+ONE = Goal(("maximize",))
 
 
 class GPSearch:
@@ -58,11 +60,10 @@ class GPSearch:
             (`numbo.search.combinations`).
         avoid_ties: whether points are left out that are so near a known one that they most likely have exactly its
             value (`numbo.search.resolution`).
-        constraints: names of the constraints.
+        goal: what is told.
 
     Attributes:
-        surrogate: the global model.
-        of_constraints: that of the constraints.
+        outputs: the global models.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class GPSearch:
         coordinate_lines: bool = False,
         cover_categories: bool = False,
         avoid_ties: bool = False,
-        constraints: Sequence[str] = (),
+        goal: Goal = ONE,
     ) -> None:
         self._kinds = categorical, optional
         self._settings: dict[str, Any] = {
@@ -94,9 +95,14 @@ class GPSearch:
         self._coordinate_lines = _checks.flag("coordinate_lines", coordinate_lines)
         self._cover_categories = _checks.flag("cover_categories", cover_categories)
         self._combinations: Combinations | None = None
-        self.surrogate = self.new_surrogate(warp=_checks.flag("warp", warp))
-        self.of_constraints = Constraints(self.new_constraint, len(constraints))
+        warp = _checks.flag("warp", warp)
+        self.outputs = Outputs(lambda: self.new_surrogate(warp=warp), self.new_constraint, goal)
         self.maximiser = Maximiser(acquisition, beta, self.surrogate, avoid_ties=avoid_ties)
+
+    @property
+    def surrogate(self) -> Surrogate:
+        """The model of the first objective."""
+        return self.outputs.first
 
     def new_surrogate(self, **options: Any) -> Surrogate:
         """Another model with the same settings."""
@@ -122,9 +128,12 @@ class GPSearch:
 
     def update(self, run: Run, members: ObservationIndices) -> Data:
         """Bring the model up to date; returns what it was told."""
-        data, noise = run.history.data(), run.noise
-        self.surrogate.update_all(data, members, lambda: noise.distinct(np.arange(data.n)), noise)
-        self.of_constraints.update(run.history, members)
+        history, distinct = run.history, run.noise.distinct
+        data = history.data()
+        for j, (surrogate, noise) in enumerate(zip(self.outputs.objectives, run.noises, strict=True)):
+            own = data if j == 0 else history.data(output=j)
+            surrogate.update_all(own, members, lambda: distinct(np.arange(data.n)), noise)
+        self.outputs.constraints.update(history, members)
         return data
 
     def next_point(self, run: Run, members: ObservationIndices) -> Array:
@@ -133,24 +142,21 @@ class GPSearch:
         with run.times.phase("model"):
             data = self.update(run, members)
             # a slice may lie far from the optimum, where the model of the search discriminates poorly
-            model = self.surrogate if run.available.fixed is None else self.surrogate.shown(data)
-        limits = self.of_constraints
+            models = self.outputs if run.available.fixed is None else self.outputs.shown(data)
         x, lower, upper = None, np.zeros(d), np.ones(d)
         exploring = self.maximiser.exploring(run)
         if (combinations := self._covering(run)) is not None:
             groups = [combinations.candidates(run)]
-            x = self.maximiser.best(run, model, limits, groups, lower, upper, starts=0, exploring=exploring)
+            x = self.maximiser.best(run, models, groups, lower, upper, starts=0, exploring=exploring)
             if x is not None:
                 return x
-            model.release()
-            limits.release()
+            models.release()
         if self._coordinate_lines and run.grid is None and history.n >= LINES_FROM and exploring:
-            x = self.maximiser.best(run, model, limits, [self._lines(run)], lower, upper, starts=0, exploring=True)
-            model.release()
-            limits.release()
+            x = self.maximiser.best(run, models, [self._lines(run)], lower, upper, starts=0, exploring=True)
+            models.release()
         if x is None:
             groups = self._candidates(run, members, run.history.scores(members))
-            x = self.maximiser.best(run, model, limits, groups, lower, upper, exploring=exploring)
+            x = self.maximiser.best(run, models, groups, lower, upper, exploring=exploring)
         return run.space_filling() if x is None else x
 
     def stands_out(self, run: Run) -> bool:
@@ -159,7 +165,8 @@ class GPSearch:
         By the model as it is, at its last update, and by the noise among its best members (`_noise_of_the_best`).
         """
         surrogate = self.surrogate
-        if len(surrogate.members) == 0 or run.available.fixed is not None or not run.noise.found:
+        several = run.history.several
+        if several or len(surrogate.members) == 0 or run.available.fixed is not None or not run.noise.found:
             return True
         surrogate.release()
         anywhere = run.space.snap(run.design.candidates.even(EVEN))
@@ -200,13 +207,13 @@ class GPSearch:
             if len(rows) == 0:
                 return [run.available.fix(run.grid[:1])]
             return [some] if few or not run.space.explicit else [run.space.neighbours(elites)[0], some]
-        return run.design.candidates.groups(elites, self.surrogate.gp.hyperparameters.lengthscales, run.rng)
+        return run.design.candidates.groups(elites, self.outputs.lengthscales, run.rng)
 
     def _lines(self, run: Run) -> Array:
         """Points that differ in one coordinate from the point that is best by the model."""
         rows, means = self.surrogate.rows, self.surrogate.means
         if run.history.constrained:
-            met = self.of_constraints.met(run.history, rows)
+            met = self.outputs.constraints.met(run.history, rows)
             means = np.where(met, means, run.history.scores(rows))
         best = rows[np.argmax(means)]
         return run.design.candidates.lines(run.history.X[best], run.rng)
@@ -214,12 +221,14 @@ class GPSearch:
     def acquisition(self, run: Run) -> Acquisition:
         """The acquisition function of the global model, which is up to date."""
         exploring = self.maximiser.exploring(run)
-        return self.maximiser.acquisition(run, self.surrogate, self.of_constraints, exploring=exploring)
+        return self.maximiser.acquisition(run, self.outputs, exploring=exploring)
 
     def _utility(self, run: Run) -> Utility:
         """What the next suggestion maximises."""
+        if run.history.several:
+            return self.maximiser.improving(run, self.outputs)
         objective = Term(self.surrogate.posterior, self.acquisition(run))
-        return Utility(self.of_constraints.weigh(objective, feasible=run.history.any_feasible))
+        return Utility(self.outputs.constraints.weigh(objective, feasible=run.history.any_feasible))
 
     def scores(self, run: Run, members: ObservationIndices, X: Array) -> Array:
         """The acquisition function (c,) at ``X (c, d)`` by a model on ``members`` of the history."""
@@ -229,17 +238,33 @@ class GPSearch:
     def copy(self) -> GPSearch:
         """The same search with a model of its own."""
         twin = copy.copy(self)
-        models = self.surrogate, self.maximiser, self.of_constraints
-        twin.surrogate, twin.maximiser, twin.of_constraints = copy.deepcopy(models)
+        twin.outputs, twin.maximiser = copy.deepcopy((self.outputs, self.maximiser))
         return twin
 
     def view(self, run: Run, members: ObservationIndices, buffer_size: int | None = None) -> ModelView:
         """The view of the model after updating it with ``members``; nothing may be pending in ``run``."""
-        shown, acquisition = self.surrogate.shown(self.update(run, members)), self.acquisition(run)
+        data = self.update(run, members)
+        if run.history.several:
+            return self._view_of_several(run, buffer_size)
+        return self._view_of(self.surrogate, data, self.acquisition(run), run, buffer_size)
+
+    def _view_of_several(self, run: Run, buffer_size: int | None) -> ModelView:
+        """That of the first objective, with those of the others."""
+        success = Acquisition(LOG_EI, 0.0, run.success())
+        data = [run.history.data(output=j) for j in range(run.history.k)]
+        pairs = zip(self.outputs.objectives, data, strict=True)
+        first, *others = (self._view_of(one, own, success, run, buffer_size) for one, own in pairs)
+        return replace(first, others=tuple(others), improving=self._utility(run).values)
+
+    def _view_of(
+        self, surrogate: Surrogate, data: Data, acquisition: Acquisition, run: Run, buffer_size: int | None
+    ) -> ModelView:
+        """The view of one objective."""
+        shown = surrogate.shown(data)
         return ModelView(
             posterior=shown.posterior,
             transform=shown.transform,
-            searched=self.surrogate.posterior,
+            searched=surrogate.posterior,
             acquisition=acquisition,
             members=shown.members,
             lengthscales=shown.gp.hyperparameters.lengthscales,
@@ -248,15 +273,14 @@ class GPSearch:
             buffer_size=buffer_size,
             sparse=shown.sparse,
             calibration=shown,
-            unfitted=self.new_surrogate() if self.surrogate.all_data else None,
-            constraints=self.of_constraints,
+            unfitted=self.new_surrogate() if surrogate.all_data else None,
+            constraints=self.outputs.constraints,
             feasible=run.history.any_feasible,
         )
 
     def state_dict(self) -> dict[str, Any]:
-        return {"surrogate": self.surrogate.state_dict(), "constraints": self.of_constraints.state_dict()}
+        return self.outputs.state_dict()
 
     def restore(self, state: dict[str, Any], history: History) -> None:
         """Take in a `state_dict`."""
-        self.surrogate.restore_from(state["surrogate"], history)
-        self.of_constraints.restore(state["constraints"], history)
+        self.outputs.restore(state, history)

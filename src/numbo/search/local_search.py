@@ -15,16 +15,15 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array, ObservationIndices
-from numbo.models.constraints import Constraints
-from numbo.models.noise import Noise
+from numbo.models.outputs import Outputs
 from numbo.models.surrogate import Surrogate
 from numbo.search.engine import Engine, Origin
 from numbo.search.maximiser import Maximiser
-from numbo.search.near import condition_near, frame
+from numbo.search.near import condition_near
 from numbo.search.run import GLOBAL, Run, Suggestion
 from numbo.search.trust_region import Region, TrustRegion
 from numbo.spaces import INACTIVE, Space
-from numbo.trials import Data, History
+from numbo.trials import History
 
 LOCAL_CANDIDATES = 256
 #: Maximum expected number of coordinates of the incumbent that are changed at once (Eriksson et al. 2019, supplement).
@@ -35,9 +34,8 @@ class LocalSearch(Engine):
     """Trust region, local surrogate and candidates.
 
     Args:
-        space, surrogate: the space, and an unfitted surrogate over it.
-        size: maximum number of observations that the surrogate is conditioned on.
-        constraints: models of the constraints, likewise.
+        space, outputs: the space, and unfitted models over it.
+        size: maximum number of observations that the models are conditioned on.
         maximiser: finds the best points in the region.
         number: of this engine, among those of an algorithm.
     """
@@ -45,34 +43,41 @@ class LocalSearch(Engine):
     def __init__(
         self,
         space: Space,
-        surrogate: Surrogate,
-        constraints: Constraints,
+        outputs: Outputs,
         size: int,
         maximiser: Maximiser,
         number: int = 0,
     ) -> None:
-        self.space, self.surrogate, self.size = space, surrogate, size
-        self._constraints = constraints
+        self.space, self.outputs, self.size = space, outputs, size
         self._maximiser, self._number = maximiser, number
         self.trust_region = TrustRegion(space.d)
         self._waiting: list[tuple[int, int, int]] = []
+
+    @property
+    def surrogate(self) -> Surrogate:
+        """The model of the first objective."""
+        return self.outputs.first
 
     # -- proposing -----------------------------------------------------------------------------------------------
 
     def eager(self, run: Run) -> bool:
         """Whether the region starts among unexplored points, and still looks for the best of them."""
-        return self.trust_region.scouting and self.trust_region.exploring and run.available.fixed is None
+        return self._scouts(run) and self.trust_region.exploring and run.available.fixed is None
+
+    def _scouts(self, run: Run) -> bool:
+        """Whether the region still has to find the place it starts from."""
+        return self.trust_region.scouting
 
     def propose(self, run: Run) -> Suggestion | None:
         """A point of the region, or a scout among unexplored ones; None where the global model scouts."""
-        if self.trust_region.scouting:
+        if self._scouts(run):
             return Suggestion(run.scout()) if self.eager(run) else None
         return self._propose_inside(run)
 
     def _propose_inside(self, run: Run) -> Suggestion | None:
         """The best point in the region; None if it was given up, or has none with the values that are fixed."""
         with run.times.phase("model"):
-            corners = self.update(run.history, run.history.data(), run.noise)
+            corners = self.update(run)
         if corners is None:
             return None
         fixed = run.available.fix(corners[0])
@@ -80,26 +85,23 @@ class LocalSearch(Engine):
             return None  # the slice that is searched does not intersect the region
         spread = run.design.candidates.spread(LOCAL_CANDIDATES, run.rng)
         groups = [self._candidates(run.history, spread, corners, run.rng)]
-        x = self._maximiser.best(run, self.surrogate, self._constraints, groups, *corners)
+        x = self._maximiser.best(run, self.outputs, groups, *corners, center=self.trust_region.center)
         return None if x is None else Suggestion(x, Origin(self._number, self.trust_region.origin).packed)
 
-    def update(self, history: History, data: Data, noise: Noise) -> tuple[Array, Array] | None:
-        """Condition the surrogate on the data near the incumbent; returns the corners (d,) and (d,) of the region.
+    def update(self, run: Run) -> tuple[Array, Array] | None:
+        """Condition the models on the data near the incumbent; returns the corners (d,) and (d,) of the region.
 
         None if the region was given up.
         """
-        trust_region, surrogate = self.trust_region, self.surrogate
-        condition_near(surrogate, history, data, noise, trust_region.center, self.size)
-        members, categorical = surrogate.members, surrogate.gp.categorical
-        self._constraints.update(history, members, lambda: frame(history.X[members], categorical))
-        if surrogate.averages(noise) or self._waiting:
+        history, trust_region, surrogate = run.history, self.trust_region, self.surrogate
+        condition_near(self.outputs, history, run.noises, trust_region.center, self.size)
+        if surrogate.averages(run.noise) or self._waiting:
             number = trust_region.number
             self._fold_waiting(history)
             if trust_region.number != number:
                 return None
         center = history.X[trust_region.center]
-        lengthscales = surrogate.gp.hyperparameters.lengthscales
-        return trust_region.box(center, lengthscales, ~self.space.categorical & (center != INACTIVE))
+        return trust_region.box(center, self.outputs.lengthscales, ~self.space.categorical & (center != INACTIVE))
 
     def _candidates(
         self, history: History, spread: Array, corners: tuple[Array, Array], rng: np.random.Generator
@@ -134,6 +136,13 @@ class LocalSearch(Engine):
         else:
             trust_region.tell(i, y, box, active, record=not noisy)
 
+    def _count(self, run: Run, improved: bool, origin: int) -> None:
+        """Count a success or failure of the box that proposed a point."""
+        engine, box = Origin.of(origin)
+        center = self.trust_region.center
+        active = int(np.count_nonzero(run.history.X[center] != INACTIVE)) if center >= 0 else self.trust_region.d
+        self.trust_region.count(improved, box if engine == self._number else GLOBAL, active)
+
     def _fold_waiting(self, history: History) -> None:
         """Fold in what waits with the values that the model expects, and move to the best point by the model."""
         trust_region, surrogate = self.trust_region, self.surrogate
@@ -153,7 +162,7 @@ class LocalSearch(Engine):
         What was stopped counts as one standard deviation of its expected end less.
         """
         means = self.surrogate.mean_sd(history.X[rows])[0]
-        expected = np.where(self._constraints.met(history, rows), means, history.scores(rows))
+        expected = np.where(self.outputs.constraints.met(history, rows), means, history.scores(rows))
         return expected - np.where(history.were_stopped(rows), np.sqrt(history.variance[rows]), 0.0)
 
     def region(self, history: History) -> Region:
@@ -166,14 +175,12 @@ class LocalSearch(Engine):
     def state_dict(self) -> dict[str, Any]:
         return {
             "region": self.trust_region.state_dict(),
-            "surrogate": self.surrogate.state_dict(),
-            "constraints": self._constraints.state_dict(),
+            "models": self.outputs.state_dict(),
             "waiting": list(self._waiting),
         }
 
     def restore(self, state: dict[str, Any], history: History) -> None:
         """Take in a `state_dict`."""
         self.trust_region = TrustRegion(**state["region"])
-        self.surrogate.restore_from(state["surrogate"], history)
-        self._constraints.restore(state["constraints"], history)
+        self.outputs.restore(state["models"], history)
         self._waiting = [tuple(one) for one in state["waiting"]]

@@ -11,7 +11,8 @@ from numbo import _checks
 from numbo._types import Array
 from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, Term, mean_variance
 from numbo.kernels.covariance import squared_distances
-from numbo.models.constraints import Constraints
+from numbo.kernels.front import Front, front_of
+from numbo.models.outputs import Outputs
 from numbo.models.surrogate import Surrogate
 from numbo.search.maximize import Box, maximize
 from numbo.search.resolution import NEWEST
@@ -19,6 +20,7 @@ from numbo.search.run import Run
 from numbo.search.utility import Utility
 from numbo.spaces import INACTIVE
 from numbo.trials import best_first
+from numbo.trials.front import BEYOND, extent, non_dominated, thinned
 
 ACQUISITIONS = ("ucb", "log_ei", "alternate")
 #: The acquisition functions of the global model switch every so many suggestions.
@@ -26,6 +28,10 @@ PERIOD = 4
 STARTS = 3
 #: Share of the noise in the variance of the values above which no improvement is certain enough to be pursued.
 STRONG_NOISE = 0.06
+#: Number of points of a front that the global model has to improve on, and a local one. Not tuned.
+ON_FRONT, AROUND = 96, 48
+#: How far below the worst values on the front the reference point lies, as a share of its range.
+REACH = BEYOND
 #: Pending points count as observed if it is more likely than not that they meet all constraints.
 LIKELY = math.log(0.5)
 
@@ -47,23 +53,21 @@ class Maximiser:
         """Whether it is the global model's turn to explore, where it has turns."""
         return self._acquisition == "alternate" and (run.step // PERIOD) % 2 == 0 and run.available.fixed is None
 
-    def acquisition(
-        self, run: Run, surrogate: Surrogate, constraints: Constraints, *, exploring: bool = False
-    ) -> Acquisition:
-        """The acquisition function for a surrogate; ``exploring``, with ``"alternate"``, UCB in place of log EI.
+    def acquisition(self, run: Run, outputs: Outputs, *, exploring: bool = False) -> Acquisition:
+        """The acquisition function of one objective; ``exploring``, with ``"alternate"``, UCB in place of log EI.
 
         What an expected improvement has to improve on is the best posterior mean at an observed point: the best value
         itself, less what the model attributes to noise (Picheny et al. 2013 compare such rules). Pending points count
         as observed with the value that is expected there (the kriging believer of Ginsbourger et al. 2010): where the
         model expects more than has been seen, a batch would otherwise go there again and again.
         """
-        kind = self._acquisition
+        kind, surrogate = self._acquisition, outputs.first
         if kind == "alternate":
             exploring |= self._strong_noise(run)
             kind = "ucb" if exploring and run.available.fixed is None else "log_ei"
         success = run.success()
         if kind == "log_ei":
-            return Acquisition(LOG_EI, _incumbent(run, surrogate, constraints), success)
+            return Acquisition(LOG_EI, _incumbent(run, outputs), success)
         beta = self._beta
         if beta == "log":
             beta = math.sqrt(0.2 * run.space.d * math.log(2.0 * max(run.history.n, 1)))
@@ -77,14 +81,14 @@ class Maximiser:
     def best(
         self,
         run: Run,
-        surrogate: Surrogate,
-        constraints: Constraints,
+        outputs: Outputs,
         groups: Sequence[Array],
         lower: Array,
         upper: Array,
         *,
         starts: int = STARTS,
         exploring: bool = False,
+        center: int | None = None,
     ) -> Array | None:
         """The best point (d,) in a box given all pending points, from groups of candidates; ``None`` if none is left.
 
@@ -92,28 +96,58 @@ class Maximiser:
 
         Args:
             run: what is known.
-            surrogate, constraints: models that are up to date.
+            outputs: models that are up to date.
             groups, starts: as `numbo.search.maximize.maximize`.
             lower, upper: corners (d,) of the box.
             exploring: as `acquisition`.
+            center: of several objectives, the observation around which the front has to be known best.
         """
-        available = run.available
+        available, surrogate = run.available, outputs.first
         with run.times.phase("search"):
-            alone, dormant = surrogate.posterior if run.history.pending else None, run.dormant(run.rng)
-            surrogate.hallucinate(run.history.expected_pending())
-            constraints.hallucinate(run.history.pending_points())
+            alone, dormant = outputs.posteriors if run.history.pending else (), run.dormant(run.rng)
+            outputs.hallucinate(run.history)
             if available.repeating and not run.space.continuous.any():  # nothing is as near as the point itself
                 groups = [*groups, _again(run.history.X, surrogate, lower, upper)]
             groups = [available.fix_points(group, dormant) for group in groups]
-            acquisition = self.acquisition(run, surrogate, constraints, exploring=exploring)
+            if run.history.several:
+                utility = self.improving(run, outputs, center)._replace(alone=alone)
+                box = Box(run.space, available.fix(lower), available.fix(upper), dormant)
+                return maximize(utility, box, groups, self._taken(run, surrogate), starts=starts)
+            acquisition = self.acquisition(run, outputs, exploring=exploring)
             if available.fixed is not None and acquisition.kind == LOG_EI:
                 # improve on the best mean among the candidates of its slice
                 mean = mean_variance(surrogate.posterior, np.concatenate(groups))[0]
                 acquisition = acquisition._replace(parameter=float(mean.max()))
             objective = Term(surrogate.posterior, acquisition)
-            utility = Utility(constraints.weigh(objective, feasible=run.history.any_feasible), alone)
+            utility = Utility(outputs.constraints.weigh(objective, feasible=run.history.any_feasible), alone)
             box = Box(run.space, available.fix(lower), available.fix(upper), dormant)
             return maximize(utility, box, groups, self._taken(run, surrogate), starts=starts)
+
+    def improving(self, run: Run, outputs: Outputs, center: int | None = None) -> Utility:
+        """The expected hypervolume improvement of several objectives, times the probability that constraints hold."""
+        success = run.success()
+        terms = [Term(posterior, Acquisition(LOG_EI, 0.0, success)) for posterior in outputs.posteriors]
+        if not run.history.any_feasible:
+            return Utility(outputs.constraints.weigh(terms[0], feasible=False))
+        front = self._front(run, outputs, center)
+        return Utility((*terms, *outputs.constraints.padded(len(terms))), front=front)
+
+    def _front(self, run: Run, outputs: Outputs, center: int | None) -> Front:
+        """What has to be improved on, in the units of the models: the front, and what is expected of pending points."""
+        history = run.history
+        rows = history.front.rows
+        values = history.outputs(rows)
+        around = None if center is None else history.outputs(np.array([center]))[0]
+        some = thinned(values, ON_FRONT if center is None else AROUND, around)
+        columns = [one.transform.forward(values[some, j]) for j, one in enumerate(outputs.objectives)]
+        points = np.stack(columns, axis=1)
+        if history.pending:
+            pending = history.pending_points()
+            likely = pending[outputs.constraints.log_probability(pending) > LIKELY]
+            means = [mean_variance(one.posterior, likely)[0] for one in outputs.objectives]
+            points = np.concatenate([points, np.stack(means, axis=1)])
+        low, span = extent(points, np.ones(history.k))
+        return front_of(points[non_dominated(points)], low - REACH * span)
 
     def _taken(self, run: Run, surrogate: Surrogate) -> Callable[[Array], bool]:
         """Which points must not be proposed: those that are not available, or most likely tie with a known one.
@@ -121,16 +155,17 @@ class Maximiser:
         A slice, where values are fixed, is not left alone: it may have no other points.
         """
         available, covariance = run.available, surrogate.gp.covariance
-        radius = run.resolution.radius(covariance) if self._avoid_ties and available.fixed is None else 0.0
+        apart = self._avoid_ties and available.fixed is None and not run.history.several
+        radius = run.resolution.radius(covariance) if apart else 0.0
         if radius == 0.0:
             return available.taken
         X = run.history.X[-NEWEST:]
         return lambda x: bool((squared_distances(covariance, X, x, radius) <= radius).any()) or available.taken(x)
 
 
-def _incumbent(run: Run, surrogate: Surrogate, constraints: Constraints) -> float:
+def _incumbent(run: Run, outputs: Outputs) -> float:
     """What has to be improved on: the best mean, of what meets all constraints."""
-    history = run.history
+    history, surrogate, constraints = run.history, outputs.first, outputs.constraints
     if not history.constrained or not history.any_feasible:
         return surrogate.best_mean
     means = surrogate.means[constraints.met(history, surrogate.rows)]

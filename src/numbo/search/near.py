@@ -2,38 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from numbo._types import Array, Indices, Mask, ObservationIndices
 from numbo.kernels.covariance import Covariance, squared_distances
 from numbo.models.noise import Noise
-from numbo.models.surrogate import Surrogate
+from numbo.models.outputs import Outputs
 from numbo.spaces import INACTIVE
-from numbo.trials import Data, History
+from numbo.trials import History
 
 #: From this many times the members on, looking at the last members first makes the search for the nearest faster: with
 #: 128 members in 20 dimensions it takes as long at 1,000 observations, and half as long at 10,000.
 MANY = 10
 #: Under noise, the posterior stands on up to this many times as many observations as the model is fitted to.
 NEAR = 4
+#: Share of the members, the nearest ones, that models of constraints are conditioned on. With two constraints in 20
+#: dimensions a suggestion takes 2.4 times as long as without, and 2.8 times with all members. On twelve problems under
+#: constraints 16 of 36 runs of 300 trials were better and 13 worse; with 3/4 of the members 9 were better and 20 worse.
+OF_CONSTRAINTS = 7 / 8
 
 
-def condition_near(surrogate: Surrogate, history: History, data: Data, noise: Noise, center: int, size: int) -> None:
-    """Condition the ``surrogate`` on the ``size`` observations nearest observation ``center``.
+def condition_near(outputs: Outputs, history: History, noises: Sequence[Noise], center: int, size: int) -> None:
+    """Condition the models on the ``size`` observations nearest observation ``center``.
 
     Args:
+        outputs: the models.
         history: the observations.
-        data: what a model takes them for.
-        noise: under it, `NEAR` times as many are taken in.
+        noises: of each objective; under it, `NEAR` times as many are taken in.
+        center, size: as above.
     """
-    x, covariance = history.X[center], surrogate.gp.covariance
+    x, covariance, first, known = history.X[center], outputs.metric, outputs.first, noises[0]
 
     def rows() -> ObservationIndices:
-        return noise.distinct(_smallest(squared_distances(covariance, history.X, x, np.inf), NEAR * size))
+        return known.distinct(_smallest(squared_distances(covariance, history.X, x, np.inf), NEAR * size))
 
-    members = nearest(covariance, history.X, x, size, last=surrogate.members, out=noise.copies)
-    units = frame(history.X[members], surrogate.gp.categorical) if surrogate.fits.due(history.n) else None
-    surrogate.update_all(data, members, rows, noise, units, center)
+    def units() -> tuple[Array, float]:
+        return frame(history.X[members], first.gp.categorical)
+
+    members = nearest(covariance, history.X, x, size, last=first.members, out=known.copies)
+    for j, (surrogate, noise) in enumerate(zip(outputs.objectives, noises, strict=True)):
+        due = surrogate.fits.due(history.n)
+        surrogate.update_all(history.data(output=j), members, rows, noise, units() if due else None, center)
+    members = first.members[: int(OF_CONSTRAINTS * size)] if len(first.members) == size else first.members
+    outputs.constraints.update(history, members, units)
 
 
 def nearest(

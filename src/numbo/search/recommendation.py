@@ -28,6 +28,7 @@ from numbo._rows import distinct_rows
 from numbo._types import Array, Mask, ObservationIndices
 from numbo.kernels.acquisition import UCB, Acquisition, Term, acquisition_values, mean_variance
 from numbo.models.noise import ODDS, Noise
+from numbo.models.outputs import Outputs
 from numbo.models.surrogate import Surrogate
 from numbo.models.transform_choice import transformed
 from numbo.models.view import ModelView
@@ -56,11 +57,12 @@ def noise_near_best(space: Any, history: History) -> float:
     At least what repeats show, wherever they were made (`Noise.scatter`).
     """
     known = Noise(history)
-    surrogate = Surrogate(
-        space.categorical, space.conditional, kernel="matern52", trend=True, additive=False, winsorize=True
+    models = Outputs.of_one(
+        Surrogate(space.categorical, space.conditional, kernel="matern52", trend=True, additive=False, winsorize=True)
     )
-    data, size = history.data(), int(np.clip((history.n - len(known.copies)) // 2, *NEAREST))
-    condition_near(surrogate, history, data, known, history.best, size)
+    surrogate, data = models.first, history.data()
+    size = int(np.clip((history.n - len(known.copies)) // 2, *NEAREST))
+    condition_near(models, history, [known], history.best, size)
     gp, targets = surrogate.gp, transformed(data.at(surrogate.members), surrogate.transform)
     if gp.covariance.noise_variance <= NO_NOISE:
         return known.scatter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -52,7 +52,7 @@ class Run:
     Attributes:
         history: what was told, and what is pending.
         feasibility: the model of failures.
-        noise: whether values are noisy, and how much.
+        noises: whether values of each objective are noisy, and how much.
         available: which points may be suggested.
         design: space-filling points.
         resolution: how near points most likely have the same value.
@@ -71,14 +71,14 @@ class Run:
         ends: Ends | None = None,
     ) -> None:
         self.space, self.goal, self.rng = space, goal, rng
-        self.history = History(space.d, q=len(goal.constraints), ends=ends)
+        self.history = History(space.d, len(goal.directions), len(goal.constraints), ends)
         self._awake = BestWhereActive.of_none(space.d)
         continuous = space.continuous if isinstance(space, Space) else None
         self.feasibility = Feasibility(space.categorical, learn_failures, space.conditional, continuous)
         self.times = AskTimes()
         self.search_rng = rng
         self.warned = False
-        self.noise = Noise(self.history)
+        self.noises = tuple(Noise(self.history, output=j) for j in range(self.history.k))
         self.available = Availability(space, self.history, self.feasibility, self.noise, avoid_repeats)
         self.design = Design(self.available, int(rng.integers(2**31)))
         self.resolution = Resolution(self.history, self.noise)
@@ -99,14 +99,20 @@ class Run:
         """Number of points that were told or are pending."""
         return self.history.step
 
-    def listen(self, *models: Claims, asks: bool = False) -> None:
-        """Let ``models`` say whether there is noise; ``asks`` as `numbo.models.noise.Noise`."""
-        self.noise.models, self.noise.asks = models, asks
+    @property
+    def noise(self) -> Noise:
+        """That of the first objective."""
+        return self.noises[0]
+
+    def listen(self, *models: Sequence[Claims], asks: bool = False) -> None:
+        """Let ``models`` of each objective say whether there is noise; ``asks`` as `numbo.models.noise.Noise`."""
+        for j, noise in enumerate(self.noises):
+            noise.models, noise.asks = tuple(one[j] for one in models), asks
 
     def adopt(self, history: History, design_seed: int) -> None:
         """Adopt another run's history and design."""
         self.history, self._awake = history, BestWhereActive.of_none(self.space.d)
-        self.noise = self.noise.anew(history)
+        self.noises = tuple(noise.anew(history) for noise in self.noises)
         self.available = self.available.over(history, self.feasibility, self.noise)
         self.available.see(history.X)
         self.design = Design(self.available, design_seed)
@@ -118,7 +124,7 @@ class Run:
         twin.rng, twin.feasibility = copy.deepcopy((self.rng, self.feasibility))
         twin.history, twin.times = self.history.copy(), AskTimes()
         twin.history.pending.clear()
-        twin.noise = self.noise.of(twin.history)
+        twin.noises = tuple(noise.of(twin.history) for noise in self.noises)
         twin.available = self.available.over(twin.history, twin.feasibility, twin.noise)
         twin.search_rng = copy.deepcopy(self.search_rng)
         twin.design = self.design.over(twin.available)
@@ -176,9 +182,9 @@ class Run:
         """
         if not self.space.conditional.any():
             return None
-        self._awake = self._awake.seeing(
-            self.history.X, self.history.scores() if self.history.constrained else self.history.y
-        )
+        history = self.history
+        compared = history.scores() if history.constrained or history.several else history.y
+        self._awake = self._awake.seeing(history.X, compared)
         return self._awake.filled(self.named_space.rounded(rng.random((DORMANT, self.space.d))))
 
     # -- state -------------------------------------------------------------------------------------------------

@@ -105,7 +105,7 @@ def sparse_search(
     one_by_one = settings.resparsify == 0.0
     chooser = BoxSearch(run) if run.grid is None else ArmSearch(run, run.grid, one_by_one=one_by_one)
     model.chooser = chooser
-    run.listen(kernel)
+    run.listen([kernel])
     return model, chooser
 
 

@@ -121,7 +121,12 @@ class TrustRegion:
         better = y > self.best and (origin // LENGTHS == self.number or scouting or y > self.record)
         if better:
             self.recenter(i, y, record=record)
-        if scouting or origin != self.origin:
+        if not scouting:
+            self.count(better, origin, active)
+
+    def count(self, better: bool, origin: int, active: int | None = None) -> None:
+        """Count a success or failure of the box that ``origin`` says, if it is the present one."""
+        if origin != self.origin:
             return
         if better:
             self.successes, self.failures = self.successes + 1, 0

@@ -11,14 +11,23 @@ noise, a point in the distance r of a single one keeps 1 - rho(r)^2, where rho i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from numbo._types import Array
-from numbo.kernels.acquisition import Posterior, Term, acquisition_values, mean_variance
+from numbo.kernels.acquisition import (
+    LOG_EI,
+    Posterior,
+    Term,
+    acquisition_values,
+    mean_variance,
+    success_probabilities,
+    weighted_values,
+)
 from numbo.kernels.ascent import ascend
+from numbo.kernels.front import Front, deviations, improvements
 from numbo.trials import best_first
 
 ASCENT_ITERATIONS = 40
@@ -30,39 +39,65 @@ TESTED = 4
 
 
 class Utility(NamedTuple):
-    """The sum of the ``terms``, of which the first one is the objective's.
+    """The sum of the ``terms``, of which the first ones are those of the objectives.
 
     Attributes:
         terms: posteriors with their acquisition functions.
-        alone: the posterior of the first one without the pending points, None if there are none.
+        alone: the posteriors of the objectives without the pending points, none if nothing is pending.
+        front: the front on which several objectives improve: their acquisition functions do not count then. None for
+            one objective.
     """
 
     terms: tuple[Term, ...]
-    alone: Posterior | None = None
+    alone: tuple[Posterior, ...] = ()
+    front: Front | None = None
 
     def values(self, X: Array) -> Array:
         """The utility (c,) at the points ``X (c, d)``."""
-        first, *others = (acquisition_values(term.posterior, term.acquisition, X) for term in self.terms)
+        if self.front is None:
+            first, *others = (acquisition_values(term.posterior, term.acquisition, X) for term in self.terms)
+        else:
+            count = len(self.front.bounds)
+            first = front_values(self.terms[:count], self.front, X)
+            others = [acquisition_values(term.posterior, term.acquisition, X) for term in self.terms[count:]]
         for values in others:
             first = first + values
         return first
 
     def climb(self, X: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
         """Local optima (s, d) and their utility (s,), from ``X (s, d)`` each within its own corners (s, d)."""
-        climbed, values = ascend(self.terms, X, lower, upper, ASCENT_ITERATIONS, ASCENT_TOLERANCE)
+        climbed, values = ascend(self.terms, self.front, X, lower, upper, ASCENT_ITERATIONS, ASCENT_TOLERANCE)
         return climbed, values
 
     def uncrowded(self, points: Array, values: Array) -> Iterator[int]:
         """Rows of ``points (c, d)`` that are not crowded, by descending ``values (c,)``."""
         order = best_first(values)
-        if self.alone is None:
+        if not self.alone:
             yield from order.tolist()
             return
         size = TESTED
         while len(order):
             block, order = order[:size], order[size:]
-            yield from block[remaining_share(self.terms[0].posterior, self.alone, points[block]) >= CROWDED].tolist()
+            yield from block[self._remaining(points[block]) >= CROWDED].tolist()
             size *= 2
+
+    def _remaining(self, X: Array) -> Array:
+        """The largest `remaining_share` (c,) of an objective at ``X (c, d)``."""
+        pairs = zip(self.terms, self.alone, strict=False)
+        out: Array = np.max([remaining_share(term.posterior, alone, X) for term, alone in pairs], axis=0)
+        return out
+
+
+def front_values(terms: Sequence[Term], front: Front, X: Array) -> Array:
+    """The logarithm of what objectives are expected to add to a front (c,) at ``X (c, d)``, where points may fail."""
+    moments = [mean_variance(term.posterior, X) for term in terms]
+    sd = [deviations(term.posterior.covariance, X, v) for term, (_, v) in zip(terms, moments, strict=True)]
+    values: Array = improvements(front, np.array([mean for mean, _ in moments]), np.array(sd))
+    success = terms[0].acquisition.success
+    if len(success.alpha) == 0:
+        return values
+    weighted: Array = weighted_values(LOG_EI, 0.0, success.threshold, values, success_probabilities(success, X))
+    return weighted
 
 
 def remaining_share(posterior: Posterior, alone: Posterior, X: Array) -> Array:

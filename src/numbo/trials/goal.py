@@ -78,6 +78,11 @@ class Goal:
         """Likewise of outputs (n,)."""
         return self._sign(objective) * outputs + 0.0
 
+    def values_of(self, outputs: Array) -> Array:
+        """Likewise of all objectives, outputs (n, k): values (n, k), or (n,) of one."""
+        columns = [self.values(outputs[:, j], j) for j in range(len(self.directions))]
+        return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
+
 
 def best_first(scores: Array) -> Indices:
     """The order of the ``scores (n,)`` from the best to the worst; equal ones stay as they are."""

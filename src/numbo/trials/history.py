@@ -15,6 +15,7 @@ from numbo._types import Array, Indices, Mask, ObservationIndices, TrialPosition
 from numbo.trials.curve import Curve
 from numbo.trials.data import Data
 from numbo.trials.effort import Effort
+from numbo.trials.front import NonDominated, closeness
 from numbo.trials.goal import Goal
 from numbo.trials.schedule import Schedule
 from numbo.trials.trials import ROOM, Trials, doubled, own
@@ -136,7 +137,8 @@ class History:
         excluded: points without a result that must not be suggested.
         pending: points without a result yet, by their keys.
         best: index of the best observation, -1 before the first: of those that meet all constraints, or else the one
-            that violates them least; of one that is final, if there is any.
+            that violates them least; of one that is final, if there is any. By the first objective.
+        front: of several objectives, the observations that meet all constraints and that no other one dominates.
         effort: what they have cost.
     """
 
@@ -233,6 +235,7 @@ class History:
         self._X, self._y = np.empty((ROOM, self.trials.X.shape[1])), np.empty(ROOM)
         self._variance, self._positions = np.empty(ROOM), np.empty(ROOM, dtype=np.int64)
         self._scaled = _Scaled.of(self.trials.C.shape[1])
+        self.front = NonDominated.of_none(self.k)
         self.first: dict[bytes, int] = {}
         self.again: list[tuple[int, int]] = []
         #: Of trials that were stopped after reports.
@@ -271,6 +274,8 @@ class History:
             self._stopped.append(i)
         if self.ends is not None and self._stopped:
             self._expect(i)
+        if self.several and self.feasible(i):
+            self.front = self.front.seeing(i, self.trials.Y[t])
         if self.constrained and not self.any_feasible:
             self.best = self._least_violated(i)
         elif self.best < 0 or self._rank(i) > self._rank(self.best):
@@ -320,6 +325,16 @@ class History:
         """The score of observation ``i``; one standard deviation less if its end is only expected."""
         score = float(self.scores(np.array([i]))[0]) if self.constrained else float(self._y[i])
         return score - math.sqrt(self._variance[i]) if self.stopped(i) else score
+
+    @property
+    def k(self) -> int:
+        """Number of objectives."""
+        return self.trials.Y.shape[1]
+
+    @property
+    def several(self) -> bool:
+        """Whether there are several objectives."""
+        return self.k > 1
 
     @property
     def constrained(self) -> bool:
@@ -374,14 +389,16 @@ class History:
     def scores(self, rows: ObservationIndices | None = None) -> Array:
         """By which observations compare, some ``rows (m,)`` or all: their values, if they meet all constraints.
 
-        Below these come all others, by how much they violate each constraint, in units of its size, in total. What
-        does not say everything comes in between as soon as there is something better.
+        Of several objectives, how near they are to the front (`numbo.trials.front.closeness`). Below these come all
+        others, by how much they violate each constraint, in units of its size, in total. What does not say everything
+        comes in between as soon as there is something better.
         """
-        positions, y = self._positions[: self.n], self.values()
-        if not self.constrained:
-            return y if rows is None else y[rows]
+        positions = self._positions[: self.n]
         if rows is not None:
-            positions, y = positions[rows], y[rows]
+            positions = positions[rows]
+        y = self._closeness(rows) if self.several else self.values()[slice(None) if rows is None else rows]
+        if not self.constrained:
+            return y
         with np.errstate(over="ignore"):
             violation = np.nansum(np.maximum(self.trials.C[positions], 0.0) / self.scales(self.n), axis=1)
         share = np.where(np.isinf(violation), 1.0, violation / (1.0 + np.where(np.isinf(violation), 0.0, violation)))
@@ -389,6 +406,16 @@ class History:
         if self.any_feasible and self._all_told(self.best):
             out[(violation == 0.0) & np.isnan(self.trials.C[positions]).any(axis=1)] = INFEASIBLE
         return out
+
+    def _closeness(self, rows: ObservationIndices | None) -> Array:
+        """`numbo.trials.front.closeness` of some ``rows (m,)`` or all, to all of them if none meets the constraints."""
+        Y = self.outputs(rows)
+        return closeness(Y, self.outputs(self.front.rows) if len(self.front.rows) else Y)
+
+    def outputs(self, rows: ObservationIndices | None = None) -> Array:
+        """All outputs of some observations ``rows (m,)`` or of all, made finite for a model."""
+        columns = [self.values(output=j) for j in range(self.k)]
+        return np.stack([column if rows is None else column[rows] for column in columns], axis=1)
 
     @property
     def X(self) -> Array:
@@ -435,11 +462,13 @@ class History:
 
     def best_of(self, goal: Goal) -> tuple[Any, float] | None:
         """The best point and its value, None before the first success that meets all constraints."""
+        if self.several:
+            raise ValueError(f"There is no best point of {self.k} objectives: see front().")
         return (self.params(self.best), goal.value(float(self.y[self.best]))) if self.any_feasible else None
 
-    def data(self, n: int | None = None) -> Data:
-        """The first ``n`` observations, as models take them."""
-        return Data(self.X[:n], self.values(n), self.variance[:n])
+    def data(self, n: int | None = None, output: int = 0) -> Data:
+        """The first ``n`` observations of an ``output``, as models take them."""
+        return Data(self.X[:n], self.values(n, output), self.variance[:n])
 
     @property
     def variance(self) -> Array:
@@ -456,9 +485,34 @@ class History:
         pairs = zip(self.positions(rows).tolist(), self.positions(others).tolist(), strict=True)
         return np.array([self.trials.agree(*pair) for pair in pairs], dtype=bool)
 
-    def values(self, n: int | None = None) -> Array:
-        """The first ``n`` of ``y``, made finite for a model (`finite_range`)."""
-        return finite_range(self.y[:n])
+    def of_output(self, output: int) -> History:
+        """A history of this ``output`` alone, with the same pending points."""
+        own = History(self.trials.X.shape[1], 1, self.trials.C.shape[1])
+        trials = self.trials
+        for t in range(trials.n):
+            own.add(
+                trials.X[t],
+                trials.Y[t, output],
+                trials.params[t],
+                int(trials.origins[t]),
+                final=bool(trials.final[t]),
+                constraints=trials.C[t],
+            )
+        own.excluded, own.pending = dict(self.excluded), dict(self.pending)
+        return own
+
+    def alike(self, i: int, j: int) -> bool:
+        """Whether all outputs of two observations are the same; what is expected of their ends counts."""
+        others = self.trials.Y[self._positions[[i, j]], 1:]
+        return bool(self._y[i] == self._y[j]) and bool((others[0] == others[1]).all())
+
+    def values(self, n: int | None = None, output: int = 0) -> Array:
+        """The first ``n`` values of an ``output``, made finite for a model (`finite_range`)."""
+        return finite_range(self.output(output)[:n])
+
+    def output(self, output: int) -> Array:
+        """The values (n,) of an ``output``."""
+        return self.y if output == 0 else self.trials.Y[self._positions[: self.n], output]
 
     def pending_points(self) -> Array:
         """Pending points (p, d), oldest first."""

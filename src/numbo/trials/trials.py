@@ -93,7 +93,7 @@ class Trials:
         """Whether two trials have one value, at the last of the steps that both have reported if one was stopped."""
         one, other = self._curves[s], self._curves[t]
         if one is None or other is None or (self._final[s] and self._final[t]):
-            return bool(self._Y[s, 0] == self._Y[t, 0])
+            return bool((self._Y[s] == self._Y[t]).all())
         last = min(one.steps[-1], other.steps[-1])
         return one.at(last) == other.at(last)
 

@@ -1,0 +1,221 @@
+"""Expected hypervolume improvement over a front, in closed form.
+
+What is not dominated by a front and lies above a reference point is divided into disjoint cells, boxes with corners
+``lower`` and ``upper``. Where objectives are independent and normal, a point is expected to gain of each cell the
+product over the objectives of
+
+    E[(y - lower)+] - E[(y - upper)+] = sd (h(z_lower) - h(z_upper)),  z = (mu - bound) / sd,
+
+with ``h`` of `numbo.kernels.acquisition` (Emmerich et al. 2011; Daulton, Balandat & Bakshy 2020 have the cells). The
+corners of all cells take few different values in each objective, for which alone ``h`` is computed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from numbo.kernels._jit import jit, subroutine
+from numbo.kernels.acquisition import SQRT_2PI, floored_sd, log_h
+from numbo.kernels.covariance import prior_variance
+
+#: Below this z the definition of h loses too many digits. The continued fraction of `log_h` takes twenty times as long.
+FAR = -25.0
+
+
+class Front(NamedTuple):
+    """The ``c`` cells of a front of ``k`` objectives, of which larger values are better.
+
+    Attributes:
+        bounds: (k, t) the values that corners have, ascending; the last one is infinite.
+        lower, upper: (c, k) positions in them.
+    """
+
+    bounds: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+@jit
+def cells(points, reference):
+    """Lower and upper corners (c, k) of the cells above ``reference (k,)`` that the ``points (f, k)`` do not dominate.
+
+    Each point removes what it dominates from the cells so far, and what is left of one are up to k boxes. With points
+    in descending order of the last objective there are ``f + 1`` cells for two objectives, and about ``2 f`` for three:
+    boxes that make up a larger one are put together.
+    """
+    k = len(reference)
+    lower, upper = reference.copy().reshape(1, k), np.full((1, k), np.inf)
+    for p in points:
+        hit = np.ones(len(lower), dtype=np.bool_)
+        for c in range(len(lower)):
+            for j in range(k):
+                hit[c] &= lower[c, j] < p[j]
+        room = k * int(hit.sum())
+        new_lower, new_upper, count = np.empty((room, k)), np.empty((room, k)), 0
+        for axis in range(k):  # the last objective first: what lies above the point there is done with
+            j = (axis + k - 1) % k
+            first = count
+            for row in np.flatnonzero(hit):
+                if not p[j] < upper[row, j]:
+                    continue
+                low, high = new_lower[count], new_upper[count]
+                for i in range(k):
+                    low[i], high[i] = lower[row, i], upper[row, i]
+                low[j] = max(low[j], p[j])
+                for before in range(axis):
+                    i = (before + k - 1) % k
+                    high[i] = min(high[i], p[i])
+                count += 1
+            count = merged(new_lower, new_upper, first, count)
+        kept_lower, kept_upper = lower[~hit], upper[~hit]
+        lower = np.concatenate((kept_lower, new_lower[:count]))
+        upper = np.concatenate((kept_upper, new_upper[:count]))
+    return lower, upper
+
+
+@subroutine
+def merged(lower, upper, first, count):
+    """Put together boxes from ``first`` on that differ along one axis and touch there; returns how many are left."""
+    k, a = lower.shape[1], first
+    while a < count:
+        b, grew = a + 1, False
+        while b < count:
+            axis, same = -1, True
+            for j in range(k):
+                if lower[a, j] != lower[b, j] or upper[a, j] != upper[b, j]:
+                    same = same and axis < 0
+                    axis = j
+            if same and axis >= 0 and (upper[a, axis] == lower[b, axis] or upper[b, axis] == lower[a, axis]):
+                lower[a, axis] = min(lower[a, axis], lower[b, axis])
+                upper[a, axis] = max(upper[a, axis], upper[b, axis])
+                count -= 1
+                for j in range(k):
+                    lower[b, j], upper[b, j] = lower[count, j], upper[count, j]
+                grew = True
+            else:
+                b += 1
+        if not grew:
+            a += 1
+    return count
+
+
+def front_of(points: np.ndarray, reference: np.ndarray) -> Front:
+    """The front of ``points (f, k)`` that do not dominate each other, above ``reference (k,)``."""
+    above = points[(points > reference).all(axis=1)]
+    order = np.lexsort(-above.T)
+    lower, upper = cells(np.ascontiguousarray(above[order]), np.ascontiguousarray(reference))
+    values = [np.unique(np.concatenate([lower[:, j], upper[:, j], [np.inf]])) for j in range(len(reference))]
+    bounds = np.full((len(values), max(map(len, values))), np.inf)
+    for j, own in enumerate(values):
+        bounds[j, : len(own)] = own
+    at = [[np.searchsorted(own, side[:, j]) for j, own in enumerate(values)] for side in (lower, upper)]
+    return Front(bounds, *(np.ascontiguousarray(np.array(one).T) for one in at))
+
+
+def hypervolume(points: np.ndarray, reference: np.ndarray) -> float:
+    """The volume above ``reference (k,)`` that ``points (f, k)`` dominate, which do not dominate each other."""
+    above = points[(points > reference).all(axis=1)]
+    if not len(above):
+        return 0.0
+    top = above.max(axis=0)
+    lower, upper = cells(np.ascontiguousarray(above[np.lexsort(-above.T)]), np.ascontiguousarray(reference))
+    sides = np.maximum(np.minimum(upper, top) - lower, 0.0)
+    return float(np.prod(top - reference) - np.prod(sides, axis=1).sum())
+
+
+@subroutine
+def log_h_and_ratios(z):
+    """As `log_h`, to ten digits, and fast."""
+    if z < FAR:
+        return log_h(z)
+    phi = math.exp(-0.5 * z * z) / SQRT_2PI
+    cdf = 0.5 * math.erfc(-z / math.sqrt(2.0))
+    h = phi + z * cdf
+    return math.log(h), cdf / h, phi / h
+
+
+@subroutine
+def bounds_into(front, mu, sd, logs, ratios):
+    """Write ``log h (k, t)`` of all bounds to ``logs``, and ``Phi / h`` and ``phi / h`` to ``ratios (2, k, t)``."""
+    k, t = front.bounds.shape
+    for j in range(k):
+        for i in range(t):
+            bound = front.bounds[j, i]
+            if bound == np.inf:
+                logs[j, i], ratios[0, j, i], ratios[1, j, i] = -np.inf, 0.0, 0.0
+            else:
+                logs[j, i], ratios[0, j, i], ratios[1, j, i] = log_h_and_ratios((mu[j] - bound) / sd[j])
+
+
+@subroutine
+def improvement_into(front, sd, logs, gains):
+    """The logarithm of the expected gain; those of the cells are written to ``gains (c,)``."""
+    k, best, volume = sd.shape[0], -np.inf, 0.0
+    for j in range(k):
+        volume += math.log(sd[j])
+    for c in range(gains.shape[0]):
+        gain = volume
+        for j in range(k):
+            low = logs[j, front.lower[c, j]]
+            gain += low + math.log(-math.expm1(min(logs[j, front.upper[c, j]] - low, 0.0)))
+        gains[c] = gain
+        best = max(best, gain)
+    if best == -np.inf:
+        return best
+    total = 0.0
+    for c in range(gains.shape[0]):
+        total += math.exp(gains[c] - best)
+    return best + math.log(total)
+
+
+@jit
+def improvements(front, mean, sd):
+    """The logarithm of the expected hypervolume improvement (m,), from moments ``mean (k, m)`` and ``sd (k, m)``."""
+    k, t = front.bounds.shape
+    logs, ratios, gains = np.empty((k, t)), np.empty((2, k, t)), np.empty(len(front.lower))
+    out, mu, spread = np.empty(mean.shape[1]), np.empty(k), np.empty(k)
+    for i in range(mean.shape[1]):
+        for j in range(k):
+            mu[j], spread[j] = mean[j, i], sd[j, i]
+        bounds_into(front, mu, spread, logs, ratios)
+        out[i] = improvement_into(front, spread, logs, gains)
+    return out
+
+
+@subroutine
+def improvement_gradient_into(front, mu, sd, d_mu, d_sd):
+    """The logarithm of the expected hypervolume improvement from moments ``mu (k,)`` and ``sd (k,)``.
+
+    Its derivatives with respect to these are written to ``d_mu (k,)`` and ``d_sd (k,)``.
+    """
+    k, t = front.bounds.shape
+    logs, ratios, gains = np.empty((k, t)), np.empty((2, k, t)), np.empty(len(front.lower))
+    bounds_into(front, mu, sd, logs, ratios)
+    value = improvement_into(front, sd, logs, gains)
+    for j in range(k):
+        d_mu[j] = d_sd[j] = 0.0
+    if value == -np.inf:
+        return value
+    for c in range(gains.shape[0]):
+        share = math.exp(gains[c] - value)
+        if share < 1e-12:
+            continue
+        for j in range(k):
+            low, high = front.lower[c, j], front.upper[c, j]
+            r = math.exp(min(logs[j, high] - logs[j, low], 0.0))
+            scale = share / ((1.0 - r) * sd[j])
+            d_mu[j] += scale * (ratios[0, j, low] - r * ratios[0, j, high])
+            d_sd[j] += scale * (ratios[1, j, low] - r * ratios[1, j, high])
+    return value
+
+
+@jit
+def deviations(covariance, Z, variance):
+    """Posterior standard deviations (c,) at ``Z (c, d)``, never quite 0."""
+    out = np.empty(len(variance))
+    for c in range(len(variance)):
+        out[c] = floored_sd(variance[c], prior_variance(covariance, Z[c]))
+    return out

@@ -1,0 +1,98 @@
+"""The models of all that is told of a point: its objectives, and its constraints."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from numbo._types import Array
+from numbo.kernels.acquisition import Posterior
+from numbo.kernels.covariance import Covariance
+from numbo.models.constraints import Constraints
+from numbo.models.surrogate import Surrogate
+from numbo.trials import Data, Goal, History
+
+
+class Outputs:
+    """A surrogate of each objective and of each constraint, on the same observations.
+
+    Args:
+        make, make_constraint: make a surrogate of an objective, and of a constraint.
+        goal: what is told.
+
+    Attributes:
+        objectives: a surrogate of each.
+        constraints: those of the constraints.
+    """
+
+    def __init__(self, make: Callable[[], Surrogate], make_constraint: Callable[[], Surrogate], goal: Goal) -> None:
+        self.objectives = [make() for _ in goal.directions]
+        self.constraints = Constraints(make_constraint, len(goal.constraints))
+
+    @classmethod
+    def of_one(cls, surrogate: Surrogate) -> Outputs:
+        """That of one objective alone."""
+        return cls(lambda: surrogate, lambda: surrogate, Goal(("maximize",)))
+
+    @property
+    def first(self) -> Surrogate:
+        """The model of the first objective."""
+        return self.objectives[0]
+
+    @property
+    def metric(self) -> Covariance:
+        """A covariance by which points are near: that of the objective, or with mean weights of several ones."""
+        covariance = self.first.gp.covariance
+        if len(self.objectives) == 1:
+            return covariance
+        weights = [one.gp.covariance.inverse_squared_lengthscales for one in self.objectives]
+        return covariance._replace(inverse_squared_lengthscales=np.mean(weights, axis=0))
+
+    @property
+    def lengthscales(self) -> Array:
+        """Those (d,) of the `metric`."""
+        out: Array = self.metric.inverse_squared_lengthscales**-0.5
+        return self.first.gp.hyperparameters.lengthscales if len(self.objectives) == 1 else out
+
+    def shown(self, data: Data) -> Outputs:
+        """The same with the `Surrogate.shown` of one objective."""
+        if len(self.objectives) > 1:
+            return self
+        twin = copy.copy(self)
+        twin.objectives = [self.first.shown(data)]
+        return twin
+
+    @property
+    def posteriors(self) -> tuple[Posterior, ...]:
+        """Those of the objectives."""
+        return tuple(one.posterior for one in self.objectives)
+
+    def hallucinate(self, history: History) -> None:
+        """Make what is pending part of the posteriors, until the next update."""
+        self.first.hallucinate(history.expected_pending())
+        points = history.pending_points()
+        unknown = np.full(len(points), np.nan)
+        for other in self.objectives[1:]:
+            other.hallucinate(Data(points, unknown, unknown))
+        self.constraints.hallucinate(points)
+
+    def release(self) -> None:
+        """Forget the pending points."""
+        for one in self.objectives:
+            one.release()
+        self.constraints.release()
+
+    def state_dict(self) -> dict[str, Any]:
+        return {
+            "objectives": [one.state_dict() for one in self.objectives],
+            "constraints": self.constraints.state_dict(),
+        }
+
+    def restore(self, state: dict[str, Any], history: History) -> None:
+        """Take in a `state_dict`, from the history that has gone on since."""
+        for j, (one, saved) in enumerate(zip(self.objectives, state["objectives"], strict=True)):
+            one.restore(saved, history.data(saved["updated_at"], j))
+        self.constraints.restore(state["constraints"], history)

@@ -1,0 +1,118 @@
+"""The front of several objectives: the observations that no other one dominates."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from numbo._types import Array, Indices, Mask, ObservationIndices
+
+#: Number of directions in which the best observations are compared, for each objective.
+DIRECTIONS = 16
+#: How far below the worst values on a front its reference point lies, as a share of its range. Not tuned.
+BEYOND = 0.1
+
+
+class NonDominated(NamedTuple):
+    """Observations that no other one dominates, in the order in which they came; of equal ones the first.
+
+    Attributes:
+        rows: (f,) which they are.
+        outputs: (f, k) their outputs, of which larger ones are better.
+    """
+
+    rows: ObservationIndices
+    outputs: Array
+
+    @classmethod
+    def of_none(cls, k: int) -> NonDominated:
+        return cls(np.empty(0, dtype=np.int64), np.empty((0, k)))
+
+    def seeing(self, i: int, y: Array) -> NonDominated:
+        """The same with observation ``i``, whose outputs are ``y (k,)``."""
+        if (self.outputs >= y).all(axis=1).any():
+            return self
+        kept = ~(self.outputs <= y).all(axis=1)
+        return NonDominated(np.append(self.rows[kept], i), np.concatenate([self.outputs[kept], y[None]]))
+
+
+def non_dominated(Y: Array) -> Mask:
+    """Which of the outputs ``Y (n, k)`` no other ones dominate; the first of equal ones."""
+    front = NonDominated.of_none(Y.shape[1])
+    for i in np.lexsort(-Y.T[::-1]):
+        front = front.seeing(int(i), Y[i])
+    out = np.zeros(len(Y), dtype=bool)
+    out[front.rows] = True
+    return out
+
+
+def extent(points: Array, spread: Array) -> tuple[Array, Array]:
+    """The worst values (k,) of the ``points (f, k)``, and their range (k,), or ``spread (k,)`` if they have none."""
+    low = points.min(axis=0)
+    span = points.max(axis=0) - low
+    return low, np.where(span > 0.0, span, spread)
+
+
+@cache
+def _directions(k: int) -> Array:
+    """Directions (w, k) into the positive orthant, with the axes."""
+    drawn = np.abs(np.random.default_rng(0).normal(size=(DIRECTIONS * k, k)))
+    out: Array = np.maximum(drawn / np.linalg.norm(drawn, axis=1, keepdims=True), 1e-3)
+    return out
+
+
+def closeness(Y: Array, front: Array) -> Array:
+    """How near each of the outputs ``Y (n, k)`` is to the ``front (f, k)``, at most 1.
+
+    By the hypervolume scalarisation ``min_j z_j / w_j`` (Zhang & Golovin 2020), in units of the front's range above a
+    point `BEYOND` its worst values: the largest share of the front's best one in any of many directions ``w``.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):  # values may be of any size
+        low, span = extent(front, np.maximum(np.ptp(Y, axis=0), np.finfo(float).tiny))
+        weights = _directions(Y.shape[1])
+        of_front = _scalarised((front - low) / span + BEYOND, weights)
+        shares = _scalarised((Y - low) / span + BEYOND, weights) / of_front.max(axis=0)
+    out: Array = np.max(np.nan_to_num(shares, nan=-np.inf), axis=1)
+    return out
+
+
+def _scalarised(Z: Array, weights: Array) -> Array:
+    """``min_j Z_j / w_j`` (n, w) for ``Z (n, k)`` and ``weights (w, k)``."""
+    out = Z[:, None, 0] / weights[None, :, 0]
+    for j in range(1, Z.shape[1]):
+        out = np.minimum(out, Z[:, None, j] / weights[None, :, j])
+    return out
+
+
+def thinned(points: Array, size: int, around: Array | None = None) -> Indices:
+    """Positions (m,) of at most ``size`` of the ``points (f, k)``, in units of their range.
+
+    Half of these are the nearest to ``around (k,)``, if it is given; the others, and all without it, are far apart.
+    """
+    if len(points) <= size:
+        return np.arange(len(points))
+    low, span = extent(points, np.ones(points.shape[1]))
+    Z = (points - low) / span
+    chosen: list[int] = []
+    if around is not None:
+        order = np.argsort(((Z - (around - low) / span) ** 2).sum(axis=1), kind="stable")
+        chosen = order[: size // 2].tolist()
+    else:
+        chosen = np.unique(Z.argmax(axis=0)).tolist()
+    gaps = np.min([((Z - Z[i]) ** 2).sum(axis=1) for i in chosen], axis=0)
+    while len(chosen) < size:
+        farthest = int(np.argmax(gaps))
+        chosen.append(farthest)
+        gaps = np.minimum(gaps, ((Z - Z[farthest]) ** 2).sum(axis=1))
+    return np.array(chosen)
+
+
+def isolation(points: Array) -> Array:
+    """The distance (f,) of each of the ``points (f, k)`` from the nearest other one, in units of their range."""
+    low, span = extent(points, np.ones(points.shape[1]))
+    Z = (points - low) / span
+    distances = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(distances, np.inf)
+    return np.sqrt(distances.min(axis=1))
