@@ -6,6 +6,7 @@ ask-time, batches     time per suggestion, many points at once
 hpob, bayesmark       searches for hyperparameters, beside what others have recorded
 curves, record-curves  runs that prune, on recorded and synthetic learning curves; the recording of some
 constrained           searches under constraints
+fronts, biobj         searches of several objectives, COCO's bi-objective functions
 bandits, bandits-report, survival   explicit arms, and the race of S-BPE
 calibration           whether predictions hold
 ray-scale, reliability, interrupts   many workers, killed workers, interrupts
@@ -23,6 +24,7 @@ import json
 import os
 from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -127,27 +129,66 @@ def _curves(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> N
     curves.write_report(path)
 
 
-def _add_constrained(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--name", default="constrained", help="results go to benchmarks/results/NAME.jsonl and NAME.md")
+def _add_searches(parser: argparse.ArgumentParser, trials: int) -> None:
+    """The options of the benchmarks of searches under constraints and of several objectives."""
+    name = parser.prog.split()[-1]
+    parser.add_argument("--name", default=name, help="results go to benchmarks/results/NAME.jsonl and NAME.md")
     parser.add_argument("--samplers", nargs="+", metavar="SAMPLER", help="all by default")
     parser.add_argument("--problems", nargs="+", metavar="PROBLEM", help="all that settings were chosen on by default")
     parser.add_argument("--apart", action="store_true", help="the problems put aside in place of those")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--trials", type=int, default=300)
+    parser.add_argument("--trials", type=int, default=trials)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--report", action="store_true", help="only the tables of the runs that there are")
 
 
-def _constrained(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    from benchmarks import constrained
+def _searches(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    from benchmarks import constrained, fronts
 
-    samplers = arguments.samplers or list(constrained.SAMPLERS)
-    names = arguments.problems or list(constrained.APART if arguments.apart else constrained.PROBLEMS)
-    _check(parser, "sampler", samplers, constrained.NAMES)
-    _check(parser, "problem", names, constrained.PROBLEMS | constrained.APART)
-    jobs = [(s, n, seed, arguments.trials) for seed in range(arguments.seeds) for n in names for s in samplers]
+    module: Any = constrained if arguments.command == "constrained" else fronts
+    samplers = arguments.samplers or list(module.SAMPLERS)
+    names = arguments.problems or list(module.APART if arguments.apart else module.PROBLEMS)
+    _check(parser, "sampler", samplers, module.NAMES)
+    _check(parser, "problem", names, module.PROBLEMS | module.APART)
     path = RESULTS / f"{arguments.name}.jsonl"
-    constrained.run(path, jobs, arguments.jobs)
-    constrained.write_report(path)
+    if not arguments.report:
+        jobs = [(s, n, seed, arguments.trials) for seed in range(arguments.seeds) for n in names for s in samplers]
+        module.run(path, jobs, arguments.jobs)
+    module.write_report(path)
+
+
+def _add_biobj(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--name", default="biobj", help="results go to benchmarks/results/NAME.jsonl and NAME.md")
+    parser.add_argument("--samplers", nargs="+", metavar="SAMPLER", help="GSSBO and Random by default")
+    parser.add_argument("--functions", nargs="+", type=int, metavar="NUMBER", help="1 to 55, all by default")
+    parser.add_argument("--instances", nargs="+", type=int, metavar="NUMBER", help="1 to 15, all by default")
+    parser.add_argument("--dimensions", nargs="+", type=int, metavar="NUMBER", help="2, 3, 5, 10, 20, all by default")
+    parser.add_argument("--budget", type=int, default=20, help="evaluations a dimension")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--report", action="store_true", help="only the table of the runs that there are")
+
+
+def _biobj(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    from benchmarks import biobj, fronts
+
+    samplers = arguments.samplers or list(biobj.USUAL)
+    functions = arguments.functions or list(biobj.FUNCTIONS)
+    instances = arguments.instances or list(biobj.INSTANCES)
+    dimensions = arguments.dimensions or list(biobj.DIMENSIONS)
+    _check(parser, "sampler", samplers, fronts.SAMPLERS)
+    for kind, numbers, known in (
+        ("function", functions, biobj.FUNCTIONS),
+        ("instance", instances, biobj.INSTANCES),
+        ("dimension", dimensions, biobj.DIMENSIONS),
+    ):
+        _check(parser, kind, [str(number) for number in numbers], [str(number) for number in known])
+    path = RESULTS / f"{arguments.name}.jsonl"
+    if not arguments.report:
+        jobs = [
+            (s, d, f, i, arguments.budget) for d in dimensions for i in instances for f in functions for s in samplers
+        ]
+        biobj.run(path, jobs, arguments.jobs)
+    biobj.write_report(path)
 
 
 def _add_record_curves(parser: argparse.ArgumentParser) -> None:
@@ -224,7 +265,9 @@ def main() -> None:
     arms_report.add_argument("--name", default="bandits")
     _add_hpob(commands.add_parser("hpob", help="recorded searches as tables of candidates; resumes where it stopped"))
     _add_curves(commands.add_parser("curves", help="runs that prune; resumes likewise"))
-    _add_constrained(commands.add_parser("constrained", help="searches under constraints; resumes likewise"))
+    _add_searches(commands.add_parser("constrained", help="searches under constraints; resumes likewise"), 300)
+    _add_searches(commands.add_parser("fronts", help="searches of several objectives; resumes likewise"), 1000)
+    _add_biobj(commands.add_parser("biobj", help="COCO's bi-objective functions; resumes likewise"))
     _add_record_curves(commands.add_parser("record-curves", help="train networks of scikit-learn; resumes likewise"))
     _add_bayesmark(commands.add_parser("bayesmark", help="scikit-learn's models in 16 rounds of 8; resumes likewise"))
     race = commands.add_parser("survival", help="how often S-BPE keeps the optimum; resumes where it stopped")
@@ -349,8 +392,10 @@ def main() -> None:
         _hpob(parser, arguments)
     elif arguments.command == "curves":
         _curves(parser, arguments)
-    elif arguments.command == "constrained":
-        _constrained(parser, arguments)
+    elif arguments.command in ("constrained", "fronts"):
+        _searches(parser, arguments)
+    elif arguments.command == "biobj":
+        _biobj(parser, arguments)
     elif arguments.command == "record-curves":
         _record_curves(parser, arguments)
     elif arguments.command == "bayesmark":
