@@ -31,8 +31,8 @@ class GSSBOSampler(NumboSampler):
             which rows are suggested.
         learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
             ``True``, ``False``, or ``"auto"``.
-        constraints_func: takes a trial that has ended and returns its constraints, which are met at 0 or less, as in
-            Optuna's samplers. Those of ``trial.set_constraint`` need no setting.
+        constraints_func: takes a trial that has ended and returns its constraints, a sequence of numbers, which are met
+            at 0 or less, as in Optuna's samplers. Those of ``trial.set_constraint`` need no setting.
 
     The other arguments are the algorithm's settings, described in `numbo.GSSBO`.
 
@@ -97,8 +97,8 @@ class GPUCBSampler(NumboSampler):
             which rows are suggested.
         learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
             ``True``, ``False``, or ``"auto"``.
-        constraints_func: takes a trial that has ended and returns its constraints, which are met at 0 or less, as in
-            Optuna's samplers. Those of ``trial.set_constraint`` need no setting.
+        constraints_func: takes a trial that has ended and returns its constraints, a sequence of numbers, which are met
+            at 0 or less, as in Optuna's samplers. Those of ``trial.set_constraint`` need no setting.
 
     The other arguments are the algorithm's settings, described in `numbo.GPUCB`.
 

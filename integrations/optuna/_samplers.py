@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
+import math
 import secrets
 import threading
 import warnings
 import weakref
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -71,7 +72,8 @@ class NumboSampler(BaseSampler):
         learn_failures: how to treat trials that failed, or were pruned before their first report. True: failures
             depend on the parameters, and points are weighted by their probability of success. False: nothing is
             learned, but a point that failed is not suggested again. ``"auto"`` lets the data decide between the two.
-        constraints_func: returns the constraints of a trial that has ended, which are met at 0 or less.
+        constraints_func: returns the constraints of a trial that has ended, a sequence of numbers, which are met at 0
+            or less.
         settings: the algorithm's settings, as its optimizer in `numbo` takes them.
     """
 
@@ -283,7 +285,7 @@ class NumboSampler(BaseSampler):
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
         self._remember(study)  # an objective may have used the sampler for a study of its own
         if self._constraints_func is not None:
-            _process_constraints_after_trial(self._constraints_func, study, trial, state)
+            _process_constraints_after_trial(partial(_constraints, self._constraints_func), study, trial, state)
         if not self._constrained and _records.constraints_of(trial):
             warnings.warn(
                 f"Constraints have been set, but {type(self).__name__} does not use them: GSSBOSampler does.",
@@ -473,6 +475,26 @@ class NumboSampler(BaseSampler):
         self._views = Views()
         self._latest = _no_study
         self._lock = threading.RLock()
+
+
+def _constraints(function: ConstraintsFunc, trial: FrozenTrial) -> Sequence[float]:
+    """The constraints of a trial by a ``constraints_func``, as it returns them.
+
+    Raises:
+        ValueError: if these are not numbers in a sequence; Optuna's errors are those of the conversions that fail.
+    """
+    found = function(trial)
+    try:
+        valid = isinstance(found, Collection) and not isinstance(found, Mapping | Set | str | bytes)
+        valid = valid and not any(isinstance(c, str) or math.isnan(float(c)) for c in found)
+    except (TypeError, ValueError, OverflowError):
+        valid = False
+    if not valid:
+        raise ValueError(
+            "constraints_func must return a list or tuple of numbers other than NaN, such as (0.5, -1.0), "
+            f"got {found!r} for trial {trial.number}."
+        )
+    return found
 
 
 def _no_study() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import re
+
 import numbo.optuna
 import numpy as np
 import pytest
@@ -122,3 +125,61 @@ def test_a_sampler_without_constraints_refuses_them():
         BKBSampler(constraints_func=by_attribute)
     with pytest.raises(ValueError, match="constraints_func must be a function of a trial, got 3"):
         GSSBOSampler(constraints_func=3)
+
+
+BAD = [
+    0.5,
+    None,
+    "ab",
+    np.array(0.5),
+    ("0.5",),
+    [None],
+    [[0.5], [1.0]],
+    [[0.5], [1.0, 2.0]],
+    (1j,),
+    (10**400,),
+    {0.5},
+    (c for c in [0.5]),
+    b"ab",
+    {"a": 0.5},
+    (math.nan,),
+    np.array([1.0, np.nan]),
+]
+
+
+@pytest.mark.parametrize("returned", BAD, ids=lambda found: type(found).__name__)
+def test_what_is_no_sequence_of_numbers_is_refused_in_one_sentence(returned):
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0, constraints_func=lambda trial: returned))
+    words = "constraints_func must return a list or tuple of numbers other than NaN, such as (0.5, -1.0), "
+    with pytest.raises(ValueError, match=re.escape(f"{words}got {returned!r} for trial 0.")):
+        study.optimize(objective, n_trials=1)
+    assert study.trials[0].state is TrialState.COMPLETE  # nothing is lost
+    assert study.trials[0].system_attrs["constraints"] is None
+    study.sampler._constraints_func = lambda trial: 1 / 0
+    with pytest.raises(ZeroDivisionError):  # errors of the function itself are its own
+        study.optimize(objective, n_trials=1)
+    study.sampler._constraints_func = by_attribute
+    study.optimize(objective, n_trials=1)
+    assert known(study).constraints == ()
+    assert study.trials[2].system_attrs["constraints"] == study.trials[2].user_attrs["c"]
+
+
+GOOD = [(), [], (0.5, -1), [True], [math.inf, np.float32(-1.5)], np.array([0.5, 1.0]), range(2)]
+
+
+@pytest.mark.filterwarnings("ignore:Constraints should be a sequence of floats")
+@pytest.mark.parametrize("returned", GOOD, ids=repr)
+def test_what_is_stored_is_what_optuna_stores(returned):
+    stored = []
+    for cls in (GSSBOSampler, optuna.samplers.TPESampler):
+        study = optuna.create_study(sampler=cls(seed=0, constraints_func=lambda trial: returned))
+        study.optimize(objective, n_trials=1)
+        stored.append(study.trials[0].system_attrs["constraints"])
+    assert stored[0] == stored[1] == tuple(returned)
+    assert [type(c) for c in stored[0]] == [type(c) for c in stored[1]]
+
+
+def test_failed_trials_are_not_asked_for_constraints():
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0, constraints_func=lambda trial: 0.5))
+    study.tell(study.ask(), state=TrialState.FAIL)
+    assert "constraints" not in study.trials[0].system_attrs
