@@ -245,7 +245,7 @@ class NumboSearch(StoredSearch):
         """Let the optimizer know what a running trial has reported, if that is a number."""
         ((step, value),) = self._reports_of(result).items()
         assert self._opt is not None
-        if isinstance(value, Real) and self._opt.holds(trial_id):
+        if isinstance(value, Real) and _number(value) is not None and self._opt.holds(trial_id):
             self._opt.report(self._live[trial_id], step, value, key=trial_id)
 
     def on_pause(self, trial_id: str) -> None:
@@ -289,13 +289,11 @@ class NumboSearch(StoredSearch):
 
     def _value(self, result: Mapping[str, Any]) -> float | None:
         """The reported objective, or None for a failure."""
-        reported: Any = result.get(str(self._metric))
-        try:
-            value = float(reported)
-        except (TypeError, ValueError, OverflowError):
+        reported = result.get(str(self._metric))
+        value = _number(reported)
+        if value is None:
             self._warn("metric", f"A trial ended with {self._metric}={reported!r}: it counts as failed.")
-            return None
-        return None if math.isnan(value) else value
+        return None if value is None or math.isnan(value) else value
 
     def _of_another_name(self, result: Mapping[str, Any] | None) -> dict[str, Any] | None:
         """The parameters of a trial that Tune has renamed, as it does when restarting one."""
@@ -346,7 +344,13 @@ class NumboSearch(StoredSearch):
         values = [] if intermediate_values is None else list(intermediate_values)
         reports = dict(enumerate(values, start=1))
         value = values[-1] if pruned and values else value
-        opt.tell(params, None if error else value, partial=pruned and value is not None, reports=reports)
+        opt.tell(
+            params,
+            None if error else value,
+            key=("evaluated", opt.n_told),  # of no trial: one that runs at the same point stays pending
+            partial=pruned and value is not None,
+            reports=reports,
+        )
 
     # -- looking inside ----------------------------------------------------------------------------------------
 
@@ -415,6 +419,14 @@ class NumboSearch(StoredSearch):
     def optimizer(self) -> Optimizer | None:
         """The optimizer behind the searcher; None before space and mode are known."""
         return self._opt
+
+
+def _number(reported: Any) -> float | None:
+    """What was reported as a double, None if it cannot be one."""
+    try:
+        return float(reported)
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def _iteration(result: Mapping[str, Any] | None) -> int:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ray import cloudpickle
+from ray.tune.utils import flatten_dict
 
 logger = logging.getLogger("numbo")
 #: Comes before the name of a searcher's state file that is one snapshot older. Tune restores files named \*.pkl only.
@@ -22,7 +23,7 @@ PREVIOUS = "previous-"
 
 @dataclass(frozen=True)
 class TrialSnapshot:
-    """A trial as recorded by Tune; ``result`` is its last report, if there was one."""
+    """A trial as recorded by Tune; ``result`` is its last report, if there was one, with metrics by path."""
 
     trial_id: str
     status: str
@@ -51,8 +52,9 @@ def read_trials(folder: Path) -> list[TrialSnapshot]:
         for row in rows:
             try:
                 trial, metadata = (json.loads(part) for part in row)
-                config, result = dict(_objects(trial["config"])), _objects(metadata.get("last_result")) or None
-                trials.append(TrialSnapshot(trial["trial_id"], trial["status"], config, result))
+                config, result = dict(_objects(trial["config"])), _objects(metadata.get("last_result"))
+                flat = flatten_dict(result) if result else None  # as Tune passes results on
+                trials.append(TrialSnapshot(trial["trial_id"], trial["status"], config, flat))
             except (ValueError, KeyError, TypeError, AttributeError):
                 continue
         break

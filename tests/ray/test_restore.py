@@ -223,6 +223,24 @@ def test_trials_that_tune_resumes_renames_or_drops(tmp_path):
 
 
 @pytest.mark.allows_fallback
+def test_nested_metrics_are_found_in_the_records(tmp_path):
+    searcher = GSSBOSearch(**(SETTINGS | {"metric": "eval/loss"}))
+    write(
+        tmp_path,
+        ("a", "TERMINATED", {"x": 0.1}, {"eval": {"loss": 2.0}, "config": {"x": 0.1}}),
+        ("b", "TERMINATED", {"x": 0.2}, {"eval/loss": 3.0}),
+        ("c", "TERMINATED", {"x": 0.3}, {}),
+    )
+    assert [trial.result for trial in read_trials(tmp_path)] == [
+        {"eval/loss": 2.0, "config/x": 0.1},
+        {"eval/loss": 3.0},
+        None,
+    ]
+    searcher.restore_from_dir(str(tmp_path))
+    assert searcher.optimizer.observations[1].tolist() == [2.0, 3.0]
+
+
+@pytest.mark.allows_fallback
 def test_trials_that_tune_drops_without_a_word_do_not_fill_the_limit(tmp_path):
     searcher = GSSBOSearch(**SETTINGS)
     write(tmp_path, *((name, "RUNNING", {"x": x}, None) for name, x in (("a", 0.1), ("b", 0.2))))

@@ -641,7 +641,10 @@ def test_values_that_json_changes_are_recognised(domain, kept, tmp_path):
         ({"points_to_evaluate": "lr"}, "points_to_evaluate must be a list of configs .*, got 'lr'"),
         ({"points_to_evaluate": [0.1]}, "points_to_evaluate must hold configs such as .*, got 0.1"),
         ({"evaluated_rewards": 3}, "evaluated_rewards must be a list of numbers, got 3"),
-        ({"evaluated_rewards": ["a"]}, "evaluated_rewards must hold numbers, got 'a'"),
+        (
+            {"evaluated_rewards": ["a"]},
+            "evaluated_rewards must hold numbers, got 'a'",
+        ),
         ({"evaluated_rewards": [1.0]}, "a value for each of the 0 points_to_evaluate, got 1"),
     ],
 )
@@ -682,6 +685,27 @@ def test_looking_inside_in_the_terms_of_the_config(cls):
     assert set(found.relevance) == {"lr", "net/width", "net/act", "drops/0", "drops/2/rate"}
     with pytest.raises(ValueError, match="missing"):
         searcher.predict({"lr": 0.01})
+
+
+def test_an_evaluated_point_leaves_a_trial_that_runs_at_the_same_point_alone(cls):
+    searcher = make(cls)
+    config = searcher.suggest("a")
+    searcher.add_evaluated_point(config, 1.0)
+    assert len(searcher.optimizer.pending) == 1
+    assert searcher.optimizer.holds("a")
+    searcher.on_trial_complete("a", {"loss": 2.0})
+    assert searcher.optimizer.pending == []
+    assert searcher.optimizer.observations[1].tolist() == [1.0, 2.0]
+
+
+@pytest.mark.allows_fallback  # a warning
+def test_reports_beyond_all_doubles_are_passed_over(cls):
+    searcher = make(cls)
+    searcher.suggest("a")
+    searcher.on_trial_result("a", {"loss": 10**400, "training_iteration": 1})
+    searcher.on_trial_result("a", {"loss": 2.0, "training_iteration": 2})
+    searcher.on_trial_complete("a", {"loss": 10**400, "training_iteration": 3})
+    assert np.isnan(searcher.optimizer.observations[1]).tolist() == [True]
 
 
 def test_numbers_of_numpy_and_objects_that_only_equal_themselves():
