@@ -23,7 +23,8 @@ class GSSBOSearch(NumboSearch):
         mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
         points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
             that they leave out are suggested.
-        evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried.
+        evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
+            or mappings of metrics, with those that have constraints, such as ``{"loss": 0.5, "latency": 12.0}``.
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_initial: number of trials before the model takes over from the initial design; by default 5 in up to five
             dimensions, and 10 in more.
@@ -48,7 +49,7 @@ class GSSBOSearch(NumboSearch):
         mode: str | None = None,
         *,
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
-        evaluated_rewards: Sequence[float] | None = None,
+        evaluated_rewards: Sequence[float | Mapping[str, float]] | None = None,
         seed: int | None = None,
         n_initial: int | None = None,
         learn_failures: bool | str = "auto",
@@ -97,7 +98,8 @@ class BKBSearch(_BoundedSearch):
         mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
         points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
             that they leave out are suggested.
-        evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried.
+        evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
+            or mappings of metrics.
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_initial: number of trials before the model takes over from the initial design.
         learn_failures: whether failed trials mark regions to avoid: ``True``, ``False``, or ``"auto"``.
@@ -121,7 +123,7 @@ class BKBSearch(_BoundedSearch):
         mode: str | None = None,
         *,
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
-        evaluated_rewards: Sequence[float] | None = None,
+        evaluated_rewards: Sequence[float | Mapping[str, float]] | None = None,
         seed: int | None = None,
         n_initial: int = 10,
         learn_failures: bool | str = "auto",
@@ -152,7 +154,8 @@ class BBKBSearch(_BoundedSearch):
         mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
         points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
             that they leave out are suggested.
-        evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried.
+        evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
+            or mappings of metrics.
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_initial: number of trials before the model takes over from the initial design.
         learn_failures: whether failed trials mark regions to avoid: ``True``, ``False``, or ``"auto"``.
@@ -176,7 +179,7 @@ class BBKBSearch(_BoundedSearch):
         mode: str | None = None,
         *,
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
-        evaluated_rewards: Sequence[float] | None = None,
+        evaluated_rewards: Sequence[float | Mapping[str, float]] | None = None,
         seed: int | None = None,
         n_initial: int = 10,
         learn_failures: bool | str = "auto",
@@ -212,7 +215,8 @@ class SBPESearch(NumboSearch):
         mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
         points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
             that they leave out are suggested.
-        evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried.
+        evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
+            or mappings of metrics.
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_initial: number of trials before the model takes over from the initial design.
         learn_failures: whether failed trials mark regions to avoid: ``True``, ``False``, or ``"auto"``.
@@ -239,7 +243,7 @@ class SBPESearch(NumboSearch):
         mode: str | None = None,
         *,
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
-        evaluated_rewards: Sequence[float] | None = None,
+        evaluated_rewards: Sequence[float | Mapping[str, float]] | None = None,
         seed: int | None = None,
         n_initial: int = 10,
         learn_failures: bool | str = "auto",

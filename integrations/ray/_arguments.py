@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any
 
+from ray.tune.result import AUTO_RESULT_KEYS, DONE
+from ray.tune.utils import flatten_dict
+
 RELATIONS = {"<=": 1.0, ">=": -1.0}
+#: Names of what Tune adds to each result.
+OF_TUNE = {*AUTO_RESULT_KEYS, DONE}
+#: At most so many metrics are named in a message.
+NAMED = 10
 
 
 def check_points(points: Any) -> list[dict[str, Any]]:
@@ -22,21 +30,55 @@ def check_points(points: Any) -> list[dict[str, Any]]:
     return [dict(point) for point in points]
 
 
-def check_rewards(rewards: Any, n: int) -> list[float] | None:
-    """A copy of the ``evaluated_rewards``, one for each of the ``n`` points."""
+def check_rewards(rewards: Any, n: int, wanted: Collection[str]) -> list[float | dict[str, Any]] | None:
+    """A copy of the ``evaluated_rewards``, one for each of the ``n`` points; mappings have the ``wanted`` metrics."""
     if rewards is None:
         return None
     if isinstance(rewards, Mapping | str) or not isinstance(rewards, Iterable):
-        raise ValueError(f"evaluated_rewards must be a list of numbers, got {rewards!r}.")
-    rewards = list(rewards)
+        raise ValueError(f"evaluated_rewards must be a list of numbers or of mappings of metrics, got {rewards!r}.")
+    out: list[float | dict[str, Any]] = []
     for reward in rewards:
-        if not isinstance(reward, Real):
-            raise ValueError(f"evaluated_rewards must hold numbers, got {reward!r}.")
-    if len(rewards) != n:
+        if _are_metrics(reward):
+            out.append(check_rewarded(flatten_dict(dict(reward)), wanted))
+        elif isinstance(reward, Real):
+            out.append(float(reward))
+        else:
+            example = '{"loss": 0.5, "latency": 12.0}'
+            raise ValueError(
+                f"evaluated_rewards must hold numbers, or mappings of metrics such as {example}, got {reward!r}."
+            )
+    if len(out) != n:
+        raise ValueError(f"evaluated_rewards must hold a value for each of the {n} points_to_evaluate, got {len(out)}.")
+    return out
+
+
+def check_rewarded(reward: dict[str, Any], wanted: Iterable[str]) -> dict[str, Any]:
+    """One of the ``evaluated_rewards`` that is a mapping: it has a number for each of the ``wanted`` metrics."""
+    for metric in wanted:
+        if not isinstance(reward.get(metric), Real):
+            raise ValueError(
+                "evaluated_rewards that are mappings must have numbers for the objective's metric and those of the "
+                f"constraints, but {reward!r} has none for {metric!r}."
+            )
+    return reward
+
+
+def check_metrics(metrics: Any, limited: Iterable[str]) -> dict[str, Any]:
+    """The ``metrics`` of an evaluated point, flat; those that are ``limited`` are numbers, None, or left out."""
+    if not _are_metrics(metrics):
         raise ValueError(
-            f"evaluated_rewards must hold a value for each of the {n} points_to_evaluate, got {len(rewards)}."
+            f'metrics must be a mapping of reported metrics such as {{"latency": 12.0}}, or None, got {metrics!r}.'
         )
-    return [float(reward) for reward in rewards]
+    found: dict[str, Any] = flatten_dict(dict(metrics))
+    for metric in limited:
+        if not isinstance(found.get(metric), Real | None):
+            raise ValueError(f"metrics[{metric!r}] must be a number, got {found[metric]!r}.")
+    return found
+
+
+def _are_metrics(value: Any) -> bool:
+    """Whether it is a mapping of names."""
+    return isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
 
 
 def agreed(searcher: str, goal: Mapping[str, tuple[str | None, str | None]]) -> list[str]:
@@ -99,3 +141,25 @@ def violation(limit: tuple[str, float], value: Any) -> float | None:
         return (float(value) - bound) * RELATIONS[relation]
     except (TypeError, ValueError, OverflowError):
         return math.nan
+
+
+def lacks(what: str, metric: str, result: Mapping[str, Any]) -> str:
+    """Warning that a ``result`` has no value of a ``metric`` that has a limit; names those like it first."""
+    names = numbers_of(result)
+    close = difflib.get_close_matches(metric, names)  # of Tune's own ones too
+    found = close + sorted(set(names) - {*close} - OF_TUNE)
+    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+    named = ", ".join(map(repr, found[:NAMED])) + more
+    return (
+        f"{what} without the metric {metric!r}, which has a constraint, and counts as one that meets it. "
+        f"Its last metrics: {named or 'none'}."
+    )
+
+
+def numbers_of(result: Mapping[str, Any]) -> list[str]:
+    """The names of the numbers in a result, other than those of its config."""
+    return [
+        name
+        for name, value in result.items()
+        if isinstance(name, str) and hasattr(value, "__float__") and not name.startswith("config/")
+    ]

@@ -12,15 +12,19 @@ from typing import Any, overload
 from numbo.ray._arguments import (
     agreed,
     check_constraints,
+    check_metrics,
     check_points,
+    check_rewarded,
     check_rewards,
+    lacks,
     no_goal,
     no_space,
+    numbers_of,
     violation,
 )
 from numbo.ray._domains import TuneSpace, holds_domains
 from numbo.ray._snapshot import Setup
-from numbo.ray._stored import StoredSearch
+from numbo.ray._stored import StoredSearch, logger
 
 from numbo import _checks
 from numbo._types import Array
@@ -44,7 +48,8 @@ class NumboSearch(StoredSearch):
         mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
         points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
             that they leave out are suggested.
-        evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried.
+        evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
+            or mappings of metrics, with those that have constraints.
         seed: seed of the suggestions; ``None`` draws one.
         n_initial: number of trials before the model takes over from the Sobol initial design.
         learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"`` to let the data
@@ -63,7 +68,7 @@ class NumboSearch(StoredSearch):
         mode: str | None = None,
         *,
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
-        evaluated_rewards: Sequence[float] | None = None,
+        evaluated_rewards: Sequence[float | Mapping[str, float]] | None = None,
         seed: int | None = None,
         n_initial: int | None = 10,
         learn_failures: bool | str = "auto",
@@ -76,14 +81,15 @@ class NumboSearch(StoredSearch):
         if mode not in (None, "min", "max"):
             raise ValueError(f"mode must be 'min' or 'max', got {mode!r}.")
         super().__init__(metric, mode)
+        self._limits = check_constraints(constraints)
         self._points = check_points(points_to_evaluate)
-        self._evaluated: list[tuple[dict[str, Any], float]] = []
-        rewards = check_rewards(evaluated_rewards, len(self._points))
+        self._evaluated: list[tuple[dict[str, Any], float | dict[str, Any]]] = []
+        wanted = [*self._limits] if metric is None else [metric, *self._limits]
+        rewards = check_rewards(evaluated_rewards, len(self._points), wanted)
         if rewards is not None:
             self._points, self._evaluated = [], list(zip(self._points, rewards, strict=True))
         settings = {name: v for name, v in settings.items() if v is not None or name not in self._from_budget(1)}
         own = {"seed": _checks.seed(seed), "n_initial": n_initial, "learn_failures": learn_failures}
-        self._limits = check_constraints(constraints)
         names = {"constraints": tuple(self._limits)} if self._limits else {}
         self._settings = own | settings | names
         self._num_samples: int | None = None
@@ -107,10 +113,14 @@ class NumboSearch(StoredSearch):
         """Called by Tune before a run, with the contents of its `TuneConfig` and the ``param_space``.
 
         Raises:
-            ValueError: if metric, mode or space are missing, or metric or mode differ from those that the searcher was
-                given or has searched for before. The searcher is then unchanged.
+            ValueError: if metric, mode or space are missing, metric or mode differ from those that the searcher was
+                given or has searched for before, or an evaluated reward lacks the metric. The searcher is then
+                unchanged.
         """
         metric, mode = agreed(type(self).__name__, {"metric": (self._metric, metric), "mode": (self._mode, mode)})
+        for _, reward in self._evaluated:
+            if isinstance(reward, dict):
+                check_rewarded(reward, [metric])
         found = TuneSpace(config) if holds_domains(config) else None
         if self._tune_space is None and found is None:
             raise ValueError(no_space(type(self).__name__))
@@ -137,14 +147,17 @@ class NumboSearch(StoredSearch):
         return True
 
     def _start(self) -> None:
-        """Create the optimizer as soon as space and mode are known, and tell it the ``evaluated_rewards``."""
-        if self._opt is not None or self._tune_space is None or self._mode is None:
+        """Create the optimizer as soon as space, metric and mode are known, and tell it the ``evaluated_rewards``."""
+        if self._opt is not None or self._tune_space is None or self._metric is None or self._mode is None:
             return
         direction = "minimize" if self._mode == "min" else "maximize"
         budget = {} if self._num_samples is None else self._from_budget(self._num_samples)
         self._opt = self._optimizer(self._tune_space.space, direction=direction, **(budget | self._settings))
         for point, reward in self._evaluated:
-            self.add_evaluated_point(point, reward)
+            if isinstance(reward, dict):
+                self.add_evaluated_point(point, reward[self._metric], metrics=reward)
+            else:
+                self.add_evaluated_point(point, reward)
 
     def _from_budget(self, num_samples: int) -> dict[str, Any]:
         """Settings that follow from the number of trials."""
@@ -217,6 +230,8 @@ class NumboSearch(StoredSearch):
         else:
             value = None if not result or error else self._value(result)
             partial = value is not None and self._cut_short(trial_id, result)
+            if result and value is not None:
+                self._expect_metrics("A trial ended", result)
             self._refuse(
                 lambda opt: opt.tell(
                     params,
@@ -236,7 +251,9 @@ class NumboSearch(StoredSearch):
 
     def on_trial_result(self, trial_id: str, result: dict[str, Any]) -> None:
         if trial_id in self._live:
-            kept = (str(self._metric), "training_iteration", *self._limits)
+            kept = [str(self._metric), "training_iteration", *self._limits]
+            if self._unsaid(result):
+                kept += numbers_of(result)  # to be named if the trial ends so
             self._last[trial_id] = {key: result[key] for key in kept if key in result}
             self._report_running(trial_id, result)
             self._longest = max(self._longest, _iteration(result))
@@ -265,9 +282,20 @@ class NumboSearch(StoredSearch):
         if not self._limits:
             return None
         found = {metric: violation(limit, (result or {}).get(metric)) for metric, limit in self._limits.items()}
-        if missing := [metric for metric, value in found.items() if value is None]:
-            self._warn("constraints", f"A trial ended without {missing}: it counts as one that violates none of these.")
         return {metric: value for metric, value in found.items() if value is not None}
+
+    def _unsaid(self, result: Mapping[str, Any]) -> list[str]:
+        """The metrics that have limits, but no value in a result, as far as no warning has named them."""
+        return [m for m in self._limits if result.get(m) is None and f"no {m}" not in self._warned]
+
+    def _expect_metrics(self, what: str, result: Mapping[str, Any]) -> None:
+        """Warn of metrics that have limits, but no value in the result of a success, once of each.
+
+        For an objective that is missing, Tune raises an error. Here it would end a run that no restore could mend, as
+        Tune restores the searcher with its constraints.
+        """
+        for metric in self._unsaid(result):
+            self._warn(f"no {metric}", lacks(what, metric, result))
 
     def _cut_short(self, trial_id: str, result: Mapping[str, Any] | None) -> bool:
         """Whether a trial was stopped before it had ended, so that its value is partial.
@@ -309,6 +337,23 @@ class NumboSearch(StoredSearch):
         params = self._tune_space.to_params(config)
         return None if self._tune_space.missing(params) else params
 
+    def restore(self, checkpoint_path: str) -> None:
+        """Continue exactly where the searcher that wrote the file was. The file is a pickle: read only your own.
+
+        All settings become those of that searcher; of other constraints there is a warning.
+
+        Raises:
+            ValueError: if the file was written by a version of numbo with another format, or by another algorithm.
+        """
+        given = self._limits
+        super().restore(checkpoint_path)
+        if given and given != self._limits:
+            logger.warning(
+                f"This {type(self).__name__} was made with constraints={given}, but restored with "
+                f"constraints={self._limits}, which it keeps: learned values are relative to these bounds. Pass the "
+                f"same constraints, or use a new {type(self).__name__} with the results as evaluated points."
+            )
+
     def _set_up(self, setup: Setup) -> None:
         if self._num_samples is not None and self._opt is not None and self._opt.n_told == len(self._evaluated):
             self._opt = None  # made for this restored run, whose number of trials Tune gives as 1
@@ -333,24 +378,39 @@ class NumboSearch(StoredSearch):
         error: bool = False,
         pruned: bool = False,
         intermediate_values: list[float] | None = None,
+        *,
+        metrics: Mapping[str, float] | None = None,
     ) -> None:
         """Learn from a config that was evaluated elsewhere; of a pruned one, from its intermediate values.
 
+        Args:
+            parameters: the config, nested or flat, with or without constants.
+            value: the metric there, None for a failure.
+            error: whether it failed.
+            pruned: whether it was stopped early.
+            intermediate_values: the metric after each iteration.
+            metrics: reported metrics, nested or flat, of which those that have constraints are learned, as of a trial.
+
         Raises:
-            ValueError: if the config lacks a tuned value, or is outside the space.
+            ValueError: if the config lacks a tuned value, or is outside the space, or metrics are no numbers.
         """
         space, opt = self._ready()
+        result = None if metrics is None else check_metrics(metrics, self._limits)
         params = space.to_params(parameters)
         values = [] if intermediate_values is None else list(intermediate_values)
         reports = dict(enumerate(values, start=1))
         value = values[-1] if pruned and values else value
+        value = None if error else value
         opt.tell(
             params,
-            None if error else value,
+            value,
             key=("evaluated", opt.n_told),  # of no trial: one that runs at the same point stays pending
             partial=pruned and value is not None,
             reports=reports,
+            constraints=None if result is None else self._violations(result),
         )
+        if result is not None and value is not None:
+            self._expect_metrics("A point was evaluated", result)
 
     # -- looking inside ----------------------------------------------------------------------------------------
 
@@ -417,7 +477,7 @@ class NumboSearch(StoredSearch):
 
     @property
     def optimizer(self) -> Optimizer | None:
-        """The optimizer behind the searcher; None before space and mode are known."""
+        """The optimizer behind the searcher; None before space, metric and mode are known."""
         return self._opt
 
 

@@ -640,11 +640,9 @@ def test_values_that_json_changes_are_recognised(domain, kept, tmp_path):
         ({"points_to_evaluate": {"lr": 0.1}}, r"points_to_evaluate must be a list of configs .*, got \{'lr': 0.1\}"),
         ({"points_to_evaluate": "lr"}, "points_to_evaluate must be a list of configs .*, got 'lr'"),
         ({"points_to_evaluate": [0.1]}, "points_to_evaluate must hold configs such as .*, got 0.1"),
-        ({"evaluated_rewards": 3}, "evaluated_rewards must be a list of numbers, got 3"),
-        (
-            {"evaluated_rewards": ["a"]},
-            "evaluated_rewards must hold numbers, got 'a'",
-        ),
+        ({"evaluated_rewards": 3}, "evaluated_rewards must be a list of numbers or of mappings of metrics, got 3"),
+        ({"evaluated_rewards": ["a"]}, "evaluated_rewards must hold numbers, or mappings .* such as .*, got 'a'"),
+        ({"evaluated_rewards": [{3: 1.0}]}, r"evaluated_rewards must hold numbers, or .*, got \{3: 1.0\}"),
         ({"evaluated_rewards": [1.0]}, "a value for each of the 0 points_to_evaluate, got 1"),
     ],
 )
