@@ -36,6 +36,8 @@ STANDS_OUT, EVEN = 3.0, 64
 #: stand out from the noise of all. Of spheres in six dimensions with noise of 0.8 of the value, or exponential around
 #: it, regrets of 14 seeds were a seventh and a quarter smaller in the mean; with eight they were not.
 BEST = 4
+#: Number of points of a front around which the next one is looked for.
+ON_FRONT = 8
 #: One objective without constraints.
 ONE = Goal(("maximize",))
 
@@ -198,7 +200,7 @@ class GPSearch:
 
         Of many arms, these are some at random, and those around the best members.
         """
-        elites = run.history.X[members[elite_rows(run.history.X[members], scores)]]
+        elites = run.history.X[self._elites(run, members, scores)]
         if run.grid is not None:
             rows = run.available.rows()
             limit = ARMS if run.space.explicit else 2 * CANDIDATES
@@ -208,6 +210,13 @@ class GPSearch:
                 return [run.available.fix(run.grid[:1])]
             return [some] if few or not run.space.explicit else [run.space.neighbours(elites)[0], some]
         return run.design.candidates.groups(elites, self.outputs.lengthscales, run.rng)
+
+    def _elites(self, run: Run, members: ObservationIndices, scores: Array) -> ObservationIndices:
+        """The best members (e,) by ``scores (m,)``; of several objectives, some points of the front at random."""
+        front = run.history.front.rows
+        if not run.history.several or len(front) == 0:
+            return members[elite_rows(run.history.X[members], scores)]
+        return run.rng.choice(front, min(len(front), ON_FRONT), replace=False)
 
     def _lines(self, run: Run) -> Array:
         """Points that differ in one coordinate from the point that is best by the model."""
