@@ -7,7 +7,7 @@ points of a space that can be enumerated (`rows`, `excluded`), or whether any is
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -34,7 +34,7 @@ class Availability:
 
     Args:
         space: what is searched.
-        history, feasibility, noise: what is known.
+        history, feasibility, noises: what is known, the latter of each objective.
         avoid_repeats: whether points that are observed or pending may not be suggested again; with ``"auto"``, observed
             ones may be where values are noisy.
 
@@ -50,11 +50,11 @@ class Availability:
         space: Domain,
         history: History,
         feasibility: Feasibility,
-        noise: Noise,
+        noises: Sequence[Noise],
         avoid_repeats: bool | str,
     ) -> None:
         self.space, self.avoid_repeats = space, avoid_repeats
-        self._history, self._feasibility, self._noise = history, feasibility, noise
+        self._history, self._feasibility, self._noises = history, feasibility, noises
         self.fixed: Array | None = None
         self.grid: Array | None = space.grid() if space.cardinality <= ENUMERABLE or space.explicit else None
         self.race: Mask | None = None
@@ -62,11 +62,16 @@ class Availability:
         if isinstance(space, Arms):
             self._unseen &= space.first
 
-    def over(self, history: History, feasibility: Feasibility, noise: Noise) -> Availability:
+    @property
+    def _noise(self) -> Noise:
+        """That of the objective for which most noise is claimed."""
+        return max(self._noises, key=lambda noise: noise.claimed or 0.0)
+
+    def over(self, history: History, feasibility: Feasibility, noises: Sequence[Noise]) -> Availability:
         """The same rule for what another run knows, which has the same observations."""
         twin = copy.copy(self)
         twin._unseen = self._unseen.copy()
-        twin._history, twin._feasibility, twin._noise = history, feasibility, noise
+        twin._history, twin._feasibility, twin._noises = history, feasibility, noises
         return twin
 
     def restrict(self, race: Mask) -> None:
@@ -161,7 +166,8 @@ class Availability:
             return None
         if not noise.unsettled and not (bool(np.all(self.space.categorical)) and noise.unmeasured):
             return None
-        best = (history.X[i] for i in np.flatnonzero(history.y == history.y[history.best]))
+        several = history.front.rows if history.several else np.flatnonzero(history.y == history.y[history.best])
+        best = (history.X[i] for i in several)
         asked = (x for x in best if not noise.asked_again(history.first[point_key(x)]))
         return next((x for x in asked if not (self.barred(x) or history.is_pending(x))), None)
 

@@ -10,7 +10,7 @@ in a search, when the box is small, the trend is the quadratic model of classica
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class LocalSearch(Engine):
         number: of this engine, among those of an algorithm.
     """
 
+    new_region: ClassVar[type[TrustRegion]] = TrustRegion
+
     def __init__(
         self,
         space: Space,
@@ -50,7 +52,7 @@ class LocalSearch(Engine):
     ) -> None:
         self.space, self.outputs, self.size = space, outputs, size
         self._maximiser, self._number = maximiser, number
-        self.trust_region = TrustRegion(space.d)
+        self.trust_region = self.new_region(space.d)
         self._waiting: list[tuple[int, int, int]] = []
 
     @property
@@ -181,6 +183,6 @@ class LocalSearch(Engine):
 
     def restore(self, state: dict[str, Any], history: History) -> None:
         """Take in a `state_dict`."""
-        self.trust_region = TrustRegion(**state["region"])
+        self.trust_region = self.new_region(**state["region"])
         self.outputs.restore(state["models"], history)
         self._waiting = [tuple(one) for one in state["waiting"]]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from numbo import _checks
-from numbo._types import Array
+from numbo._types import Array, ObservationIndices
 from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, Term, mean_variance
 from numbo.kernels.covariance import squared_distances
 from numbo.kernels.front import Front, front_of
@@ -140,11 +140,13 @@ class Maximiser:
         """
         history = run.history
         rows = history.front.rows
-        values = history.outputs(rows)
-        around = None if center is None else history.outputs(np.array([center]))[0]
-        some = thinned(values, ON_FRONT if center is None else AROUND, around)
-        columns = [one.transform.forward(values[some, j]) for j, one in enumerate(outputs.objectives)]
-        points = np.stack(columns, axis=1)
+        if any(noise.found for noise in run.noises):  # the luckiest points may not be the best ones
+            rows = np.union1d(rows, outputs.first.members)
+            rows = rows[outputs.constraints.met(history, rows)]
+        points = self._expected(run, outputs, rows)
+        points = points[non_dominated(points)]
+        around = None if center is None else self._expected(run, outputs, np.array([center]))[0]
+        points = points[thinned(points, ON_FRONT if center is None else AROUND, around)]
         if history.pending:
             pending = history.pending_points()
             likely = pending[outputs.constraints.log_probability(pending) > LIKELY]
@@ -153,6 +155,16 @@ class Maximiser:
         points = points[non_dominated(points)]
         low, span = extent(points, np.ones(history.k))
         return front_of(points, low - (BEYOND + 1.0 / max(len(points) - 1, 1)) * span)
+
+    def _expected(self, run: Run, outputs: Outputs, rows: ObservationIndices) -> Array:
+        """The outputs (m, k) at some observations in the units of the models: means, where values are noisy."""
+        history, columns = run.history, []
+        for j, (one, noise) in enumerate(zip(outputs.objectives, run.noises, strict=True)):
+            if noise.found:
+                columns.append(mean_variance(one.posterior, history.X[rows])[0])
+            else:
+                columns.append(one.transform.forward(history.values(output=j)[rows]))
+        return np.stack(columns, axis=1)
 
     def _taken(self, run: Run, surrogate: Surrogate) -> Callable[[Array], bool]:
         """Which points must not be proposed: those that are not available, or most likely tie with a known one.

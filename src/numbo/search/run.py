@@ -79,7 +79,7 @@ class Run:
         self.search_rng = rng
         self.warned = False
         self.noises = tuple(Noise(self.history, output=j) for j in range(self.history.k))
-        self.available = Availability(space, self.history, self.feasibility, self.noise, avoid_repeats)
+        self.available = Availability(space, self.history, self.feasibility, self.noises, avoid_repeats)
         self.design = Design(self.available, int(rng.integers(2**31)))
         self.resolution = Resolution(self.history, self.noise)
 
@@ -113,7 +113,7 @@ class Run:
         """Adopt another run's history and design."""
         self.history, self._awake = history, BestWhereActive.of_none(self.space.d)
         self.noises = tuple(noise.anew(history) for noise in self.noises)
-        self.available = self.available.over(history, self.feasibility, self.noise)
+        self.available = self.available.over(history, self.feasibility, self.noises)
         self.available.see(history.X)
         self.design = Design(self.available, design_seed)
         self.resolution = Resolution(history, self.noise)
@@ -125,7 +125,7 @@ class Run:
         twin.history, twin.times = self.history.copy(), AskTimes()
         twin.history.pending.clear()
         twin.noises = tuple(noise.of(twin.history) for noise in self.noises)
-        twin.available = self.available.over(twin.history, twin.feasibility, twin.noise)
+        twin.available = self.available.over(twin.history, twin.feasibility, twin.noises)
         twin.search_rng = copy.deepcopy(self.search_rng)
         twin.design = self.design.over(twin.available)
         twin.resolution = self.resolution.over(twin.history, twin.noise)
