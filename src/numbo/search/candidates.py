@@ -107,10 +107,10 @@ class Candidates:
         near = np.concatenate([np.where(asleep, drawn[0], elites), near.reshape(-1, self.space.d)])
         return [self.space.snap(near), self.space.snap(self.spread(count, rng))]
 
-    def lines(self, x: Array, rng: np.random.Generator) -> Array:
+    def lines(self, x: Array, rng: np.random.Generator, count: int = ON_LINES) -> Array:
         """Snapped points (c, d) that differ from ``x (d,)`` in one coordinate, equally many in each active one."""
         awake = np.flatnonzero(x != INACTIVE)
-        each = math.ceil(ON_LINES / len(awake))
+        each = math.ceil(count / len(awake))
         points = np.tile(np.where(x == INACTIVE, rng.random(len(x)), x), (each * len(awake), 1))
         at = (np.arange(each)[:, None] + rng.random((each, len(awake)))) / each  # one in each of as many intervals
         points[np.arange(len(points)), np.tile(awake, each)] = at.ravel()

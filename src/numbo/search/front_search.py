@@ -8,14 +8,39 @@ front is learned by all that pass. Its length follows from how often its points 
 
 from __future__ import annotations
 
+import numpy as np
+
 from numbo._types import Array
 from numbo.search.local_search import LocalSearch
 from numbo.search.run import Run
+from numbo.search.trust_region import INITIAL_LENGTH, TrustRegion
 from numbo.trials.front import isolation
+
+#: The box is halved after so many points in turn that did not join the front, as a share of the active dimensions.
+PATIENCE = 1 / 3
+
+
+class Box(TrustRegion):
+    """The length of the box, which never grows, and starts again at the full one when it has become too short.
+
+    Most points of a good model join the front, however long the box is. On nine problems of 5 to 30 dimensions, one
+    seed of 300 trials each, a box that doubles after three successes and is halved after d failures was worse on six.
+    """
+
+    def count(self, better: bool, origin: int, active: int | None = None) -> None:
+        if origin != self.origin:
+            return
+        self.failures = 0 if better else self.failures + 1
+        if self.failures >= max(3.0, PATIENCE * (self.d if active is None else active)):
+            self.length, self.failures = 0.5 * self.length, 0
+        if self.length < self.shortest:
+            self.number, self.length = self.number + 1, INITIAL_LENGTH
 
 
 class FrontSearch(LocalSearch):
     """`LocalSearch` for several objectives."""
+
+    new_region = Box
 
     def eager(self, run: Run) -> bool:
         return False
@@ -38,6 +63,10 @@ class FrontSearch(LocalSearch):
         weights = isolation(history.outputs(rows))
         total = weights.sum()
         return int(rng.choice(rows, p=weights / total if total > 0.0 else None))
+
+    def _changes(self, count: int, most: float) -> Array | float:
+        """Half of the candidates differ in one coordinate: of the others, few are as good as a point of the front."""
+        return np.where(np.arange(count) < count // 2, most, 0.0)[:, None]
 
     def tell(self, run: Run, i: int, y: float, origin: int) -> None:
         """Let the box grow after points that joined the front, and shrink after others."""

@@ -113,10 +113,14 @@ class LocalSearch(Engine):
         center, anywhere = history.X[self.trust_region.center], lower + (upper - lower) * spread
         asleep, count = center == INACTIVE, len(spread)
         awake = np.flatnonzero(~asleep)
-        changed = rng.random(spread.shape) < min(1.0, PERTURBED / len(awake))
+        changed = rng.random(spread.shape) < self._changes(count, min(1.0, PERTURBED / len(awake)))
         changed[np.arange(count), awake[rng.integers(len(awake), size=count)]] = True
         points = np.where(changed | asleep, anywhere, center)
         return self.space.snap(np.concatenate([np.where(asleep, anywhere[:1], center), points]))
+
+    def _changes(self, count: int, most: float) -> Array | float:
+        """The probability that a coordinate of a candidate is changed, ``most`` or (count, 1); one always is."""
+        return most
 
     # -- observations ----------------------------------------------------------------------------------------------
 
