@@ -315,7 +315,7 @@ def test_models_that_averaged_start_again_when_noise_is_refuted():
         if len(told) % 10 == 0:
             suggested(opt, len(told))
             opt._search.surrogate.averaged = True
-    assert not GSSBO.from_state_dict(opt.state_dict())._averaged
+    assert not GSSBO.from_state_dict(opt.state_dict())._search.surrogate.averaged
     fresh = GSSBO(space, seed=0, all_data=False)
     for k, (params, value) in enumerate(told):
         fresh.hold(k, params)

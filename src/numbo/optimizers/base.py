@@ -443,7 +443,7 @@ class Optimizer(Inspectable):
             self._observed(i, history.assured(i), origin)
         history.pending.pop(key, None)
         # models that averaged what is exact start again from what was told
-        self._telling, self._unfinished = (None, 0), self._averaged and self._run.noise.refuted
+        self._telling, self._unfinished = (None, 0), self._outdated
 
     def _repair(self) -> None:
         """Build again, from what was told, whatever an interrupted call may have left half done."""
@@ -504,8 +504,8 @@ class Optimizer(Inspectable):
         return None
 
     @property
-    def _averaged(self) -> bool:
-        """Whether models averaged more values than they are fitted to, as long as noise was believed in."""
+    def _outdated(self) -> bool:
+        """Whether models have averaged values, while noise was believed in, that repeats have shown to be exact."""
         return False
 
     def _observed(self, i: int, y: float, origin: int) -> None:

@@ -380,8 +380,9 @@ class GSSBO(Optimizer):
             engine.tell(self._run, i, y, origin)
 
     @property
-    def _averaged(self) -> bool:
-        return any(surrogate.averaged for models in self._models for surrogate in models.objectives)
+    def _outdated(self) -> bool:
+        pairs = (pair for models in self._models for pair in zip(models.objectives, self._run.noises, strict=True))
+        return any(surrogate.averaged and noise.refuted for surrogate, noise in pairs)
 
     def _scores(self, run: Run, X: Array) -> Array:
         search, subset = self._search.copy(), copy.deepcopy(self._subset)

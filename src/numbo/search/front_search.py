@@ -48,6 +48,9 @@ class FrontSearch(LocalSearch):
     def _scouts(self, run: Run) -> bool:
         return False
 
+    def _averages(self, run: Run) -> bool:
+        return False
+
     def update(self, run: Run) -> tuple[Array, Array] | None:
         self.trust_region.center = self._chosen(run)
         return super().update(run)

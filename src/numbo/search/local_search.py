@@ -95,9 +95,9 @@ class LocalSearch(Engine):
 
         None if the region was given up.
         """
-        history, trust_region, surrogate = run.history, self.trust_region, self.surrogate
+        history, trust_region = run.history, self.trust_region
         condition_near(self.outputs, history, run.noises, trust_region.center, self.size)
-        if surrogate.averages(run.noise) or self._waiting:
+        if self._averages(run) or self._waiting:
             number = trust_region.number
             self._fold_waiting(history)
             if trust_region.number != number:
@@ -122,6 +122,10 @@ class LocalSearch(Engine):
         """The probability that a coordinate of a candidate is changed, ``most`` or (count, 1); one always is."""
         return most
 
+    def _averages(self, run: Run) -> bool:
+        """Whether the region follows what the model expects, and not what was told."""
+        return self.surrogate.averages(run.noise)
+
     # -- observations ----------------------------------------------------------------------------------------------
 
     def tell(self, run: Run, i: int, y: float, origin: int) -> None:
@@ -129,7 +133,7 @@ class LocalSearch(Engine):
 
         An infinite value counts as the best or worst finite one, and never counts as an improvement.
         """
-        trust_region, noisy = self.trust_region, self.surrogate.averages(run.noise)
+        trust_region, noisy = self.trust_region, self._averages(run)
         y, X, now = -np.inf if np.isinf(y) else y, run.history.X, trust_region.center
         if now >= 0 and not noisy and (run.history.constrained or run.history.stopped(now)):
             trust_region.expect(run.history.assured(now))  # what is expected, or a violation counts, may have changed
