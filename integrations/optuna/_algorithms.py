@@ -43,6 +43,7 @@ class GSSBOSampler(NumboSampler):
 
     _optimizer = GSSBO
     _constrained = True
+    _most_objectives = _checks.MOST_OBJECTIVES
 
     @_checks.settings_by_name
     def __init__(
@@ -109,6 +110,7 @@ class GPUCBSampler(NumboSampler):
 
     _optimizer = GPUCB
     _constrained = True
+    _most_objectives = _checks.MOST_OBJECTIVES
 
     @_checks.settings_by_name
     def __init__(

@@ -9,11 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from numbo.optuna import _records
+
 from numbo import _checks
 from numbo.models.stopping import Stopping
 from numbo.trials import Goal
 from optuna.pruners import BasePruner
-from optuna.study import Study, StudyDirection
+from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 #: Maximum number of studies that a pruner keeps in memory; of others it learns again.
@@ -66,7 +68,7 @@ class CurvePruner(BasePruner):
         step = trial.last_step
         if step is None or math.isnan(trial.intermediate_values[step]):
             return False
-        goal = Goal(("minimize" if study.direction == StudyDirection.MINIMIZE else "maximize",))
+        goal = Goal(_records.directions_of(study))
         with self._lock:
             rule = self._learned(study, goal)
             if not rule.due(trial.number, float(step)):

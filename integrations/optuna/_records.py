@@ -1,6 +1,7 @@
-"""The relative parameters of running trials, published to other processes in short system attributes.
+"""What a storage says of a study and its trials beside what Optuna does itself, in short attributes.
 
-Optuna stores a parameter only when the objective asks for it, possibly long after it was chosen.
+The relative parameters of running trials are published to other processes: Optuna stores a parameter only when the
+objective asks for it, possibly long after it was chosen.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numbo.optuna._distributions import Searched
 from numbo.optimizers import GLOBAL
 from numbo.spaces import Table
 from optuna.distributions import CategoricalDistribution
-from optuna.study import Study
+from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial
 
 KEY = "numbo:params"
@@ -25,6 +26,11 @@ TABLE = "numbo:table"
 PIECE = 2045
 #: Where Optuna keeps a list of constraints; those that have names have keys that begin so.
 CONSTRAINTS = "constraints"
+
+
+def directions_of(study: Study) -> tuple[str, ...]:
+    """``"minimize"`` or ``"maximize"`` for each objective of a study."""
+    return tuple("minimize" if d == StudyDirection.MINIMIZE else "maximize" for d in study.directions)
 
 
 class Identity(NamedTuple):

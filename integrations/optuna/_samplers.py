@@ -39,7 +39,7 @@ from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.samplers._base import _process_constraints_after_trial
 from optuna.storages import InMemoryStorage
-from optuna.study import Study, StudyDirection
+from optuna.study import Study
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 #: A function from a trial to its constraints.
@@ -79,6 +79,7 @@ class NumboSampler(BaseSampler):
 
     _optimizer: type[Optimizer]
     _constrained: ClassVar[bool] = False
+    _most_objectives: ClassVar[int] = 1
 
     def __init__(
         self,
@@ -115,13 +116,14 @@ class NumboSampler(BaseSampler):
         self._settings = settings
         stand_in = {f"x{j}": Float(0.0, 1.0) for j in range(_checks.dimensions(settings.get("lengthscale")))}
         # report invalid settings here, not in mid-study
-        self._make(to_space(searched) if searched.distributions else Space(stand_in), "minimize")
+        self._make(to_space(searched) if searched.distributions else Space(stand_in), ("minimize",))
 
-    def _make(self, space: Space | Table, direction: str, constraints: tuple[str, ...] = ()) -> Optimizer:
+    def _make(self, space: Space | Table, directions: tuple[str, ...], constraints: tuple[str, ...] = ()) -> Optimizer:
         settings = self._settings | ({"constraints": constraints} if self._constrained else {})
+        goal: dict[str, Any] = {"direction": directions[0]} if len(directions) == 1 else {"directions": directions}
         return self._optimizer(
             space,
-            direction=direction,
+            **goal,
             seed=self._seed,
             n_initial=None if self._n_startup_trials is None else max(1, self._n_startup_trials),
             learn_failures=self._learn_failures,
@@ -135,7 +137,7 @@ class NumboSampler(BaseSampler):
         compile_ahead(self._optimizer)
         if self._declared is not None:
             return self._declared.without_single().distributions
-        if study._is_multi_objective():
+        if self._refuses(study):
             return {}
         with self._lock, self._view_of(study) as (view, trials):
             self._space_known = view.space.known
@@ -267,19 +269,27 @@ class NumboSampler(BaseSampler):
             self._independent_sampler.reseed_rng()
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        if study._is_multi_objective():
+        if self._refuses(study):
             study.tell(trial.number, state=TrialState.FAIL)  # the trial was created already, and would be left running
         self._raise_error_if_multi_objective(study)
         self._remember(study)
         if self._independent_sampler is not None:
             self._independent_sampler.before_trial(study, trial)
 
+    def _refuses(self, study: Study) -> bool:
+        """Whether the study has more objectives than the sampler takes."""
+        return len(study.directions) > self._most_objectives
+
     def _raise_error_if_multi_objective(self, study: Study) -> None:
-        if study._is_multi_objective():
+        if self._refuses(study):
+            most = self._most_objectives
+            takes = "one objective" if most == 1 else f"up to {most} objectives"
+            other = (
+                "use GSSBOSampler for several" if most == 1 else "use NSGAIISampler or TPESampler of Optuna for more"
+            )
             raise ValueError(
-                f"{type(self).__name__} optimises one objective, but the study has {len(study.directions)}: create a "
-                "study of one objective (a weighted sum, say), or use NSGAIISampler, GPSampler or TPESampler of Optuna "
-                "for several."
+                f"{type(self).__name__} optimises {takes}, but the study has {len(study.directions)}: {other}, or "
+                f"create a study of {takes} (weighted sums, say)."
             )
 
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
@@ -415,6 +425,7 @@ class NumboSampler(BaseSampler):
             used = "no study yet" if self._latest is _no_study else "a study that no longer exists"
             raise ValueError(f"{type(self).__name__} has been used for {used}: pass study= to say which one is meant.")
         study = checked(study)
+        self._raise_error_if_multi_objective(study)
         with self._lock, self._view_of(study) as (view, trials):
             searched = self._searched(view, trials, -1)
             if view.optimizer is not None:  # what suggestions were asked for
@@ -436,7 +447,7 @@ class NumboSampler(BaseSampler):
         current: int,
     ) -> Optimizer:
         """The optimizer over what is ``searched``, with finished ``trials`` told and others but ``current`` pending."""
-        direction = "minimize" if study.direction == StudyDirection.MINIMIZE else "maximize"
+        directions = _records.directions_of(study)
         if searched.table is not None and view.table is not searched.table:
             view.table = searched.table
             if not _records.is_the_table(study, searched.table):
@@ -446,7 +457,7 @@ class NumboSampler(BaseSampler):
                     "order, keep the columns that describe them, and add new rows at the end.",
                     stacklevel=2,
                 )
-        optimizer = view.optimizer_over(searched, trials, lambda space, names: self._make(space, direction, names))
+        optimizer = view.optimizer_over(searched, trials, lambda space, names: self._make(space, directions, names))
         view.hold_running(trials, current)
         return optimizer
 

@@ -250,12 +250,14 @@ class StudyView:
                 return f"; trial {trial.number}: {reason.removesuffix('.')}"
         return ""
 
-    @staticmethod
-    def _value(trial: FrozenTrial) -> float | None:
-        """The value learned from a finished trial, ``None`` for a failure.
+    def _value(self, trial: FrozenTrial) -> float | list[float] | None:
+        """The value learned from a finished trial, or those of several objectives; ``None`` for a failure.
 
         A trial pruned before it reported anything is a failure: that is how objectives reject a point.
         """
+        assert self.optimizer is not None
+        if self.optimizer.directions is not None:
+            return trial.values if trial.state == TrialState.COMPLETE else None
         if trial.state == TrialState.COMPLETE:
             return trial.value
         if trial.state == TrialState.PRUNED:

@@ -19,7 +19,7 @@ class Views(dict[Any, StudyView]):
     """Views by their study, the most recently used one last.
 
     Hyperband passes each bracket as a separate study, and a study may begin with copies of another one's trials. So it
-    is known by its number, its direction, its first trial, and its storage.
+    is known by its number, its directions, its first trial, and its storage.
     """
 
     def take_out(self, study: Study, trials: Sequence[FrozenTrial]) -> tuple[Any, StudyView]:
@@ -31,7 +31,7 @@ class Views(dict[Any, StudyView]):
         first = trials[0] if trials else None
         start = None if first is None else (first._trial_id, first.datetime_start)
         storage = study._storage
-        known = (study._study_id, study.direction, start)
+        known = (study._study_id, tuple(study.directions), start)
         key = (id(storage), *known)
         view = self.pop(key, None)
         if view is not None and view.storage() is storage and view.continues(trials):

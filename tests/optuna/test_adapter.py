@@ -468,10 +468,13 @@ def test_a_view_that_an_interrupt_left_half_done_is_not_used_again(make, monkeyp
 
 
 @pytest.mark.filterwarnings("ignore:PartialFixedSampler")
-def test_multi_objective_studies_are_refused(make):
-    study = optuna.create_study(sampler=make(), directions=["minimize", "maximize"])
+def test_studies_of_too_many_objectives_are_refused(make):
+    most = 5 if make()._constrained else 1
+    takes = "one objective" if most == 1 else "up to 5 objectives"
+    other = "use GSSBOSampler for several" if most == 1 else "use NSGAIISampler or TPESampler"
+    study = optuna.create_study(sampler=make(), directions=["minimize"] * most + ["maximize"])
     begun = []
-    words = f"{type(study.sampler).__name__} optimises one objective, but the study has 2: .* weighted sum.* NSGAII"
+    words = f"{type(study.sampler).__name__} optimises {takes}, but the study has {most + 1}: {other}.*weighted sums"
     with pytest.raises(ValueError, match=words) as error:
         study.optimize(begun.append, n_trials=2)
     assert "\n" not in str(error.value)
@@ -481,7 +484,9 @@ def test_multi_objective_studies_are_refused(make):
     assert [trial.state for trial in study.trials] == [TrialState.FAIL] * 2
     wrapped = optuna.samplers.PartialFixedSampler({"x": 0.5}, make())
     with pytest.raises(ValueError, match=words):
-        optuna.create_study(sampler=wrapped, directions=["minimize"] * 2).ask()
+        optuna.create_study(sampler=wrapped, directions=["minimize"] * (most + 1)).ask()
+    with pytest.raises(ValueError, match=words):
+        study.sampler.predict({"x": 0.5}, study)
 
 
 def test_constraints_are_said_to_be_ignored(make):

@@ -9,6 +9,7 @@ from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SB
 from optuna.samplers import BaseSampler
 from optuna.testing.pytest_samplers import (
     BasicSamplerTestCase,
+    MultiObjectiveSamplerTestCase,
     RelativeSamplerTestCase,
     SingleOnlySamplerTestCase,
 )
@@ -33,7 +34,23 @@ FACTORIES: dict[str, Callable[[], BaseSampler]] = {
 }
 
 
-class TestSamplers(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
+#: Those that take several objectives.
+SEVERAL = [name for name in FACTORIES if name.startswith(("GSSBO", "GPUCB"))]
+
+
+class TestSamplers(BasicSamplerTestCase, RelativeSamplerTestCase):
     @pytest.fixture(params=list(FACTORIES))
+    def sampler(self, request: pytest.FixtureRequest) -> Callable[[], BaseSampler]:
+        return FACTORIES[request.param]
+
+
+class TestSamplersOfSeveralObjectives(MultiObjectiveSamplerTestCase):
+    @pytest.fixture(params=SEVERAL)
+    def sampler(self, request: pytest.FixtureRequest) -> Callable[[], BaseSampler]:
+        return FACTORIES[request.param]
+
+
+class TestSamplersOfOneObjective(SingleOnlySamplerTestCase):
+    @pytest.fixture(params=[name for name in FACTORIES if name not in SEVERAL])
     def sampler(self, request: pytest.FixtureRequest) -> Callable[[], BaseSampler]:
         return FACTORIES[request.param]

@@ -1,0 +1,298 @@
+"""Studies of several objectives: what is told, from where, and what is made of it."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from numbo.optuna import GPUCBSampler, GSSBOSampler, Table
+from optuna.distributions import CategoricalDistribution, FloatDistribution
+from optuna.storages import InMemoryStorage, JournalStorage, RDBStorage
+from optuna.storages.journal import JournalFileBackend
+from optuna.trial import TrialState, create_trial
+
+import optuna
+from numbo import GPUCB, GSSBO, Float
+
+SAMPLERS = pytest.mark.parametrize("sampler", [GSSBOSampler, GPUCBSampler])
+SPACE = {"x": FloatDistribution(0.0, 1.0), "y": FloatDistribution(0.0, 1.0)}
+DIRECTIONS = ("minimize", "maximize")
+STORAGES = {
+    "memory": lambda path: InMemoryStorage(),
+    "journal": lambda path: JournalStorage(JournalFileBackend(str(path / "journal"))),
+    "sqlite": lambda path: RDBStorage(f"sqlite:///{path}/study.db"),
+}
+
+
+def trade_off(x, y):
+    """Near to one of two points, and far from the other: the front is the line between them."""
+    return (x - 0.2) ** 2 + (y - 0.5) ** 2, -((x - 0.8) ** 2) - (y - 0.5) ** 2
+
+
+def objective(trial):
+    return trade_off(trial.suggest_float("x", 0.0, 1.0), trial.suggest_float("y", 0.0, 1.0))
+
+
+def new_study(sampler, storage=None, directions=DIRECTIONS):
+    return optuna.create_study(study_name="s", sampler=sampler, directions=directions, storage=storage)
+
+
+def optimizer_of(study):
+    return list(study.sampler._views.values())[-1].optimizer
+
+
+def values_of(study):
+    return [t.values for t in study.trials]
+
+
+@SAMPLERS
+def test_the_front_is_found_and_is_the_studys_own(sampler):
+    study = new_study(sampler(seed=0))
+    study.optimize(objective, n_trials=40)
+    assert len(study.best_trials) > 12
+    assert np.mean([abs(t.params["y"] - 0.5) < 0.05 and 0.15 < t.params["x"] < 0.85 for t in study.best_trials]) > 0.8
+    study.ask(SPACE)
+    optimizer = optimizer_of(study)
+    assert optimizer.directions == DIRECTIONS
+    assert optimizer.observations[1].tolist() == values_of(study)[:40]
+    assert sorted(v for _, v in optimizer.front()) == sorted(tuple(t.values) for t in study.best_trials)
+
+
+@pytest.mark.parametrize(("sampler", "core"), [(GSSBOSampler, GSSBO), (GPUCBSampler, GPUCB)])
+@pytest.mark.parametrize("storage", STORAGES)
+def test_suggestions_are_those_of_the_optimizer_in_any_storage(sampler, core, storage, tmp_path):
+    twin = core({name: Float(0.0, 1.0) for name in SPACE}, directions=DIRECTIONS, seed=4, n_initial=5)
+    study = new_study(sampler(seed=4, n_startup_trials=5, search_space=SPACE), STORAGES[storage](tmp_path))
+    for number in range(16):
+        trial = study.ask()
+        values = objective(trial)
+        suggestion = twin.suggest((4, number), position=number)
+        assert trial.params == twin.space.decode(suggestion.x)
+        twin.learn(trial.params, values, origin=suggestion.origin, key=number)
+        study.tell(trial, values)
+
+
+@SAMPLERS
+@pytest.mark.parametrize("k", [2, 3, 4, 5])
+def test_two_to_five_objectives(sampler, k):
+    directions = ["minimize", "maximize", "minimize", "minimize", "maximize"][:k]
+    study = new_study(sampler(seed=0), directions=directions)
+
+    def many(trial):
+        x, y = trial.suggest_float("x", 0.0, 1.0), trial.suggest_float("y", 0.0, 1.0)
+        near = [(x - j / k) ** 2 + (y - j % 2) ** 2 for j in range(k)]
+        return [-v if d == "maximize" else v for v, d in zip(near, directions, strict=True)]
+
+    study.optimize(many, n_trials=14)
+    mean, std = study.sampler.predict([{"x": 0.5, "y": 0.5}, {"x": 0.1, "y": 0.9}], study)
+    assert mean.shape == std.shape == (2, k)
+    mean, std = study.sampler.predict({"x": 0.5, "y": 0.5}, study)
+    expected = many(optuna.trial.FixedTrial({"x": 0.5, "y": 0.5}))
+    np.testing.assert_allclose(mean, expected, atol=0.1)
+    assert not optimizer_of(study)._run.warned
+
+
+@SAMPLERS
+@pytest.mark.parametrize("storage", STORAGES)
+def test_a_study_that_is_loaded_again_goes_on_in_the_same_way(sampler, storage, tmp_path):
+    """What an interrupted study would have done, to the bit; in memory it is the sampler that is new."""
+    at = STORAGES[storage](tmp_path)
+    study = new_study(sampler(seed=2, search_space=SPACE), at)
+    study.optimize(objective, n_trials=14)
+    again = optuna.load_study(study_name="s", storage=at, sampler=sampler(seed=2, search_space=SPACE))
+    for one in (study, again):
+        one.ask(SPACE)
+    told, known = optimizer_of(study), optimizer_of(again)
+    np.testing.assert_array_equal(told.observations[0], known.observations[0])
+    np.testing.assert_array_equal(told.observations[1], known.observations[1])
+    assert told.front() == known.front()
+    again.optimize(objective, n_trials=4)
+    assert not known._run.warned
+
+
+@SAMPLERS
+@pytest.mark.parametrize("files", [False, True])
+def test_studies_that_begin_alike_are_told_apart_by_all_directions(sampler, files, tmp_path):
+    one = sampler(seed=0, search_space=SPACE)
+    ways = [("minimize", "maximize"), ("minimize", "minimize"), ("maximize", "maximize")]
+    storages = [f"sqlite:///{tmp_path}/{i}.db" if files else None for i in range(len(ways))]
+    studies = [new_study(one, s, directions) for s, directions in zip(storages, ways, strict=True)]
+    studies[0].optimize(objective, n_trials=8)
+    for study in studies[1:]:
+        study.add_trials(studies[0].trials)
+    for study, directions in zip(studies, ways, strict=True):
+        study.ask(SPACE)
+        optimizer = optimizer_of(study)
+        assert optimizer.directions == directions
+        assert optimizer.observations[1].tolist() == values_of(studies[0])[:8]
+    alone = optuna.create_study(sampler=one)
+    alone.add_trials(create_trial(params=t.params, distributions=SPACE, value=1.0) for t in studies[0].trials[:8])
+    alone.ask(SPACE)
+    assert optimizer_of(alone).directions is None
+
+
+@SAMPLERS
+def test_trials_that_failed_were_added_enqueued_and_copied(sampler):
+    other = new_study(optuna.samplers.RandomSampler(seed=0))
+    other.optimize(objective, n_trials=6)
+    study = new_study(sampler(seed=0))
+    study.add_trials(other.trials)
+    study.add_trial(create_trial(params={"x": 0.5, "y": 0.5}, distributions=SPACE, values=[math.inf, 0.0]))
+    study.add_trial(create_trial(params={"x": 0.4, "y": 0.5}, distributions=SPACE, state=TrialState.FAIL))
+    pruned = create_trial(params={"x": 0.3, "y": 0.5}, distributions=SPACE, state=TrialState.PRUNED)
+    study.add_trial(pruned)
+    study.enqueue_trial({"x": 0.25})
+    study.enqueue_trial({"x": 0.75, "y": 0.125})
+
+    def often_fails(trial):
+        values = objective(trial)
+        if trial.number % 4 == 3:
+            raise RuntimeError
+        return (math.nan, 0.0) if trial.number % 4 == 1 else values
+
+    study.optimize(often_fails, n_trials=20, catch=RuntimeError)
+    study.ask(SPACE)
+    optimizer = optimizer_of(study)
+    points, values = optimizer.observations
+    assert [study.trials[i].params["x"] for i in (9, 10)] == [0.25, 0.75]
+    assert len(points) == 29
+    failed = [t.state != TrialState.COMPLETE for t in study.trials[:29]]
+    numbers = list(study.sampler._views.values())[-1].told
+    assert np.isnan(values).all(axis=1).tolist() == [failed[n] for n in numbers]
+    assert [tuple(p) for p in points] == [tuple(study.trials[n].params.values()) for n in numbers]
+    assert not optimizer._run.warned
+
+
+@SAMPLERS
+def test_a_trial_with_fewer_values_is_left_out(sampler):
+    """Optuna refuses it, but a storage takes it."""
+    study = new_study(sampler(seed=0, search_space=SPACE))
+    wrong = create_trial(params={"x": 0.5, "y": 0.5}, distributions=SPACE, values=[1.0])
+    study._storage.create_new_trial(study._study_id, template_trial=wrong)
+    with pytest.warns(UserWarning, match="1 of 1 finished trials are not learned"):
+        study.optimize(objective, n_trials=12)
+    assert optimizer_of(study).n_told == 11
+
+
+@SAMPLERS
+def test_constraints_at_the_same_time(sampler):
+    study = new_study(sampler(seed=0, constraints_func=lambda t: (t.params["x"] - 0.5,)))
+    study.optimize(objective, n_trials=40)
+    assert len(study.best_trials) > 8  # of feasible trials
+    best = [t.params["x"] for t in study.best_trials]
+    assert max(best) <= 0.5
+    assert max(best) > 0.43
+    assert study.sampler.predict_feasible({"x": 0.9, "y": 0.5}, study) < 0.01
+    study.ask(SPACE)
+    assert sorted(v for _, v in optimizer_of(study).front()) == sorted(tuple(t.values) for t in study.best_trials)
+
+
+@SAMPLERS
+def test_branches_and_parameters_that_come_later_are_sampled_by_the_model(sampler):
+    study = new_study(sampler(seed=0))
+
+    def branching(trial):
+        x = trial.suggest_float("x", 0.0, 1.0)
+        b = trial.suggest_categorical("kind", ["a", "b"]) == "b"
+        y = trial.suggest_float("y", 0.0, 1.0) if b else 0.9
+        late = trial.suggest_float("late", 0.0, 1.0) if trial.number > 12 else 0.5
+        near, far = trade_off(x, y)
+        return near + (late - 0.5) ** 2, far
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        study.optimize(branching, n_trials=36)
+    study.ask()
+    assert optimizer_of(study).space.conditions.keys() >= {"y"}
+    assert not optimizer_of(study)._run.warned
+    assert sum(t.params["kind"] == "b" for t in study.best_trials) > 0.7 * len(study.best_trials)
+
+
+@SAMPLERS
+@pytest.mark.filterwarnings("ignore:PartialFixedSampler")
+def test_inside_a_sampler_that_fixes_a_parameter(sampler):
+    study = new_study(optuna.samplers.PartialFixedSampler({"y": 0.25}, sampler(seed=0)))
+    study.optimize(objective, n_trials=15)
+    assert {t.params["y"] for t in study.trials} == {0.25}
+    assert len({t.params["x"] for t in study.trials}) == 15
+
+
+@SAMPLERS
+def test_several_threads_choose_nothing_alike(sampler):
+    study = new_study(sampler(seed=0, avoid_repeats=True))
+    study.optimize(objective, n_trials=36, n_jobs=4)
+    assert all(t.state == TrialState.COMPLETE for t in study.trials)
+    assert len({tuple(t.params.values()) for t in study.trials}) == 36
+    assert not optimizer_of(study)._run.warned
+
+
+WORKER = """
+import sys, optuna
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+from numbo.optuna import GSSBOSampler
+from optuna.storages.journal import JournalFileBackend
+storage = optuna.storages.JournalStorage(JournalFileBackend(sys.argv[1]))
+sampler = GSSBOSampler(seed=0, n_startup_trials=6, avoid_repeats=True, warn_independent_sampling=False)
+study = optuna.load_study(study_name="s", storage=storage, sampler=sampler)
+def f(t):
+    x = t.suggest_float("x", -3, 3); k = t.suggest_int("k", 0, 9); c = t.suggest_categorical("c", ["a", "b"])
+    return (x - 1) ** 2 + abs(k - 4), -(x + 1) ** 2 - (c == "a")
+study.optimize(f, n_trials=15)
+(view,) = study.sampler._views.values()
+print(view.optimizer.n_told)
+"""
+
+
+def test_two_processes_share_a_study(tmp_path):
+    path = tmp_path / "study"
+    study = new_study(None, JournalStorage(JournalFileBackend(str(path))))
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    workers = [subprocess.Popen([sys.executable, "-c", WORKER, str(path)], **pipes) for _ in range(2)]
+    told = []
+    for worker in workers:
+        out, error = worker.communicate()
+        assert worker.returncode == 0, error
+        assert "could be fitted" not in error
+        told.append(int(out))
+    trials = study.get_trials()
+    assert [t.state for t in trials] == [TrialState.COMPLETE] * 30
+    assert len({tuple(t.params.values()) for t in trials}) == 30  # equal seeds, no equal suggestions
+    assert max(told) > 18  # each process learned from the other
+
+
+def test_a_pickled_sampler_goes_on():
+    study = new_study(GSSBOSampler(seed=0))
+    study.optimize(objective, n_trials=12)
+    study.sampler = pickle.loads(pickle.dumps(study.sampler))
+    study.optimize(objective, n_trials=3)
+    assert optimizer_of(study).directions == DIRECTIONS
+
+
+def test_one_direction_in_a_list_is_one_objective():
+    one = optuna.create_study(sampler=GSSBOSampler(seed=0), directions=["maximize"])
+    other = optuna.create_study(sampler=GSSBOSampler(seed=0), direction="maximize")
+    for study in (one, other):
+        study.optimize(lambda t: objective(t)[1], n_trials=15)
+    assert [t.params for t in one.trials] == [t.params for t in other.trials]
+    assert one.sampler.best_predicted(one) == other.sampler.best_predicted(other)
+
+
+def test_choices_and_a_table():
+    table = Table({"size": np.arange(60.0) % 12, "rate": np.arange(60.0) // 12})
+    study = new_study(GSSBOSampler(seed=0, search_space=table), directions=["minimize", "minimize"])
+
+    def by_row(trial):
+        row = table.suggest(trial)
+        return (row["size"] - 4.0) ** 2 + row["rate"], (row["size"] - 8.0) ** 2 + row["rate"]
+
+    study.optimize(by_row, n_trials=30)
+    assert {t.values[0] for t in study.best_trials} >= {0.0}
+    choices = {"c": CategoricalDistribution([f"c{i}" for i in range(6)])}
+    study = new_study(GSSBOSampler(seed=0, search_space=choices), directions=["minimize", "maximize", "minimize"])
+    study.optimize(lambda t: [float(t.suggest_categorical("c", choices["c"].choices)[1])] * 3, n_trials=12)
+    assert len({t.params["c"] for t in study.trials}) == 6
