@@ -8,6 +8,7 @@ except ImportError as error:
 from numbo.optuna._algorithms import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
 from numbo.optuna._looking import best_predicted, best_predicted_trial, explain, predict, predict_end, predict_feasible
 from numbo.optuna._pruner import CurvePruner
+from numbo.optuna._reports import report, should_prune
 
 from numbo.first_use import announce_compilation
 from numbo.spaces import Table
@@ -28,4 +29,6 @@ __all__ = [
     "predict",
     "predict_end",
     "predict_feasible",
+    "report",
+    "should_prune",
 ]

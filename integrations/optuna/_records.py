@@ -7,6 +7,7 @@ objective asks for it, possibly long after it was chosen.
 from __future__ import annotations
 
 import json
+import math
 import zlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -24,6 +25,8 @@ KEY = "numbo:params"
 TABLE = "numbo:table"
 #: Maximum number of characters that relational storages keep of a value.
 PIECE = 2045
+#: Of several objectives, what a trial reports at a step; there, among the attributes of the user.
+REPORT = "numbo:report:"
 #: Where Optuna keeps a list of constraints; those that have names have keys that begin so.
 CONSTRAINTS = "constraints"
 
@@ -94,6 +97,29 @@ def constraints_of(trial: FrozenTrial) -> dict[str, float]:
     prefix = f"{CONSTRAINTS}:"
     named = {key.removeprefix(prefix): value for key, value in trial.system_attrs.items() if key.startswith(prefix)}
     return found | named
+
+
+def last_report(trial: FrozenTrial, k: int, until: int | None = None) -> tuple[int, list[float]] | None:
+    """The last step at which a trial reported values of ``k`` objectives, up to ``until``, and these (k,); or None."""
+    attrs = trial.user_attrs
+    if until is not None and (values := reported(attrs.get(f"{REPORT}{until}"), k)) is not None:
+        return until, values
+    names = (name.removeprefix(REPORT) for name in attrs if name.startswith(REPORT))
+    steps = (int(name) for name in names if name.isascii() and name.isdecimal())
+    for step in sorted(steps, reverse=True):
+        if until is None or step < until:
+            values = reported(attrs.get(f"{REPORT}{step}"), k)
+            if values is not None:
+                return step, values
+    return None
+
+
+def reported(values: Any, k: int) -> list[float] | None:
+    """The ``values (k,)`` of a report, None if it says nothing, or is not numbo's."""
+    valid = isinstance(values, list | tuple) and len(values) == k
+    if not valid or any(type(value) is not float or math.isnan(value) for value in values):
+        return None
+    return list(values)
 
 
 def is_the_table(study: Study, table: Table) -> bool:

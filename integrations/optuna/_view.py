@@ -257,7 +257,11 @@ class StudyView:
         """
         assert self.optimizer is not None
         if self.optimizer.directions is not None:
-            return trial.values if trial.state == TrialState.COMPLETE else None
+            if trial.state == TrialState.COMPLETE:
+                return trial.values
+            pruned = trial.state == TrialState.PRUNED
+            found = _records.last_report(trial, len(self.optimizer.directions)) if pruned else None
+            return None if found is None else found[1]
         if trial.state == TrialState.COMPLETE:
             return trial.value
         if trial.state == TrialState.PRUNED:
@@ -291,7 +295,9 @@ def _no_storage() -> None:
 def _mark(trial: FrozenTrial) -> int:
     """A number that differs, in all probability, for finished trials that teach different things."""
     known = trial.number, trial.state, trial.values, trial.params, trial.intermediate_values, trial.datetime_complete
-    return hash(repr(known))
+    pruned = trial.state == TrialState.PRUNED
+    reports = [(k, v) for k, v in trial.user_attrs.items() if k.startswith(_records.REPORT)] if pruned else []
+    return hash(repr((known, reports)))
 
 
 def _completion(trial: FrozenTrial) -> tuple[float, int]:

@@ -2,6 +2,7 @@
 
 from numbo.trials.curve import Curve
 from numbo.trials.data import Data
+from numbo.trials.front import is_below_median
 from numbo.trials.goal import Goal, best_first
 from numbo.trials.history import SCOUT, UNASKED, Ends, History, Pending, finite_range, point_key
 from numbo.trials.pulls import Pulls
@@ -20,6 +21,7 @@ __all__ = [
     "Trials",
     "best_first",
     "finite_range",
+    "is_below_median",
     "own",
     "point_key",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -46,6 +47,15 @@ def non_dominated(Y: Array) -> Mask:
     out = np.zeros(len(Y), dtype=bool)
     out[front.rows] = True
     return out
+
+
+def is_below_median(y: Array, others: Sequence[Array]) -> bool:
+    """Whether the median of each output, over the outputs (k,) of ``others``, dominates the outputs ``y (k,)``."""
+    ordered = np.sort(np.array(others), axis=0)
+    middle = len(ordered) // 2
+    with np.errstate(invalid="ignore"):  # of an infinite gap there is no middle, and nothing is below it
+        median = 0.5 * ordered[(len(ordered) - 1) // 2] + 0.5 * ordered[middle]
+    return bool((y <= median).all() and (y < median).any())
 
 
 def extent(points: Array, spread: Array) -> tuple[Array, Array]:

@@ -1,0 +1,102 @@
+"""What trials with several objectives report, which Optuna does not keep, and whether to prune them by that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from numbo.optuna import _records
+
+from numbo import _checks
+from numbo.trials import Goal, is_below_median
+from optuna.study import Study
+from optuna.trial import FixedTrial, FrozenTrial, Trial, TrialState
+
+#: Trials that are not part of a study report to nobody, as in Optuna.
+AnyTrial: TypeAlias = Trial | FrozenTrial | FixedTrial
+
+
+def report(trial: AnyTrial, values: Sequence[float], step: int) -> None:
+    """Report the values of several objectives after a ``step`` of a trial: ``trial.report`` takes one value only.
+
+        for epoch in range(10):
+            ...
+            numbo.optuna.report(trial, (error, size), epoch)
+            if numbo.optuna.should_prune(trial):
+                raise optuna.TrialPruned
+
+    A trial that is pruned counts with the last values that it has reported, as if it had ended with them; one that has
+    reported nothing is a failure. So report what the trial would return if it ended now. A report with a NaN says
+    nothing, and is not kept; one at a step that is known replaces the one before.
+
+    The values of each step are kept in a user attribute of the trial, such as ``numbo:report:3``.
+
+    Args:
+        trial: that of the objective.
+        values: (k,) as many as the study has objectives.
+        step: an integer of at least 0: of epochs, say.
+
+    Raises:
+        ValueError: if there are not as many numbers as objectives, ``step`` is no such integer, or the study has one
+            objective.
+    """
+    step = _checks.integer("step", step, 0)
+    study = _study_of(trial, "report(value, step)")
+    if study is None:
+        return
+    k = len(study.directions)
+    try:
+        given = [] if isinstance(values, str) else [float(value) for value in values]
+    except (TypeError, ValueError, OverflowError):
+        given = []
+    if len(given) != k:
+        raise ValueError(f"values must be a sequence of {k} numbers, one for each objective; got {values!r}.")
+    if _records.reported(given, k) is not None:
+        assert isinstance(trial, Trial)
+        trial.set_user_attr(f"{_records.REPORT}{step}", given)
+
+
+def should_prune(trial: AnyTrial, *, n_startup_trials: int = 5, n_warmup_steps: int = 0) -> bool:
+    """Whether a trial with several objectives should be pruned: the median rule, by dominance.
+
+    It is, if the values of its last report are dominated by the median of what the complete trials had reported by
+    then: the median of each objective, over the last report of each of these trials at the same step or before it.
+    Dominated means worse in one objective at least, and better in none. A trial that is better than the median in any
+    objective goes on.
+
+    Any sampler may suggest the trials.
+
+    Args:
+        trial: that of the objective, which calls `numbo.optuna.report`.
+        n_startup_trials: number of complete trials that have to have reported by this step before any is pruned.
+        n_warmup_steps: no trial is pruned before this step.
+
+    Raises:
+        ValueError: for numbers that are no integers of at least 1 and 0, or if the study has one objective.
+    """
+    least = _checks.integer("n_startup_trials", n_startup_trials, 1)
+    warmup = _checks.integer("n_warmup_steps", n_warmup_steps, 0)
+    study = _study_of(trial, "should_prune()")
+    if study is None:
+        return False
+    assert isinstance(trial, Trial)
+    goal = Goal(_records.directions_of(study))
+    k = len(goal.directions)
+    found = _records.last_report(study._storage.get_trial(trial._trial_id), k)
+    if found is None or found[0] < warmup:
+        return False
+    step, values = found
+    complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    others = [at[1] for other in complete if (at := _records.last_report(other, k, step)) is not None]
+    return len(others) >= least and is_below_median(goal.outputs(values), [goal.outputs(other) for other in others])
+
+
+def _study_of(trial: Any, own: str) -> Study | None:
+    """The study of a ``trial``, None if it belongs to none; with one objective, Optuna has its ``own`` method."""
+    if not isinstance(trial, Trial | FrozenTrial | FixedTrial):
+        raise ValueError(f"trial must be a trial of Optuna, got {trial!r}.")
+    if not isinstance(trial, Trial):
+        return None
+    if len(trial.study.directions) == 1:
+        raise ValueError(f"trial must be of a study of several objectives, and this one has one: use trial.{own}.")
+    return trial.study
