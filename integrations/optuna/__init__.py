@@ -6,7 +6,16 @@ except ImportError as error:
     raise ImportError("numbo.optuna needs Optuna, which is not installed: pip install 'numbo[optuna]'.") from error
 
 from numbo.optuna._algorithms import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
-from numbo.optuna._looking import best_predicted, best_predicted_trial, explain, predict, predict_end, predict_feasible
+from numbo.optuna._looking import (
+    best_predicted,
+    best_predicted_trial,
+    explain,
+    front,
+    hypervolumes,
+    predict,
+    predict_end,
+    predict_feasible,
+)
 from numbo.optuna._pruner import CurvePruner
 from numbo.optuna._reports import report, should_prune
 
@@ -26,6 +35,8 @@ __all__ = [
     "best_predicted",
     "best_predicted_trial",
     "explain",
+    "front",
+    "hypervolumes",
     "predict",
     "predict_end",
     "predict_feasible",

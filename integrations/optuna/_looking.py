@@ -14,13 +14,18 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, Trial
 
 
-def explain(study: Study) -> Explanation:
+def explain(study: Study, *, objective: int = 0) -> Explanation:
     """What the model of the study's sampler consists of, and where a suggestion spends its time.
 
+    Args:
+        study: a study whose sampler is one of numbo's.
+        objective: of several objectives, whose model, from 0.
+
     Raises:
-        ValueError: before the first successful trial, or if the sampler is not one of numbo's.
+        ValueError: before the first successful trial, if there is no such objective, or if the sampler is not one of
+            numbo's.
     """
-    return _sampler_of(study).explain(study)
+    return _sampler_of(study).explain(study, objective=objective)
 
 
 @overload
@@ -29,6 +34,8 @@ def predict(study: Study, params: Mapping[str, Any]) -> tuple[float, float]: ...
 def predict(study: Study, params: Sequence[Mapping[str, Any]]) -> tuple[Array, Array]: ...
 def predict(study: Study, params: Any) -> tuple[Any, Any]:
     """Posterior mean and standard deviation of the objective, without its noise, after all finished trials.
+
+    Of k objectives, arrays (k,) for one point, and (c, k) for a sequence.
 
     Args:
         study: a study whose sampler is one of numbo's.
@@ -63,8 +70,8 @@ def predict_end(study: Study, trial: FrozenTrial | Trial) -> tuple[float, float]
         trial: one with intermediate values.
 
     Raises:
-        ValueError: if neither the trial nor a finished one has reported anything, or the sampler uses no curves, or is
-            not one of numbo's.
+        ValueError: if neither the trial nor a finished one has reported anything, there are several objectives, or the
+            sampler uses no curves, or is not one of numbo's.
     """
     return _sampler_of(study).predict_end(trial, study)
 
@@ -79,7 +86,7 @@ def best_predicted(study: Study, *, anywhere: bool = False) -> tuple[dict[str, A
         anywhere: whether parameters that no trial had may be returned: those that are best by the model.
 
     Raises:
-        ValueError: if the sampler is not one of numbo's, or no parameter is known yet.
+        ValueError: if the sampler is not one of numbo's, no parameter is known yet, or there are several objectives.
     """
     return _sampler_of(study).best_predicted(study, anywhere=anywhere)
 
@@ -90,9 +97,38 @@ def best_predicted_trial(study: Study) -> FrozenTrial | None:
     For noisy objectives, a better answer than ``study.best_trial``, which is the luckiest one.
 
     Raises:
-        ValueError: if the sampler is not one of numbo's, or no parameter is known yet.
+        ValueError: if the sampler is not one of numbo's, no parameter is known yet, or there are several objectives.
     """
     return _sampler_of(study).best_predicted_trial(study)
+
+
+def front(study: Study) -> list[tuple[FrozenTrial, tuple[float, ...]]]:
+    """The complete trials that no other one dominates by expected values, each with these values.
+
+    All trade-offs between several objectives: of trials that meet all constraints, sorted by the first objective, the
+    best first. Without noise they are ``study.best_trials``. Where values are noisy, these are the luckiest ones, and
+    expected values are a better answer. Where several trials had the same parameters, it is the first of them.
+
+    Raises:
+        ValueError: if the sampler is not one of numbo's, or no parameter is known yet.
+    """
+    return _sampler_of(study).front(study)
+
+
+def hypervolumes(study: Study, reference: Sequence[float]) -> Array:
+    """The volume (n,) that the front dominates after each of the ``n`` finished trials, up to a ``reference`` point.
+
+    By the values of the complete trials that meet all constraints, in the order in which they ended.
+
+    Args:
+        study: a study whose sampler is one of numbo's.
+        reference: a value of each objective; trials that are worse in any of them do not count.
+
+    Raises:
+        ValueError: if ``reference`` is not as many finite numbers as there are objectives, the sampler is not one of
+            numbo's, or no parameter is known yet.
+    """
+    return _sampler_of(study).hypervolumes(reference, study)
 
 
 def _sampler_of(study: Study) -> NumboSampler:

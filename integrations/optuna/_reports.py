@@ -26,8 +26,9 @@ def report(trial: AnyTrial, values: Sequence[float], step: int) -> None:
                 raise optuna.TrialPruned
 
     A trial that is pruned counts with the last values that it has reported, as if it had ended with them; one that has
-    reported nothing is a failure. So report what the trial would return if it ended now. A report with a NaN says
-    nothing, and is not kept; one at a step that is known replaces the one before.
+    reported nothing is a failure. So report what the trial is expected to return: of a time that adds up, say, that of
+    the whole trial, or the search is drawn to trials that are pruned. A report with a NaN says nothing, and is not
+    kept; one at a step that is known replaces the one before.
 
     The values of each step are kept in a user attribute of the trial, such as ``numbo:report:3``.
 

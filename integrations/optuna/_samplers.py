@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar, TypeAlias, overload
 
 from numbo.optuna import _records
@@ -26,7 +25,7 @@ from numbo.optuna._distributions import (
     to_space,
 )
 from numbo.optuna._fixed import fixed_params, within
-from numbo.optuna._view import StudyView, checked, trial_at
+from numbo.optuna._view import FirstTrials, StudyView, checked
 from numbo.optuna._views import Views
 
 from numbo import _checks
@@ -318,6 +317,8 @@ class NumboSampler(BaseSampler):
     def predict(self, params: Any, study: Study | None = None) -> tuple[Any, Any]:
         """Posterior mean and standard deviation of the objective, without its noise, after all finished trials.
 
+        Of k objectives, arrays (k,) for one point, and (c, k) for a sequence.
+
         Args:
             params: the parameters of one point, or a sequence of ``c`` points for two arrays (c,).
             study: by default the study that the sampler was last used for.
@@ -356,13 +357,17 @@ class NumboSampler(BaseSampler):
             study: by default the study that the sampler was last used for.
 
         Raises:
-            ValueError: if neither the trial nor a finished one has reported anything, or the sampler uses no curves.
+            ValueError: if neither the trial nor a finished one has reported anything, the sampler uses no curves, or
+                there are several objectives.
         """
         if isinstance(trial, Trial):
             trial = trial.study._storage.get_trial(trial._trial_id)
         if not isinstance(trial, FrozenTrial):
             raise ValueError(f"trial must be a trial of Optuna, got {trial!r}.")
-        return self._optimizer_of(study)[0].predict_end(trial.intermediate_values)
+        optimizer = self._optimizer_of(study)[0]
+        if (k := len(optimizer.directions)) > 1:
+            raise ValueError(f"predict_end is for studies of one objective, and this one has {k}.")
+        return optimizer.predict_end(trial.intermediate_values)
 
     def best_predicted(
         self, study: Study | None = None, *, anywhere: bool = False
@@ -374,12 +379,16 @@ class NumboSampler(BaseSampler):
         Args:
             study: by default the study that the sampler was last used for.
             anywhere: whether parameters that no trial had may be returned: those that are best by the model.
+
+        Raises:
+            ValueError: if there are several objectives: `front` has the best trials then.
         """
-        optimizer, searched, trial_at = self._looked_into(study)
+        optimizer, searched, first = self._looked_into(study)
+        _one_best("best_predicted", optimizer)
         best = optimizer.best_predicted(anywhere=anywhere)
         if best is None:
             return None
-        trial = trial_at(best[0])
+        (trial,) = first.at([best[0]])
         return (to_external(best[0], searched.distributions) if trial is None else dict(trial.params)), best[1]
 
     def best_predicted_trial(self, study: Study | None = None) -> FrozenTrial | None:
@@ -390,20 +399,61 @@ class NumboSampler(BaseSampler):
 
         Args:
             study: by default the study that the sampler was last used for.
-        """
-        optimizer, _, trial_at = self._looked_into(study)
-        best = optimizer.best_predicted()
-        return None if best is None else copy.deepcopy(trial_at(best[0]))
-
-    def explain(self, study: Study | None = None) -> Explanation:
-        """What the model consists of, and where a suggestion spends its time.
 
         Raises:
-            ValueError: before the first successful trial.
+            ValueError: if there are several objectives: `front` has the best trials then.
+        """
+        optimizer, _, first = self._looked_into(study)
+        _one_best("best_predicted_trial", optimizer)
+        best = optimizer.best_predicted()
+        return None if best is None else copy.deepcopy(first.at([best[0]])[0])
+
+    def front(self, study: Study | None = None) -> list[tuple[FrozenTrial, tuple[float, ...]]]:
+        """The complete trials that no other one dominates by expected values, each with these values.
+
+        All trade-offs between several objectives: of trials that meet all constraints, sorted by the first objective,
+        the best first. Without noise they are ``study.best_trials``. Where values are noisy, these are the luckiest
+        ones, and expected values are a better answer. Where several trials had the same parameters, it is the first.
+
+        Args:
+            study: by default the study that the sampler was last used for.
+        """
+        optimizer, _, first = self._looked_into(study)
+        front = optimizer.front()
+        trials = first.at((params for params, _ in front), complete=True)
+        found: dict[int, tuple[FrozenTrial, tuple[float, ...]]] = {}
+        for trial, (_, values) in zip(trials, front, strict=True):
+            if trial is not None and trial.number not in found:
+                found[trial.number] = copy.deepcopy(trial), values
+        return list(found.values())
+
+    def hypervolumes(self, reference: Sequence[float], study: Study | None = None) -> Array:
+        """The volume (n,) that the front dominates after each of the ``n`` finished trials, up to a ``reference``.
+
+        By the values of the complete trials that meet all constraints, in the order in which they ended.
+
+        Args:
+            reference: a value of each objective; trials that are worse in any of them do not count.
+            study: by default the study that the sampler was last used for.
+
+        Raises:
+            ValueError: if ``reference`` is not as many finite numbers as there are objectives.
+        """
+        return self._optimizer_of(study)[0].hypervolumes(reference)
+
+    def explain(self, study: Study | None = None, *, objective: int = 0) -> Explanation:
+        """What the model consists of, and where a suggestion spends its time.
+
+        Args:
+            study: by default the study that the sampler was last used for.
+            objective: of several objectives, whose model, from 0.
+
+        Raises:
+            ValueError: before the first successful trial, or if there is no such objective.
         """
         optimizer, searched = self._optimizer_of(study)
         words = searched.words()
-        found = optimizer.explain()
+        found = optimizer.objective(objective).explain()
         inferred = self._declared is None or not self._declared.conditions
         return replace(found, conditions={n: words[n] for n in found.relevance if n in words}, inferred=inferred)
 
@@ -416,10 +466,8 @@ class NumboSampler(BaseSampler):
         """A snapshot of the study's optimizer, which knows all finished trials, and what it searches."""
         return self._looked_into(study)[:2]
 
-    def _looked_into(
-        self, study: Study | None
-    ) -> tuple[Snapshot, Searched, Callable[[Mapping[str, Any]], FrozenTrial | None]]:
-        """As `_optimizer_of`, and how the first trial at one of the optimizer's points is found."""
+    def _looked_into(self, study: Study | None) -> tuple[Snapshot, Searched, FirstTrials]:
+        """As `_optimizer_of`, and the first trials at the optimizer's points."""
         study = self._latest() if study is None else study
         if study is None:
             used = "no study yet" if self._latest is _no_study else "a study that no longer exists"
@@ -436,7 +484,7 @@ class NumboSampler(BaseSampler):
                     "possible values."
                 )
             found = self._brought_up(study, view, trials, searched, -1).snapshot()
-            return found, searched, partial(trial_at, optimizer=found, told=view.told.copy(), trials=trials)
+            return found, searched, FirstTrials(found, view.told, trials)
 
     def _brought_up(
         self,
@@ -506,6 +554,12 @@ def _constraints(function: ConstraintsFunc, trial: FrozenTrial) -> Sequence[floa
             f"got {found!r} for trial {trial.number}."
         )
     return found
+
+
+def _one_best(name: str, optimizer: Snapshot) -> None:
+    """Refuse what of several objectives there is none of."""
+    if (k := len(optimizer.directions)) > 1:
+        raise ValueError(f"{name} is for studies of one objective, and this one has {k}: front has the best trials.")
 
 
 def _no_study() -> None:

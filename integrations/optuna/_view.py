@@ -14,7 +14,7 @@ from numbo.optuna._distributions import KnownSpace, Searched, to_internal, to_sp
 
 from numbo.optimizers import GLOBAL, Optimizer, Snapshot
 from numbo.spaces import Space, Table, misfit
-from numbo.trials import UNASKED, Pending
+from numbo.trials import UNASKED, Pending, point_key
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
@@ -271,21 +271,29 @@ class StudyView:
         return None
 
 
-def trial_at(
-    point: Mapping[str, Any], optimizer: Snapshot, told: Iterable[int], trials: Iterable[FrozenTrial]
-) -> FrozenTrial | None:
-    """The first of the ``trials`` that succeeded at an internal ``point``, None if there is none.
+class FirstTrials:
+    """The first of a study's trials that succeeded at each point.
 
     Args:
-        point: parameters.
         optimizer: what the optimizer knows.
         told: the numbers of the trials that it was told, in this order.
         trials: those of the study.
     """
-    points, values = optimizer.observations
-    here = (points == optimizer.space.encode(point)).all(axis=1)
-    number = next((k for k, same, y in zip(told, here, values, strict=True) if same and not math.isnan(y)), None)
-    return next((trial for trial in trials if trial.number == number), None)
+
+    def __init__(self, optimizer: Snapshot, told: Sequence[int], trials: Iterable[FrozenTrial]) -> None:
+        self._optimizer, self._told, self._trials = optimizer, list(told), trials
+
+    def at(self, points: Iterable[Mapping[str, Any]], *, complete: bool = False) -> list[FrozenTrial | None]:
+        """Those at internal ``points``, None where there is none; only ``complete`` ones if that is asked."""
+        X, values = self._optimizer.observations
+        failed = (values != values).reshape(len(X), -1).any(axis=1)
+        by_number = {trial.number: trial for trial in self._trials}
+        first: dict[bytes, FrozenTrial] = {}
+        for number, x, out in zip(self._told, X, failed, strict=True):
+            trial = by_number.get(number)
+            if not out and trial is not None and (not complete or trial.state == TrialState.COMPLETE):
+                first.setdefault(point_key(x), trial)
+        return [first.get(point_key(self._optimizer.space.encode(point))) for point in points]
 
 
 def _no_storage() -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 
+import numbo.optuna
 import numpy as np
 import pytest
 from numbo.optuna import GPUCBSampler, GSSBOSampler, Table
@@ -296,3 +297,105 @@ def test_choices_and_a_table():
     study = new_study(GSSBOSampler(seed=0, search_space=choices), directions=["minimize", "maximize", "minimize"])
     study.optimize(lambda t: [float(t.suggest_categorical("c", choices["c"].choices)[1])] * 3, n_trials=12)
     assert len({t.params["c"] for t in study.trials}) == 6
+
+
+@SAMPLERS
+def test_without_noise_the_front_is_that_of_the_study(sampler):
+    study = new_study(sampler(seed=0, constraints_func=lambda t: (t.params["x"] - 0.6,)))
+    study.optimize(objective, n_trials=25)
+    study.add_trial(study.best_trials[0])  # a copy of a trial is another one, which is no better
+    front = numbo.optuna.front(study)
+    numbers = {t.number for t, _ in front}
+    assert len(numbers) == len(front) > 5
+    assert {t.number for t in study.best_trials} - {25} == numbers
+    assert all(tuple(t.values) == values for t, values in front)
+    assert [v for _, v in front] == sorted(v for _, v in front)
+    front[0][0].params.clear()
+    assert study.sampler.front()[0][0].params  # what was returned is a copy
+    volumes = numbo.optuna.hypervolumes(study, (0.7, -0.7))
+    assert len(volumes) == 26
+    feasible = [t.values if t.params["x"] <= 0.6 else None for t in study.trials]
+    for n in (1, 5, 12, 26):
+        points = np.array([(v[0], -v[1]) for v in feasible[:n] if v is not None and v[0] < 0.7 and v[1] > -0.7])
+        expected = 0.0
+        low = 0.7
+        for near, far in sorted(points.tolist()):  # of two objectives, a staircase
+            if far < low:
+                expected += (0.7 - near) * (low - far)
+                low = far
+        assert volumes[n - 1] == pytest.approx(expected)
+
+
+def test_fronts_of_noisy_trials_are_by_expected_values():
+    rng = np.random.default_rng(0)
+    study = new_study(GSSBOSampler(seed=0))
+    study.optimize(lambda t: tuple(np.add(objective(t), 0.05 * rng.normal(size=2)).tolist()), n_trials=70)
+    front = numbo.optuna.front(study)
+    assert len({t.number for t, _ in front}) == len(front)
+    true = np.array([trade_off(**t.params) for t, _ in front])
+    found = np.array([values for _, values in front])
+    lucky = np.array([np.subtract(t.values, trade_off(**t.params)) * (1, -1) for t in study.best_trials])
+    assert abs(np.mean((found - true) * (1, -1))) < 0.6 * abs(np.mean(lucky))
+    order = np.argsort(found[:, 0])
+    assert (np.diff(found[order, 1]) > 0.0).all()  # a trade-off
+
+
+def test_pruned_trials_are_not_on_the_front_and_hide_nothing():
+    """What they have reported may be better than anything that was reached: time that is saved, say."""
+    study = new_study(GSSBOSampler(seed=0, search_space=SPACE), directions=["minimize", "minimize"])
+
+    def timed(trial):
+        x, y = trial.suggest_float("x", 0.0, 1.0), trial.suggest_float("y", 0.0, 1.0)
+        numbo.optuna.report(trial, (x, y - x), 1)
+        if y > 0.6:
+            raise optuna.TrialPruned
+        return x, 1.0 + y - x
+
+    study.optimize(timed, n_trials=20)
+    assert sum(t.state == TrialState.PRUNED for t in study.trials) > 3
+    states = {t.number: t.state for t in study.trials}
+    front = numbo.optuna.front(study)
+    assert {states[t.number] for t, _ in front} == {TrialState.COMPLETE}
+    assert {t.number for t, _ in front} == {t.number for t in study.best_trials}
+    volumes = numbo.optuna.hypervolumes(study, (1.0, 1.0))
+    assert volumes[-1] <= 0.5
+
+
+@SAMPLERS
+def test_looking_inside(sampler):
+    study = new_study(sampler(seed=0))
+    study.optimize(objective, n_trials=15)
+    second = numbo.optuna.explain(study, objective=1)
+    assert second.relevance.keys() == SPACE.keys()
+    assert str(second) != str(numbo.optuna.explain(study)) == str(study.sampler.explain(objective=0))
+    mean, std = numbo.optuna.predict(study, {"x": 0.3, "y": 0.4})
+    assert mean.shape == std.shape == (2,)
+    many = numbo.optuna.predict(study, [{"x": 0.3, "y": 0.4}] * 3)
+    np.testing.assert_allclose(many[0], [mean] * 3)
+    with pytest.raises(ValueError, match=r"^objective must be an integer from 0 to 1, got 2"):
+        numbo.optuna.explain(study, objective=2)
+    with pytest.raises(ValueError, match=r"^reference must be 2 finite numbers"):
+        numbo.optuna.hypervolumes(study, (1.0,))
+    one = r" is for studies of one objective, and this one has 2"
+    with pytest.raises(ValueError, match=f"^best_predicted{one}: front has the best trials"):
+        numbo.optuna.best_predicted(study, anywhere=True)
+    with pytest.raises(ValueError, match=f"^best_predicted_trial{one}: front has the best trials"):
+        numbo.optuna.best_predicted_trial(study)
+    with pytest.raises(ValueError, match=f"^predict_end{one}"):
+        numbo.optuna.predict_end(study, study.trials[0])
+
+
+def test_the_front_of_one_objective_is_the_best_trial():
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0))
+    study.optimize(lambda t: objective(t)[0], n_trials=15)
+    assert numbo.optuna.front(study) == [(study.best_trial, (study.best_value,))]
+    assert str(numbo.optuna.explain(study, objective=0)) == str(numbo.optuna.explain(study))
+    with pytest.raises(ValueError, match=r"^objective must be an integer from 0 to 0, got 1"):
+        numbo.optuna.explain(study, objective=1)
+
+
+def test_before_the_first_success_there_is_no_front():
+    study = new_study(GSSBOSampler(seed=0, search_space=SPACE))
+    study.tell(study.ask(SPACE), state=TrialState.FAIL)
+    assert numbo.optuna.front(study) == []
+    assert numbo.optuna.hypervolumes(study, (1.0, 1.0)).tolist() == [0.0]

@@ -59,6 +59,7 @@ class Inspectable(ABC):
         """The points that no other one dominates, with their values: all trade-offs between several objectives.
 
         Of points that meet all constraints, sorted by the first objective, the best first; of equal ones, the first.
+        Values that are not final (``partial`` in `tell`) are left out.
         Where values of an objective are noisy, those that the model expects count, and are returned: the front of what
         was told is that of the luckiest points.
         """
@@ -67,7 +68,7 @@ class Inspectable(ABC):
     def hypervolumes(self, reference: Sequence[float]) -> Array:
         """The volume (n,) that the front dominates after each of the ``n`` trials, up to a ``reference`` point.
 
-        By the values told; points that violate a constraint or failed do not count.
+        By the values told; points that violate a constraint, failed, or have no final values do not count.
 
         Args:
             reference: a value of each objective; points that are worse in any of them do not count.

@@ -94,7 +94,7 @@ class Snapshot:
         history = self._history
         if self._view is None:
             return []
-        rows = np.flatnonzero(self._met)
+        rows = np.flatnonzero(self._met & history.trials.final[history.positions(np.arange(history.n))])
         values = np.stack([self._settled(j) for j in range(history.k)], axis=1)
         rows = rows[non_dominated(values[rows])] if len(rows) else rows
         rows = rows[np.lexsort(-values[rows].T[::-1])]
@@ -122,7 +122,7 @@ class Snapshot:
         out, front, told = np.zeros(history.told), NonDominated.of_none(history.k), history.trials
         for t in range(history.told):
             before = front
-            if not told.failed[t] and not (told.C[t] > 0.0).any():
+            if told.final[t] and not told.failed[t] and not (told.C[t] > 0.0).any():
                 front = front.seeing(t, told.Y[t])
             out[t] = hypervolume(front.outputs, at) if front is not before else out[t - 1] if t else 0.0
         return out
