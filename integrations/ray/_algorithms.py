@@ -19,12 +19,14 @@ class GSSBOSearch(NumboSearch):
     Args:
         space: domains as in ``param_space``, or a `Table`, of which rows are suggested; by default, the ``param_space``
             of the `Tuner`.
-        metric: name of the reported value; by default that of the `TuneConfig`.
-        mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
+        metric: name of the reported value; by default that of the `TuneConfig`. Or a list of two to five: then give one
+            of them with its mode to the `TuneConfig`, for Tune to report the best result by, or neither.
+        mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`. Of several metrics, a list of as many.
         points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
             that they leave out are suggested.
         evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
-            or mappings of metrics, with those that have constraints, such as ``{"loss": 0.5, "latency": 12.0}``.
+            or mappings of metrics, with those that have constraints, such as ``{"loss": 0.5, "latency": 12.0}``. Of
+            several metrics, sequences of as many numbers, or mappings.
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_initial: number of trials before the model takes over from the initial design; by default 5 in up to five
             dimensions, and 10 in more.
@@ -40,16 +42,17 @@ class GSSBOSearch(NumboSearch):
     """
 
     _optimizer = GSSBO
+    _takes_several = True
 
     @_checks.settings_by_name
     def __init__(
         self,
         space: Mapping[str, Any] | Table | None = None,
-        metric: str | None = None,
-        mode: str | None = None,
+        metric: str | Sequence[str] | None = None,
+        mode: str | Sequence[str] | None = None,
         *,
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
-        evaluated_rewards: Sequence[float | Mapping[str, float]] | None = None,
+        evaluated_rewards: Sequence[float | Sequence[float] | Mapping[str, float]] | None = None,
         seed: int | None = None,
         n_initial: int | None = None,
         learn_failures: bool | str = "auto",

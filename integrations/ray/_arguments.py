@@ -4,18 +4,49 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from numbers import Real
 from typing import Any
 
+from numbo import _checks
 from ray.tune.result import AUTO_RESULT_KEYS, DONE
 from ray.tune.utils import flatten_dict
 
 RELATIONS = {"<=": 1.0, ">=": -1.0}
+MODES = ("min", "max")
 #: Names of what Tune adds to each result.
 OF_TUNE = {*AUTO_RESULT_KEYS, DONE}
 #: At most so many metrics are named in a message.
 NAMED = 10
+
+
+def check_objectives(searcher: str, metric: Any, mode: Any, *, several: bool) -> tuple[Any, Any]:
+    """The metric and the mode of a searcher, each a string or None; or those of several objectives, as two lists."""
+    for name, value in (("metric", metric), ("mode", mode)):
+        if not several and not isinstance(value, str | None):
+            one = f"{searcher} has one objective, and GSSBOSearch takes several"
+            raise ValueError(f"{name} must be one string, got {value!r}: {one}.")
+    if isinstance(metric, str | None):
+        if _in_order(mode):
+            raise ValueError(f"metric must hold as many metrics as mode has modes, got {metric!r} and {mode!r}.")
+        if mode is not None and (not isinstance(mode, str) or mode not in MODES):
+            raise ValueError(f"mode must be 'min' or 'max', got {mode!r}.")
+        return metric, mode
+    metrics = list(metric) if _in_order(metric) else []
+    valid = 2 <= len(metrics) <= _checks.MOST_OBJECTIVES and all(isinstance(one, str) for one in metrics)
+    if not valid or len(set(metrics)) < len(metrics):
+        raise ValueError(
+            f"metric must be one string, or a list of 2 to {_checks.MOST_OBJECTIVES} different ones, got {metric!r}."
+        )
+    modes = list(mode) if _in_order(mode) else []
+    if len(modes) != len(metrics) or any(one not in MODES for one in modes):
+        raise ValueError(f"mode must hold 'min' or 'max' for each of the metrics {metrics}, got {mode!r}.")
+    return metrics, modes
+
+
+def _in_order(value: Any) -> bool:
+    """Whether it is a sequence of values, such as a list or an array."""
+    return isinstance(value, Collection) and not isinstance(value, str | Mapping | Set)
 
 
 def check_points(points: Any) -> list[dict[str, Any]]:
@@ -30,26 +61,42 @@ def check_points(points: Any) -> list[dict[str, Any]]:
     return [dict(point) for point in points]
 
 
-def check_rewards(rewards: Any, n: int, wanted: Collection[str]) -> list[float | dict[str, Any]] | None:
-    """A copy of the ``evaluated_rewards``, one for each of the ``n`` points; mappings have the ``wanted`` metrics."""
+def check_rewards(rewards: Any, n: int, k: int, wanted: Collection[str]) -> list[Any] | None:
+    """A copy of the ``evaluated_rewards`` of ``k`` objectives, one for each of the ``n`` points.
+
+    Each is a number, or a tuple of ``k > 1`` of them; mappings have the ``wanted`` metrics.
+    """
     if rewards is None:
         return None
     if isinstance(rewards, Mapping | str) or not isinstance(rewards, Iterable):
-        raise ValueError(f"evaluated_rewards must be a list of numbers or of mappings of metrics, got {rewards!r}.")
-    out: list[float | dict[str, Any]] = []
+        raise ValueError(f"evaluated_rewards must be a list of {of(k)} or of mappings of metrics, got {rewards!r}.")
+    out: list[Any] = []
     for reward in rewards:
         if _are_metrics(reward):
             out.append(check_rewarded(flatten_dict(dict(reward)), wanted))
-        elif isinstance(reward, Real):
+        elif k == 1 and isinstance(reward, Real):
             out.append(float(reward))
+        elif k > 1 and are_values(reward, k):
+            out.append(tuple(map(float, reward)))
         else:
             example = '{"loss": 0.5, "latency": 12.0}'
             raise ValueError(
-                f"evaluated_rewards must hold numbers, or mappings of metrics such as {example}, got {reward!r}."
+                f"evaluated_rewards must hold {of(k)}, or mappings of metrics such as {example}, got {reward!r}."
             )
     if len(out) != n:
         raise ValueError(f"evaluated_rewards must hold a value for each of the {n} points_to_evaluate, got {len(out)}.")
     return out
+
+
+def are_values(value: Any, k: int) -> bool:
+    """Whether it is a sequence of ``k`` numbers."""
+    found = list(value) if _in_order(value) else []
+    return len(found) == k and all(isinstance(one, Real) for one in found)
+
+
+def of(k: int) -> str:
+    """How values of ``k`` objectives are called."""
+    return "numbers" if k == 1 else f"sequences of {k} numbers"
 
 
 def check_rewarded(reward: dict[str, Any], wanted: Iterable[str]) -> dict[str, Any]:
@@ -97,6 +144,38 @@ def agreed(searcher: str, goal: Mapping[str, tuple[str | None, str | None]]) -> 
                 f"{name}={own!r}: pass the same {name} to both, or use a new {searcher}."
             )
     return [str(own or asked) for own, asked in goal.values()]
+
+
+def check_agreement(searcher: str, own: Mapping[str, str], metric: Any, mode: Any) -> None:
+    """What the `TuneConfig` says of a searcher with several objectives, whose ``own`` modes are given by metric.
+
+    Raises:
+        ValueError: unless it is one of the metrics, with its mode or without, or nothing.
+    """
+    if metric is None and mode is None:
+        return
+    if metric is None:
+        said = f"mode={mode!r} only, for"
+    elif metric not in own:
+        said = f"metric={metric!r}, which is none of the metrics {list(own)} of"
+    elif mode not in (None, own[metric]):
+        said = f"mode={mode!r} for metric={metric!r}, but the mode is {own[metric]!r} in"
+    else:
+        return
+    raise ValueError(
+        f"TuneConfig has {said} this {searcher}: pass one of its metrics with its mode to TuneConfig, for Tune to "
+        "report the best result by, or neither."
+    )
+
+
+def check_run(metric: Any, mode: Any) -> None:
+    """Metric and mode as the `TuneConfig` has them, one of each at most."""
+    for name, value in (("metric", metric), ("mode", mode)):
+        if value is not None and not isinstance(value, str):
+            raise ValueError(
+                f"TuneConfig has {name}={value!r}, but Tune itself has one {name}: pass several metrics and modes to "
+                "GSSBOSearch, and one of them with its mode to TuneConfig, or neither."
+            )
 
 
 def no_goal(searcher: str, missing: list[str], *, table: bool = False) -> str:

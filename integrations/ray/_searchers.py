@@ -7,15 +7,19 @@ import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
-from typing import Any, overload
+from typing import Any, ClassVar, overload
 
 from numbo.ray._arguments import (
     agreed,
+    are_values,
+    check_agreement,
     check_constraints,
     check_metrics,
+    check_objectives,
     check_points,
     check_rewarded,
     check_rewards,
+    check_run,
     lacks,
     no_goal,
     no_space,
@@ -44,12 +48,12 @@ class NumboSearch(StoredSearch):
     Args:
         space: domains as in ``param_space``, or a `Table`, of which rows are suggested; by default, the ``param_space``
             of the `Tuner`.
-        metric: name of the reported value; by default that of the `TuneConfig`.
-        mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
+        metric: name of the reported value, by default that of the `TuneConfig`; or a list of several.
+        mode: ``"min"`` or ``"max"``, by default that of the `TuneConfig`; or a list, one for each metric.
         points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
             that they leave out are suggested.
         evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
-            or mappings of metrics, with those that have constraints.
+            or mappings of metrics, with those that have constraints; of several metrics, sequences of as many numbers.
         seed: seed of the suggestions; ``None`` draws one.
         n_initial: number of trials before the model takes over from the Sobol initial design.
         learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"`` to let the data
@@ -61,31 +65,28 @@ class NumboSearch(StoredSearch):
         ValueError: for invalid settings, spaces or points.
     """
 
+    _takes_several: ClassVar[bool] = False  # objectives
+
     def __init__(
         self,
         space: Mapping[str, Any] | Table | None = None,
-        metric: str | None = None,
-        mode: str | None = None,
+        metric: str | Sequence[str] | None = None,
+        mode: str | Sequence[str] | None = None,
         *,
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
-        evaluated_rewards: Sequence[float | Mapping[str, float]] | None = None,
+        evaluated_rewards: Sequence[float | Sequence[float] | Mapping[str, float]] | None = None,
         seed: int | None = None,
         n_initial: int | None = 10,
         learn_failures: bool | str = "auto",
         constraints: Mapping[str, tuple[str, float]] | None = None,
         **settings: Any,
     ) -> None:
-        for name, value in (("metric", metric), ("mode", mode)):
-            if value is not None and not isinstance(value, str):
-                raise ValueError(f"{name} must be one string, got {value!r}: {type(self).__name__} has one objective.")
-        if mode not in (None, "min", "max"):
-            raise ValueError(f"mode must be 'min' or 'max', got {mode!r}.")
-        super().__init__(metric, mode)
+        super().__init__(*check_objectives(type(self).__name__, metric, mode, several=self._takes_several))
         self._limits = check_constraints(constraints)
         self._points = check_points(points_to_evaluate)
-        self._evaluated: list[tuple[dict[str, Any], float | dict[str, Any]]] = []
-        wanted = [*self._limits] if metric is None else [metric, *self._limits]
-        rewards = check_rewards(evaluated_rewards, len(self._points), wanted)
+        self._evaluated: list[tuple[dict[str, Any], Any]] = []
+        wanted = [*self._metrics, *self._limits]
+        rewards = check_rewards(evaluated_rewards, len(self._points), max(1, len(self._metrics)), wanted)
         if rewards is not None:
             self._points, self._evaluated = [], list(zip(self._points, rewards, strict=True))
         settings = {name: v for name, v in settings.items() if v is not None or name not in self._from_budget(1)}
@@ -114,13 +115,13 @@ class NumboSearch(StoredSearch):
 
         Raises:
             ValueError: if metric, mode or space are missing, metric or mode differ from those that the searcher was
-                given or has searched for before, or an evaluated reward lacks the metric. The searcher is then
-                unchanged.
+                given or has searched for before, or are none of its several ones, or an evaluated reward lacks the
+                metric. The searcher is then unchanged.
         """
-        metric, mode = agreed(type(self).__name__, {"metric": (self._metric, metric), "mode": (self._mode, mode)})
+        metric, mode = self._agreed(metric, mode)
         for _, reward in self._evaluated:
             if isinstance(reward, dict):
-                check_rewarded(reward, [metric])
+                check_rewarded(reward, [metric] if isinstance(metric, str) else metric)
         found = TuneSpace(config) if holds_domains(config) else None
         if self._tune_space is None and found is None:
             raise ValueError(no_space(type(self).__name__))
@@ -136,6 +137,31 @@ class NumboSearch(StoredSearch):
         self._start()
         return True
 
+    def _agreed(self, metric: Any, mode: Any) -> tuple[Any, Any]:
+        """Metrics and modes, given those of a run."""
+        check_run(metric, mode)
+        if self._several:
+            check_agreement(type(self).__name__, self._modes, metric, mode)
+            return self._metric, self._mode
+        metric, mode = agreed(type(self).__name__, {"metric": (self._metric, metric), "mode": (self._mode, mode)})
+        return metric, mode
+
+    @property
+    def _metrics(self) -> list[str]:
+        """The metrics of all objectives; none as long as it is not known."""
+        return [] if self._metric is None else [self._metric] if isinstance(self._metric, str) else self._metric
+
+    @property
+    def _modes(self) -> dict[str, str]:
+        """The modes of all objectives by their metrics."""
+        modes = self._mode if self._several else [self._mode]
+        return dict(zip(self._metrics, modes, strict=True))
+
+    @property
+    def _several(self) -> bool:
+        """Whether there are several objectives."""
+        return len(self._metrics) > 1
+
     def set_max_concurrency(self, max_concurrent: int) -> bool:
         """Called by Tune before a run with ``max_concurrent_trials``: the searcher itself then keeps to it.
 
@@ -150,12 +176,14 @@ class NumboSearch(StoredSearch):
         """Create the optimizer as soon as space, metric and mode are known, and tell it the ``evaluated_rewards``."""
         if self._opt is not None or self._tune_space is None or self._metric is None or self._mode is None:
             return
-        direction = "minimize" if self._mode == "min" else "maximize"
+        directions = ["minimize" if mode == "min" else "maximize" for mode in self._modes.values()]
+        goal: dict[str, Any] = {"directions": directions} if self._several else {"direction": directions[0]}
         budget = {} if self._num_samples is None else self._from_budget(self._num_samples)
-        self._opt = self._optimizer(self._tune_space.space, direction=direction, **(budget | self._settings))
+        self._opt = self._optimizer(self._tune_space.space, **goal, **(budget | self._settings))
         for point, reward in self._evaluated:
             if isinstance(reward, dict):
-                self.add_evaluated_point(point, reward[self._metric], metrics=reward)
+                values = [reward[metric] for metric in self._metrics]
+                self.add_evaluated_point(point, values if self._several else values[0], metrics=reward)
             else:
                 self.add_evaluated_point(point, reward)
 
@@ -251,7 +279,7 @@ class NumboSearch(StoredSearch):
 
     def on_trial_result(self, trial_id: str, result: dict[str, Any]) -> None:
         if trial_id in self._live:
-            kept = [str(self._metric), "training_iteration", *self._limits]
+            kept = [*self._metrics, "training_iteration", *self._limits]
             if self._unsaid(result):
                 kept += numbers_of(result)  # to be named if the trial ends so
             self._last[trial_id] = {key: result[key] for key in kept if key in result}
@@ -260,7 +288,10 @@ class NumboSearch(StoredSearch):
 
     def _report_running(self, trial_id: str, result: dict[str, Any]) -> None:
         """Let the optimizer know what a running trial has reported, if that is a number."""
-        ((step, value),) = self._reports_of(result).items()
+        reports = self._reports_of(result)
+        if reports is None:
+            return
+        ((step, value),) = reports.items()
         assert self._opt is not None
         if isinstance(value, Real) and _number(value) is not None and self._opt.holds(trial_id):
             self._opt.report(self._live[trial_id], step, value, key=trial_id)
@@ -273,9 +304,9 @@ class NumboSearch(StoredSearch):
         """Called by Tune's `HyperBandForBOHB`: the trial runs again."""
         self._paused.discard(trial_id)
 
-    def _reports_of(self, result: Mapping[str, Any] | None) -> dict[Any, Any]:
-        """The value of a report by its step."""
-        return {_iteration(result): (result or {}).get(str(self._metric))}
+    def _reports_of(self, result: Mapping[str, Any] | None) -> dict[Any, Any] | None:
+        """The value of a report by its step; None if there are several objectives, of which no curves are learned."""
+        return None if self._several else {_iteration(result): (result or {}).get(str(self._metric))}
 
     def _violations(self, result: Mapping[str, Any] | None) -> dict[str, float] | None:
         """The values of the constraints by their metrics, as far as a result has them."""
@@ -315,13 +346,18 @@ class NumboSearch(StoredSearch):
         except ValueError as error:
             self._warn("outside", f"A trial's config is outside the search space and is not learned: {error}")
 
-    def _value(self, result: Mapping[str, Any]) -> float | None:
-        """The reported objective, or None for a failure."""
-        reported = result.get(str(self._metric))
-        value = _number(reported)
-        if value is None:
-            self._warn("metric", f"A trial ended with {self._metric}={reported!r}: it counts as failed.")
-        return None if value is None or math.isnan(value) else value
+    def _value(self, result: Mapping[str, Any]) -> float | tuple[float, ...] | None:
+        """The reported objective, or all of several, or None for a failure."""
+        values = []
+        for metric in self._metrics:
+            reported = result.get(metric)
+            value = _number(reported)
+            if value is None:
+                self._warn("metric", f"A trial ended with {metric}={reported!r}: it counts as failed.")
+            if value is None or math.isnan(value):
+                return None
+            values.append(value)
+        return tuple(values) if self._several else values[0]
 
     def _of_another_name(self, result: Mapping[str, Any] | None) -> dict[str, Any] | None:
         """The parameters of a trial that Tune has renamed, as it does when restarting one."""
@@ -374,10 +410,10 @@ class NumboSearch(StoredSearch):
     def add_evaluated_point(
         self,
         parameters: dict[str, Any],
-        value: float | None,
+        value: float | Sequence[float] | None,
         error: bool = False,
         pruned: bool = False,
-        intermediate_values: list[float] | None = None,
+        intermediate_values: Sequence[Any] | None = None,
         *,
         metrics: Mapping[str, float] | None = None,
     ) -> None:
@@ -385,28 +421,31 @@ class NumboSearch(StoredSearch):
 
         Args:
             parameters: the config, nested or flat, with or without constants.
-            value: the metric there, None for a failure.
+            value: the metric there, a sequence of several ones, None for a failure.
             error: whether it failed.
             pruned: whether it was stopped early.
             intermediate_values: the metric after each iteration.
             metrics: reported metrics, nested or flat, of which those that have constraints are learned, as of a trial.
 
         Raises:
-            ValueError: if the config lacks a tuned value, or is outside the space, or metrics are no numbers.
+            ValueError: if the config lacks a tuned value, or is outside the space, or metrics are no numbers, or not as
+                many as there are objectives.
         """
         space, opt = self._ready()
         result = None if metrics is None else check_metrics(metrics, self._limits)
         params = space.to_params(parameters)
         values = [] if intermediate_values is None else list(intermediate_values)
-        reports = dict(enumerate(values, start=1))
         value = values[-1] if pruned and values else value
         value = None if error else value
+        k = len(self._metrics)
+        if k > 1 and value is not None and not are_values(value, k):
+            raise ValueError(f"value must be {k} numbers, one for each of {self._metrics}, or None; got {value!r}.")
         opt.tell(
             params,
             value,
             key=("evaluated", opt.n_told),  # of no trial: one that runs at the same point stays pending
             partial=pruned and value is not None,
-            reports=reports,
+            reports=None if self._several else dict(enumerate(values, start=1)),
             constraints=None if result is None else self._violations(result),
         )
         if result is not None and value is not None:
@@ -420,6 +459,8 @@ class NumboSearch(StoredSearch):
     def predict(self, config: Sequence[Mapping[str, Any]]) -> tuple[Array, Array]: ...
     def predict(self, config: Any) -> tuple[Any, Any]:
         """Posterior mean and standard deviation of the metric, without its noise, after all completed trials.
+
+        Of k metrics, arrays (k,) for one config, and (c, k) for a sequence.
 
         Args:
             config: one config, nested or flat, with or without constants; or a sequence of ``c`` for arrays (c,).
@@ -446,8 +487,11 @@ class NumboSearch(StoredSearch):
         """Where a trial that has reported these values by iteration would end: the value and its standard deviation.
 
         Raises:
-            ValueError: if ``reports`` say nothing, no trial has completed, or the searcher uses no curves.
+            ValueError: if ``reports`` say nothing, no trial has completed, or the searcher uses no curves, as with
+                several metrics.
         """
+        if self._several:
+            raise ValueError(f"predict_end is of one metric, and this {type(self).__name__} has {self._metrics}.")
         return self._ready()[1].predict_end(reports)
 
     def best_predicted(self, *, anywhere: bool = False) -> tuple[dict[str, Any], float] | None:
@@ -457,13 +501,38 @@ class NumboSearch(StoredSearch):
 
         Args:
             anywhere: whether a config that no trial had may be returned: the one that is best by the model.
+
+        Raises:
+            ValueError: if there are several metrics, of which `front` has the trade-offs.
         """
         space, opt = self._ready()
         best = opt.best_predicted(anywhere=anywhere)
         return None if best is None else (space.to_config(best[0]), best[1])
 
+    def front(self) -> list[tuple[dict[str, Any], tuple[float, ...]]]:
+        """The configs, without constants, that no other trial dominates, and the values of the metrics in their order.
+
+        All trade-offs between several metrics, of trials that meet all constraints, the best of the first metric first.
+        Where a metric is noisy, its values are those that the model expects.
+        """
+        space, opt = self._ready()
+        return [(space.to_config(params), values) for params, values in opt.front()]
+
+    def hypervolumes(self, reference: Sequence[float]) -> Array:
+        """The volume (n,) that the front dominates after each of the ``n`` trials, up to a ``reference`` point.
+
+        Args:
+            reference: a value of each metric, in their order; trials that are worse in any of them do not count.
+
+        Raises:
+            ValueError: if ``reference`` is not as many finite numbers as there are metrics.
+        """
+        return self._ready()[1].hypervolumes(reference)
+
     def explain(self) -> Explanation:
         """What the model consists of, and where a suggestion spends its time.
+
+        Of several metrics, the model of the first: ``optimizer.snapshot().objective(1).explain()`` is of the second.
 
         Raises:
             ValueError: before the first success.

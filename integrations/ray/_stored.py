@@ -29,7 +29,7 @@ class StoredSearch(Searcher):
 
     _optimizer: type[Optimizer]
 
-    def __init__(self, metric: str | None, mode: str | None) -> None:
+    def __init__(self, metric: Any, mode: Any) -> None:
         super().__init__(metric=metric, mode=mode)
         self._metric, self._mode = metric, mode
         self._opt: Optimizer | None = None

@@ -628,7 +628,7 @@ def test_values_that_json_changes_are_recognised(domain, kept, tmp_path):
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
-        ({"metric": ["a", "b"]}, "metric must be one string"),
+        ({"metric": 3}, "metric must be one string, .*got 3"),
         ({"mode": "lowest"}, "'lowest'"),
         ({"n_initial": 0}, "n_initial"),
         ({"n_initial": 1.5}, "n_initial must be an integer of at least 1, got 1.5"),

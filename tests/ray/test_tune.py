@@ -143,6 +143,64 @@ def test_trials_that_asha_stops_are_learned(tmp_path):
     assert results.get_best_result().metrics["loss"] < 1.0
 
 
+def test_several_metrics_in_a_run_that_is_restored(tmp_path):
+    """Tune reports the best of one of them, or of none; trials that a scheduler stops, and failures, are learned."""
+
+    def trade_off(config):
+        if config["x"] == 0.0:
+            raise RuntimeError("broken")
+        for epoch in range(1, 4):
+            tune.report({"loss": (config["x"] - 1.0) ** 2 + 1.0 / epoch, "size": config["net"]["width"]})
+
+    goal = {"metric": ["loss", "size"], "mode": ["min", "max"]}
+    searcher = GSSBOSearch(seed=0, n_initial=4, points_to_evaluate=[{"x": 0.0, "net": {"width": 8}}], **goal)
+    scheduler = tune.schedulers.ASHAScheduler(max_t=3, grace_period=1, reduction_factor=2)
+    results = fit(trade_off, searcher, tmp_path, 12, max_concurrent_trials=2, scheduler=scheduler)
+    told = searcher.optimizer.observations[1]
+    assert told.shape == (12, 2)
+    assert np.isnan(told).all(axis=1).sum() == results.num_errors == 1
+    last = {tuple(r.metrics[name] for name in goal["metric"]) for r in results if r.error is None}
+    assert {tuple(values) for values in told if not np.isnan(values).any()} == last
+    assert results.get_best_result().metrics["loss"] == min(loss for loss, _ in last)
+    front = searcher.front()
+    assert [loss for _, (loss, _) in front] == sorted(loss for _, (loss, _) in front)
+
+    restored = tune.Tuner.restore(str(tmp_path / "run"), trade_off, restart_errored=True)
+    again = restored.fit()
+    assert (len(again), again.num_errors) == (12, 1)
+    state = GSSBOSearch()
+    state.restore_from_dir(str(tmp_path / "run"))
+    assert state.metric == goal["metric"]
+    assert state.front() == front
+
+
+def test_tune_needs_no_metric_if_there_are_several(tmp_path):
+    def trade_off(config):
+        tune.report({"loss": config["x"] ** 2, "size": config["net"]["width"]})
+
+    def run(searcher, **config):
+        tuner = tune.Tuner(
+            trade_off,
+            param_space=SPACE,
+            tune_config=tune.TuneConfig(search_alg=searcher, num_samples=3, reuse_actors=True, **config),
+            run_config=tune.RunConfig(storage_path=str(tmp_path), name="run", verbose=0),
+        )
+        return tuner.fit()
+
+    searcher = GSSBOSearch(metric=["loss", "size"], mode=["min", "max"], seed=0)
+    results = run(searcher)
+    assert len(results) == searcher.optimizer.n_told == 3
+    assert results.num_errors == 0
+    best = results.get_best_result(metric="size", mode="max")  # Tune has to be asked for one of them
+    assert best.metrics["size"] == max(r.metrics["size"] for r in results)
+    with pytest.raises(ValueError, match=r"TuneConfig has metric=\['loss', 'size'\], but Tune itself has one metric"):
+        run(GSSBOSearch(), metric=["loss", "size"], mode="min")
+    with pytest.raises(ValueError, match="TuneConfig has mode='max' for metric='loss', but the mode is 'min'"):
+        run(GSSBOSearch(metric=["loss", "size"], mode=["min", "max"]), metric="loss", mode="max")
+    with pytest.raises(ValueError, match="The `mode` parameter passed to"):  # so says Tune
+        run(GSSBOSearch(), metric=["loss", "size"], mode=["min", "max"])
+
+
 def test_dying_actors_errors_and_nan_do_not_end_the_run(tmp_path):
     def dangerous(config):
         if config["net"]["width"] == 8:
