@@ -36,6 +36,7 @@ LIMITS = {
     "both": {"size": (">=", 0.0), "time": ("<=", 1e-300)},
 }
 METRICS = st.dictionaries(st.sampled_from(["time", "size", "sise", 3]), REPORTS)
+GOALS = st.lists(st.sampled_from(["min", "max"]), min_size=1, max_size=3)
 EVENTS = st.one_of(
     st.tuples(st.just("suggest")),
     st.tuples(st.just("complete"), st.integers(0, 30), REPORTS, METRICS, st.booleans()),
@@ -46,6 +47,15 @@ EVENTS = st.one_of(
     st.tuples(st.just("known"), REPORTS, METRICS),
     st.tuples(st.just("restore")),
 )
+
+
+def values_of(metrics, result):
+    """The values of all objectives, None for a failure."""
+    try:
+        values = [float((result or {})[metric]) for metric in metrics]
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
+    return None if any(map(math.isnan, values)) else values
 
 
 def constrained(limits, result):
@@ -67,16 +77,21 @@ def constrained(limits, result):
 @given(
     names=st.lists(st.sampled_from(sorted(DOMAINS)), min_size=1, unique=True),
     events=st.lists(EVENTS, min_size=10, max_size=40),
-    mode=st.sampled_from(["min", "max"]),
+    modes=GOALS,
     bounds=st.sampled_from(sorted(LIMITS)),
 )
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
-def test_no_order_of_calls_breaks_a_searcher(name, names, events, mode, bounds, tmp_path_factory):
+def test_no_order_of_calls_breaks_a_searcher(name, names, events, modes, bounds, tmp_path_factory):
     space = {"net": {n: DOMAINS[n][0]() for n in names}, "fixed": 5}
     limits = LIMITS[bounds] if name == "GSSBO" else {}  # the others refuse them
     constraints = {"constraints": limits} if limits else {}
-    searcher = SEARCHERS[name](space, metric="loss", mode=mode, seed=0, n_initial=3, **constraints)
-    configs, live, reported, known = {}, set(), {}, []
+    goal = {"metric": "loss", "mode": modes[0]}
+    metrics = ["loss"]
+    if name == "GSSBO" and len(modes) > 1:  # of which some have bounds as well
+        metrics = ["loss", "time", "size"][: len(modes)]
+        goal = {"metric": metrics, "mode": modes}
+    searcher = SEARCHERS[name](space, seed=0, n_initial=3, **goal, **constraints)
+    configs, live, reported, known, values = {}, set(), {}, [], []
     for i, event in enumerate(events):
         told = searcher.optimizer.n_told
         if event[0] in ("suggest", "restore"):
@@ -84,7 +99,7 @@ def test_no_order_of_calls_breaks_a_searcher(name, names, events, mode, bounds, 
             if event[0] == "restore":
                 path = str(tmp_path_factory.mktemp("state") / "searcher")
                 searcher.save(path)
-                searcher = SEARCHERS[name](metric="loss", mode=mode)
+                searcher = SEARCHERS[name](**goal)
                 searcher.restore(path)
                 assert searcher.optimizer.n_told == told
             config = searcher.suggest(f"t{i}")
@@ -99,11 +114,13 @@ def test_no_order_of_calls_breaks_a_searcher(name, names, events, mode, bounds, 
         elif event[0] == "known":
             if not configs:
                 continue
-            value = event[1] if isinstance(event[1], float) else None
-            metrics = {m: v for m, v in event[2].items() if isinstance(m, str) and isinstance(v, Real | None)}
-            searcher.add_evaluated_point(next(iter(configs.values())), value, metrics=metrics)
+            result = {m: v for m, v in event[2].items() if isinstance(m, str) and isinstance(v, Real | None)}
+            found = values_of(metrics, result | {"loss": event[1]})
+            value = found if found is None or len(metrics) > 1 else found[0]
+            searcher.add_evaluated_point(next(iter(configs.values())), value, metrics=result)
             assert searcher.optimizer.n_told == told + 1
-            known.append(constrained(limits, metrics))
+            known.append(constrained(limits, result))
+            values.append(found)
         else:
             # mostly one that runs; perhaps one that was over long ago, or was never asked for
             trial = [*sorted(live), *configs, "stranger"][event[1] % (len(live) + len(configs) + 1)]
@@ -116,16 +133,29 @@ def test_no_order_of_calls_breaks_a_searcher(name, names, events, mode, bounds, 
             elif event[0] in ("pause", "unpause"):
                 getattr(searcher, f"on_{event[0]}")(trial)
             else:
-                searcher.on_trial_complete(trial, result, error=event[0] == "complete" and event[4])
+                error = event[0] == "complete" and event[4]
+                searcher.on_trial_complete(trial, result, error=error)
                 last = result or reported.get(trial)
                 if trial in live and last:
                     known.append(constrained(limits, last))
+                    values.append(None if error else values_of(metrics, last))
                 live.discard(trial)
                 searcher.on_trial_complete(trial, result)
                 assert searcher.optimizer.n_told == len(known)  # each trial that said anything, once
     trials = searcher.optimizer._run.history.trials
     np.testing.assert_array_equal(trials.C, np.array(known).reshape(len(known), len(limits)))
+    assert trials.failed.tolist() == [found is None for found in values]
+    signs = [1.0 if mode == "max" else -1.0 for mode in modes[: len(metrics)]]
+    for t, found in enumerate(values):
+        if found is not None and trials.final[t]:
+            np.testing.assert_array_equal(trials.Y[t], np.multiply(signs, found))
     assert len(searcher.optimizer.pending) == len(live)
-    if (best := searcher.optimizer.best) is not None:
-        rows = [t for t, params in enumerate(trials.params) if params == best[0] and not trials.failed[t]]
-        assert any(not (trials.C[t] > 0.0).any() for t in rows)
+    if len(metrics) > 1:
+        best = [params for params, _ in searcher.optimizer.front()]
+        assert len(searcher.front()) == len(best)
+    else:
+        best = [] if searcher.optimizer.best is None else [searcher.optimizer.best[0]]
+    met = ~(trials.failed | (trials.C > 0.0).any(axis=1))
+    assert bool(best) == met.any()
+    for point in best:
+        assert any(met[t] for t, params in enumerate(trials.params) if params == point)
