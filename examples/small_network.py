@@ -19,13 +19,12 @@ from sklearn.neural_network import MLPClassifier
 import optuna
 
 
-def objective(trial: optuna.Trial) -> float:
-    layers = trial.suggest_int("layers", 1, 2)
-    units = [trial.suggest_int(f"units_{i}", 4, 128, log=True) for i in range(layers)]
+def train(units: Sequence[int], alpha: float, rate: float) -> tuple[float, int]:
+    """The validation loss of a network with these layers, and its number of weights."""
     network = MLPClassifier(
         hidden_layer_sizes=units,
-        alpha=trial.suggest_float("alpha", 1e-6, 1.0, log=True),
-        learning_rate_init=trial.suggest_float("rate", 1e-4, 1e-1, log=True),
+        alpha=alpha,
+        learning_rate_init=rate,
         max_iter=15,
         random_state=0,
     )
@@ -33,8 +32,18 @@ def objective(trial: optuna.Trial) -> float:
         *load_digits(return_X_y=True), test_size=0.3, random_state=0
     )
     network.fit(X / 16.0, y)
-    trial.set_user_attr("weights", sum(W.size for W in network.coefs_))
-    return float(log_loss(y_valid, network.predict_proba(X_valid / 16.0)))
+    loss = float(log_loss(y_valid, network.predict_proba(X_valid / 16.0)))
+    return loss, sum(W.size for W in network.coefs_)
+
+
+def objective(trial: optuna.Trial) -> float:
+    layers = trial.suggest_int("layers", 1, 2)
+    units = [trial.suggest_int(f"units_{i}", 4, 128, log=True) for i in range(layers)]
+    alpha = trial.suggest_float("alpha", 1e-6, 1.0, log=True)
+    rate = trial.suggest_float("rate", 1e-4, 1e-1, log=True)
+    loss, weights = train(units, alpha, rate)
+    trial.set_user_attr("weights", weights)
+    return loss
 
 
 def main() -> None:

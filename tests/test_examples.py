@@ -57,6 +57,30 @@ def test_a_network_of_limited_size():
     assert int(weights) <= 1500
 
 
+def check_front(found: list[tuple[str, ...]], printed: str, *, rising: bool) -> None:
+    """Of pairs with the best of the first value first, the second ones get better too."""
+    assert len(found) == int(re.search(r"No network is better in both than these (\d+) of", printed)[1]) >= 2
+    first, second = ([float(pair[j]) for pair in found] for j in range(2))
+    assert first == sorted(first, reverse=not rising)
+    assert second == sorted(second, reverse=True)
+
+
+def test_networks_of_all_sizes():
+    printed = run("network_size", "--trials", "16")
+    check_front(re.findall(r"loss ([\d.]+) with (\d+) weights, of \d", printed), printed, rising=True)
+    half, end = map(float, re.search(r"Volume ([\d.]+) after half of the trials, ([\d.]+) after all", printed).groups())
+    assert 0.5 < half <= end < 3.0
+
+
+@pytest.mark.xdist_group("ray")
+def test_accuracy_against_latency_on_ray(local_ray):
+    printed = run("ray_trade_off", "--trials", "12", silent=False, RAY_ADDRESS=local_ray)
+    found = re.findall(r"([\d.]+)% in ([\d.]+) ms; the most accurate as fast has ([\d.]+)%", printed)
+    check_front(found, printed, rising=False)
+    assert all(float(accuracy) <= float(there) for accuracy, _, there in found)
+    assert float(re.search(r"Tune's best result has ([\d.]+)%", printed)[1]) == float(found[0][0])
+
+
 def test_a_network_under_a_limit():
     check_accuracy_under_a_limit(run("constraints", "--trials", "40"), 40, at_least=9)  # a fifth of all networks are 8
     printed = run("constraints", "--trials", "4", "--limit", "0.001")
