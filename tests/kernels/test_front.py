@@ -168,3 +168,8 @@ def test_isolation_and_extent():
     low, span = extent(points[:1], np.array([2.0, 3.0]))
     np.testing.assert_array_equal(low, points[0])
     np.testing.assert_array_equal(span, [2.0, 3.0])
+
+
+@pytest.mark.parametrize("best", [np.inf, 1e308])
+def test_what_exceeds_all_numbers_is_infinite(best):
+    assert hypervolume(np.array([[best, 1.0], [0.0, 1e3]]), np.array([-1e3, -1e3])) == np.inf

@@ -73,6 +73,7 @@ class Explanation:
 
     Attributes:
         algorithm: name of the optimizer.
+        objective: which one of several objectives the model is of, from 0; None if there is one only.
         n_told, n_pending: numbers of trials told, failures included, and of pending points.
         n_feasible: number of observations that meet all constraints; None without constraints.
         violated: share of the observations that violate each constraint.
@@ -108,6 +109,7 @@ class Explanation:
     noise_std: float
     spread_std: float
     noise_share: float
+    objective: int | None = None
     n_feasible: int | None = None
     violated: dict[str, float] = field(default_factory=dict)
     all_data: bool = False
@@ -126,6 +128,7 @@ class Explanation:
         model = f"model on all through {len(self.members)}" if self.all_data else f"model on {len(self.members)}"
         lines = [
             f"{self.algorithm}: {self.n_told} observations, {self.n_pending} pending, {model}",
+            *([] if self.objective is None else [f"objective   {self.objective}, counted from 0"]),
             f"noise       {self.noise_std:.3g}, {self.noise_share:.0%} of the variance told; "
             f"values spread by {self.spread_std:.3g}",
             "relevance   " + ", ".join(f"{name} {share:.0%}" for name, share in self.relevance.items()),

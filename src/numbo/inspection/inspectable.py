@@ -118,9 +118,16 @@ class Inspectable(ABC):
         """
         return self.snapshot().acquisition_values(params)
 
-    def explain(self) -> Explanation:
-        """What the model is made of, and where the time goes; `ValueError` before the first successful observation."""
-        return self.snapshot().explain()
+    def explain(self, objective: int = 0) -> Explanation:
+        """What the model is made of, and where the time goes.
+
+        Args:
+            objective: which one of several objectives, from 0: each has a model of its own.
+
+        Raises:
+            ValueError: before the first successful observation, or if there are not so many objectives.
+        """
+        return self.snapshot().explain(objective)
 
     @interrupts_get_out()
     def snapshot(self) -> Snapshot:

@@ -19,13 +19,14 @@ from numbo.inspection.learning_curve import LearningCurve
 from numbo.kernels.front import hypervolume
 from numbo.models.transforms import LARGEST
 from numbo.models.view import ModelView
+from numbo.search.beyond import beyond
 from numbo.search.recommendation import expected_values, noise_near_best, optimum, recommending_view, with_own_values
 from numbo.search.run import Run
 from numbo.search.times import AskTimes
 from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE, Condition, Space
 from numbo.trials import Curve, Goal, best_first, own, point_key
-from numbo.trials.front import NonDominated, non_dominated
+from numbo.trials.front import NonDominated, non_dominated, thinned
 
 #: A point that was not observed is recommended if it meets all constraints with at least this log probability.
 ASSURED = math.log(0.9)
@@ -91,15 +92,64 @@ class Snapshot:
     @interrupts_get_out()
     def front(self) -> list[tuple[Any, tuple[float, ...]]]:
         """The points that no other one dominates, with their values (`numbo.optimizers.Optimizer.front`)."""
-        history = self._history
         if self._view is None:
             return []
+        rows, values = self._front
+        return list(zip(map(self._history.params, rows.tolist()), self._told(values), strict=True))
+
+    @property
+    def _front(self) -> NonDominated:
+        """The front, by the values that points are expected to have; the best of the first objective comes first."""
+        history = self._history
         rows = np.flatnonzero(self._met & history.trials.final[history.positions(np.arange(history.n))])
         values = np.stack([self._settled(j) for j in range(history.k)], axis=1)
         rows = rows[non_dominated(values[rows])] if len(rows) else rows
         rows = rows[np.lexsort(-values[rows].T[::-1])]
-        signed = np.stack([self._goal.values(values[rows, j], j) for j in range(history.k)], axis=1)
-        return [(history.params(int(i)), tuple(y)) for i, y in zip(rows, signed.tolist(), strict=True)]
+        return NonDominated(rows, values[rows])
+
+    def _told(self, outputs: Array) -> list[tuple[float, ...]]:
+        """Outputs (c, k) as tuples of the user's values."""
+        signed = [self._goal.values(column, j).tolist() for j, column in enumerate(outputs.T)]
+        return list(zip(*signed, strict=True))
+
+    @interrupts_get_out()
+    def beyond_front(
+        self, count: int = 20, objectives: Sequence[int] | None = None
+    ) -> list[tuple[Any, tuple[float, ...], tuple[float, ...]]]:
+        """What the models expect beyond the front: points that nobody has measured, their means, and their deviations.
+
+        By their means, neither the front nor each other dominate them, and they are ahead of each point of the front by
+        1 % of its range in some objective. They are likely to succeed, and meet all constraints with a probability of
+        90 %. They are sorted as those of `front`. Of all that are found in the space (`numbo.search.beyond`), these are
+        far apart.
+
+        Args:
+            count: so many at most.
+            objectives: which ones count, as if there were no others; all by default.
+
+        Raises:
+            ValueError: before the first successful observation.
+        """
+        history, views = self._history, self._views("beyond_front")
+        kept = list(range(history.k) if objectives is None else objectives)
+        rows, values = self._front
+        own = np.clip(values[:, kept], -LARGEST, LARGEST)
+        best = non_dominated(own)
+        X = beyond(self._run, views[0], lambda Z: self._moments(views, Z)[0][:, kept], history.X[rows[best]], own[best])
+        if not len(X):
+            return []
+        mean, std = self._moments(views, X)
+        X, mean, std = (one[thinned(mean[:, kept], count)] for one in (X, mean, std))
+        order = np.lexsort(-mean[:, kept].T[::-1])
+        X, mean, std = X[order], mean[order], std[order]
+        return list(zip(map(self.space.decode, X), self._told(mean), map(tuple, std.tolist()), strict=True))
+
+    def _moments(self, views: Sequence[ModelView], X: Array) -> tuple[Array, Array]:
+        """Means and standard deviations (c, k) of all outputs at ``X (c, d)``."""
+        mean, std = zip(*(view.mean_sd(X) for view in views), strict=True)
+        with np.errstate(over="ignore"):
+            widths = [np.minimum(view.widening * one, LARGEST) for view, one in zip(views, std, strict=True)]
+        return np.stack(mean, axis=1), np.stack(widths, axis=1)
 
     def _settled(self, objective: int) -> Array:
         """The values (n,) of an ``objective``: what was told, or the mean of the model where values are noisy."""
@@ -333,8 +383,13 @@ class Snapshot:
 
     @interrupts_get_out()
     @np.errstate(over="ignore", invalid="ignore")
-    def explain(self) -> Explanation:
+    def explain(self, objective: int = 0) -> Explanation:
         """What the model is made of, and where the time goes (`numbo.optimizers.Optimizer.explain`)."""
+        one = self.objective(objective)
+        return replace(one.explain(), objective=objective) if one is not self else self._explain()
+
+    def _explain(self) -> Explanation:
+        """That of one objective."""
         view, history, names = self._model("explain"), self._history, self.parameter_names
         drawn = np.random.default_rng(0).random((SAMPLES, self.space.d))
         points = self.space.grid()[(drawn[:, 0] * self.space.cardinality).astype(int)] if self.space.explicit else drawn

@@ -121,9 +121,13 @@ def hypervolume(points: np.ndarray, reference: np.ndarray) -> float:
     if not len(above):
         return 0.0
     top = above.max(axis=0)
+    with np.errstate(over="ignore"):
+        whole = np.prod(top - reference)
+    if np.isinf(whole):
+        return math.inf
     lower, upper = cells(np.ascontiguousarray(above[np.lexsort(-above.T)]), np.ascontiguousarray(reference))
     sides = np.maximum(np.minimum(upper, top) - lower, 0.0)
-    return float(np.prod(top - reference) - np.prod(sides, axis=1).sum())
+    return float(whole - np.prod(sides, axis=1).sum())
 
 
 @subroutine
