@@ -23,7 +23,8 @@ from numbo import BBKB, GSSBO, Categorical, Float, Int, Space
 from ray import tune
 
 SPACE = {"x": Float(1e-4, 1.0, log=True), "k": Int(1, 9), "act": Categorical(["relu", "tanh"])}
-NAMES = [name for name in numbo.plot.__all__ if name not in ("plot_batch_sizes", "plot_curves")]
+OTHERS = ("plot_batch_sizes", "plot_curves", "plot_front", "plot_hypervolume")
+NAMES = [name for name in numbo.plot.__all__ if name not in OTHERS]
 
 
 def objective(p):

@@ -3,7 +3,9 @@
     import numbo.plot
     numbo.plot.plot_posterior(study).show()
 
-Each function takes an Optuna study with a numbo sampler, a search algorithm of `numbo.ray`, or an optimizer.
+Each function takes an Optuna study with a numbo sampler, a search algorithm of `numbo.ray`, or an optimizer. Of several
+objectives, `plot_front` shows the front; plots of one objective show the first, or the one that is chosen by
+``objective=``, and their titles say which.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from numbo._types import Array
 from numbo.plot._data import (
     BLUE,
     BORDER,
@@ -22,6 +25,7 @@ from numbo.plot._data import (
     GRAY,
     GROUPS,
     INFEASIBLE,
+    ORANGE,
     SHADE,
     VIOLATING,
     Axis,
@@ -30,8 +34,9 @@ from numbo.plot._data import (
     Known,
     Slice,
     Subject,
-    title_of,
+    acquisition_bounds,
 )
+from numbo.plot._front import BEYOND_IT, Front, front_of, hypervolumes_of
 
 try:
     import plotly.graph_objects as go
@@ -45,6 +50,8 @@ __all__ = [
     "plot_batch_sizes",
     "plot_contour",
     "plot_curves",
+    "plot_front",
+    "plot_hypervolume",
     "plot_posterior",
     "plot_relevance",
     "plot_subset",
@@ -53,7 +60,7 @@ __all__ = [
 BAND = "rgba(31, 119, 180, 0.2)"
 
 
-def plot_posterior(source: Any, params: Sequence[str] | None = None) -> go.Figure:
+def plot_posterior(source: Any, params: Sequence[str] | None = None, *, objective: int = 0) -> go.Figure:
     """Posterior mean and two standard deviations along each parameter, through the best predicted point.
 
     The observations are shown too, those in the model in colour. They are not in the slice: their other parameters
@@ -63,12 +70,14 @@ def plot_posterior(source: Any, params: Sequence[str] | None = None) -> go.Figur
     Args:
         source: a study, a searcher or an optimizer.
         params: names of parameters, all by default.
+        objective: which one of several objectives, from 0.
 
     Raises:
-        ValueError: before the first successful observation, or for an unknown parameter.
+        ValueError: before the first successful observation, or for an unknown parameter or objective.
     """
-    slices = Subject(source).slices(params)
-    figure = _panels(slices, "objective")
+    subject = Subject(source, objective)
+    slices = subject.slices(params)
+    figure = _panels(slices, subject.label)
     kinds = [one.axis.categories for one in slices]
     for k, one in enumerate(slices):
         cell = {"row": k // COLUMNS + 1, "col": k % COLUMNS + 1}
@@ -86,21 +95,28 @@ def plot_posterior(source: Any, params: Sequence[str] | None = None) -> go.Figur
             figure.add_trace(band.update(name="± 2 sd", hoverinfo="skip", showlegend=first), **cell)
             mean = go.Scatter(x=x, y=one.mean, mode="lines", line={"color": BLUE}, name="mean")
             figure.add_trace(mean.update(showlegend=first), **cell)
-    return figure.update_layout(title=title_of("Posterior", slices))
+    return figure.update_layout(title=subject.title("Posterior", slices))
 
 
-def plot_acquisition(source: Any, params: Sequence[str] | None = None) -> go.Figure:
-    """The acquisition function of the global model along each parameter; otherwise as `plot_posterior`."""
-    slices = Subject(source).slices(params)
+def plot_acquisition(source: Any, params: Sequence[str] | None = None, *, objective: int = 0) -> go.Figure:
+    """The acquisition function of the global model along each parameter; otherwise as `plot_posterior`.
+
+    What is more than 50 below its largest value is cut off: it may be a logarithm. There is one for all objectives: an
+    ``objective`` says through whose best predicted point the slices go.
+    """
+    subject = Subject(source, objective)
+    slices = subject.slices(params)
     figure = _panels(slices, "acquisition")
     for k, one in enumerate(slices):
         mode = "markers" if one.axis.categories else "lines"
         trace = go.Scatter(x=one.axis.values, y=one.acquisition, mode=mode, marker={"color": BLUE}, showlegend=False)
         figure.add_trace(trace, row=k // COLUMNS + 1, col=k % COLUMNS + 1)
-    return figure.update_layout(title=title_of("Acquisition function", slices))
+    if (bounds := acquisition_bounds(slices)) is not None:
+        figure.update_yaxes(range=bounds)
+    return figure.update_layout(title=subject.title("Acquisition function", slices))
 
 
-def plot_contour(source: Any, params: Sequence[str] | None = None) -> go.Figure:
+def plot_contour(source: Any, params: Sequence[str] | None = None, *, objective: int = 0) -> go.Figure:
     """Posterior mean and standard deviation over two parameters, with the observations; otherwise as `plot_posterior`.
 
     Where there are constraints, a dashed line is the border at which all of them hold with a probability of one half,
@@ -109,8 +125,9 @@ def plot_contour(source: Any, params: Sequence[str] | None = None) -> go.Figure:
     Args:
         source: a study, a searcher or an optimizer.
         params: names of two parameters; by default the two most relevant ones.
+        objective: as `plot_posterior`.
     """
-    subject = Subject(source)
+    subject = Subject(source, objective)
     plane = subject.contour(subject.most_relevant_pair() if params is None else params)
     figure = make_subplots(rows=1, cols=2, subplot_titles=["mean", "standard deviation"], horizontal_spacing=0.17)
     for k, (z, colours) in enumerate(((plane.mean, "Viridis"), (plane.std, "Cividis"))):
@@ -121,29 +138,31 @@ def plot_contour(source: Any, params: Sequence[str] | None = None) -> go.Figure:
         _add_observations(figure, plane.x, plane.y, plane, k == 0, {"row": 1, "col": k + 1})
         _set_axis(figure.update_xaxes, plane.first, {"row": 1, "col": k + 1})
         _set_axis(figure.update_yaxes, plane.second, {"row": 1, "col": k + 1})
-    return figure.update_layout(title=title_of("Posterior", [plane]), legend=_BELOW, template=_TEMPLATE)
+    return figure.update_layout(title=subject.title("Posterior", [plane]), legend=_BELOW, template=_TEMPLATE)
 
 
-def plot_relevance(source: Any) -> go.Figure:
+def plot_relevance(source: Any, *, objective: int = 0) -> go.Figure:
     """Share of each parameter in the variation of the posterior mean (`numbo.optimizers.Explanation`)."""
-    relevance = Subject(source).explanation.relevance
+    subject = Subject(source, objective)
+    relevance = subject.explanation.relevance
     names, shares = list(relevance)[::-1], list(relevance.values())[::-1]
     figure = go.Figure(go.Bar(x=shares, y=names, orientation="h", marker={"color": BLUE}))
     figure.update_xaxes(title="share of the variation of the mean", tickformat=".0%", rangemode="tozero")
-    return figure.update_layout(title="Relevance of the parameters", template=_TEMPLATE)
+    return figure.update_layout(title=subject.titled("Relevance of the parameters"), template=_TEMPLATE)
 
 
-def plot_subset(source: Any) -> go.Figure:
+def plot_subset(source: Any, *, objective: int = 0) -> go.Figure:
     """Which observations are in the model, among all of them in the order in which they were told.
 
     The good ones should be kept, and a few of everything else (Wei et al., figure 7).
     """
-    known = Subject(source).history()
+    subject = Subject(source, objective)
+    known = subject.history()
     figure = go.Figure()
     _add_observations(figure, list(known.rows), known.y, known, True, {})
-    figure.update_xaxes(title="observation").update_yaxes(title="objective")
+    figure.update_xaxes(title="observation").update_yaxes(title=subject.label)
     return figure.update_layout(
-        title=f"The model rests on {known.in_model.sum()} of {len(known.y)} observations",
+        title=subject.titled(f"The model rests on {known.in_model.sum()} of {len(known.y)} observations"),
         legend=_BELOW,
         template=_TEMPLATE,
     )
@@ -177,6 +196,63 @@ def plot_curves(source: Any) -> go.Figure:
     return figure.update_layout(title=found.title, legend=_BELOW, template=_TEMPLATE)
 
 
+def plot_front(source: Any, names: Sequence[str] | None = None, objectives: Sequence[int] | None = None) -> go.Figure:
+    """The front of two or three objectives, all observations, and what the models expect beyond the front.
+
+    The line is the border of what the front of two objectives dominates. Where values are noisy, the front lies where
+    the models expect it, among luckier observations. Observations that violate a constraint are crosses. Hollow points
+    are parameters that nobody has tried, at most 20, with one standard deviation: by the means of the models they are
+    beyond the front (`numbo.optimizers.Snapshot.beyond_front`). Parameters are shown where the pointer is.
+
+    Axes go from the best values to the worst; or, where that is less, 1.2 times as far as the 95 % quantile of the
+    values, but to the ends of the front: what lies beyond is cut off.
+
+    Args:
+        source: a study, a searcher or an optimizer, by GSSBO or GP-UCB.
+        names: of all objectives; by default those that the study or the searcher has, or their numbers.
+        objectives: two or three of more objectives, from 0, whose front is shown as if there were no others.
+
+    Raises:
+        ValueError: before the first successful observation, if there is one objective, or more than three and none are
+            chosen, and for wrong names or numbers.
+    """
+    found = front_of(Subject(source), names, objectives)
+    if len(found.names) == 3:
+        return _front_in_space(found)
+    figure = go.Figure()
+    for trace in _observations_of(found):
+        figure.add_trace(go.Scatter(trace))
+    line = {"color": BLUE, "width": 1.2}
+    figure.add_trace(go.Scatter(x=found.stairs[0], y=found.stairs[1], mode="lines", line=line, showlegend=False))
+    figure.update_traces(hoverinfo="skip", selector={"mode": "lines"})
+    for trace in _on_and_beyond(found):
+        figure.add_trace(go.Scatter(trace))
+    figure.update_xaxes(title=found.names[0], range=found.bounds[0])
+    figure.update_yaxes(title=found.names[1], range=found.bounds[1])
+    return figure.update_layout(title=found.title, legend=_BELOW, template=_TEMPLATE)
+
+
+def plot_hypervolume(source: Any, reference: Sequence[float] | None = None) -> go.Figure:
+    """The hypervolume of the front after each trial: what it dominates, up to a reference point.
+
+    By the values told. A trial that fails or violates a constraint adds nothing.
+
+    Args:
+        source: a study, a searcher or an optimizer, by GSSBO or GP-UCB.
+        reference: a value of each objective; points that are worse in any of them do not count. By default the worst
+            finite value of each objective, of trials that meet all constraints. To compare runs, give the same to all.
+
+    Raises:
+        ValueError: before the first successful observation, if there is one objective, for a wrong ``reference``, or
+            without one while no trial meets all constraints.
+    """
+    found = hypervolumes_of(Subject(source), reference)
+    line = {"color": BLUE, "shape": "hv"}
+    figure = go.Figure(go.Scatter(x=np.arange(1, len(found.values) + 1), y=found.values, mode="lines", line=line))
+    figure.update_xaxes(title="trial").update_yaxes(title=found.label, rangemode="tozero")
+    return figure.update_layout(title=found.title, template=_TEMPLATE)
+
+
 def plot_ask_times(source: Any) -> go.Figure:
     """Time taken by each suggestion in this process, against the number of observations."""
     found = Subject(source).explanation
@@ -200,6 +276,48 @@ def plot_batch_sizes(source: Any) -> go.Figure:
 
 _TEMPLATE = "plotly_white"
 _BELOW = {"orientation": "h", "yanchor": "top", "y": -0.15, "x": 0.0}
+
+
+def _observations_of(found: Front) -> list[dict[str, Any]]:
+    """Traces of the observations, and of those that are infeasible."""
+    ((_, name, colour),) = (group for group in GROUPS if not group[0])
+    out = []
+    for met, label, symbol, fill in ((True, name, "circle", colour), (False, name + VIOLATING, "x", CROSSES[colour])):
+        if (found.met == met).any():
+            marker = {"color": fill, "size": 4, "opacity": 0.6, "symbol": symbol}
+            out.append(_along(found.told[found.met == met]) | {"mode": "markers", "name": label, "marker": marker})
+    return out
+
+
+def _on_and_beyond(found: Front) -> list[dict[str, Any]]:
+    """Traces of the front, and of what is expected beyond it."""
+    out = []
+    if len(found.front):
+        look = {"mode": "markers", "name": found.label, "hovertext": found.words}
+        out.append(_along(found.front) | look | {"marker": {"color": BLUE, "size": 7}})
+    if len(found.mean):
+        look = {"mode": "markers", "name": BEYOND_IT, "hovertext": found.hopes}
+        error = {"type": "data", "thickness": 0.8, "width": 0, "color": ORANGE}
+        errors = {f"error_{axis}": error | {"array": std} for axis, std in zip("xyz", found.std.T, strict=False)}
+        marker = {"color": ORANGE, "size": 6, "symbol": "circle-open"}
+        out.append(_along(found.mean) | look | errors | {"marker": marker})
+    return out
+
+
+def _along(values: Array) -> dict[str, Any]:
+    """The coordinates of ``values (n, s)`` in a trace."""
+    return dict(zip("xyz", values.T, strict=False))
+
+
+def _front_in_space(found: Front) -> go.Figure:
+    """The front of three objectives."""
+    figure = go.Figure()
+    for trace in (*_observations_of(found), *_on_and_beyond(found)):
+        marker = trace["marker"] | {"size": 0.6 * trace["marker"]["size"]}
+        figure.add_trace(go.Scatter3d(trace | {"marker": marker}))
+    sides = zip("xyz", found.names, found.bounds, strict=True)
+    figure.update_scenes({f"{axis}axis": {"title": name, "range": bounds} for axis, name, bounds in sides})
+    return figure.update_layout(title=found.title, legend=_BELOW, template=_TEMPLATE)
 
 
 def _panels(slices: Sequence[Slice], label: str) -> go.Figure:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -36,6 +36,8 @@ NEWEST, PRUNED_ENDS = 500, 12
 FIRST_END, NEXT_END, ALL_ENDS = 0.04, 0.016, 0.25
 #: The plot goes from the best value to the worst, or so many times as far as this quantile is, if that is less.
 QUANTILE, BEYOND = 0.95, 1.2
+#: Of an acquisition function, which may be a logarithm, so much is shown below its largest value.
+DEPTH = 50.0
 #: Larger values count as infinite ones.
 LARGEST = 1e300
 
@@ -159,48 +161,89 @@ class Known(NamedTuple):
     met: Mask
 
 
-def title_of(what: str, shown: Sequence[Slice | Contour]) -> str:
-    """The title of a plot of ``what``: which point it goes through."""
-    if all(one.feasible for one in shown):
-        return f"{what} through the best predicted point"
-    if any(one.feasible for one in shown):
-        return f"{what} through the best predicted point, or, where none is feasible, the least violation"
-    return f"{what} through the point of least violation: none is feasible"
-
-
 class Subject:
     """The subject of a plot: an optimizer, and how its parameters are shown.
 
     Args:
         source: an optimizer of `numbo`, an Optuna study with a numbo sampler, or a search algorithm of `numbo.ray`.
+        objective: which one of several objectives is shown, from 0.
+
+    Attributes:
+        whole: what the optimizer knows.
+        optimizer: what it knows of this objective.
 
     Raises:
         TypeError: for anything else.
-        ValueError: before the first successful observation; for slices and contours, also for explicit arms.
+        ValueError: before the first successful observation; for slices and contours, also for explicit arms; if there
+            are not so many objectives.
     """
 
-    def __init__(self, source: Any) -> None:
+    def __init__(self, source: Any, objective: int = 0) -> None:
         sampler: Any = getattr(source, "sampler", None)
         while not hasattr(sampler, "inspected") and hasattr(sampler, "_base_sampler"):  # such as PartialFixedSampler's
             sampler = sampler._base_sampler
         self._texts: dict[str, list[str]] = {}  # labels of the choices of a categorical parameter
-        self.optimizer: Snapshot
+        self.whole: Snapshot
         self._shown: Callable[[str, Any], Any] = lambda name, value: value
         if isinstance(source, Optimizer | Snapshot):
-            self.optimizer = source.snapshot() if isinstance(source, Optimizer) else source
+            self.whole = source.snapshot() if isinstance(source, Optimizer) else source
         elif hasattr(sampler, "inspected"):
-            self.optimizer, self._shown = sampler.inspected(source)
+            self.whole, self._shown = sampler.inspected(source)
         elif hasattr(source, "inspected"):
-            self.optimizer, self._shown = source.inspected()
+            self.whole, self._shown = source.inspected()
         else:
             raise TypeError(
                 "A plot takes an optimizer of numbo, an Optuna study with a numbo sampler, or a search algorithm of "
                 f"numbo.ray; got {source!r}."
             )
+        self.optimizer = self.whole.objective(objective)
+        self._objective = objective
+        named = getattr(source, "metric_names", None) or getattr(source, "metric", None)  # of a study, of a searcher
+        self._called = list(named) if isinstance(named, list | tuple) else None
+
+    def title(self, what: str, shown: Sequence[Slice | Contour]) -> str:
+        """The title of a plot of ``what``: which point it goes through."""
+        if all(one.feasible for one in shown):
+            return self.titled(f"{what} through the best predicted point")
+        if any(one.feasible for one in shown):
+            return self.titled(
+                f"{what} through the best predicted point, or, where none is feasible, the least violation"
+            )
+        return self.titled(f"{what} through the point of least violation: none is feasible")
 
     @cached_property
     def explanation(self) -> Explanation:
         return self.optimizer.explain()
+
+    @property
+    def several(self) -> bool:
+        """Whether there are several objectives."""
+        return len(self.whole.directions) > 1
+
+    @property
+    def label(self) -> str:
+        """What the objective is called."""
+        return self.objective_names(None)[self._objective] if self.several else "objective"
+
+    def titled(self, title: str) -> str:
+        """The ``title`` of a plot of one objective, which says of which one, if there are several."""
+        return f"{title} ({self.label})" if self.several else title
+
+    def objective_names(self, names: Sequence[str] | None) -> list[str]:
+        """What all objectives are called: ``names``, or as the study or the searcher calls them, or their numbers."""
+        k = len(self.whole.directions)
+        if names is None:
+            known = self._called is not None and len(self._called) == k
+            return list(map(str, self._called or ())) if known else [f"objective {j}" for j in range(k)]
+        if not isinstance(names, Sequence) or isinstance(names, str) or len(names) != k:
+            raise ValueError(f"names must be {k} names, one an objective; got {names!r}.")
+        return list(map(str, names))
+
+    def words(self, point: Any) -> str:
+        """A point as its parameters are shown."""
+        if not isinstance(point, Mapping):
+            return f"row {point}"
+        return ", ".join(f"{name} {_short(self._label(name, value))}" for name, value in point.items())
 
     @property
     def space(self) -> Space:
@@ -365,9 +408,13 @@ class Subject:
         return self._texts[name][dimension.index(value)]
 
 
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
 def _finite(curve: LearningCurve) -> LearningCurve:
     """The same with NaN for infinite values."""
-    return curve._replace(values=np.where(np.abs(curve.values) <= LARGEST, curve.values, np.nan))
+    return curve._replace(values=finite(curve.values))
 
 
 def _ends_to_show(curves: Sequence[LearningCurve], minimize: bool) -> list[LearningCurve]:
@@ -421,5 +468,32 @@ def _bounds(values: Array, minimize: bool) -> tuple[float, float] | None:
     if worst <= best:
         return None
     low, high = (best, worst) if minimize else (-worst, -best)
+    return _with_margin(low, high)
+
+
+def _with_margin(low: float, high: float) -> tuple[float, float]:
     margin = 0.04 * (high - low)
     return float(low - margin), float(high + margin)
+
+
+def acquisition_bounds(slices: Sequence[Slice]) -> tuple[float, float] | None:
+    """The range of acquisition functions to show; None for all of it."""
+    values = np.concatenate([one.acquisition for one in slices])
+    known = values[np.isfinite(values)]
+    if not len(known) or known.max() - values.min() <= DEPTH:
+        return None
+    return _with_margin(known.max() - DEPTH, known.max())
+
+
+def bounds_of(values: Array, minimize: bool, shown: Array) -> tuple[float, float] | None:
+    """The range of ``values`` to show, in which all that is ``shown`` has to lie; NaN does not count."""
+    known, around = shown[~np.isnan(shown)], list(_bounds(values, minimize) or ())
+    if len(known):
+        around += _with_margin(known.min(), known.max())
+    return (min(around), max(around)) if around and min(around) < max(around) else None
+
+
+def finite(values: Array) -> Array:
+    """The same with NaN for infinite values."""
+    out: Array = np.where(np.abs(values) <= LARGEST, values, np.nan)
+    return out

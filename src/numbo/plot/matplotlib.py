@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from numbo.plot._data import (
     GRAY,
     GROUPS,
     INFEASIBLE,
+    ORANGE,
     SHADE,
     VIOLATING,
     Axis,
@@ -25,8 +27,9 @@ from numbo.plot._data import (
     Known,
     Slice,
     Subject,
-    title_of,
+    acquisition_bounds,
 )
+from numbo.plot._front import BEYOND_IT, Front, front_of, hypervolumes_of
 
 try:
     from matplotlib import pyplot as plt
@@ -42,16 +45,19 @@ __all__ = [
     "plot_batch_sizes",
     "plot_contour",
     "plot_curves",
+    "plot_front",
+    "plot_hypervolume",
     "plot_posterior",
     "plot_relevance",
     "plot_subset",
 ]
 
 
-def plot_posterior(source: Any, params: Sequence[str] | None = None) -> NDArray[np.object_]:
+def plot_posterior(source: Any, params: Sequence[str] | None = None, *, objective: int = 0) -> NDArray[np.object_]:
     """As `numbo.plot.plot_posterior`."""
-    slices = Subject(source).slices(params)
-    axes = _panels(slices, "objective")
+    subject = Subject(source, objective)
+    slices = subject.slices(params)
+    axes = _panels(slices, subject.label)
     for ax, one in zip(axes, slices, strict=False):
         x, low, high = one.axis.values, one.mean - 2.0 * one.std, one.mean + 2.0 * one.std
         _scatter(ax, one.x, one.y, one)
@@ -60,21 +66,24 @@ def plot_posterior(source: Any, params: Sequence[str] | None = None) -> NDArray[
         else:
             ax.fill_between(x, low, high, color=BLUE, alpha=0.2, linewidth=0, label="± 2 sd", zorder=1)
             ax.plot(x, one.mean, color=BLUE, label="mean", zorder=4)
-    return _finished(axes, title_of("Posterior", slices))
+    return _finished(axes, subject.title("Posterior", slices))
 
 
-def plot_acquisition(source: Any, params: Sequence[str] | None = None) -> NDArray[np.object_]:
+def plot_acquisition(source: Any, params: Sequence[str] | None = None, *, objective: int = 0) -> NDArray[np.object_]:
     """As `numbo.plot.plot_acquisition`."""
-    slices = Subject(source).slices(params)
+    subject = Subject(source, objective)
+    slices = subject.slices(params)
     axes = _panels(slices, "acquisition")
     for ax, one in zip(axes, slices, strict=False):
         ax.plot(one.axis.values, one.acquisition, "D" if one.axis.categories else "-", color=BLUE)
-    return _finished(axes, title_of("Acquisition function", slices))
+    if (bounds := acquisition_bounds(slices)) is not None:
+        axes[0].set_ylim(*bounds)
+    return _finished(axes, subject.title("Acquisition function", slices))
 
 
-def plot_contour(source: Any, params: Sequence[str] | None = None) -> NDArray[np.object_]:
+def plot_contour(source: Any, params: Sequence[str] | None = None, *, objective: int = 0) -> NDArray[np.object_]:
     """As `numbo.plot.plot_contour`."""
-    subject = Subject(source)
+    subject = Subject(source, objective)
     plane = subject.contour(subject.most_relevant_pair() if params is None else params)
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
     for ax, z, colours, title in zip(
@@ -95,26 +104,29 @@ def plot_contour(source: Any, params: Sequence[str] | None = None) -> NDArray[np
             if axis.categories:
                 set_ticks(range(len(axis.values)), axis.values)
         ax.set_title(title)
-    return _finished(axes, title_of("Posterior", [plane]))
+    return _finished(axes, subject.title("Posterior", [plane]))
 
 
-def plot_relevance(source: Any) -> NDArray[np.object_]:
+def plot_relevance(source: Any, *, objective: int = 0) -> NDArray[np.object_]:
     """As `numbo.plot.plot_relevance`."""
-    relevance = Subject(source).explanation.relevance
+    subject = Subject(source, objective)
+    relevance = subject.explanation.relevance
     _, ax = plt.subplots(figsize=(7, 1.2 + 0.35 * len(relevance)), layout="constrained")
     ax.barh(list(relevance)[::-1], list(relevance.values())[::-1], color=BLUE)
     ax.xaxis.set_major_formatter(PercentFormatter(1.0))
     ax.set_xlabel("share of the variation of the mean")
-    return _finished(np.array([ax]), "Relevance of the parameters")
+    return _finished(np.array([ax]), subject.titled("Relevance of the parameters"))
 
 
-def plot_subset(source: Any) -> NDArray[np.object_]:
+def plot_subset(source: Any, *, objective: int = 0) -> NDArray[np.object_]:
     """As `numbo.plot.plot_subset`."""
-    known = Subject(source).history()
+    subject = Subject(source, objective)
+    known = subject.history()
     _, ax = plt.subplots(figsize=(7, 4.4), layout="constrained")
     _scatter(ax, known.rows, known.y, known)
-    ax.set(xlabel="observation", ylabel="objective")
-    return _finished(np.array([ax]), f"The model rests on {known.in_model.sum()} of {len(known.y)} observations")
+    ax.set(xlabel="observation", ylabel=subject.label)
+    title = f"The model rests on {known.in_model.sum()} of {len(known.y)} observations"
+    return _finished(np.array([ax]), subject.titled(title))
 
 
 def plot_curves(source: Any) -> NDArray[np.object_]:
@@ -128,6 +140,29 @@ def plot_curves(source: Any) -> NDArray[np.object_]:
         ax.axvline(found.border, color=GRAY, linewidth=1)
     if found.bounds is not None:
         ax.set_ylim(*found.bounds)
+    return _finished(np.array([ax]), found.title)
+
+
+def plot_front(
+    source: Any, names: Sequence[str] | None = None, objectives: Sequence[int] | None = None
+) -> NDArray[np.object_]:
+    """As `numbo.plot.plot_front`, but three objectives are shown in three panels, of two of them each."""
+    found = front_of(Subject(source), names, objectives)
+    pairs = list(combinations(range(len(found.names)), 2))
+    size = (1.0 + 3.8 * len(pairs), 4.4) if len(pairs) > 1 else (7, 5)
+    _, axes = plt.subplots(1, len(pairs), figsize=size, squeeze=False, layout="constrained")
+    for ax, (i, j) in zip(axes.flat, pairs, strict=True):
+        _draw_front(ax, found, i, j)
+    return _finished(axes.ravel(), found.title)
+
+
+def plot_hypervolume(source: Any, reference: Sequence[float] | None = None) -> NDArray[np.object_]:
+    """As `numbo.plot.plot_hypervolume`."""
+    found = hypervolumes_of(Subject(source), reference)
+    _, ax = plt.subplots(figsize=(7, 4.4), layout="constrained")
+    ax.step(np.arange(1, len(found.values) + 1), found.values, where="post", color=BLUE)
+    ax.set(xlabel="trial", ylabel=found.label)
+    ax.set_ylim(bottom=0.0)
     return _finished(np.array([ax]), found.title)
 
 
@@ -179,6 +214,29 @@ def _draw_curves(ax: Any, group: CurveGroup) -> None:
         ax.plot(group.way_x, group.way_y, ":", color=group.colour, linewidth=0.8, alpha=0.6)
         look = {"color": group.colour, "elinewidth": 0.7 * group.width, "capsize": 2, "markersize": 4, "zorder": 4.0}
         ax.errorbar(group.at, group.end, 2.0 * group.std, fmt="o", label=ENDS, **look)
+
+
+def _draw_front(ax: Any, found: Front, i: int, j: int) -> None:
+    """Objectives ``i`` and ``j`` of the front, and of what surrounds it."""
+    ((_, name, colour),) = (group for group in GROUPS if not group[0])
+    x, y = found.told[:, i], found.told[:, j]
+    if found.met.any():
+        look = {"s": 10, "color": colour, "alpha": 0.6, "linewidths": 0, "label": name}
+        ax.scatter(x[found.met], y[found.met], **look)
+    if not found.met.all():
+        look = {"s": 16, "color": CROSSES[colour], "alpha": 0.6, "marker": "x", "label": name + VIOLATING}
+        ax.scatter(x[~found.met], y[~found.met], **look)
+    ax.plot(*found.stairs, color=BLUE, linewidth=1.2, zorder=3)
+    if len(found.front):
+        ax.plot(found.front[:, i], found.front[:, j], "o", color=BLUE, markersize=5, label=found.label, zorder=4)
+    if len(found.mean):
+        look = {"color": ORANGE, "elinewidth": 0.8, "markersize": 5, "markerfacecolor": "none", "zorder": 5}
+        std = {"xerr": found.std[:, i], "yerr": found.std[:, j]}
+        ax.errorbar(found.mean[:, i], found.mean[:, j], fmt="o", label=BEYOND_IT, **std, **look)
+    ax.set(xlabel=found.names[i], ylabel=found.names[j])
+    for set_range, bounds in ((ax.set_xlim, found.bounds[i]), (ax.set_ylim, found.bounds[j])):
+        if bounds is not None:
+            set_range(*bounds)
 
 
 def _numbers(axis: Axis, shown: list[Any]) -> tuple[Any, Any]:

@@ -1,0 +1,175 @@
+"""The contents of the plots of several objectives as arrays, drawn by `numbo.plot` and `numbo.plot.matplotlib`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from numbo._types import Array, Mask
+from numbo.plot._data import LARGEST, Subject, bounds_of, finite
+from numbo.trials.front import non_dominated
+
+#: How many points beyond the front are shown, at most.
+EXPECTED = 20
+FRONT, BEYOND_IT = "front", "expected beyond it ± 1 sd"
+#: The front where values are noisy: a point lies where the models expect it.
+EXPECTED_FRONT = "front, by expected values"
+#: Axes reach so far beyond the observations to show what is expected, as a share of their length.
+REACH = 0.5
+#: Numbers of objectives that a plot can show.
+SHOWN = (2, 3)
+
+
+@dataclass(frozen=True)
+class Front:
+    """The front of ``s`` objectives, in their units, and what surrounds it.
+
+    Attributes:
+        names: (s,) of the objectives.
+        told, met: values (n, s) of the observations, and which of them violate no constraint.
+        front, words: values (f, s) of the points of the front, the best of the first objective first, and the
+            parameters of each.
+        mean, std, hopes: means and standard deviations (e, s) of points that are expected beyond it, and their
+            parameters.
+        label: what the front is called.
+        bounds: the range of values to show of each objective; None where they do not differ.
+        stairs: (2, k) the border of what the front of two objectives dominates; empty for others.
+        title: of the plot.
+    """
+
+    names: list[str]
+    told: Array
+    met: Mask
+    front: Array
+    words: list[str]
+    mean: Array
+    std: Array
+    hopes: list[str]
+    label: str
+    bounds: list[tuple[float, float] | None]
+    stairs: Array
+    title: str
+
+
+@dataclass(frozen=True)
+class Volumes:
+    """The hypervolume (n,) of the front after each trial, the label of its axis, and the title of the plot."""
+
+    values: Array
+    label: str
+    title: str
+
+
+def front_of(subject: Subject, names: Sequence[str] | None, objectives: Sequence[int] | None) -> Front:
+    """The front of some ``objectives``, as if there were no others; all by default."""
+    snapshot = subject.whole
+    called, kept = subject.objective_names(names), _kept(subject, objectives)
+    minimize = [snapshot.directions[j] == "minimize" for j in kept]
+    signs = np.where(minimize, -1.0, 1.0)
+    found = snapshot.front()
+    values = _column(found, 1, len(called))[:, kept]
+    rows = np.flatnonzero(non_dominated(signs * values))
+    rows = rows[np.lexsort(-(signs * values[rows]).T[::-1])]
+    told, met = snapshot.observations[1][:, kept], snapshot.met
+    success = ~np.isnan(told).any(axis=1)
+    told, met = told[success], met[success]
+    title = f"{len(rows) or 'None'} of {len(told)} observations on the front"
+    measured = {tuple(y) for y in told[met].tolist()}
+    label = FRONT if all(tuple(y) in measured for y in values[rows].tolist()) else EXPECTED_FRONT
+    rows = rows[_drawn(values[rows])]
+    front = values[rows]
+    beyond = [one for one in snapshot.beyond_front(EXPECTED, kept) if _drawn(np.array(one[1:])).all()]
+    mean, std = (_column(beyond, place, len(called))[:, kept] for place in (1, 2))
+    told = finite(told)
+    usual = [bounds_of(told[:, j], minimize[j], front[:, j]) for j in range(len(kept))]
+    bounds = [_reaching(usual[j], mean[:, j], std[:, j]) for j in range(len(kept))]
+    return Front(
+        names=[called[j] for j in kept],
+        told=told,
+        met=met,
+        front=front,
+        words=[subject.words(found[i][0]) for i in rows],
+        mean=mean,
+        std=std,
+        hopes=[subject.words(point) for point, _, _ in beyond],
+        label=label,
+        bounds=bounds,
+        stairs=_stairs(front, minimize, bounds),
+        title=title,
+    )
+
+
+def _kept(subject: Subject, objectives: Sequence[int] | None) -> list[int]:
+    """The objectives to show."""
+    k = len(subject.whole.directions)
+    if k == 1:
+        raise ValueError("plot_front needs several objectives, and there is one.")
+    if objectives is None:
+        if k not in SHOWN:
+            raise ValueError(
+                f"plot_front shows two or three objectives, and there are {k}: choose them, by objectives=(0, 1)."
+            )
+        return list(range(k))
+    given = list(objectives) if isinstance(objectives, Sequence) and not isinstance(objectives, str) else []
+    valid = all(isinstance(j, Integral) and not isinstance(j, bool) and 0 <= j < k for j in given)
+    if not valid or len(given) not in SHOWN or len(set(given)) < len(given):
+        raise ValueError(f"objectives must be two or three different integers from 0 to {k - 1}, got {objectives!r}.")
+    return [int(j) for j in given]
+
+
+def _drawn(values: Array) -> Mask:
+    """Which rows of ``values (m, s)`` are finite."""
+    return np.asarray((np.abs(values) <= LARGEST).all(axis=1))
+
+
+def _reaching(usual: tuple[float, float] | None, mean: Array, std: Array) -> tuple[float, float] | None:
+    """The ``usual`` range of an axis, wide enough for ``mean (e,)`` with ``std (e,)``, if these are not too far off."""
+    if usual is None or not len(mean):
+        return usual
+    low, high = usual
+    room = REACH * (high - low)
+    return max(low - room, min(low, *(mean - std))), min(high + room, max(high, *(mean + std)))
+
+
+def _column(found: Sequence[tuple[Any, ...]], place: int, k: int) -> Array:
+    """What tuples have at one ``place``, as an array (m, k)."""
+    return np.array([one[place] for one in found], dtype=np.float64).reshape(-1, k)
+
+
+def _stairs(front: Array, minimize: Sequence[bool], bounds: Sequence[tuple[float, float] | None]) -> Array:
+    """The border (2, 2 f + 1) of what the ``front (f, 2)`` dominates, up to the ``bounds``."""
+    if front.shape[1] != 2 or not len(front):
+        return np.empty((2, 0))
+    worst = [
+        front[-1 if j == 0 else 0, j] if one is None else one[1 if minimize[j] else 0] for j, one in enumerate(bounds)
+    ]
+    x = np.concatenate([np.repeat(front[:, 0], 2), [worst[0]]])
+    y = np.concatenate([[worst[1]], np.repeat(front[:, 1], 2)])
+    return np.stack([x, y])
+
+
+def hypervolumes_of(subject: Subject, reference: Sequence[float] | None) -> Volumes:
+    """The hypervolume after each trial, up to a ``reference`` point: by default the worst values so far."""
+    snapshot = subject.whole
+    k = len(snapshot.directions)
+    if k == 1:
+        raise ValueError("plot_hypervolume needs several objectives, and there is one.")
+    at = _worst(subject) if reference is None else reference
+    values = finite(snapshot.hypervolumes(at))
+    where = "the worst values" if reference is None else "the reference"
+    return Volumes(values, "hypervolume", f"Hypervolume up to {where}, ({', '.join(f'{float(y):.4g}' for y in at)})")
+
+
+def _worst(subject: Subject) -> list[float]:
+    """The worst finite value of each objective, of trials that meet all constraints and did not fail."""
+    snapshot = subject.whole
+    values = snapshot.observations[1]
+    counted = snapshot.met & (np.abs(values) <= LARGEST).all(axis=1)
+    if not counted.any():
+        raise ValueError("reference must be given as long as no trial has finite values and meets all constraints.")
+    worst = [max if direction == "minimize" else min for direction in snapshot.directions]
+    return [float(one(values[counted, j])) for j, one in enumerate(worst)]
