@@ -149,6 +149,7 @@ def draw_inside() -> None:
         "ask_times": plot.plot_ask_times(study),
         "batch_sizes": plot.plot_batch_sizes(batched),
         "curves": plot.plot_curves(pruned),
+        "front": plot.plot_front(names["opt"], names=names["called"]),
     }
     for name, axes in figures.items():
         axes[0].figure.savefig(IMAGES / f"{name}.png", dpi=90)

@@ -38,6 +38,8 @@ FIRST_END, NEXT_END, ALL_ENDS = 0.04, 0.016, 0.25
 QUANTILE, BEYOND = 0.95, 1.2
 #: Of an acquisition function, which may be a logarithm, so much is shown below its largest value.
 DEPTH = 50.0
+#: Share of an axis that is left free at each end.
+MARGIN = 0.04
 #: Larger values count as infinite ones.
 LARGEST = 1e300
 
@@ -472,7 +474,7 @@ def _bounds(values: Array, minimize: bool) -> tuple[float, float] | None:
 
 
 def _with_margin(low: float, high: float) -> tuple[float, float]:
-    margin = 0.04 * (high - low)
+    margin = MARGIN * (high - low)
     return float(low - margin), float(high + margin)
 
 

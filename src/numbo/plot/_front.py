@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array, Mask
-from numbo.plot._data import LARGEST, Subject, bounds_of, finite
+from numbo.plot._data import LARGEST, MARGIN, Subject, bounds_of, finite
 from numbo.trials.front import non_dominated
 
 #: How many points beyond the front are shown, at most.
@@ -132,7 +132,8 @@ def _reaching(usual: tuple[float, float] | None, mean: Array, std: Array) -> tup
         return usual
     low, high = usual
     room = REACH * (high - low)
-    return max(low - room, min(low, *(mean - std))), min(high + room, max(high, *(mean + std)))
+    aside = np.maximum(std, MARGIN * (high - low))
+    return max(low - room, min(low, *(mean - aside))), min(high + room, max(high, *(mean + aside)))
 
 
 def _column(found: Sequence[tuple[Any, ...]], place: int, k: int) -> Array:
