@@ -9,9 +9,10 @@ from typing import Any
 
 from numbo.ray import GSSBOSearch
 
-from constraints import NETWORKS, OPERATIONS, measured
+from constraints import OPERATIONS, Network, measured
 from diabetes_ray import start
 from ray import tune
+from trade_off import show
 
 
 def trainable(config: dict[str, Any]) -> None:
@@ -36,12 +37,7 @@ def main() -> None:
         run_config=tune.RunConfig(name="numbo-trade-off", verbose=0),
     )
     results = tuner.fit()
-    front = search.front()
-    print(f"No network is better in both than these {len(front)} of {len(results)}:")
-    for _, (accuracy, latency) in front:
-        as_fast = [n.accuracy for n in NETWORKS.values() if n.latency <= latency]
-        there = f"the most accurate as fast has {max(as_fast):.2f}%"
-        print(f"  {accuracy:.2f}% in {latency:.2f} ms; {there}")
+    show((Network(*values) for _, values in search.front()), len(results))
     best = results.get_best_result().metrics
     assert best is not None
     print(f"Tune's best result has {best['accuracy']:.2f}%")

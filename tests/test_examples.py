@@ -72,12 +72,24 @@ def test_networks_of_all_sizes():
     assert 0.5 < half <= end < 3.0
 
 
-@pytest.mark.xdist_group("ray")
-def test_accuracy_against_latency_on_ray(local_ray):
-    printed = run("ray_trade_off", "--trials", "12", silent=False, RAY_ADDRESS=local_ray)
+def check_accuracy_against_latency(printed: str) -> list[tuple[str, ...]]:
     found = re.findall(r"([\d.]+)% in ([\d.]+) ms; the most accurate as fast has ([\d.]+)%", printed)
     check_front(found, printed, rising=False)
     assert all(float(accuracy) <= float(there) for accuracy, _, there in found)
+    return found
+
+
+def test_accuracy_against_latency():
+    printed = run("trade_off", "--trials", "40")
+    found = check_accuracy_against_latency(printed)
+    assert float(found[0][0]) > 85.0
+    assert float(found[-1][1]) < 12.0
+
+
+@pytest.mark.xdist_group("ray")
+def test_accuracy_against_latency_on_ray(local_ray):
+    printed = run("ray_trade_off", "--trials", "12", silent=False, RAY_ADDRESS=local_ray)
+    found = check_accuracy_against_latency(printed)
     assert float(re.search(r"Tune's best result has ([\d.]+)%", printed)[1]) == float(found[0][0])
 
 
