@@ -286,7 +286,7 @@ class FirstTrials:
     def at(self, points: Iterable[Mapping[str, Any]], *, complete: bool = False) -> list[FrozenTrial | None]:
         """Those at internal ``points``, None where there is none; only ``complete`` ones if that is asked."""
         X, values = self._optimizer.observations
-        failed = (values != values).reshape(len(X), -1).any(axis=1)
+        failed = [math.isnan(y) for y in (values if values.ndim == 1 else values[:, 0])]
         by_number = {trial.number: trial for trial in self._trials}
         first: dict[bytes, FrozenTrial] = {}
         for number, x, out in zip(self._told, X, failed, strict=True):

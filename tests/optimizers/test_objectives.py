@@ -305,3 +305,21 @@ def test_beyond_a_front_with_wild_values(wild):
     for point, mean, std in opt.snapshot().beyond_front():
         assert all(SPACE[name].contains(value) for name, value in point.items())
         assert np.isfinite([mean, std]).all()
+
+
+@pytest.mark.parametrize("wild", [math.inf, 1e300])
+def test_volumes_of_wild_values_are_infinite(wild):
+    opt = GSSBO(SPACE, directions=("maximize",) * 2, seed=0)
+    for x, values in (
+        (0.1, (0.0, 0.0)),
+        (0.2, (wild, 0.0)),
+        (0.3, (2.0, wild)),
+        (0.4, (wild, wild)),
+        (0.5, (1.5, 0.0)),
+    ):
+        opt.tell({"x": x, "y": 0.5}, values)
+    volumes = opt.hypervolumes((1.0, -1.0))
+    assert volumes[0] == 0.0
+    assert (volumes[1:] >= 1e299).all()
+    assert (volumes[1:] >= volumes[:-1]).all()
+    assert volumes[-1] == math.inf

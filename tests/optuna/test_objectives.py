@@ -394,8 +394,21 @@ def test_the_front_of_one_objective_is_the_best_trial():
         numbo.optuna.explain(study, objective=1)
 
 
-def test_before_the_first_success_there_is_no_front():
-    study = new_study(GSSBOSampler(seed=0, search_space=SPACE))
+@pytest.mark.parametrize("k", [1, 2])
+def test_before_the_first_success_there_is_no_front(k):
+    study = new_study(GSSBOSampler(seed=0, search_space=SPACE), directions=DIRECTIONS[:k])
+    assert numbo.optuna.front(study) == []
     study.tell(study.ask(SPACE), state=TrialState.FAIL)
     assert numbo.optuna.front(study) == []
-    assert numbo.optuna.hypervolumes(study, (1.0, 1.0)).tolist() == [0.0]
+    assert numbo.optuna.hypervolumes(study, (1.0, 1.0)[:k]).tolist() == [0.0]
+
+
+def test_plots_of_optuna_show_what_was_found():
+    pytest.importorskip("plotly", reason="pip install plotly")
+    study = new_study(GSSBOSampler(seed=0))
+    study.optimize(objective, n_trials=20)
+    front = optuna.visualization.plot_pareto_front(study)
+    best = front.data[-1]
+    assert sorted(zip(best.x, best.y, strict=True)) == sorted(tuple(t.values) for t in study.best_trials)
+    (history,) = optuna.visualization.plot_hypervolume_history(study, (1.0, -1.0)).data
+    np.testing.assert_allclose(history.y, numbo.optuna.hypervolumes(study, (1.0, -1.0)))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import pickle
 
+import numbo.optuna
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -39,26 +41,69 @@ SPACES = st.lists(PARAMETERS, min_size=1, max_size=5, unique_by=lambda p: p[0]).
 VALUES = st.one_of(
     st.floats(allow_nan=False, allow_infinity=True), st.sampled_from([0.0, 1e300, -1e300, 5e-324, math.inf, -math.inf])
 )
-OUTCOMES = st.one_of(st.tuples(st.just("value"), VALUES), st.sampled_from([("fail",), ("prune",), ("abandon",)]))
-#: What a trial reports before it ends, in this order; Optuna keeps the first value at a step.
-REPORTS = st.lists(st.tuples(st.integers(0, 9), st.one_of(VALUES, st.just(math.nan))), max_size=5)
+#: Of up to three objectives; a study takes as many as it has.
+SEVERAL = st.tuples(VALUES, VALUES, VALUES)
+OUTCOMES = st.one_of(st.tuples(st.just("value"), SEVERAL), st.sampled_from([("fail",), ("prune",), ("abandon",)]))
+#: What a trial reports before it ends, in this order; Optuna keeps the first value at a step, numbo the last ones.
+REPORTED = st.one_of(VALUES, st.just(math.nan))
+REPORTS = st.lists(st.tuples(st.integers(0, 9), st.tuples(REPORTED, VALUES, VALUES)), max_size=5)
 #: Constraints of a trial, of Optuna's older kind; NaN is refused there.
 LIMITS = st.one_of(st.none(), st.lists(st.floats(allow_nan=False), max_size=3))
 EVENTS = st.one_of(
     st.tuples(st.just("trial"), SPACES, st.booleans(), OUTCOMES, REPORTS, LIMITS),
-    st.tuples(st.just("add"), SPACES, VALUES, st.integers(0, 2)),
-    st.sampled_from([("pickle",), ("other",), ("reseed",)]),
+    st.tuples(st.just("add"), SPACES, SEVERAL, st.integers(0, 2)),
+    st.sampled_from([("pickle",), ("other",), ("reseed",), ("look",)]),
 )
+DIRECTIONS = st.lists(st.sampled_from(["minimize", "maximize"]), min_size=1, max_size=3)
 
 
 def finish(study, trial, outcome):
+    k = len(study.directions)
     if outcome[0] == "value":
-        study.tell(trial, outcome[1])
+        study.tell(trial, outcome[1][:k])
     elif outcome[0] == "fail":
         study.tell(trial, state=TrialState.FAIL)
     elif outcome[0] == "prune":
-        trial.report(1.0, 1)
+        report(trial, 1, (1.0, 2.0, 3.0))
         study.tell(trial, state=TrialState.PRUNED)
+
+
+def report(trial, step, values):
+    k = len(trial.study.directions)
+    if k == 1:
+        trial.report(values[0], step)
+        trial.should_prune()
+    else:
+        numbo.optuna.report(trial, values[:k], step)
+        numbo.optuna.should_prune(trial, n_startup_trials=1)
+
+
+def feasible(trial):
+    return all(c <= 0.0 for c in trial.system_attrs.get("constraints") or ())
+
+
+def look(study):
+    """At the front; as long as no parameter is known there is none."""
+    try:
+        front = numbo.optuna.front(study)
+    except ValueError as error:
+        if "nothing to look at" not in str(error):
+            raise
+        return
+    k = len(study.directions)
+    assert len({t.number for t, _ in front}) == len(front)
+    for trial, values in front:
+        assert trial.state == TrialState.COMPLETE
+        assert len(values) == k
+        assert not any(math.isnan(value) for value in values)
+        assert study.trials[trial.number].params == trial.params
+    for trial, _ in front:
+        mean, std = numbo.optuna.predict(study, trial.params)
+        assert np.isfinite(mean).all()
+        assert np.isfinite(std).all()
+        break
+    volumes = numbo.optuna.hypervolumes(study, (1.0, -1.0, 0.0)[:k])
+    assert (volumes[1:] >= volumes[:-1]).all()
 
 
 def check(trial, space):
@@ -80,12 +125,13 @@ def suggest(trial, name, d):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", sorted(SAMPLERS))
-@given(events=st.lists(EVENTS, min_size=1, max_size=25), direction=st.sampled_from(["minimize", "maximize"]))
+@given(events=st.lists(EVENTS, min_size=1, max_size=25), directions=DIRECTIONS)
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-def test_no_study_breaks_a_sampler(name, events, direction):
+def test_no_study_breaks_a_sampler(name, events, directions):
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     make = lambda: SAMPLERS[name](seed=0, n_startup_trials=3, warn_independent_sampling=False)  # noqa: E731
-    study = optuna.create_study(sampler=make(), direction=direction, pruner=CurvePruner(n_startup_trials=1))
+    k = len(directions) if name in ("GSSBO", "GPUCB") else 1
+    study = optuna.create_study(sampler=make(), directions=directions[:k], pruner=CurvePruner(n_startup_trials=1))
     for event in events:
         if event[0] == "trial":
             _, space, define_by_run, outcome, reports, limits = event
@@ -96,37 +142,37 @@ def test_no_study_breaks_a_sampler(name, events, direction):
             else:
                 trial = study.ask(fixed_distributions=space)
             check(trial, space)
-            for step, value in reports:
-                trial.report(value, step)
-                trial.should_prune()
+            for step, values in reports:
+                report(trial, step, values)
             if limits is not None:
                 study._storage.set_trial_system_attr(trial._trial_id, "constraints", limits)
             finish(study, trial, outcome)
         elif event[0] == "add":
-            _, space, value, which = event
+            _, space, values, which = event
             low = {n: d.choices[0] if isinstance(d, CategoricalDistribution) else d.low for n, d in space.items()}
             state = [TrialState.COMPLETE, TrialState.FAIL, TrialState.PRUNED][which]
-            reported = {3: 0.5, 7: math.nan} if which == 2 else {}
+            reported = {3: 0.5, 7: math.nan} if which == 2 and k == 1 else {}
+            attrs = {"numbo:report:3": list(values[:k]), "numbo:report:7": [math.nan] * k} if which and k > 1 else {}
             study.add_trial(
                 create_trial(
                     params=low,
                     distributions=space,
-                    value=value if which == 0 else None,
+                    values=values[:k] if which == 0 else None,
                     state=state,
                     intermediate_values=reported,
+                    user_attrs=attrs,
                 )
             )
         elif event[0] == "pickle":
             study.sampler = pickle.loads(pickle.dumps(study.sampler))
         elif event[0] == "other":
             study.sampler = make()
+        elif event[0] == "look":
+            look(study)
         else:
             study.sampler.reseed_rng()
-    finished = [
-        t
-        for t in study.trials
-        if t.state == TrialState.COMPLETE and all(c <= 0.0 for c in t.system_attrs.get("constraints") or ())
-    ]
-    if finished:
+    look(study)
+    finished = [t for t in study.trials if t.state == TrialState.COMPLETE and feasible(t)]
+    if finished and k == 1:
         values = [t.value for t in finished]
-        assert study.best_value == (min(values) if direction == "minimize" else max(values))
+        assert study.best_value == (min(values) if directions[0] == "minimize" else max(values))

@@ -174,7 +174,7 @@ class Snapshot:
             before = front
             if told.final[t] and not told.failed[t] and not (told.C[t] > 0.0).any():
                 front = front.seeing(t, told.Y[t])
-            out[t] = hypervolume(front.outputs, at) if front is not before else out[t - 1] if t else 0.0
+            out[t] = _volume(front.outputs, at) if front is not before else out[t - 1] if t else 0.0
         return out
 
     def objective(self, number: int) -> Snapshot:
@@ -476,3 +476,13 @@ class Snapshot:
 
     def _encoded(self, params: Sequence[Any]) -> Array:
         return np.array([self.space.encode(p) for p in params]).reshape(-1, self.space.d)
+
+
+def _volume(outputs: Array, at: Array) -> float:
+    """The volume that ``outputs (f, k)`` dominate up to the point ``at (k,)``, infinite if one of them is."""
+    better = outputs[(outputs > at).all(axis=1)]
+    if not np.isfinite(better).all():
+        return math.inf
+    with np.errstate(over="ignore", invalid="ignore"):
+        volume = float(hypervolume(better, at))
+    return math.inf if math.isnan(volume) else volume  # too large for a double
