@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.request
 
+import numbo.optuna
 import pytest
 from numbo.optuna import GSSBOSampler
 
@@ -19,16 +20,22 @@ CHROMIUM = next((path for name in NAMES if (path := shutil.which(name))), None)
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
 
 
-@pytest.fixture
-def dashboard(tmp_path):
+@pytest.fixture(params=[1, 2], ids=["one objective", "two objectives"])
+def dashboard(request, tmp_path):
     """The URL of a dashboard over a study of 30 trials."""
     pytest.importorskip("optuna_dashboard", reason="pip install optuna-dashboard")
-    storage = f"sqlite:///{tmp_path}/study.db"
-    study = optuna.create_study(study_name="tuned-by-numbo", storage=storage, sampler=GSSBOSampler(seed=0))
+    storage, directions = f"sqlite:///{tmp_path}/study.db", ["minimize", "maximize"][: request.param]
+    settings = {"study_name": "tuned-by-numbo", "storage": storage, "directions": directions}
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0), **settings)
 
     def objective(trial):
         x, act = trial.suggest_float("rate", 1e-3, 1.0, log=True), trial.suggest_categorical("act", ["relu", "tanh"])
-        return x + (act == "tanh")
+        value = x + (act == "tanh")
+        if request.param == 1:
+            return value
+        numbo.optuna.report(trial, (value, x), 1)
+        numbo.optuna.report(trial, (float("inf"), x), 2)
+        return value, x
 
     study.optimize(objective, n_trials=30)
     with socket.socket() as free:
@@ -64,12 +71,18 @@ def test_a_study_in_the_dashboard(dashboard, tmp_path):
         page.goto(url)
         page.get_by_text("tuned-by-numbo").first.wait_for()
         page.goto(f"{url}/studies/{study._study_id}")
-        page.get_by_text(f"Best Trial (number={study.best_trial.number})").first.wait_for()
+        if len(study.directions) == 1:
+            page.get_by_text(f"Best Trial (number={study.best_trial.number})").first.wait_for()
+        else:
+            page.get_by_text("Best Trials").first.wait_for()
+            for trial in study.best_trials[:3]:
+                page.get_by_text(f"Trial {trial.number}").first.wait_for()
         overview = page.inner_text("body")
         page.screenshot(path=str(tmp_path / "study.png"))
         page.goto(f"{url}/studies/{study._study_id}/trials")
         page.get_by_text("30 Trials").first.wait_for()
         page.screenshot(path=str(tmp_path / "trials.png"))
         browser.close()
-    assert f"act: {study.best_params['act']}" in overview
+    if len(study.directions) == 1:
+        assert f"act: {study.best_params['act']}" in overview
     assert not errors
