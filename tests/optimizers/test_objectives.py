@@ -96,20 +96,20 @@ def test_what_violates_constraints_is_not_on_the_front():
 
 def test_fronts_of_noisy_values_are_by_expected_ones():
     """The front of what was told would be that of the luckiest values."""
-    rng = np.random.default_rng(0)
-    opt = GSSBO(SPACE, directions=("minimize",) * 2, seed=0)
-    for _ in range(90):
-        p = opt.ask()
-        opt.tell(p, np.add(trade_off(p), 0.05 * rng.normal(size=2)))
-    assert opt._run.noises[0].found
-    assert opt._run.noises[1].found
-    found = np.array([y for _, y in opt.front()])
-    true = np.array([trade_off(p) for p, _ in opt.front()])
-    X, told = opt.observations
-    on = non_dominated(-told)
-    lucky = told[on] - [trade_off({"x": x, "y": y}) for x, y in X[on]]
-    bias = np.mean(lucky)
-    assert abs(np.mean(found - true)) < 0.5 * abs(bias)
+    shares = []
+    for seed in range(3):  # one repeat in twenty agrees by chance, and is believed until there are more
+        rng = np.random.default_rng(seed)
+        opt = run(
+            GSSBO(SPACE, directions=("minimize",) * 2, seed=seed),
+            lambda p, rng=rng: np.add(trade_off(p), 0.05 * rng.normal(size=2)),
+            70,
+        )
+        errors = np.array([np.subtract(y, trade_off(p)) for p, y in opt.front()])
+        X, told = opt.observations
+        on = non_dominated(-told)
+        of_told = told[on] - [trade_off({"x": x, "y": y}) for x, y in X[on]]
+        shares.append(np.abs(errors.mean(axis=0)).max() / np.abs(of_told.mean(axis=0)).max())
+    assert np.median(shares) < 0.3
 
 
 def test_noise_is_known_of_each_objective():
@@ -323,3 +323,22 @@ def test_volumes_of_wild_values_are_infinite(wild):
     assert (volumes[1:] >= 1e299).all()
     assert (volumes[1:] >= volumes[:-1]).all()
     assert volumes[-1] == math.inf
+
+
+def test_partial_values_do_not_hide_final_ones():
+    opt, final = GSSBO(SPACE, directions=("minimize",) * 2, seed=0), []
+    for k in range(25):
+        p = opt.ask()
+        stopped = k < 6 or k % 3 == 0
+        opt.tell(p, np.multiply(trade_off(p), 0.1 if stopped else 1.0), partial=stopped)
+        final += [] if stopped else [p]
+    assert all(p in final for p, _ in opt.front())
+    assert len(opt.front()) >= 5
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_fronts_are_found_to_their_ends(seed):
+    opt = run(GSSBO(SPACE, directions=("minimize", "maximize"), seed=seed), flipped, 40)
+    found = [p["x"] for p, _ in opt.front()]
+    assert min(found) < 0.3
+    assert max(found) > 0.7

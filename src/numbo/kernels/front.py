@@ -21,8 +21,10 @@ from numbo.kernels._jit import jit, subroutine
 from numbo.kernels.acquisition import SQRT_2PI, floored_sd, log_h
 from numbo.kernels.covariance import prior_variance
 
-#: Below this z the definition of h loses too many digits. The continued fraction of `log_h` takes twenty times as long.
-FAR = -25.0
+#: Below this z, h is less than 1e-130 of what it is elsewhere; above this one it is z, to all digits.
+FAR, NEAR = -25.0, 9.0
+#: Gains below this number are computed by their logarithms, which takes ten times as long.
+LEAST = 1e-200
 
 
 class Front(NamedTuple):
@@ -131,14 +133,35 @@ def hypervolume(points: np.ndarray, reference: np.ndarray) -> float:
 
 
 @subroutine
-def log_h_and_ratios(z):
-    """As `log_h`, to ten digits, and fast."""
-    if z < FAR:
-        return log_h(z)
-    phi = math.exp(-0.5 * z * z) / SQRT_2PI
-    cdf = 0.5 * math.erfc(-z / math.sqrt(2.0))
-    h = phi + z * cdf
-    return math.log(h), cdf / h, phi / h
+def gains_into(front, mu, sd, h, ratios):
+    """The expected gain in units of the product of the deviations, without logarithms; 0 where it may have underflown.
+
+    ``h``, ``Phi`` and ``phi`` of all bounds are written to ``h (k, t)`` and ``ratios (2, k, t)``.
+    """
+    k, t = front.bounds.shape
+    for j in range(k):
+        for i in range(t):
+            bound = front.bounds[j, i]
+            z = (mu[j] - bound) / sd[j]
+            if bound == np.inf:
+                h[j, i] = ratios[0, j, i] = ratios[1, j, i] = 0.0
+            elif z > NEAR:
+                h[j, i], ratios[0, j, i], ratios[1, j, i] = z, 1.0, 0.0
+            elif z < FAR:
+                if i == 0:
+                    return 0.0
+                h[j, i] = ratios[0, j, i] = ratios[1, j, i] = 0.0
+            else:
+                phi = math.exp(-0.5 * z * z) / SQRT_2PI
+                cdf = 0.5 * math.erfc(-z / math.sqrt(2.0))
+                h[j, i], ratios[0, j, i], ratios[1, j, i] = phi + z * cdf, cdf, phi
+    total = 0.0
+    for c in range(front.lower.shape[0]):
+        gain = 1.0
+        for j in range(k):
+            gain *= h[j, front.lower[c, j]] - h[j, front.upper[c, j]]
+        total += gain
+    return total if total > LEAST else 0.0
 
 
 @subroutine
@@ -151,17 +174,15 @@ def bounds_into(front, mu, sd, logs, ratios):
             if bound == np.inf:
                 logs[j, i], ratios[0, j, i], ratios[1, j, i] = -np.inf, 0.0, 0.0
             else:
-                logs[j, i], ratios[0, j, i], ratios[1, j, i] = log_h_and_ratios((mu[j] - bound) / sd[j])
+                logs[j, i], ratios[0, j, i], ratios[1, j, i] = log_h((mu[j] - bound) / sd[j])
 
 
 @subroutine
-def improvement_into(front, sd, logs, gains):
-    """The logarithm of the expected gain; those of the cells are written to ``gains (c,)``."""
-    k, best, volume = sd.shape[0], -np.inf, 0.0
-    for j in range(k):
-        volume += math.log(sd[j])
+def log_gains_into(front, logs, gains):
+    """The logarithm of the expected gain, as `gains_into`; those of the cells are written to ``gains (c,)``."""
+    k, best = front.bounds.shape[0], -np.inf
     for c in range(gains.shape[0]):
-        gain = volume
+        gain = 0.0
         for j in range(k):
             low = logs[j, front.lower[c, j]]
             gain += low + math.log(-math.expm1(min(logs[j, front.upper[c, j]] - low, 0.0)))
@@ -179,13 +200,19 @@ def improvement_into(front, sd, logs, gains):
 def improvements(front, mean, sd):
     """The logarithm of the expected hypervolume improvement (m,), from moments ``mean (k, m)`` and ``sd (k, m)``."""
     k, t = front.bounds.shape
-    logs, ratios, gains = np.empty((k, t)), np.empty((2, k, t)), np.empty(len(front.lower))
+    h, ratios, gains = np.empty((k, t)), np.empty((2, k, t)), np.empty(len(front.lower))
     out, mu, spread = np.empty(mean.shape[1]), np.empty(k), np.empty(k)
     for i in range(mean.shape[1]):
+        volume = 0.0
         for j in range(k):
             mu[j], spread[j] = mean[j, i], sd[j, i]
-        bounds_into(front, mu, spread, logs, ratios)
-        out[i] = improvement_into(front, spread, logs, gains)
+            volume += math.log(spread[j])
+        gain = gains_into(front, mu, spread, h, ratios)
+        if gain > 0.0:
+            out[i] = volume + math.log(gain)
+        else:
+            bounds_into(front, mu, spread, h, ratios)
+            out[i] = volume + log_gains_into(front, h, gains)
     return out
 
 
@@ -196,11 +223,26 @@ def improvement_gradient_into(front, mu, sd, d_mu, d_sd):
     Its derivatives with respect to these are written to ``d_mu (k,)`` and ``d_sd (k,)``.
     """
     k, t = front.bounds.shape
-    logs, ratios, gains = np.empty((k, t)), np.empty((2, k, t)), np.empty(len(front.lower))
-    bounds_into(front, mu, sd, logs, ratios)
-    value = improvement_into(front, sd, logs, gains)
+    h, ratios, gains = np.empty((k, t)), np.empty((2, k, t)), np.empty(len(front.lower))
+    volume = 0.0
     for j in range(k):
         d_mu[j] = d_sd[j] = 0.0
+        volume += math.log(sd[j])
+    total = gains_into(front, mu, sd, h, ratios)
+    if total > 0.0:  # d/dmu sd h = Phi and d/dsd sd h = phi
+        for c in range(gains.shape[0]):
+            for j in range(k):
+                others = 1.0
+                for i in range(k):
+                    if i != j:
+                        others *= h[i, front.lower[c, i]] - h[i, front.upper[c, i]]
+                low, high = front.lower[c, j], front.upper[c, j]
+                scale = others / (total * sd[j])
+                d_mu[j] += scale * (ratios[0, j, low] - ratios[0, j, high])
+                d_sd[j] += scale * (ratios[1, j, low] - ratios[1, j, high])
+        return volume + math.log(total)
+    bounds_into(front, mu, sd, h, ratios)
+    value = log_gains_into(front, h, gains)
     if value == -np.inf:
         return value
     for c in range(gains.shape[0]):
@@ -209,11 +251,11 @@ def improvement_gradient_into(front, mu, sd, d_mu, d_sd):
             continue
         for j in range(k):
             low, high = front.lower[c, j], front.upper[c, j]
-            r = math.exp(min(logs[j, high] - logs[j, low], 0.0))
+            r = math.exp(min(h[j, high] - h[j, low], 0.0))
             scale = share / ((1.0 - r) * sd[j])
             d_mu[j] += scale * (ratios[0, j, low] - r * ratios[0, j, high])
             d_sd[j] += scale * (ratios[1, j, low] - r * ratios[1, j, high])
-    return value
+    return volume + value
 
 
 @jit

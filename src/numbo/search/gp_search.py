@@ -36,8 +36,8 @@ STANDS_OUT, EVEN = 3.0, 64
 #: stand out from the noise of all. Of spheres in six dimensions with noise of 0.8 of the value, or exponential around
 #: it, regrets of 14 seeds were a seventh and a quarter smaller in the mean; with eight they were not.
 BEST = 4
-#: Number of points of a front around which the next one is looked for.
-ON_FRONT = 8
+#: Number of points of a front around which the next one is looked for, and of those anywhere.
+ON_FRONT, SPREAD = 4, 256
 #: Number of candidates that differ from such a point in one coordinate, and stay as good in most objectives. Without
 #: them searches of ZDT2 in 20 dimensions stayed at one end of the front for 200 trials.
 ON_LINES = 256
@@ -212,10 +212,10 @@ class GPSearch:
             if len(rows) == 0:
                 return [run.available.fix(run.grid[:1])]
             return [some] if few or not run.space.explicit else [run.space.neighbours(elites)[0], some]
-        groups = run.design.candidates.groups(elites, self.outputs.lengthscales, run.rng)
-        if run.history.several:
-            groups.append(run.design.candidates.lines(elites[0], run.rng, ON_LINES))
-        return groups
+        candidates, scales = run.design.candidates, self.outputs.lengthscales
+        if not run.history.several:
+            return candidates.groups(elites, scales, run.rng)
+        return [*candidates.groups(elites, scales, run.rng, SPREAD), candidates.lines(elites[0], run.rng, ON_LINES)]
 
     def _elites(self, run: Run, members: ObservationIndices, scores: Array) -> ObservationIndices:
         """The best members (e,) by ``scores (m,)``; of several objectives, some points of the front at random."""

@@ -139,7 +139,7 @@ class Maximiser:
         all at the ends of a large one (453 of 581); the median of all is where the search is.
         """
         history = run.history
-        rows = history.front.rows
+        rows = history.front.rows if len(history.front.rows) else np.array([history.best])  # which is not final
         if any(noise.found for noise in run.noises):  # the luckiest points may not be the best ones
             rows = np.union1d(rows, outputs.first.members)
             rows = rows[outputs.constraints.met(history, rows)]

@@ -12,6 +12,8 @@ from numbo._types import Array, Indices, Mask, ObservationIndices
 
 #: Number of directions in which the best observations are compared, for each objective.
 DIRECTIONS = 16
+#: So many points are compared all with each other.
+AT_ONCE = 400
 #: How far below the worst values on a front its reference point lies, as a share of its range. Not tuned.
 BEYOND = 0.1
 
@@ -41,6 +43,11 @@ class NonDominated(NamedTuple):
 
 def non_dominated(Y: Array) -> Mask:
     """Which of the outputs ``Y (n, k)`` no other ones dominate; the first of equal ones."""
+    n = len(Y)
+    if n <= AT_ONCE:
+        as_good = (Y[:, None] >= Y[None]).all(axis=2)
+        beaten = as_good & (~as_good.T | (np.arange(n)[:, None] < np.arange(n)[None]))
+        return np.asarray(~beaten.any(axis=0))
     front = NonDominated.of_none(Y.shape[1])
     for i in np.lexsort(-Y.T[::-1]):
         front = front.seeing(int(i), Y[i])

@@ -138,7 +138,7 @@ class History:
         pending: points without a result yet, by their keys.
         best: index of the best observation, -1 before the first: of those that meet all constraints, or else the one
             that violates them least; of one that is final, if there is any. By the first objective.
-        front: of several objectives, the observations that meet all constraints and that no other one dominates.
+        front: of several objectives, the final observations that meet all constraints and that no other one dominates.
         effort: what they have cost.
     """
 
@@ -274,7 +274,7 @@ class History:
             self._stopped.append(i)
         if self.ends is not None and self._stopped:
             self._expect(i)
-        if self.several and self.feasible(i):
+        if self.several and self.feasible(i) and self.trials.final[t]:
             self.front = self.front.seeing(i, self.trials.Y[t])
         if self.constrained and not self.any_feasible:
             self.best = self._least_violated(i)
