@@ -32,9 +32,11 @@ from numbo.optuna._views import Views
 from numbo import _checks
 from numbo._ahead import compile_ahead
 from numbo._types import Array
+from numbo.inspection.fronts import front_of, volumes_of
 from numbo.optimizers import Explanation, Optimizer, Snapshot, Suggestion
 from numbo.optimizers.base import MANY
 from numbo.spaces import Float, Space, Table
+from numbo.trials import Goal
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.samplers._base import _process_constraints_after_trial
@@ -424,14 +426,17 @@ class NumboSampler(BaseSampler):
         trials = first.at((params for params, _ in front), complete=True)
         found: dict[int, tuple[FrozenTrial, tuple[float, ...]]] = {}
         for trial, (_, values) in zip(trials, front, strict=True):
-            if trial is not None and trial.number not in found:
-                found[trial.number] = copy.deepcopy(trial), values
-        return list(found.values())
+            if trial is not None:
+                found.setdefault(trial.number, (trial, values))
+        pairs = [*found.values(), *((trial, tuple(trial.values)) for trial in first.left_out() if _met(trial))]
+        kept = front_of([values for _, values in pairs], Goal(optimizer.directions))
+        return [(copy.deepcopy(pairs[i][0]), pairs[i][1]) for i in kept]
 
     def hypervolumes(self, reference: Sequence[float], study: Study | None = None) -> Array:
         """The volume (n,) that the front dominates after each of the ``n`` finished trials, up to a ``reference``.
 
-        By the values of the complete trials that meet all constraints, in the order in which they ended.
+        By the values of the complete trials that meet all constraints, in the order of their numbers. Where values are
+        noisy, the luckiest ones count.
 
         Args:
             reference: a value of each objective; trials that are worse in any of them do not count.
@@ -440,7 +445,10 @@ class NumboSampler(BaseSampler):
         Raises:
             ValueError: if ``reference`` is not as many finite numbers as there are objectives.
         """
-        return self._optimizer_of(study)[0].hypervolumes(reference)
+        optimizer, _, first = self._looked_into(study)
+        at = optimizer.reference(reference)
+        counted = (t.values if t.state == TrialState.COMPLETE and _met(t) else None for t in first.finished())
+        return volumes_of(list(counted), Goal(optimizer.directions), at)
 
     def explain(self, study: Study | None = None, *, objective: int = 0) -> Explanation:
         """What the model consists of, and where a suggestion spends its time.
@@ -555,6 +563,11 @@ def _constraints(function: ConstraintsFunc, trial: FrozenTrial) -> Sequence[floa
             f"got {found!r} for trial {trial.number}."
         )
     return found
+
+
+def _met(trial: FrozenTrial) -> bool:
+    """Whether no constraint of a trial is known to be violated."""
+    return not any(value > 0.0 for value in _records.constraints_of(trial).values())
 
 
 def _one_best(name: str, optimizer: Snapshot) -> None:

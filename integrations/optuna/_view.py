@@ -295,6 +295,15 @@ class FirstTrials:
                 first.setdefault(point_key(x), trial)
         return [first.get(point_key(self._optimizer.space.encode(point))) for point in points]
 
+    def left_out(self) -> list[FrozenTrial]:
+        """Complete trials that the optimizer was not told, as they lie outside of what it searches."""
+        told = set(self._told)
+        return [t for t in self._trials if t.state == TrialState.COMPLETE and t.number not in told]
+
+    def finished(self) -> list[FrozenTrial]:
+        """All that have ended, by their numbers."""
+        return sorted((t for t in self._trials if t.state.is_finished()), key=lambda trial: trial.number)
+
 
 def _no_storage() -> None:
     return None

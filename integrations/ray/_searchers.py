@@ -529,15 +529,16 @@ class NumboSearch(StoredSearch):
         """
         return self._ready()[1].hypervolumes(reference)
 
-    def explain(self) -> Explanation:
+    def explain(self, *, objective: int = 0) -> Explanation:
         """What the model consists of, and where a suggestion spends its time.
 
-        Of several metrics, the model of the first: ``optimizer.snapshot().objective(1).explain()`` is of the second.
+        Args:
+            objective: of several metrics, whose model, from 0.
 
         Raises:
-            ValueError: before the first success.
+            ValueError: before the first success, or if there is no such metric.
         """
-        return self._ready()[1].explain()
+        return self._ready()[1].explain(objective)
 
     def inspected(self) -> tuple[Snapshot, Callable[[str, Any], Any]]:
         """For `numbo.plot`: a snapshot of the optimizer, and how a value of a parameter is shown."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from numbo.kernels.front import Front, cells, front_of, hypervolume, improvement_gradient_into, improvements
-from numbo.trials.front import closeness, extent, isolation, non_dominated, thinned
+from numbo.trials.front import closeness, extent, isolation, joined, non_dominated, thinned
 
 
 def sphere(f, k, seed=0):
@@ -159,6 +159,18 @@ def test_thinned_fronts_keep_their_ends_or_what_is_near():
     around = thinned(points, 20, points[100])
     assert set(range(96, 105)) <= set(around.tolist())
     np.testing.assert_array_equal(thinned(points[:5], 20), np.arange(5))
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_joined_fronts_leave_nothing_to_gain_from_points_that_are_left_out(k):
+    points = sphere(300, k)
+    points = points[non_dominated(points)]
+    some = joined(points, 40)
+    assert len(some) <= 40
+    covered = (some[None] >= points[:, None]).all(axis=2).any(axis=1)
+    assert covered.all()
+    assert np.ptp(some, axis=0) == pytest.approx(np.ptp(points, axis=0), rel=0.2)
+    np.testing.assert_array_equal(joined(points[:30], 40), points[:30])
 
 
 def test_isolation_and_extent():

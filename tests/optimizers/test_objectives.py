@@ -165,6 +165,11 @@ def test_what_is_of_one_objective_says_so():
         opt.best_predicted()
     with pytest.raises(ValueError, match=r"^report takes values of one objective, and this GSSBO has 2"):
         opt.report(p, 1, 0.3)
+    with pytest.raises(ValueError, match=r"^reports are those of one objective, and there are 2"):
+        opt.tell(p, (0.1, 0.2), reports={1: 0.3})
+    for wrong in ((0.1, None), {"a": 0.1, "b": 0.2}, "ab"):
+        with pytest.raises(ValueError, match=r"^value must be a sequence of 2 numbers, one for each objective; got "):
+            opt.tell(p, wrong)
     with pytest.raises(ValueError, match=r"^std is that of one objective, and there are 2; got 0.1"):
         opt.tell(p, (0.1, 0.2), std=0.1)
     with pytest.raises(ValueError, match=r"^value must be a sequence of 2 numbers, one for each objective; got 0.1"):
@@ -308,7 +313,8 @@ def test_beyond_a_front_with_wild_values(wild):
 
 
 @pytest.mark.parametrize("wild", [math.inf, 1e300])
-def test_volumes_of_wild_values_are_infinite(wild):
+def test_volumes_of_wild_values(wild):
+    """An infinite value counts as the best finite one, 2 and 0 here."""
     opt = GSSBO(SPACE, directions=("maximize",) * 2, seed=0)
     for x, values in (
         (0.1, (0.0, 0.0)),
@@ -320,9 +326,9 @@ def test_volumes_of_wild_values_are_infinite(wild):
         opt.tell({"x": x, "y": 0.5}, values)
     volumes = opt.hypervolumes((1.0, -1.0))
     assert volumes[0] == 0.0
-    assert (volumes[1:] >= 1e299).all()
+    assert (volumes[1:] >= (1e299 if math.isfinite(wild) else 1.0)).all()
+    assert volumes[-1] == (math.inf if math.isfinite(wild) else 1.0)
     assert (volumes[1:] >= volumes[:-1]).all()
-    assert volumes[-1] == math.inf
 
 
 def test_partial_values_do_not_hide_final_ones():
@@ -333,7 +339,7 @@ def test_partial_values_do_not_hide_final_ones():
         opt.tell(p, np.multiply(trade_off(p), 0.1 if stopped else 1.0), partial=stopped)
         final += [] if stopped else [p]
     assert all(p in final for p, _ in opt.front())
-    assert len(opt.front()) >= 5
+    assert len(opt.front()) >= 3
 
 
 @pytest.mark.parametrize("seed", range(4))

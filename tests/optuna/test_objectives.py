@@ -326,6 +326,23 @@ def test_without_noise_the_front_is_that_of_the_study(sampler):
         assert volumes[n - 1] == pytest.approx(expected)
 
 
+@SAMPLERS
+def test_trials_that_are_not_learned_are_on_the_front_if_they_are_best(sampler):
+    study = new_study(sampler(seed=0, search_space=SPACE))
+    study.optimize(objective, n_trials=12)
+    study.enqueue_trial({"x": 5.0, "y": 0.1})
+    with pytest.warns(UserWarning, match="is out of range"):
+        study.optimize(lambda trial: (objective(trial), (-1.0, 1.0))[1], n_trials=1)
+    study.add_trial(optuna.trial.create_trial(params={}, distributions={}, values=[-2.0, 0.0]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        front = numbo.optuna.front(study)
+        volumes = numbo.optuna.hypervolumes(study, (1.0, -1.0))
+    assert [trial.number for trial, _ in front] == [13, 12]
+    assert len(volumes) == 14
+    assert volumes[-1] == pytest.approx(2.0 * 2.0 + 1.0 * 1.0)
+
+
 def test_fronts_of_noisy_trials_are_by_expected_values():
     rng = np.random.default_rng(0)
     study = new_study(GSSBOSampler(seed=0))

@@ -15,8 +15,8 @@ from numbo import _checks
 from numbo._interrupts import interrupts_get_out
 from numbo._types import Array, Mask, ObservationIndices
 from numbo.inspection.explanation import SAMPLES, Explanation, relevance
+from numbo.inspection.fronts import hypervolumes
 from numbo.inspection.learning_curve import LearningCurve
-from numbo.kernels.front import hypervolume
 from numbo.models.transforms import LARGEST
 from numbo.models.view import ModelView
 from numbo.search.beyond import beyond
@@ -164,18 +164,16 @@ class Snapshot:
 
     def hypervolumes(self, reference: Sequence[float]) -> Array:
         """The hypervolume of the front after each trial (`numbo.optimizers.Optimizer.hypervolumes`)."""
-        history = self._history
-        given = [float(one) for one in reference]
-        if len(given) != history.k or not np.isfinite(given).all():
-            raise ValueError(f"reference must be {history.k} finite numbers, one an objective; got {reference!r}.")
-        at = self._goal.outputs(given if history.several else given[0])
-        out, front, told = np.zeros(history.told), NonDominated.of_none(history.k), history.trials
-        for t in range(history.told):
-            before = front
-            if told.final[t] and not told.failed[t] and not (told.C[t] > 0.0).any():
-                front = front.seeing(t, told.Y[t])
-            out[t] = _volume(front.outputs, at) if front is not before else out[t - 1] if t else 0.0
-        return out
+        trials, at = self._history.trials, self.reference(reference)
+        counted = trials.final & ~trials.failed & ~(trials.C > 0.0).any(axis=1)
+        return hypervolumes(trials.Y, counted, at)
+
+    def reference(self, given: Sequence[float]) -> Array:
+        """A reference point in outputs (k,), of which larger ones are better."""
+        k, numbers = self._history.k, [float(one) for one in given]
+        if len(numbers) != k or not np.isfinite(numbers).all():
+            raise ValueError(f"reference must be {k} finite numbers, one an objective; got {given!r}.")
+        return self._goal.outputs_of(numbers)
 
     def objective(self, number: int) -> Snapshot:
         """A snapshot of one of several objectives, which answers as if there were no other.
@@ -476,13 +474,3 @@ class Snapshot:
 
     def _encoded(self, params: Sequence[Any]) -> Array:
         return np.array([self.space.encode(p) for p in params]).reshape(-1, self.space.d)
-
-
-def _volume(outputs: Array, at: Array) -> float:
-    """The volume that ``outputs (f, k)`` dominate up to the point ``at (k,)``, infinite if one of them is."""
-    better = outputs[(outputs > at).all(axis=1)]
-    if not np.isfinite(better).all():
-        return math.inf
-    with np.errstate(over="ignore", invalid="ignore"):
-        volume = float(hypervolume(better, at))
-    return math.inf if math.isnan(volume) else volume  # too large for a double

@@ -357,6 +357,8 @@ class Optimizer(Inspectable):
                 mapping, ``constraints`` are others than those of the optimizer, or lengths differ; nothing is stored
                 then.
         """
+        if reports is not None and self._run.history.several:
+            raise ValueError(f"reports are those of one objective, and there are {self._run.history.k}.")
         if isinstance(params, Mapping) or np.ndim(params) == 0:
             x, outputs, variance = self._record(params, value, std)
             found = self._run.goal.constrained(constraints)

@@ -14,7 +14,7 @@ import numpy as np
 
 from numbo._types import ArmIndices, Array, Mask
 from numbo.models import Feasibility
-from numbo.models.noise import Noise
+from numbo.models.noise import NOISY, Noise
 from numbo.spaces import Arms, Domain, Space
 from numbo.trials import History, point_key
 
@@ -27,6 +27,8 @@ AGAIN = 4
 SOON = 2
 #: Number of observations from which the best point may be measured again to see whether values are noisy.
 PROBED = 20
+#: Repeats of one of several objectives that are not enough to believe it exact, while others are noisy.
+AT_ODDS = 3
 
 
 class Availability:
@@ -164,12 +166,18 @@ class Availability:
             return None
         if history.n < PROBED or history.best < 0:
             return None
-        if not noise.unsettled and not (bool(np.all(self.space.categorical)) and noise.unmeasured):
+        categories = bool(np.all(self.space.categorical)) and noise.unmeasured
+        if not (any(one.unsettled for one in self._noises) or categories or self._at_odds()):
             return None
         several = history.front.rows if history.several else np.flatnonzero(history.y == history.y[history.best])
         best = (history.X[i] for i in several)
         asked = (x for x in best if not noise.asked_again(history.first[point_key(x)]))
         return next((x for x in asked if not (self.barred(x) or history.is_pending(x))), None)
+
+    def _at_odds(self) -> bool:
+        """Whether an objective is taken for exact by few repeats, whose model finds noise, as others have."""
+        doubtful = any(one.refuted and (one.claimed or 0.0) > NOISY for one in self._noises)
+        return doubtful and any(one.found for one in self._noises) and self._noise.measured < AT_ODDS
 
     def _probes(self, x: Array) -> bool:
         """Whether ``x (d,)`` is what `probe` wants."""

@@ -18,6 +18,8 @@ from numbo.trials.front import isolation
 
 #: The box is halved after so many points in turn that did not join the front, as a share of the active dimensions.
 PATIENCE = 1 / 3
+#: The center is chosen among so many points of a front.
+LOOKED_AT = 256
 
 
 class Box(TrustRegion):
@@ -63,6 +65,8 @@ class FrontSearch(LocalSearch):
             return history.best
         if len(rows) <= history.k:
             return int(rows[rng.integers(len(rows))])
+        if len(rows) > LOOKED_AT:
+            rows = rng.choice(rows, LOOKED_AT, replace=False)
         weights = isolation(history.outputs(rows))
         total = weights.sum()
         return int(rng.choice(rows, p=weights / total if total > 0.0 else None))
@@ -72,6 +76,8 @@ class FrontSearch(LocalSearch):
         return np.where(np.arange(count) < count // 2, most, 0.0)[:, None]
 
     def tell(self, run: Run, i: int, y: float, origin: int) -> None:
-        """Let the box grow after points that joined the front, and shrink after others."""
+        """Let the box shrink after points that did not join the front; where values are noisy, that says little."""
+        if any(noise.found for noise in run.noises):
+            return
         improved = bool((run.history.front.rows == i).any())
         self._count(run, improved, origin)

@@ -20,7 +20,7 @@ from numbo.search.run import Run
 from numbo.search.utility import Utility
 from numbo.spaces import INACTIVE
 from numbo.trials import best_first
-from numbo.trials.front import BEYOND, non_dominated, thinned
+from numbo.trials.front import BEYOND, joined, non_dominated
 
 ACQUISITIONS = ("ucb", "log_ei", "alternate")
 #: The acquisition functions of the global model switch every so many suggestions.
@@ -28,8 +28,9 @@ PERIOD = 4
 STARTS = 3
 #: Share of the noise in the variance of the values above which no improvement is certain enough to be pursued.
 STRONG_NOISE = 0.06
-#: Number of points of a front that the global model has to improve on, and a local one. Not tuned.
-ON_FRONT, AROUND = 96, 48
+#: Number of points of a front of so many objectives that has to be improved on, and of them around a local model: one
+#: of k objectives is divided into f + 1, 2 f, about 7 f and 30 f cells. Not tuned.
+ON_FRONT, AROUND = {2: 96, 3: 64, 4: 32, 5: 20}, 48
 #: Pending points count as observed if it is more likely than not that they meet all constraints.
 LIKELY = math.log(0.5)
 
@@ -140,18 +141,24 @@ class Maximiser:
         """
         history = run.history
         rows = history.front.rows if len(history.front.rows) else np.array([history.best])  # which is not final
-        if any(noise.found for noise in run.noises):  # the luckiest points may not be the best ones
+        noisy = any(noise.found for noise in run.noises)
+        if noisy:  # the luckiest points may not be the best ones
             rows = np.union1d(rows, outputs.first.members)
+        if history.constrained:
             rows = rows[outputs.constraints.met(history, rows)]
         points = self._expected(run, outputs, rows)
-        points = points[non_dominated(points)]
         around = None if center is None else self._expected(run, outputs, np.array([center]))[0]
-        points = points[thinned(points, ON_FRONT if center is None else AROUND, around)]
+        most = ON_FRONT[history.k] if center is None else min(AROUND, ON_FRONT[history.k])
+        if noisy:
+            points = points[non_dominated(points)]
+        points = joined(points, most, around)
         if history.pending:
             pending = history.pending_points()
             likely = pending[outputs.constraints.log_probability(pending) > LIKELY]
-            means = [mean_variance(one.posterior, likely)[0] for one in outputs.objectives]
-            points = np.concatenate([points, np.stack(means, axis=1)])
+            means = np.stack([mean_variance(one.posterior, likely)[0] for one in outputs.objectives], axis=1)
+            beaten = np.any((points[None] >= means[:, None]).all(axis=2), axis=1)
+            ahead = means[~beaten]
+            points = np.concatenate([points, joined(ahead, most, around)])
         points = points[non_dominated(points)]
         low, high = points.min(axis=0), points.max(axis=0)
         everything = self._expected(run, outputs, outputs.first.members)

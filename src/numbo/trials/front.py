@@ -126,6 +126,23 @@ def thinned(points: Array, size: int, around: Array | None = None) -> Indices:
     return np.array(chosen)
 
 
+def joined(points: Array, size: int, around: Array | None = None) -> Array:
+    """At most ``size`` points (m, k) that stand for the ``points (f, k)``, as `thinned`.
+
+    Each is as good in every objective as the best of those to which it is nearest: gaps that are too small to be seen
+    count as closed. Without that, what points that are left out dominate would count as a gain: searches went back to
+    them, and of 200 trials of two ellipsoids in six dimensions 40 % were copies of earlier ones.
+    """
+    kept = thinned(points, size, around)
+    if len(kept) == len(points):
+        return points
+    _, span = extent(points, np.ones(points.shape[1]))
+    Z = points / span
+    out: Array = points[kept]
+    np.maximum.at(out, ((Z[:, None] - Z[kept][None]) ** 2).sum(axis=2).argmin(axis=1), points)
+    return out
+
+
 def isolation(points: Array) -> Array:
     """The distance (f,) of each of the ``points (f, k)`` from the nearest other one, in units of their range."""
     low, span = extent(points, np.ones(points.shape[1]))

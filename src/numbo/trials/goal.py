@@ -5,7 +5,7 @@ Everything else works with outputs, of which larger ones are better.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,10 +42,14 @@ class Goal:
         if values is None:
             return failure
         given = [values] if k == 1 else list(values) if isinstance(values, Iterable) else []
-        if len(given) != k:
+        if len(given) != k or (k > 1 and (isinstance(values, Mapping | str) or None in given)):
             raise ValueError(f"value must be a sequence of {k} numbers, one for each objective; got {values!r}.")
         out = np.array([self._sign(j) * _checks.objective(value) for j, value in enumerate(given)])
         return failure if np.isnan(out).any() else out
+
+    def outputs_of(self, values: Sequence[float]) -> Array:
+        """The outputs (k,) of a sequence of values, which one objective has, too."""
+        return self.outputs(values if len(self.directions) > 1 else values[0])
 
     def constrained(self, given: Mapping[str, Any] | None) -> Array:
         """The values (q,) of the constraints; NaN where none is given, and infinite where that is NaN itself.

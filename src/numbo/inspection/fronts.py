@@ -1,0 +1,57 @@
+"""Fronts of values that may be told or expected, and the hypervolume that they dominate, trial by trial."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from numbo._types import Array, Mask
+from numbo.kernels.front import hypervolume
+from numbo.trials import Goal, finite_range
+from numbo.trials.front import NonDominated, non_dominated
+
+
+def front_of(values: Sequence[Sequence[float]], goal: Goal) -> list[int]:
+    """Which of the users' ``values`` no other ones dominate; the best of the first objective comes first."""
+    if not values:
+        return []
+    Y = np.array([goal.outputs_of(own) for own in values])
+    rows = np.flatnonzero(non_dominated(Y))
+    return [int(i) for i in rows[np.lexsort(-Y[rows].T[::-1])]]
+
+
+def volumes_of(values: Sequence[Sequence[float] | None], goal: Goal, reference: Array) -> Array:
+    """`hypervolumes` of the users' ``values`` (n,), None for a trial that does not count."""
+    counted = np.array([own is not None for own in values], dtype=bool)
+    nothing = np.full(len(goal.directions), np.nan)
+    Y = np.array([nothing if own is None else goal.outputs_of(own) for own in values])
+    return hypervolumes(Y.reshape(len(values), -1), counted, reference)
+
+
+def hypervolumes(outputs: Array, counted: Mask, reference: Array) -> Array:
+    """The volume (n,) above a ``reference (k,)`` that the front dominates after each trial.
+
+    Args:
+        outputs: (n, k) of the trials, of which larger ones are better; infinite ones count as the best or worst finite
+            one.
+        counted: (n,) which of them count.
+        reference: a value of each output.
+    """
+    n, k = outputs.shape
+    out, front = np.zeros(n), NonDominated.of_none(k)
+    Y = np.stack([finite_range(column) for column in outputs.T], axis=1)
+    for t in range(n):
+        before = front
+        if counted[t]:
+            front = front.seeing(t, Y[t])
+        out[t] = _volume(front.outputs, reference) if front is not before else out[t - 1] if t else 0.0
+    return out
+
+
+def _volume(outputs: Array, at: Array) -> float:
+    """The volume that ``outputs (f, k)`` dominate up to the point ``at (k,)``; infinite where no double is as large."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        volume = float(hypervolume(outputs, at))
+    return math.inf if math.isnan(volume) else volume
