@@ -83,6 +83,13 @@ def _constrain(space: Space, names: str) -> None:
         optimizer.tell(optimizer.ask(), 1.0 / (i + 1), constraints=dict.fromkeys(names, 5 * i % 7 - 4.0))
 
 
+def _trade_off(space: Space, k: int) -> None:
+    """A run of ``k`` objectives: kernels are compiled for each number of them, too."""
+    optimizer = GSSBO(space, n_initial=5, buffer_size=16, seed=0, directions=("minimize",) * k)
+    for i in range(12):
+        optimizer.tell(optimizer.ask(), [float((5 * i + 3 * j) % 7) for j in range(k)])
+
+
 def _stop(optimizer: Optimizer) -> None:
     """A trial that ends and one that is stopped."""
     for partial in (False, True):
@@ -129,4 +136,6 @@ def warmup() -> float:
             raise RuntimeError(f"{type(optimizer).__name__} could not fit its model on this machine; the log says why.")
     for names in ("a", "ab"):
         _constrain(space, names)
+    for k in (2, 3):
+        _trade_off(space, k)
     return time.perf_counter() - started

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from numbo._types import Array
+from numbo._types import Array, ObservationIndices
 from numbo.kernels.acquisition import Posterior
 from numbo.kernels.covariance import Covariance
 from numbo.models.constraints import Constraints
@@ -69,6 +69,11 @@ class Outputs:
     def posteriors(self) -> tuple[Posterior, ...]:
         """Those of the objectives."""
         return tuple(one.posterior for one in self.objectives)
+
+    def front_rows(self, history: History) -> ObservationIndices:
+        """The observations on the front (f,) that meet all constraints, by the models where nothing was told."""
+        rows = history.front.rows
+        return rows[self.constraints.met(history, rows)] if history.constrained and len(rows) else rows
 
     def hallucinate(self, history: History) -> None:
         """Make what is pending part of the posteriors, until the next update."""

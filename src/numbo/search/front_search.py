@@ -60,7 +60,7 @@ class FrontSearch(LocalSearch):
     def _chosen(self, run: Run) -> int:
         """The center of the next box: a point of the front, or the least violated one."""
         history, rng = run.history, run.rng
-        rows = history.front.rows
+        rows = self.outputs.front_rows(history)
         if len(rows) == 0:
             return history.best
         if len(rows) <= history.k:

@@ -219,8 +219,8 @@ class GPSearch:
 
     def _elites(self, run: Run, members: ObservationIndices, scores: Array) -> ObservationIndices:
         """The best members (e,) by ``scores (m,)``; of several objectives, some points of the front at random."""
-        front = run.history.front.rows
-        if not run.history.several or len(front) == 0:
+        front = self.outputs.front_rows(run.history)
+        if len(front) == 0:
             return members[elite_rows(run.history.X[members], scores)]
         return run.rng.choice(front, min(len(front), ON_FRONT), replace=False)
 
