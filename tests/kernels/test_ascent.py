@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 from tests.conftest import gradient_at, make_covariance
 from tests.kernels.test_acquisition import conditioned
+from tests.kernels.test_success import success_of
 
-from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, Term, acquisition_values
+from numbo.kernels.acquisition import CERTAIN, LOG_EI, LOG_FEASIBLE, UCB, Acquisition, Term, acquisition_values
 from numbo.kernels.ascent import ascend
+from numbo.kernels.covariance import MATERN52
+from numbo.kernels.front import front_of
+from numbo.search.utility import Utility
 
 CASES = [(Acquisition(UCB, 1.0), False), (Acquisition(LOG_EI, 1.0), False), (Acquisition(LOG_EI, 1.0), True)]
 
@@ -96,3 +100,25 @@ def test_climbs_the_sum_of_several_terms(trend):
     for x in X:
         gradient = sum(gradient_at(*term, x)[1] for term in (one, two))
         assert np.abs(np.clip(x + gradient, 0.0, 1.0) - x).max() < 1e-3
+
+
+@pytest.mark.parametrize("constrained", [False, True])
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("level", [0.3, 60.0])
+def test_climbs_what_objectives_add_to_a_front(constrained, fails, level):
+    """Also where the front is so far away that only logarithms can tell what is better."""
+    kinds = ((False, 10), (True, 14))
+    objectives = [conditioned(make_covariance(0, 3, trend), n=n, capacity=n)[0] for trend, n in kinds]
+    success = success_of(MATERN52, threshold=0.01)[0] if fails else CERTAIN
+    terms = tuple(Term(posterior, Acquisition(LOG_EI, 0.0, success)) for posterior in objectives)
+    limit = Term(conditioned(make_covariance(1, 3, False), n=8, capacity=8)[0], Acquisition(LOG_FEASIBLE, 0.0))
+    terms += (limit,) * constrained
+    front = front_of(np.array([[-0.5, level], [0.0, 0.0], [level, -0.5]]), np.full(2, -3.0))
+    utility = Utility(terms, front=front)
+    starts = np.random.default_rng(0).random((4, 3))
+    X, values = ascend(terms, front, starts, np.zeros_like(starts), np.ones_like(starts), 200, 1e-12)
+    np.testing.assert_allclose(values, utility.values(X), rtol=1e-8)
+    assert (values >= utility.values(starts) - 1e-9).all()
+    steps = 1e-4 * np.vstack([np.eye(3), -np.eye(3)])
+    for x, value in zip(X, values, strict=True):
+        assert utility.values(np.clip(x + steps, 0.0, 1.0)).max() <= value + 1e-6 * (1.0 + abs(value))

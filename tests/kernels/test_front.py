@@ -90,7 +90,7 @@ def test_logarithms_stay_finite_and_ordered_far_below_the_front(distance):
 
 
 @pytest.mark.parametrize("k", [2, 3, 5])
-@pytest.mark.parametrize("shift", [0.2, -0.3, -2.0])
+@pytest.mark.parametrize("shift", [6.0, 0.2, -0.3, -2.0, -8.0, -30.0])
 def test_gradients_are_those_of_differences(k, shift):
     front = front_of(sphere(10, k), np.full(k, -0.5))
     mean, sd = np.full(k, 0.6 + shift), np.linspace(0.1, 0.3, k)
@@ -116,6 +116,19 @@ def through_a_kernel(front, mean, sd):
         return value, d_mean, d_sd
 
     return call(front, mean.copy(), sd.copy())
+
+
+def test_what_is_infinitely_far_below_gains_nothing():
+    front, mean, sd = front_of(sphere(5, 3), np.full(3, -1.0)), np.full(3, -1e152), np.full(3, 1e-3)
+    assert improvements(front, mean[:, None], sd[:, None])[0] == -np.inf
+    value, *derivatives = through_a_kernel(front, mean, sd)
+    assert value == -np.inf
+    np.testing.assert_array_equal(derivatives, 0.0)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_volumes_beyond_any_double_are_infinite(k):
+    assert hypervolume(np.full((1, k), 1e300), np.full(k, -1e300)) == np.inf
 
 
 def test_points_below_the_reference_do_not_count():

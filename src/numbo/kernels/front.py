@@ -124,7 +124,8 @@ def hypervolume(points: np.ndarray, reference: np.ndarray) -> float:
         return 0.0
     if len(reference) == 2:
         y = above[np.argsort(-above[:, 0])]
-        return float(np.sum((y[:, 0] - reference[0]) * np.diff(y[:, 1], prepend=reference[1])))
+        with np.errstate(over="ignore"):
+            return float(np.sum((y[:, 0] - reference[0]) * np.diff(y[:, 1], prepend=reference[1])))
     top = above.max(axis=0)
     with np.errstate(over="ignore"):
         whole = np.prod(top - reference)
