@@ -348,3 +348,13 @@ def test_fronts_are_found_to_their_ends(seed):
     found = [p["x"] for p, _ in opt.front()]
     assert min(found) < 0.3
     assert max(found) > 0.7
+
+
+def test_batches_before_anything_is_feasible_are_spread():
+    opt = GSSBO(SPACE, directions=("minimize",) * 2, constraints=("c",), seed=0)
+    for _ in range(12):
+        p = opt.ask()
+        opt.tell(p, trade_off(p), constraints={"c": 0.1 + (p["x"] - 0.7) ** 2})
+    batch = np.array([[p["x"], p["y"]] for p in opt.ask(6)])
+    gaps = np.linalg.norm(batch[:, None] - batch[None], axis=2)[np.triu_indices(6, 1)]
+    assert gaps.min() > 0.01

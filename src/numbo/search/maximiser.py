@@ -109,7 +109,8 @@ class Maximiser:
                 groups = [*groups, _again(run.history.X, surrogate, lower, upper)]
             groups = [available.fix_points(group, dormant) for group in groups]
             if run.history.several:
-                utility = self.improving(run, outputs, center)._replace(alone=alone)
+                utility = self.improving(run, outputs, center)
+                utility = utility._replace(alone=alone if utility.front is not None else alone[:1])
                 box = Box(run.space, available.fix(lower), available.fix(upper), dormant)
                 return maximize(utility, box, groups, self._taken(run, surrogate), starts=starts)
             acquisition = self.acquisition(run, outputs, exploring=exploring)
