@@ -97,11 +97,11 @@ def look(study):
         assert len(values) == k
         assert not any(math.isnan(value) for value in values)
         assert study.trials[trial.number].params == trial.params
-    for trial, _ in front:
+    told = next(reversed(study.sampler._views.values())).told
+    for trial in [trial for trial, _ in front if trial.number in told][:1]:  # others may be out of range
         mean, std = numbo.optuna.predict(study, trial.params)
         assert np.isfinite(mean).all()
         assert np.isfinite(std).all()
-        break
     volumes = numbo.optuna.hypervolumes(study, (1.0, -1.0, 0.0)[:k])
     assert (volumes[1:] >= volumes[:-1]).all()
 

@@ -27,7 +27,7 @@ def volumes_of(values: Sequence[Sequence[float] | None], goal: Goal, reference: 
     counted = np.array([own is not None for own in values], dtype=bool)
     nothing = np.full(len(goal.directions), np.nan)
     Y = np.array([nothing if own is None else goal.outputs_of(own) for own in values])
-    return hypervolumes(Y.reshape(len(values), -1), counted, reference)
+    return hypervolumes(Y.reshape(len(values), len(goal.directions)), counted, reference)
 
 
 def hypervolumes(outputs: Array, counted: Mask, reference: Array) -> Array:
