@@ -216,7 +216,7 @@ def test_under_noise_the_region_follows_what_the_model_expects():
         p = opt.ask()
         opt.tell(p, noisy(p, rng))
     (local,) = opt._engines
-    local.update(opt._run.history, opt._run.history.data(), opt._run.noise)
+    local.update(opt._run)
     surrogate, history = local.surrogate, opt._run.history
     assert surrogate.averages(opt._run.noise)
     best = surrogate.rows[np.argmax(surrogate.means)]
