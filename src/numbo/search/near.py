@@ -19,8 +19,8 @@ MANY = 10
 #: Under noise, the posterior stands on up to this many times as many observations as the model is fitted to.
 NEAR = 4
 #: Share of the members, the nearest ones, that models of constraints are conditioned on. With two constraints in 20
-#: dimensions a suggestion takes 2.4 times as long as without, and 2.8 times with all members. On twelve problems under
-#: constraints 16 of 36 runs of 300 trials were better and 13 worse; with 3/4 of the members 9 were better and 20 worse.
+#: dimensions a suggestion takes 2.3 times as long as without, and 2.8 times with all members. What that costs, and what
+#: 3/4 of them would: ``benchmarks/results/compare-constraint-members.md``.
 OF_CONSTRAINTS = 7 / 8
 
 
@@ -31,7 +31,7 @@ def condition_near(outputs: Outputs, history: History, noises: Sequence[Noise], 
         outputs: the models.
         history: the observations.
         noises: of each objective; under it, `NEAR` times as many are taken in.
-        center, size: as above.
+        center, size: which observation, and how many.
     """
     x, covariance, first, known = history.X[center], outputs.metric, outputs.first, noises[0]
 
