@@ -356,18 +356,11 @@ def ranks(rows: list[dict[str, Any]], names: Sequence[str], mark: int) -> dict[s
 
 def write_report(path: Path) -> None:
     """Tables of all runs in ``path``, beside it."""
-    rows = searches.longest(path)
-    text = [
-        "# Searches under constraints",
-        "",
+    intro = (
         "Best feasible value less the best known one, medians over seeds, after the number of trials; `-` where half "
-        "of the seeds have found none. `found` is the trial of the first feasible point, median and worst.",
-    ]
-    for title, problems in (("Problems", PROBLEMS), ("Problems put aside", APART)):
-        names = [name for name in problems if any(row["problem"] == name for row in rows)]
-        if names:
-            text += ["", f"## {title}", "", *_tables(rows, names)]
-    path.with_suffix(".md").write_text("\n".join(text) + "\n")
+        "of the seeds have found none. `found` is the trial of the first feasible point, median and worst."
+    )
+    searches.write_report(path, ["# Searches under constraints", "", intro], PROBLEMS, APART, _tables)
 
 
 def _tables(rows: list[dict[str, Any]], names: Sequence[str]) -> list[str]:

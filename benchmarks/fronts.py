@@ -141,18 +141,11 @@ def ranks(rows: list[dict[str, Any]], names: Sequence[str], mark: int) -> dict[s
 
 def write_report(path: Path) -> None:
     """Tables of all runs in ``path``, beside it."""
-    rows = searches.longest(path)
-    text = [
-        "# Several objectives",
-        "",
+    intro = (
         "The part of the best known front's hypervolume that is missing, medians over seeds, after the number of "
-        "trials. `ms` is the mean time of a suggestion.",
-    ]
-    for title, problems in (("Problems", PROBLEMS), ("Problems put aside", APART)):
-        names = [name for name in problems if any(row["problem"] == name for row in rows)]
-        if names:
-            text += ["", f"## {title}", "", *_tables(rows, names)]
-    path.with_suffix(".md").write_text("\n".join(text) + "\n")
+        "trials. `ms` is the mean time of a suggestion."
+    )
+    searches.write_report(path, ["# Several objectives", "", intro], PROBLEMS, APART, _tables)
 
 
 def _tables(rows: list[dict[str, Any]], names: Sequence[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,22 @@ def longest(path: Path) -> list[dict[str, Any]]:
     """The longest of the runs of each sampler, problem and seed."""
     rows = sorted(load(path), key=lambda row: int(row["trials"]))
     return list({(row["sampler"], row["problem"], row["seed"]): row for row in rows}.values())
+
+
+def write_report(
+    path: Path,
+    heading: Sequence[str],
+    problems: Collection[str],
+    apart: Collection[str],
+    tables: Callable[[list[dict[str, Any]], list[str]], list[str]],
+) -> None:
+    """A report beside ``path``: the ``heading``, and ``tables`` of the problems and of those put aside."""
+    rows, text = longest(path), list(heading)
+    for title, group in (("Problems", problems), ("Problems put aside", apart)):
+        names = [name for name in group if any(row["problem"] == name for row in rows)]
+        if names:
+            text += ["", f"## {title}", "", *tables(rows, names)]
+    path.with_suffix(".md").write_text("\n".join(text) + "\n")
 
 
 def outcomes(

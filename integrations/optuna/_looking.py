@@ -107,7 +107,7 @@ def front(study: Study) -> list[tuple[FrozenTrial, tuple[float, ...]]]:
 
     All trade-offs between several objectives: of trials that meet all constraints, sorted by the first objective, the
     best first. Without noise they are ``study.best_trials``. Where values are noisy, these are the luckiest ones, and
-    expected values are a better answer. Where several trials had the same parameters, it is the first of them.
+    expected values are a better answer. Of trials with the same parameters or values, it is the first.
 
     Raises:
         ValueError: if the sampler is not one of numbo's, or no parameter is known yet.
@@ -118,7 +118,8 @@ def front(study: Study) -> list[tuple[FrozenTrial, tuple[float, ...]]]:
 def hypervolumes(study: Study, reference: Sequence[float]) -> Array:
     """The volume (n,) that the front dominates after each of the ``n`` finished trials, up to a ``reference`` point.
 
-    By the values of the complete trials that meet all constraints, in the order in which they ended.
+    By the values of the complete trials that meet all constraints, in the order of their numbers. Where values are
+    noisy, the luckiest ones count.
 
     Args:
         study: a study whose sampler is one of numbo's.

@@ -416,7 +416,7 @@ class NumboSampler(BaseSampler):
 
         All trade-offs between several objectives: of trials that meet all constraints, sorted by the first objective,
         the best first. Without noise they are ``study.best_trials``. Where values are noisy, these are the luckiest
-        ones, and expected values are a better answer. Where several trials had the same parameters, it is the first.
+        ones, and expected values are a better answer. Of trials with the same parameters or values, it is the first.
 
         Args:
             study: by default the study that the sampler was last used for.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import pickle
-import subprocess
-import sys
 import warnings
 
 import numbo.optuna
@@ -16,6 +14,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna.storages import InMemoryStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState, create_trial
+from tests.optuna.test_processes import told_by_two
 
 import optuna
 from numbo import GPUCB, GSSBO, Float
@@ -252,14 +251,7 @@ print(view.optimizer.n_told)
 def test_two_processes_share_a_study(tmp_path):
     path = tmp_path / "study"
     study = new_study(None, JournalStorage(JournalFileBackend(str(path))))
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    workers = [subprocess.Popen([sys.executable, "-c", WORKER, str(path)], **pipes) for _ in range(2)]
-    told = []
-    for worker in workers:
-        out, error = worker.communicate()
-        assert worker.returncode == 0, error
-        assert "could be fitted" not in error
-        told.append(int(out))
+    told = told_by_two(WORKER, path)
     trials = study.get_trials()
     assert [t.state for t in trials] == [TrialState.COMPLETE] * 30
     assert len({tuple(t.params.values()) for t in trials}) == 30  # equal seeds, no equal suggestions

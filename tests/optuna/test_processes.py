@@ -35,19 +35,21 @@ def test_two_processes_share_a_study(tmp_path):
     path = tmp_path / "study"
     storage = optuna.storages.JournalStorage(JournalFileBackend(str(path)))
     study = optuna.create_study(study_name="s", storage=storage)
-    workers = [
-        subprocess.Popen(
-            [sys.executable, "-c", WORKER, str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        for _ in range(2)
-    ]
+    told = told_by_two(WORKER, path)
+    trials = study.get_trials()
+    assert [t.state for t in trials] == [TrialState.COMPLETE] * 40
+    assert len({tuple(t.params.values()) for t in trials}) == 40  # equal seeds, no equal suggestions
+    assert max(told) > 25  # each process learned from the other
+
+
+def told_by_two(code, path):
+    """What two processes print that run the ``code`` of a worker on the study at ``path`` side by side."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    workers = [subprocess.Popen([sys.executable, "-c", code, str(path)], **pipes) for _ in range(2)]
     told = []
     for worker in workers:
         out, error = worker.communicate()
         assert worker.returncode == 0, error
         assert "could be fitted" not in error
         told.append(int(out))
-    trials = study.get_trials()
-    assert [t.state for t in trials] == [TrialState.COMPLETE] * 40
-    assert len({tuple(t.params.values()) for t in trials}) == 40  # equal seeds, no equal suggestions
-    assert max(told) > 25  # each process learned from the other
+    return told

@@ -10,16 +10,15 @@ import numpy as np
 from numbo._types import Array, Mask
 from numbo.kernels.front import hypervolume
 from numbo.trials import Goal, finite_range
-from numbo.trials.front import NonDominated, non_dominated
+from numbo.trials.front import NonDominated, front_rows
 
 
 def front_of(values: Sequence[Sequence[float]], goal: Goal) -> list[int]:
     """Which of the users' ``values`` no other ones dominate; the best of the first objective comes first."""
     if not values:
         return []
-    Y = np.array([goal.outputs_of(own) for own in values])
-    rows = np.flatnonzero(non_dominated(Y))
-    return [int(i) for i in rows[np.lexsort(-Y[rows].T[::-1])]]
+    rows: list[int] = front_rows(np.array([goal.outputs_of(own) for own in values])).tolist()
+    return rows
 
 
 def volumes_of(values: Sequence[Sequence[float] | None], goal: Goal, reference: Array) -> Array:

@@ -26,7 +26,7 @@ from numbo.search.times import AskTimes
 from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE, Condition, Space
 from numbo.trials import Curve, Goal, best_first, own, point_key
-from numbo.trials.front import NonDominated, non_dominated, thinned
+from numbo.trials.front import NonDominated, best_of_first, front_rows, non_dominated, thinned
 
 #: A point that was not observed is recommended if it meets all constraints with at least this log probability.
 ASSURED = math.log(0.9)
@@ -77,12 +77,11 @@ class Snapshot:
 
     def _predict(self, view: ModelView, objective: int, X: Array) -> tuple[Array, Array]:
         """Mean and standard deviation (c,) of an ``objective`` at ``X (c, d)``."""
-        mean, std = view.mean_sd(X)
+        mean, std = _moments(view, X)
         if self._run.noises[objective].refuted:  # what the model takes for noise, where it was measured, is exact
             told = np.array([self._history.first.get(point_key(x), -1) for x in X], dtype=np.int64)
             mean = np.where(told >= 0, self._history.values(output=objective)[told], mean)
-        with np.errstate(over="ignore"):
-            return self._goal.values(mean, objective), np.minimum(view.widening * std, LARGEST)
+        return self._goal.values(mean, objective), std
 
     def _views(self, what: str) -> list[ModelView]:
         """The models of all objectives."""
@@ -103,8 +102,7 @@ class Snapshot:
         history = self._history
         rows = np.flatnonzero(self._met & history.trials.final[history.positions(np.arange(history.n))])
         values = np.stack([self._settled(j) for j in range(history.k)], axis=1)
-        rows = rows[non_dominated(values[rows])] if len(rows) else rows
-        rows = rows[np.lexsort(-values[rows].T[::-1])]
+        rows = rows[front_rows(values[rows])]
         return NonDominated(rows, values[rows])
 
     def _told(self, outputs: Array) -> list[tuple[float, ...]]:
@@ -135,21 +133,18 @@ class Snapshot:
         rows, values = self._front
         own = np.clip(values[:, kept], -LARGEST, LARGEST)
         best = non_dominated(own)
-        X = beyond(self._run, views[0], lambda Z: self._moments(views, Z)[0][:, kept], history.X[rows[best]], own[best])
+
+        def means(Z: Array) -> Array:
+            return np.stack([views[j].mean_sd(Z)[0] for j in kept], axis=1)
+
+        X = beyond(self._run, views[0], means, history.X[rows[best]], own[best])
         if not len(X):
             return []
-        mean, std = self._moments(views, X)
+        mean, std = (np.stack(part, axis=1) for part in zip(*(_moments(view, X) for view in views), strict=True))
         X, mean, std = (one[thinned(mean[:, kept], count)] for one in (X, mean, std))
-        order = np.lexsort(-mean[:, kept].T[::-1])
+        order = best_of_first(mean[:, kept])
         X, mean, std = X[order], mean[order], std[order]
         return list(zip(map(self.space.decode, X), self._told(mean), map(tuple, std.tolist()), strict=True))
-
-    def _moments(self, views: Sequence[ModelView], X: Array) -> tuple[Array, Array]:
-        """Means and standard deviations (c, k) of all outputs at ``X (c, d)``."""
-        mean, std = zip(*(view.mean_sd(X) for view in views), strict=True)
-        with np.errstate(over="ignore"):
-            widths = [np.minimum(view.widening * one, LARGEST) for view, one in zip(views, std, strict=True)]
-        return np.stack(mean, axis=1), np.stack(widths, axis=1)
 
     def _settled(self, objective: int) -> Array:
         """The values (n,) of an ``objective``: what was told, or the mean of the model where values are noisy."""
@@ -474,3 +469,10 @@ class Snapshot:
 
     def _encoded(self, params: Sequence[Any]) -> Array:
         return np.array([self.space.encode(p) for p in params]).reshape(-1, self.space.d)
+
+
+def _moments(view: ModelView, X: Array) -> tuple[Array, Array]:
+    """Mean and standard deviation (c,) at ``X (c, d)``, the latter widened where the model is too sure."""
+    mean, std = view.mean_sd(X)
+    with np.errstate(over="ignore"):
+        return mean, np.minimum(view.widening * std, LARGEST)

@@ -104,11 +104,16 @@ def merged(lower, upper, first, count):
     return count
 
 
+def divided(above: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The `cells` of points (f, k) that lie ``above`` the ``reference (k,)``, in the order in which these are few."""
+    ordered = above[np.lexsort(-above.T)]
+    lower, upper = cells(np.ascontiguousarray(ordered), np.ascontiguousarray(reference))
+    return lower, upper
+
+
 def front_of(points: np.ndarray, reference: np.ndarray) -> Front:
     """The front of ``points (f, k)`` that do not dominate each other, above ``reference (k,)``."""
-    above = points[(points > reference).all(axis=1)]
-    order = np.lexsort(-above.T)
-    lower, upper = cells(np.ascontiguousarray(above[order]), np.ascontiguousarray(reference))
+    lower, upper = divided(points[(points > reference).all(axis=1)], reference)
     values = [np.unique(np.concatenate([lower[:, j], upper[:, j], [np.inf]])) for j in range(len(reference))]
     bounds = np.full((len(values), max(map(len, values))), np.inf)
     for j, own in enumerate(values):
@@ -131,7 +136,7 @@ def hypervolume(points: np.ndarray, reference: np.ndarray) -> float:
         whole = np.prod(top - reference)
     if np.isinf(whole):
         return math.inf
-    lower, upper = cells(np.ascontiguousarray(above[np.lexsort(-above.T)]), np.ascontiguousarray(reference))
+    lower, upper = divided(above, reference)
     sides = np.maximum(np.minimum(upper, top) - lower, 0.0)
     return float(whole - np.prod(sides, axis=1).sum())
 

@@ -110,7 +110,7 @@ class Constraints:
             objective = objective._replace(acquisition=Acquisition(LOG_FEASIBLE, NOTHING, success))
         return (objective, *self.padded())
 
-    def padded(self, objectives: int = 1) -> tuple[Term, ...]:
+    def padded(self) -> tuple[Term, ...]:
         """`terms`, with others that are always 0: kernels are compiled for few numbers of them."""
         terms = self.terms()
         if not terms:

@@ -72,8 +72,11 @@ class Outputs:
 
     def front_rows(self, history: History) -> ObservationIndices:
         """The observations on the front (f,) that meet all constraints, by the models where nothing was told."""
-        rows = history.front.rows
-        return rows[self.constraints.met(history, rows)] if history.constrained and len(rows) else rows
+        return self.meeting(history, history.front.rows)
+
+    def meeting(self, history: History, rows: ObservationIndices) -> ObservationIndices:
+        """Those of the observations ``rows (m,)`` that meet all constraints (`Constraints.met`)."""
+        return rows[self.constraints.met(history, rows)] if history.constrained else rows
 
     def hallucinate(self, history: History) -> None:
         """Make what is pending part of the posteriors, until the next update."""

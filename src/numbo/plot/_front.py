@@ -11,7 +11,7 @@ import numpy as np
 
 from numbo._types import Array, Mask
 from numbo.plot._data import LARGEST, MARGIN, Subject, bounds_of, finite
-from numbo.trials.front import non_dominated
+from numbo.trials.front import front_rows
 
 #: How many points beyond the front are shown, at most.
 EXPECTED = 20
@@ -72,8 +72,7 @@ def front_of(subject: Subject, names: Sequence[str] | None, objectives: Sequence
     signs = np.where(minimize, -1.0, 1.0)
     found = snapshot.front()
     values = _column(found, 1, len(called))[:, kept]
-    rows = np.flatnonzero(non_dominated(signs * values))
-    rows = rows[np.lexsort(-(signs * values[rows]).T[::-1])]
+    rows = front_rows(signs * values)
     told, met = snapshot.observations[1][:, kept], snapshot.met
     success = ~np.isnan(told).any(axis=1)
     told, met = told[success], met[success]

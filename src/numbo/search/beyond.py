@@ -16,7 +16,7 @@ from numbo.kernels.acquisition import CERTAIN, success_probabilities
 from numbo.models.view import ModelView
 from numbo.search.run import Run
 from numbo.trials import point_key
-from numbo.trials.front import extent, non_dominated, thinned
+from numbo.trials.front import beaten, extent, non_dominated, thinned
 
 #: Number of rounds, how much smaller the steps get in each, and the number of points that each starts around.
 ROUNDS, SHRINKING, AROUND = 8, 0.6, 48
@@ -50,7 +50,7 @@ def beyond(run: Run, view: ModelView, means: Callable[[Array], Array], X: Array,
         if not len(fresh):
             continue
         values = means(fresh)
-        ahead = ~np.any(np.all(least[None] >= values[:, None], axis=2), axis=1)
+        ahead = ~beaten(values, least)
         found, expected = np.concatenate([found, fresh[ahead]]), np.concatenate([expected, values[ahead]])
         best = non_dominated(expected)
         found, expected = found[best], expected[best]

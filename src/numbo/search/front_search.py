@@ -79,5 +79,5 @@ class FrontSearch(LocalSearch):
         """Let the box shrink after points that did not join the front; where values are noisy, that says little."""
         if any(noise.found for noise in run.noises):
             return
-        improved = bool((run.history.front.rows == i).any())
-        self._count(run, improved, origin)
+        joined_front = bool((run.history.front.rows == i).any())
+        self.trust_region.count(joined_front, *self._asked_from(run, origin))

@@ -11,7 +11,7 @@ import numpy as np
 
 from numbo import _checks
 from numbo._types import Array, Mask, ObservationIndices
-from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, Term, mean_variance
+from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, mean_variance
 from numbo.models.gp import FAMILIES
 from numbo.models.outputs import Outputs
 from numbo.models.surrogate import Surrogate
@@ -242,8 +242,7 @@ class GPSearch:
         """What the next suggestion maximises."""
         if run.history.several:
             return self.maximiser.improving(run, self.outputs)
-        objective = Term(self.surrogate.posterior, self.acquisition(run))
-        return Utility(self.outputs.constraints.weigh(objective, feasible=run.history.any_feasible))
+        return self.maximiser.of_one(run, self.outputs, self.acquisition(run))
 
     def scores(self, run: Run, members: ObservationIndices, X: Array) -> Array:
         """The acquisition function (c,) at ``X (c, d)`` by a model on ``members`` of the history."""

@@ -134,24 +134,21 @@ class LocalSearch(Engine):
         An infinite value counts as the best or worst finite one, and never counts as an improvement.
         """
         trust_region, noisy = self.trust_region, self._averages(run)
-        y, X, now = -np.inf if np.isinf(y) else y, run.history.X, trust_region.center
+        y, now = -np.inf if np.isinf(y) else y, trust_region.center
         if now >= 0 and not noisy and (run.history.constrained or run.history.stopped(now)):
             trust_region.expect(run.history.assured(now))  # what is expected, or a violation counts, may have changed
-        engine, box = Origin.of(origin)
-        box = box if engine == self._number else GLOBAL
-        center = X[trust_region.center] if trust_region.center >= 0 else np.zeros(trust_region.d)
-        active = int(np.count_nonzero(center != INACTIVE))
+        box, active = self._asked_from(run, origin)
         if noisy and not trust_region.scouting:
             self._waiting.append((i, box, active))
         else:
             trust_region.tell(i, y, box, active, record=not noisy)
 
-    def _count(self, run: Run, improved: bool, origin: int) -> None:
-        """Count a success or failure of the box that proposed a point."""
+    def _asked_from(self, run: Run, origin: int) -> tuple[int, int]:
+        """The box that proposed a point, `GLOBAL` if none of this search, and how many dimensions the center has."""
         engine, box = Origin.of(origin)
         center = self.trust_region.center
         active = int(np.count_nonzero(run.history.X[center] != INACTIVE)) if center >= 0 else self.trust_region.d
-        self.trust_region.count(improved, box if engine == self._number else GLOBAL, active)
+        return box if engine == self._number else GLOBAL, active
 
     def _fold_waiting(self, history: History) -> None:
         """Fold in what waits with the values that the model expects, and move to the best point by the model."""

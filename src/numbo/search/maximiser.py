@@ -20,7 +20,7 @@ from numbo.search.run import Run
 from numbo.search.utility import Utility
 from numbo.spaces import INACTIVE
 from numbo.trials import best_first
-from numbo.trials.front import BEYOND, joined, non_dominated
+from numbo.trials.front import BEYOND, beaten, joined, non_dominated
 
 ACQUISITIONS = ("ucb", "log_ei", "alternate")
 #: The acquisition functions of the global model switch every so many suggestions.
@@ -110,27 +110,30 @@ class Maximiser:
             groups = [available.fix_points(group, dormant) for group in groups]
             if run.history.several:
                 utility = self.improving(run, outputs, center)
-                utility = utility._replace(alone=alone if utility.front is not None else alone[:1])
-                box = Box(run.space, available.fix(lower), available.fix(upper), dormant)
-                return maximize(utility, box, groups, self._taken(run, surrogate), starts=starts)
-            acquisition = self.acquisition(run, outputs, exploring=exploring)
-            if available.fixed is not None and acquisition.kind == LOG_EI:
-                # improve on the best mean among the candidates of its slice
-                mean = mean_variance(surrogate.posterior, np.concatenate(groups))[0]
-                acquisition = acquisition._replace(parameter=float(mean.max()))
-            objective = Term(surrogate.posterior, acquisition)
-            utility = Utility(outputs.constraints.weigh(objective, feasible=run.history.any_feasible), alone)
+            else:
+                acquisition = self.acquisition(run, outputs, exploring=exploring)
+                if available.fixed is not None and acquisition.kind == LOG_EI:
+                    # improve on the best mean among the candidates of its slice
+                    mean = mean_variance(surrogate.posterior, np.concatenate(groups))[0]
+                    acquisition = acquisition._replace(parameter=float(mean.max()))
+                utility = self.of_one(run, outputs, acquisition)
+            utility = utility._replace(alone=alone[: utility.objectives])
             box = Box(run.space, available.fix(lower), available.fix(upper), dormant)
             return maximize(utility, box, groups, self._taken(run, surrogate), starts=starts)
 
     def improving(self, run: Run, outputs: Outputs, center: int | None = None) -> Utility:
         """The expected hypervolume improvement of several objectives, times the probability that constraints hold."""
         success = run.success()
-        terms = [Term(posterior, Acquisition(LOG_EI, 0.0, success)) for posterior in outputs.posteriors]
+        acquisition = Acquisition(LOG_EI, 0.0, success)  # of which the probability of success counts
         if not run.history.any_feasible:
-            return Utility(outputs.constraints.weigh(terms[0], feasible=False))
-        front = self._front(run, outputs, center)
-        return Utility((*terms, *outputs.constraints.padded(len(terms))), front=front)
+            return self.of_one(run, outputs, acquisition)
+        terms = [Term(posterior, acquisition) for posterior in outputs.posteriors]
+        return Utility((*terms, *outputs.constraints.padded()), front=self._front(run, outputs, center))
+
+    def of_one(self, run: Run, outputs: Outputs, acquisition: Acquisition) -> Utility:
+        """An acquisition function of the first objective, times the probability that constraints hold."""
+        objective = Term(outputs.first.posterior, acquisition)
+        return Utility(outputs.constraints.weigh(objective, feasible=run.history.any_feasible))
 
     def _front(self, run: Run, outputs: Outputs, center: int | None) -> Front:
         """What has to be improved on, in the units of the models: the front, and what is expected of pending points.
@@ -145,8 +148,7 @@ class Maximiser:
         noisy = any(noise.found for noise in run.noises)
         if noisy:  # the luckiest points may not be the best ones
             rows = np.union1d(rows, outputs.first.members)
-        if history.constrained:
-            rows = rows[outputs.constraints.met(history, rows)]
+        rows = outputs.meeting(history, rows)
         points = self._expected(run, outputs, rows)
         around = None if center is None else self._expected(run, outputs, np.array([center]))[0]
         most = ON_FRONT[history.k] if center is None else min(AROUND, ON_FRONT[history.k])
@@ -157,9 +159,7 @@ class Maximiser:
             pending = history.pending_points()
             likely = pending[outputs.constraints.log_probability(pending) > LIKELY]
             means = np.stack([mean_variance(one.posterior, likely)[0] for one in outputs.objectives], axis=1)
-            beaten = np.any((points[None] >= means[:, None]).all(axis=2), axis=1)
-            ahead = means[~beaten]
-            points = np.concatenate([points, joined(ahead, most, around)])
+            points = np.concatenate([points, joined(means[~beaten(means, points)], most, around)])
         points = points[non_dominated(points)]
         low, high = points.min(axis=0), points.max(axis=0)
         everything = self._expected(run, outputs, outputs.first.members)

@@ -52,17 +52,18 @@ class Utility(NamedTuple):
     alone: tuple[Posterior, ...] = ()
     front: Front | None = None
 
+    @property
+    def objectives(self) -> int:
+        """How many of the terms are those of objectives."""
+        return 1 if self.front is None else len(self.front.bounds)
+
     def values(self, X: Array) -> Array:
         """The utility (c,) at the points ``X (c, d)``."""
-        if self.front is None:
-            first, *others = (acquisition_values(term.posterior, term.acquisition, X) for term in self.terms)
-        else:
-            count = len(self.front.bounds)
-            first = front_values(self.terms[:count], self.front, X)
-            others = [acquisition_values(term.posterior, term.acquisition, X) for term in self.terms[count:]]
-        for values in others:
-            first = first + values
-        return first
+        own, others = self.terms[: self.objectives], self.terms[self.objectives :]
+        total: Array = acquisition_values(*own[0], X) if self.front is None else front_values(own, self.front, X)
+        for term in others:
+            total = total + acquisition_values(*term, X)
+        return total
 
     def climb(self, X: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
         """Local optima (s, d) and their utility (s,), from ``X (s, d)`` each within its own corners (s, d)."""

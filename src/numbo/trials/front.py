@@ -49,11 +49,27 @@ def non_dominated(Y: Array) -> Mask:
         beaten = as_good & (~as_good.T | (np.arange(n)[:, None] < np.arange(n)[None]))
         return np.asarray(~beaten.any(axis=0))
     front = NonDominated.of_none(Y.shape[1])
-    for i in np.lexsort(-Y.T[::-1]):
+    for i in best_of_first(Y):
         front = front.seeing(int(i), Y[i])
     out = np.zeros(len(Y), dtype=bool)
     out[front.rows] = True
     return out
+
+
+def front_rows(Y: Array) -> Indices:
+    """Rows (f,) of the outputs ``Y (n, k)`` that no other ones dominate; the best of the first output comes first."""
+    rows = np.flatnonzero(non_dominated(Y))
+    return rows[best_of_first(Y[rows])]
+
+
+def best_of_first(Y: Array) -> Indices:
+    """The order of the outputs ``Y (n, k)`` from the best of the first one to the worst; the others break ties."""
+    return np.lexsort(-Y.T[::-1])
+
+
+def beaten(Y: Array, by: Array) -> Mask:
+    """Which of the outputs ``Y (n, k)`` are no better in any of them than one of ``by (m, k)``."""
+    return np.asarray(np.any((by[None] >= Y[:, None]).all(axis=2), axis=1))
 
 
 def is_below_median(y: Array, others: Sequence[Array]) -> bool:
@@ -74,7 +90,7 @@ def extent(points: Array, spread: Array) -> tuple[Array, Array]:
 
 @cache
 def _directions(k: int) -> Array:
-    """Directions (w, k) into the positive orthant, with the axes."""
+    """Directions (w, k) into the positive orthant, the same each time."""
     drawn = np.abs(np.random.default_rng(0).normal(size=(DIRECTIONS * k, k)))
     out: Array = np.maximum(drawn / np.linalg.norm(drawn, axis=1, keepdims=True), 1e-3)
     return out
@@ -129,9 +145,10 @@ def thinned(points: Array, size: int, around: Array | None = None) -> Indices:
 def joined(points: Array, size: int, around: Array | None = None) -> Array:
     """At most ``size`` points (m, k) that stand for the ``points (f, k)``, as `thinned`.
 
-    Each is as good in every objective as the best of those to which it is nearest: gaps that are too small to be seen
+    Each is as good in every objective as the best of those that are nearest to it: gaps that are too small to be seen
     count as closed. Without that, what points that are left out dominate would count as a gain: searches went back to
-    them, and of 200 trials of two ellipsoids in six dimensions 40 % were copies of earlier ones.
+    them, and of trials 100 to 300 of two ellipsoids in six dimensions 38 % were within 0.003 of earlier ones; with it
+    10 %, and what was missing of the volume after 300 was .0007 in place of .0029.
     """
     kept = thinned(points, size, around)
     if len(kept) == len(points):
