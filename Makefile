@@ -30,7 +30,7 @@ compiled: $(READY)
 # Compiled with bounds checks, unoptimised, which takes less time.
 bounds-checked: $(READY)
 	NUMBA_BOUNDSCHECK=1 NUMBA_OPT=0 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/bounds-checked $(BIN)/python -m pytest \
-		-W ignore::numba.NumbaWarning --ignore=tests/kernels/test_jit.py $(NUMERICS)
+		-W ignore::numba.NumbaWarning $(NUMERICS)
 
 # The suite with the lowest versions that pyproject.toml promises, or the lowest that have a wheel for this Python.
 test-lowest: $(LOWEST)/.ready

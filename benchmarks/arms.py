@@ -69,7 +69,8 @@ def cadata(data: Path | None) -> BanditProblem:
     if data is not None:
         header, rows = _table(data / "california_housing.csv")
         columns = [j for j, name in enumerate(header) if name not in ("median_house_value", "ocean_proximity")]
-        values, target = _numbers([[row[j] for j in columns] for row in rows]), header.index("median_house_value")
+        values = _numbers([[row[j] for j in columns] for row in rows])
+        target = header.index("median_house_value")
         return _regression("cadata", values, np.array([float(row[target]) for row in rows]))
     from sklearn.datasets import fetch_openml
 

@@ -24,7 +24,8 @@ from numbo import GSSBO, Categorical, Float, Space
 
 PROBLEM = make("levy-20")
 SPACE = dict(PROBLEM.space)
-LOW, HIGH = -10.0, 10.0
+LOW = -10.0
+HIGH = 10.0
 SIZES = (100, 500, 1000, 5000, 10_000)
 REPEATS = 40
 BRANCHES = list("abcdef")

@@ -32,7 +32,8 @@ Player = Iterator[Any]
 #: Number of points kept of each run's curves.
 CURVE = 60
 ASYNC_BATCH = 30
-POPULATION, TOURNAMENT = 100, 10
+POPULATION = 100
+TOURNAMENT = 10
 
 
 def _numbo(name: str, **changes: Any) -> Callable[..., Any]:
@@ -88,7 +89,8 @@ def async_ts(problem: BanditProblem, T: int, rng: np.random.Generator, history: 
         played += len(rewards)
         opt.ask()  # brings the model up to date
         opt.release_all()
-        gp, scale = opt._model.batch.gp, 0.1 * opt._model.multiplier
+        gp = opt._model.batch.gp
+        scale = 0.1 * opt._model.multiplier
         Z = gp.embed(opt.space.grid())
         half = np.linalg.inv(gp._LV)
         draws = math.sqrt(gp.regularization) * scale * half.T @ rng.normal(size=(gp.m, ASYNC_BATCH))
@@ -110,7 +112,8 @@ def evolution(problem: BanditProblem, T: int, rng: np.random.Generator, history:
         else:
             contest = rng.choice(POPULATION, TOURNAMENT, replace=False)
             parent = population[max(contest, key=lambda i: population[i][1])][0]
-            position, step = int(rng.integers(len(strides))), int(rng.integers(1, k))
+            position = int(rng.integers(len(strides)))
+            step = int(rng.integers(1, k))
             old = int(problem.choices[parent, position])
             arm = int(parent + ((old + step) % k - old) * strides[position])
         rewards = yield np.array([arm])
@@ -128,7 +131,8 @@ def reference(kind: str) -> Callable[..., Any]:
         from sklearn.gaussian_process.kernels import RBF, PairwiseKernel
         from utils import FastMixinKernel
 
-        scale, noise = problem.settings["lengthscale"], problem.settings["noise_std"]
+        scale = problem.settings["lengthscale"]
+        noise = problem.settings["noise_std"]
         dot = FastMixinKernel(RBF(scale), PairwiseKernel(metric="rbf", gamma=0.5 / scale**2))
         settings = {"lam": noise**2, "dot": dot, "noise_variance": noise**2, "fnorm": 1.0, "delta": 1.0 / T, "qbar": 2}
         algorithm = {"bkb": BKB, "bbkb": Batch_BKB, "local": Local_Batch_BKB}[kind]
@@ -188,10 +192,14 @@ def run_one(problem_name: str, algorithm: str, seed: int, T: int, initial: int, 
     values = problem.observe(history, rng)
     gap = problem.mean.max() - problem.mean
     uniform = float(gap.mean())
-    regret, simple, seconds = np.empty(T), np.empty(T), np.empty(T)
+    regret = np.empty(T)
+    simple = np.empty(T)
+    seconds = np.empty(T)
     best = float(gap[history].min()) if initial else math.inf
     batches: list[int] = []
-    spent, t, total = 0.0, 0, 0.0
+    spent = 0.0
+    t = 0
+    total = 0.0
     player = ALGORITHMS[algorithm](problem, T, np.random.default_rng([seed, 1]), history, values)
     extra: dict[str, Any] = {}
     rewards = None
@@ -209,7 +217,9 @@ def run_one(problem_name: str, algorithm: str, seed: int, T: int, initial: int, 
         for arm in batch:
             total += float(gap[arm])
             best = min(best, float(gap[arm]))
-            regret[t], simple[t], seconds[t] = total / ((t + 1) * uniform), best, spent
+            regret[t] = total / ((t + 1) * uniform)
+            simple[t] = best
+            seconds[t] = spent
             t += 1
     points = np.unique(np.geomspace(1, T, CURVE).astype(int)) - 1
     return {

@@ -35,7 +35,8 @@ Array = NDArray[np.float64]
 Params = dict[str, Any]
 
 RECORDED = Path(__file__).parent / "data" / "bayesmark" / "recorded.json"
-ROUNDS, WIDTH = 16, 8
+ROUNDS = 16
+WIDTH = 8
 #: Of Bayesmark: nine models, six data sets, two losses each.
 PROBLEMS = 108
 FOLDS = 5
@@ -239,16 +240,22 @@ def _takes_ratio() -> bool:
 def loss(problem: str, params: Params, rng: np.random.Generator) -> float:
     """The mean loss over the folds; infinite if a model fails or does not predict finite values."""
     model, data, metric = problem.split("_")
-    classes, (X, y) = data in CLASSES, data_of(data)
+    classes = data in CLASSES
+    (X, y) = data_of(data)
     params = {name: bool(v) if space_of(problem)[name] == SWITCH else v for name, v in params.items()}
     normalize = params.pop("normalize", False) and params["fit_intercept"]
-    out, losses = folds(y, classes), []
+    out = folds(y, classes)
+    losses = []
     for i in range(FOLDS):
-        train, test, labels, truth = X[out != i], X[out == i], y[out != i], y[out == i]
+        train = X[out != i]
+        test = X[out == i]
+        labels = y[out != i]
+        truth = y[out == i]
         if normalize:  # columns of length one
             mean = train.mean(axis=0)
             length = np.linalg.norm(train - mean, axis=0)
-            train, test = (train - mean) / length, (test - mean) / length
+            train = (train - mean) / length
+            test = (test - mean) / length
         state = int(rng.integers(2**31))
         try:
             if not classes:
@@ -365,7 +372,8 @@ OPTIMIZERS: dict[str, Callable[[dict[str, Parameter], int], tuple[Ask, Tell]]] =
 def run_one(optimizer: str, problem: str, seed: int) -> dict[str, Any]:
     """One run: the smallest loss after each round, and all losses if they are those of random search."""
     warnings.simplefilter("ignore")
-    space, begun = space_of(problem), time.perf_counter()
+    space = space_of(problem)
+    begun = time.perf_counter()
     number = zlib.crc32(f"{problem} {seed}".encode())
     ask, tell = OPTIMIZERS[optimizer](space, number)
     rng = np.random.default_rng([number, 1])
@@ -414,7 +422,8 @@ def run(path: Path, optimizers: list[str], names: list[str], seeds: int, jobs: i
 
 def scaled(problem: str, losses: Any) -> Array:
     """Losses with 0 for the best that is recorded and 1 for the median of random search, kept from -1 to 1."""
-    best, clip = recorded()[problem]["best"], recorded()[problem]["clip"]
+    best = recorded()[problem]["best"]
+    clip = recorded()[problem]["clip"]
     return np.clip((np.asarray(losses, dtype=float) - best) / (clip - best), -1.0, 1.0)
 
 
@@ -452,7 +461,8 @@ class Agreement:
 def agreement(problem: str, losses: Array) -> Agreement:
     """Compare ``losses (n,)`` of random search with those recorded."""
     record = recorded()[problem]
-    near, values = 1e-6 * abs(record["clip"]), scaled(problem, losses)
+    near = 1e-6 * abs(record["clip"])
+    values = scaled(problem, losses)
     rng = np.random.default_rng(0)
     again = [expected_smallest(rng.choice(values, len(values)), WIDTH) for _ in range(200)]
     return Agreement(
@@ -546,7 +556,8 @@ def _against_first(found: dict[str, dict[str, dict[int, Array]]], names: list[st
 
 def write_report(path: Path) -> None:
     """Write the tables beside the results; scores are on problems that all optimizers did, if random search agrees."""
-    found, agreed = curves(path), agreements(path)
+    found = curves(path)
+    agreed = agreements(path)
     done = sorted(set.intersection(*(set(runs) for runs in found.values())))
     names = [problem for problem in done if problem in agreed and agreed[problem].holds]
     lines = ["# Results: Bayesmark", "", "Written by `python -m benchmarks bayesmark`.", ""]

@@ -23,7 +23,9 @@ from benchmarks.searches import floats
 from benchmarks.storage import load
 
 Array = NDArray[np.float64]
-FUNCTIONS, INSTANCES, DIMENSIONS = range(1, 56), range(1, 16), (2, 3, 5, 10, 20)
+FUNCTIONS = range(1, 56)
+INSTANCES = range(1, 16)
+DIMENSIONS = (2, 3, 5, 10, 20)
 TARGETS: Array = 10.0 ** (-np.arange(51) / 10.0)
 #: All searches are in [-5, 5] in each dimension, where the optima of both objectives are. Of 110 runs in 2 dimensions,
 #: random search hit 0.162 of the targets there, and 0.003 in COCO's [-100, 100]; TPE 0.221 and 0.018. So what others

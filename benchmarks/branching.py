@@ -34,8 +34,11 @@ def jenatton(trial: BaseTrial) -> float:
 
 def deep_tree(trial: BaseTrial) -> float:
     """Jenatton et al.'s construction, five levels deep: 32 leaves, and a shared parameter in each inner node."""
-    rng, node, value = np.random.default_rng(5), 1, 0.0
-    centers, offsets = rng.uniform(-0.8, 0.8, 64), rng.permutation(32) / 32.0
+    rng = np.random.default_rng(5)
+    node = 1
+    value = 0.0
+    centers = rng.uniform(-0.8, 0.8, 64)
+    offsets = rng.permutation(32) / 32.0
     for _ in range(5):
         value += 0.1 * abs(trial.suggest_float(f"shared_{node}", -1.0, 1.0) - centers[node])
         node = 2 * node + int(trial.suggest_categorical(f"side_{node}", [0, 1]))
@@ -84,9 +87,11 @@ def training(trial: BaseTrial) -> float:
 
 def machine_learning(trial: BaseTrial) -> float:
     """A stand-in for automatic machine learning: three stages with 5, 5 and 10 kinds, of two parameters each."""
-    rng, loss = np.random.default_rng(7), 0.0
+    rng = np.random.default_rng(7)
+    loss = 0.0
     for stage, kinds in (("clean", 5), ("select", 5), ("model", 10)):
-        offsets, centers = rng.permutation(kinds) / kinds, rng.uniform(0.1, 0.9, (kinds, 2))
+        offsets = rng.permutation(kinds) / kinds
+        centers = rng.uniform(0.1, 0.9, (kinds, 2))
         k = int(trial.suggest_categorical(stage, list(range(kinds))))
         a, b = (trial.suggest_float(f"{stage}_{k}_{name}", 0.0, 1.0) for name in "ab")
         scale = 1.0 if stage == "model" else 0.3
@@ -210,10 +215,8 @@ def regressor(trial: BaseTrial) -> float:
             trial.suggest_float("penalty", 1e-4, 1e2, log=True), l1_ratio=trial.suggest_float("ratio", 0.0, 1.0)
         )
     elif kind == "svr":
-        c, epsilon = (
-            trial.suggest_float("svr_C", 1e-1, 1e4, log=True),
-            trial.suggest_float("epsilon", 0.1, 100.0, log=True),
-        )
+        c = trial.suggest_float("svr_C", 1e-1, 1e4, log=True)
+        epsilon = trial.suggest_float("epsilon", 0.1, 100.0, log=True)
         model = SVR(C=c, epsilon=epsilon, gamma=trial.suggest_float("svr_gamma", 1e-5, 1.0, log=True), max_iter=5000)
     elif kind == "kernel":
         kernel = trial.suggest_categorical("kernel", ["rbf", "laplacian", "polynomial"])

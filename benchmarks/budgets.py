@@ -135,13 +135,19 @@ def run(peer: Peer, of: Task, costs: Sequence[int]) -> Outcome:
 
     What diverges costs the steps until it did; its value is the worst so far, and not better than the median's.
     """
-    trained, ended, asks = dict[tuple[float, ...], int](), set[tuple[float, ...]](), list[float]()
-    regrets, spent, best, worst = list[float](), 0, np.inf, of.median
+    trained = dict[tuple[float, ...], int]()
+    ended = set[tuple[float, ...]]()
+    asks = list[float]()
+    regrets = list[float]()
+    spent = 0
+    best = np.inf
+    worst = of.median
     while True:
         started = time.perf_counter()
         params, budget = peer.ask()
         asks.append(1e3 * (time.perf_counter() - started))
-        steps, config = max(1, round(budget)), tuple(params.values())
+        steps = max(1, round(budget))
+        config = tuple(params.values())
         values = of.curve(params)[:steps]
         diverged = np.flatnonzero(~np.isfinite(values))
         made = int(diverged[0]) + 1 if len(diverged) else steps

@@ -43,7 +43,9 @@ WIDTH = 1.645
 def bumps(d: int, seed: int) -> Function:
     """Twelve broad hills and hollows at random places."""
     rng = np.random.default_rng(seed)
-    centers, heights, widths = rng.random((12, d)), rng.normal(size=12), rng.uniform(0.25, 0.6, 12) * np.sqrt(d)
+    centers = rng.random((12, d))
+    heights = rng.normal(size=12)
+    widths = rng.uniform(0.25, 0.6, 12) * np.sqrt(d)
 
     def value(X: Array) -> Array:
         squares = np.sum((X[:, None] - centers) ** 2, axis=2)
@@ -55,7 +57,8 @@ def bumps(d: int, seed: int) -> Function:
 
 def ripples(d: int, seed: int) -> Function:
     """A rotated bowl with small ripples."""
-    turn, center = rotation(d, seed), np.random.default_rng(seed).uniform(0.25, 0.75, d)
+    turn = rotation(d, seed)
+    center = np.random.default_rng(seed).uniform(0.25, 0.75, d)
 
     def value(X: Array) -> Array:
         Z = (X - center) @ turn.T
@@ -117,10 +120,13 @@ def run_one(name: str, algorithm: str, noise: float, seed: int, trials: Sequence
     d, function = FUNCTIONS[name]
     even = np.random.default_rng(0).random((POINTS, d))
     at_even = function(even)
-    spread, rng = float(np.std(at_even)), np.random.default_rng((seed, 1))
+    spread = float(np.std(at_even))
+    rng = np.random.default_rng((seed, 1))
     space = Space({f"x{i}": Float(0.0, 1.0) for i in range(d)})
     settings = {"horizon": trials[-1]} if algorithm == "SBPE" else {}
-    optimizer, values, figures = ALGORITHMS[algorithm](space, seed=seed, **settings), [], {}
+    optimizer = ALGORITHMS[algorithm](space, seed=seed, **settings)
+    values = []
+    figures = {}
     for n in range(1, trials[-1] + 1):
         params = optimizer.ask()
         values.append(float(function(optimizer.space.encode(params)[None])[0]))
@@ -144,7 +150,8 @@ def measure(
     results: Path, functions: Sequence[str], algorithms: Sequence[str], seeds: int, trials: Sequence[int], jobs: int
 ) -> None:
     """Run what is missing in ``calibration.jsonl``, and write ``calibration.md``."""
-    path, trials = results / "calibration.jsonl", sorted(trials)
+    path = results / "calibration.jsonl"
+    trials = sorted(trials)
     results.mkdir(parents=True, exist_ok=True)
     done = {(r["function"], r["algorithm"], r["noise"], r["seed"], *r["figures"]) for r in load(path)}
     todo = [(f, a, noise, seed) for seed in range(seeds) for a in algorithms for noise in NOISES for f in functions]

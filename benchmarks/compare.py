@@ -179,7 +179,8 @@ def measure(
     todo: queue.SimpleQueue[Pair] = queue.SimpleQueue()
     for pair in pairs:
         todo.put(pair)
-    lock, bar = threading.Lock(), tqdm(total=len(pairs), desc=title, unit="pair")
+    lock = threading.Lock()
+    bar = tqdm(total=len(pairs), desc=title, unit="pair")
     slots = [{name: Worker(side) for name, side in sides.items()} for _ in range(jobs)]
     stopping = threading.Event()
     problems: list[BaseException] = []
@@ -250,7 +251,8 @@ def compare(
         side: Side(python, root, environments.state(root, environments.PACKAGE), sampler, settings.get(side, {}))
         for side, (root, python) in places.items()
     }
-    key, pairs = fingerprint(sides), chosen(names, quick, seeds)
+    key = fingerprint(sides)
+    pairs = chosen(names, quick, seeds)
     path = results / f"compare-{name}.jsonl"
     known = finished([row for row in load(path) if row.get("fingerprint") == key])
     done = {p for p, rows in known.items() if len(rows) == 2 and not any("error" in row for row in rows.values())}

@@ -70,7 +70,8 @@ def log_ratio(before: dict[str, Any], now: dict[str, Any], checkpoint: int, floo
     if a is None or b is None:
         return None
     least = max(floor * max(before["spread"], now["spread"]), TINY)
-    a, b = max(a, least), max(b, least)
+    a = max(a, least)
+    b = max(b, least)
     return 0.0 if abs(a - b) <= EQUAL * max(a, b) else float(np.log(b / a))
 
 
@@ -89,9 +90,11 @@ def summary(by_problem: Mapping[str, Array]) -> Summary:
     medians = np.array([np.median(values) for values in by_problem.values()])
     signs = np.where(np.abs(medians) <= EQUAL, 0.0, np.sign(medians))
     pairs = np.concatenate(list(by_problem.values()))
-    worse, unequal = int(np.sum(pairs > 0.0)), int(np.sum(pairs != 0.0))
+    worse = int(np.sum(pairs > 0.0))
+    unequal = int(np.sum(pairs != 0.0))
     means = np.array([np.mean(values) for values in by_problem.values()])
-    low = high = float(np.mean(means))
+    low = float(np.mean(means))
+    high = low
     if np.ptp(means) > 0.0:
         drawn = bootstrap((means,), np.mean, confidence_level=0.9, method="percentile", rng=np.random.default_rng(0))
         low, high = drawn.confidence_interval
@@ -133,7 +136,8 @@ def families_table(rows: Rows, checkpoint: int = 0) -> tuple[list[str], dict[str
     found: dict[str, Summary] = {}
     everything: dict[str, Array] = {}
     for family in dict.fromkeys(pair.family for pair in rows):
-        some, kind = _of(rows, family), FAMILIES[family]
+        some = _of(rows, family)
+        kind = FAMILIES[family]
         at = marks(some, family)
         if checkpoint >= len(at):
             continue
@@ -169,7 +173,8 @@ def verdict(summaries: Mapping[str, Summary]) -> str:
 
 def problems_table(rows: Rows, family: str) -> list[str]:
     """Regrets at the last checkpoint by problem: medians and worst seeds of both, and counts of seeds."""
-    some, kind = _of(rows, family), FAMILIES[family]
+    some = _of(rows, family)
+    kind = FAMILIES[family]
     last = marks(some, family)[0]
     by_problem = ratios(some, last, kind.floor)
     head = "| problem | before | now | wins | ties | losses | worst before | worst now | failed before | failed now |"

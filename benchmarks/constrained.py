@@ -55,7 +55,10 @@ def pressure_vessel() -> Problem:
     space: dict[str, BaseDistribution] = {"shell": IntDistribution(1, 99), "head": IntDistribution(1, 99)}
 
     def evaluate(p: dict[str, Any]) -> tuple[float, tuple[float, ...]]:
-        s, h, r, length = p["shell"] / 16.0, p["head"] / 16.0, p["radius"], p["length"]
+        s = p["shell"] / 16.0
+        h = p["head"] / 16.0
+        r = p["radius"]
+        length = p["length"]
         cost = 0.6224 * s * r * length + 1.7781 * h * r**2 + 3.1661 * s**2 * length + 19.84 * s**2 * r
         volume = math.pi * r**2 * length + 4.0 / 3.0 * math.pi * r**3
         return cost, (0.0193 * r - s, 0.00954 * r - h, 1296000.0 - volume, length - 240.0)
@@ -65,20 +68,26 @@ def pressure_vessel() -> Problem:
 
 def welded_beam() -> Problem:
     """Rao 1996: thickness and length of the weld, height and thickness of the beam."""
-    load_, reach, young, shear = 6000.0, 14.0, 30e6, 12e6
+    load_ = 6000.0
+    reach = 14.0
+    young = 30e6
+    shear = 12e6
 
     def evaluate(p: dict[str, Any]) -> tuple[float, tuple[float, ...]]:
-        h, l, t, b = p["h"], p["l"], p["t"], p["b"]  # noqa: E741
-        radius = math.sqrt(l**2 / 4.0 + ((h + t) / 2.0) ** 2)
-        inertia = 2.0 * math.sqrt(2.0) * h * l * (l**2 / 12.0 + ((h + t) / 2.0) ** 2)
-        first = load_ / (math.sqrt(2.0) * h * l)
-        second = load_ * (reach + l / 2.0) * radius / inertia
-        tau = math.sqrt(first**2 + first * second * l / radius + second**2)
+        h = p["h"]
+        length = p["l"]
+        t = p["t"]
+        b = p["b"]
+        radius = math.sqrt(length**2 / 4.0 + ((h + t) / 2.0) ** 2)
+        inertia = 2.0 * math.sqrt(2.0) * h * length * (length**2 / 12.0 + ((h + t) / 2.0) ** 2)
+        first = load_ / (math.sqrt(2.0) * h * length)
+        second = load_ * (reach + length / 2.0) * radius / inertia
+        tau = math.sqrt(first**2 + first * second * length / radius + second**2)
         sigma = 6.0 * load_ * reach / (b * t**2)
         deflection = 4.0 * load_ * reach**3 / (young * t**3 * b)
         slender = 1.0 - t / (2.0 * reach) * math.sqrt(young / (4.0 * shear))
         buckling = 4.013 * young * math.sqrt(t**2 * b**6 / 36.0) / reach**2 * slender
-        cost = 1.10471 * h**2 * l + 0.04811 * t * b * (14.0 + l)
+        cost = 1.10471 * h**2 * length + 0.04811 * t * b * (14.0 + length)
         limits = (tau - 13600.0, sigma - 30000.0, h - b, cost - 5.0, 0.125 - h, deflection - 0.25, load_ - buckling)
         return cost, limits
 
@@ -89,7 +98,9 @@ def spring() -> Problem:
     """Arora 1989: a spring under tension or compression."""
 
     def evaluate(p: dict[str, Any]) -> tuple[float, tuple[float, ...]]:
-        d, D, n = p["wire"], p["coil"], p["turns"]
+        d = p["wire"]
+        D = p["coil"]
+        n = p["turns"]
         stress = (4.0 * D**2 - d * D) / (12566.0 * (D * d**3 - d**4)) + 1.0 / (5108.0 * d**2) - 1.0
         limits = (1.0 - D**3 * n / (71785.0 * d**4), stress, 1.0 - 140.45 * d / (D**2 * n), (d + D) / 1.5 - 1.0)
         return (n + 2.0) * D * d**2, limits
@@ -128,7 +139,9 @@ def truss() -> Problem:
     """Nowacki 1973: the cross sections of a truss of three bars."""
 
     def evaluate(p: dict[str, Any]) -> tuple[float, tuple[float, ...]]:
-        a, b, root = p["outer"], p["middle"], math.sqrt(2.0)
+        a = p["outer"]
+        b = p["middle"]
+        root = math.sqrt(2.0)
         below = root * a**2 + 2.0 * a * b
         limits = ((root * a + b) / below * 2.0 - 2.0, b / below * 2.0 - 2.0, 2.0 / (a + root * b) - 2.0)
         return (2.0 * root * a + b) * 100.0, limits
@@ -153,7 +166,8 @@ def gramacy() -> Problem:
     """Gramacy et al. 2016: a plane over a wavy feasible region of two parts."""
 
     def evaluate(p: dict[str, Any]) -> tuple[float, tuple[float, ...]]:
-        x, y = p["x"], p["y"]
+        x = p["x"]
+        y = p["y"]
         wave = 1.5 - x - 2.0 * y - 0.5 * math.sin(2.0 * math.pi * (x**2 - 2.0 * y))
         return x + y, (wave, x**2 + y**2 - 1.5)
 
@@ -196,7 +210,8 @@ def small_network(limit: int = 700) -> Problem:
 def ball(d: int, share: float, seed: int = 0) -> Problem:
     """A ball that fills a ``share`` of the cube; the objective falls, with ripples, to a point outside of it."""
     rng = np.random.default_rng(seed)
-    center, away = rng.uniform(0.25, 0.75, d), rng.normal(size=d)
+    center = rng.uniform(0.25, 0.75, d)
+    away = rng.normal(size=d)
     away /= np.linalg.norm(away)
     squares = np.sum((rng.random((200_000, d)) - center) ** 2, axis=1)
     radius = math.sqrt(np.quantile(squares, share))
@@ -215,7 +230,8 @@ def ball(d: int, share: float, seed: int = 0) -> Problem:
 def slabs(d: int, share: float, seed: int = 0) -> Problem:
     """The part of the cube where two smooth functions are small; a bowl around a point where they are not."""
     rng = np.random.default_rng(seed + 50)
-    A, shift = rng.normal(size=(2, d)) / math.sqrt(d), rng.uniform(0.3, 0.7, d)
+    A = rng.normal(size=(2, d)) / math.sqrt(d)
+    shift = rng.uniform(0.3, 0.7, d)
     goal = rng.uniform(0.2, 0.8, d)
 
     def functions(X: Array) -> Array:
@@ -294,7 +310,8 @@ class _SCBO:
     def __init__(self, of: Problem, seed: int) -> None:
         from benchmarks.scbo import SCBO
 
-        self._space, self._peer = of.space, SCBO(len(of.space), seed)
+        self._space = of.space
+        self._peer = SCBO(len(of.space), seed)
 
     def ask(self) -> dict[str, Any]:
         self._x = self._peer.ask()
@@ -308,9 +325,13 @@ def run_one(sampler: str, name: str, seed: int, trials: int) -> dict[str, Any]:
     """One run: the best feasible values at the marks, None before the first, and when that was found."""
     warnings.simplefilter("ignore")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    of, number = problem(name), zlib.crc32(f"{name} {seed}".encode())
+    of = problem(name)
+    number = zlib.crc32(f"{name} {seed}".encode())
     search = _SCBO(of, number) if sampler == "SCBO" else Study(of.space, SAMPLERS[sampler](number))
-    best, first, marks, asks = math.inf, None, list[float | None](), list[float]()
+    best = math.inf
+    first = None
+    marks = list[float | None]()
+    asks = list[float]()
     for n in range(1, min(trials, SHORT.get(sampler, trials)) + 1):
         started = time.perf_counter()
         params = search.ask()

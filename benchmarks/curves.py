@@ -87,7 +87,8 @@ class Table(Task):
 
     def __init__(self, path: Path) -> None:
         with np.load(path) as data:
-            X, self._values = data["X"].astype(float), data["valid"].astype(float)
+            X = data["X"].astype(float)
+            self._values = data["valid"].astype(float)
             names = [str(name) for name in data.get("names", self.NAMES)]
             logarithmic = data.get("logarithmic", [name not in self.LINEAR for name in names])
             whole = data.get("whole", [False] * len(names))
@@ -96,18 +97,21 @@ class Table(Task):
         self.steps = self._values.shape[1]
         self._points = self._unit(X)
         ends = np.where(np.isfinite(self._values[:, -1]), self._values[:, -1], np.inf)
-        self.optimum, self.median = float(ends.min()), float(np.median(ends))
+        self.optimum = float(ends.min())
+        self.median = float(np.median(ends))
 
     @staticmethod
     def _distribution(x: Array, log: bool, whole: bool) -> FloatDistribution | IntDistribution:
-        low, high = float(x.min()), float(x.max())
+        low = float(x.min())
+        high = float(x.max())
         return IntDistribution(int(low), int(high), log=log) if whole else FloatDistribution(low, high, log=log)
 
     def _unit(self, X: Array) -> Array:
         columns = []
         for x, distribution in zip(np.atleast_2d(X).T, self.space.values(), strict=True):
             assert isinstance(distribution, FloatDistribution | IntDistribution)
-            low, high = distribution.low, distribution.high
+            low = distribution.low
+            high = distribution.high
             share = np.log(x / low) / np.log(high / low) if distribution.log else (x - low) / (high - low)
             columns.append(share)
         return np.column_stack(columns)
@@ -125,9 +129,12 @@ class Synthetic(Task):
 
     def __init__(self, kind: str, seed: int) -> None:
         rng = np.random.default_rng(seed + 77)
-        self._kind, self._best, self._weights = kind, rng.uniform(0.2, 0.8, self.D), rng.uniform(0.5, 3.0, self.D)
+        self._kind = kind
+        self._best = rng.uniform(0.2, 0.8, self.D)
+        self._weights = rng.uniform(0.5, 3.0, self.D)
         self.space = {f"x{j}": FloatDistribution(0.0, 1.0) for j in range(self.D)}
-        self.steps, self.optimum = 50, 0.1
+        self.steps = 50
+        self.optimum = 0.1
         self.median = float(np.median([self._end(u) for u in rng.random((2000, self.D))]))
 
     def _end(self, u: Array) -> float:
@@ -136,7 +143,8 @@ class Synthetic(Task):
         return float(0.1 + min(0.9, bowl + ripples))
 
     def curve(self, params: dict[str, Any]) -> Array:
-        u, t = np.array(list(params.values())), np.arange(1.0, self.steps + 1.0)
+        u = np.array(list(params.values()))
+        t = np.arange(1.0, self.steps + 1.0)
         end = self._end(u)
         if self._kind == "late":
             fallen = 1.0 / (1.0 + np.exp(-(t - 30.0 * u[2] ** 2) / 2.0))
@@ -160,7 +168,8 @@ class LCBench(Task):
 
         folder = Path(os.environ["LCBENCH"])
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
         self._model = onnxruntime.InferenceSession(folder / "model.onnx", options)
         self._task = json.loads((folder / "encoding.json").read_text())["OpenML_task_id"][task]
         self.steps = 52
@@ -189,16 +198,19 @@ class LCBench(Task):
         """The best value of a random local search."""
         rng = np.random.default_rng(0)
         for k in range(2500):
-            width, near = 0.3 * 0.9985**k, []
+            width = 0.3 * 0.9985**k
+            near = []
             for value, distribution in zip(x, self.space.values(), strict=True):
                 assert isinstance(distribution, FloatDistribution | IntDistribution)
-                low, high = distribution.low, distribution.high
+                low = distribution.low
+                high = distribution.high
                 step = width * rng.normal()
                 moved = value * (high / low) ** step if distribution.log else value + (high - low) * step
                 moved = float(np.clip(moved, low, high))
                 near.append(round(moved) if isinstance(distribution, IntDistribution) else moved)
             if (found := float(self._values(self.steps, near)[0])) < best:
-                x, best = near, found
+                x = near
+                best = found
         return best
 
     def curve(self, params: dict[str, Any]) -> Array:
@@ -266,9 +278,12 @@ class _Worker:
 
     def __init__(self, study: optuna.Study, of: Task) -> None:
         started = time.perf_counter()
-        self._study, self._task, self._trial = study, of, study.ask(of.space)
+        self._study = study
+        self._task = of
+        self._trial = study.ask(of.space)
         self.asked = 1e3 * (time.perf_counter() - started)
-        self._values, self._step = of.curve(self._trial.params), 0
+        self._values = of.curve(self._trial.params)
+        self._step = 0
 
     def train(self) -> tuple[bool, float | None]:
         """Make one step: whether the trial has ended, and its value if it ran to its end."""
@@ -318,14 +333,19 @@ def run_one(sampler: str, pruner: str, problem: str, seed: int, workers: int) ->
 
 
 def _run_study(study: optuna.Study, of: Task, workers: int) -> budgets.Outcome:
-    busy, asks = [_Worker(study, of) for _ in range(workers)], list[float]()
-    spent, best, regrets, ended = 0, np.inf, list[float](), 0
+    busy = [_Worker(study, of) for _ in range(workers)]
+    asks = list[float]()
+    spent = 0
+    best = np.inf
+    regrets = list[float]()
+    ended = 0
     while len(regrets) < len(COSTS):
         for k, worker in enumerate(busy):
             done, value = worker.train()
             spent += 1
             if value is not None:
-                best, ended = min(best, value), ended + 1
+                best = min(best, value)
+                ended = ended + 1
             if spent == COSTS[len(regrets)] * of.steps:
                 regrets.append(of.regret(best) if np.isfinite(best) else 1.0)
                 if len(regrets) == len(COSTS):
@@ -440,10 +460,12 @@ def _all(apart: bool) -> set[str]:
 
 
 def _tables(rows: list[dict[str, Any]]) -> list[str]:
-    cells, lines = table(rows), list[str]()
+    cells = table(rows)
+    lines = list[str]()
     families = sorted({_family(row["problem"]) for row in rows})
     lines += ["| sampler | pruner | " + " | ".join(families) + " | trials | ms |", "|---" * (len(families) + 4) + "|"]
-    order, pruners = [*SAMPLERS, *budgets.PEERS], [*PRUNERS, OWN]
+    order = [*SAMPLERS, *budgets.PEERS]
+    pruners = [*PRUNERS, OWN]
     for sampler, pruner in sorted(cells, key=lambda pair: (order.index(pair[0]), pruners.index(pair[1]))):
         mine = [row for row in rows if (row["sampler"], row["pruner"]) == (sampler, pruner)]
         shown = []

@@ -115,7 +115,9 @@ def look(print_: Fingerprint, opt: Any, probes: list[Any]) -> None:
 
 
 def digest_core(name: str, kind: str, mode: str, steps: int) -> list[str]:
-    rng, domain, out = np.random.default_rng(7), space(kind), Fingerprint()
+    rng = np.random.default_rng(7)
+    domain = space(kind)
+    out = Fingerprint()
     settings = {"seed": 3} if mode == "plain" else {"seed": 3, "n_initial": 6}
     build = ALGORITHMS[name]
     opt = build(arms=domain, direction="minimize", **settings) if kind == "arms" else build(domain, **settings)
@@ -164,7 +166,8 @@ def digest_core(name: str, kind: str, mode: str, steps: int) -> list[str]:
 
 def digest_optuna(name: str, steps: int) -> list[str]:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    out, waiting = Fingerprint(), []
+    out = Fingerprint()
+    waiting = []
     sampler = SAMPLERS[name](seed=5, warn_independent_sampling=False)
     study = optuna.create_study(sampler=sampler)
     study.enqueue_trial({"x": 0.5, "i": 3})
@@ -198,7 +201,8 @@ def digest_ray(name: str, steps: int) -> list[str]:
         "k": tune.randint(0, 7),
         "c": tune.choice(CHOICES),
     }
-    searcher, live = SEARCHERS[name](domains, metric="loss", mode="min", seed=5), []
+    searcher = SEARCHERS[name](domains, metric="loss", mode="min", seed=5)
+    live = []
     for step in range(steps):
         config = searcher.suggest(f"t{step}")
         out.add(config)
@@ -220,8 +224,10 @@ def digest_ray(name: str, steps: int) -> list[str]:
 
 def measure(path: Path, against: Path | None, names: list[str], steps: int) -> bool:
     """Write all fingerprints to ``path``; report those that differ from ``against``. Returns whether none does."""
-    found, known = {}, {} if against is None else json.loads(against.read_text())
-    started, same = time.perf_counter(), True
+    found = {}
+    known = {} if against is None else json.loads(against.read_text())
+    started = time.perf_counter()
+    same = True
     for name, kind, mode in tqdm([run for run in runs() if run[0] in names]):
         if mode == "optuna":
             marks = digest_optuna(name, steps)

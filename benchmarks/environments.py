@@ -27,7 +27,8 @@ def interpreter(clone: Path) -> Path:
     Its packages have the versions of this environment's. It lies in `FOLDER`, which Git ignores.
     """
     home = clone / FOLDER
-    python, ready = home / "bin" / "python", home / ".ready"
+    python = home / "bin" / "python"
+    ready = home / ".ready"
     beside = Path(sys.executable).parent / "uv"
     uv = str(beside) if beside.exists() else shutil.which("uv")
     if uv is None:

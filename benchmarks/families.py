@@ -65,7 +65,8 @@ def _turned(maker: Callable[[int, int], Callable[[Array], float]], d: int, low: 
 def lattice(function: Callable[[Array], float], d: int, low: int, high: int, seed: int, reals: int = 0) -> Problem:
     """``d`` integers from ``low`` to ``high``, the last ``reals`` of them real; the origin is at a random point."""
     rng = np.random.default_rng(3000 + seed)
-    names, margin = [f"x{i}" for i in range(d)], (high - low) // 5
+    names = [f"x{i}" for i in range(d)]
+    margin = (high - low) // 5
     center = rng.integers(low + margin, high - margin + 1, d).astype(float)
     center[d - reals :] = rng.uniform(low + margin, high - margin, reals)
     space: dict[str, BaseDistribution] = {n: IntDistribution(low, high) for n in names}
@@ -80,7 +81,8 @@ def _integers(function: Callable[[Array], float], d: int, low: int, high: int, r
 def kinds(seed: int) -> Problem:
     """A bowl in four reals for each of five kinds, with a height of ``0.3`` times its place in a random order."""
     rng = np.random.default_rng(3100 + seed)
-    centers, heights = rng.uniform(-1.5, 1.5, (5, 4)), 0.3 * rng.permutation(5)
+    centers = rng.uniform(-1.5, 1.5, (5, 4))
+    heights = 0.3 * rng.permutation(5)
     space: dict[str, BaseDistribution] = {f"x{i}": FloatDistribution(-2.0, 2.0) for i in range(4)}
     space["kind"] = CategoricalDistribution([f"k{i}" for i in range(5)])
 

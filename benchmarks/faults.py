@@ -83,7 +83,8 @@ def run(
     started = time.monotonic()
     errors: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
-        log, all_killed = Path(folder, "told"), Path(folder, "all killed")
+        log = Path(folder, "told")
+        all_killed = Path(folder, "all killed")
         log.touch()
         numbers = itertools.count()
 
@@ -151,7 +152,8 @@ def _judge(
     for trial in trials:
         if _asked(trial, program):
             groups[tuple(sorted(trial.params.items()))].append(trial)
-    duplicates = retried = 0
+    duplicates = 0
+    retried = 0
     for group in groups.values():
         for a, b in itertools.permutations(group, 2):
             assert a.datetime_start is not None
@@ -209,7 +211,8 @@ def postgres_programs() -> Path | None:
 def postgres(programs: Path) -> Iterator[str]:
     """A separate PostgreSQL server, on a local socket only; yields the URL of an empty database."""
     with tempfile.TemporaryDirectory() as folder:
-        data, user = f"{folder}/data", []
+        data = f"{folder}/data"
+        user = []
         if os.geteuid() == 0:  # the server refuses to run as root
             shutil.chown(folder, "postgres")
             user = ["runuser", "-u", "postgres", "--"]

@@ -21,7 +21,8 @@ from benchmarks.tables import columns
 Array = NDArray[np.float64]
 Values: TypeAlias = tuple[float, ...]
 #: Number of points in which a front of two objectives is sampled, and of each side of one of three.
-CURVE, SIDE = 10_001, 401
+CURVE = 10_001
+SIDE = 401
 #: Number of random points by which a problem's scale is set.
 RANDOM = 1000
 
@@ -74,9 +75,11 @@ def nondominated(Y: Array) -> Array:
 
 def _measured(space: dict[str, BaseDistribution], evaluate: Callable[[dict[str, Any]], Values], Y: Array) -> Problem:
     """A problem whose front is that of the points (n, k)."""
-    front, rng = nondominated(Y), np.random.default_rng(0)
+    front = nondominated(Y)
+    rng = np.random.default_rng(0)
     random = np.array([evaluate(from_cube(space, u)) for u in rng.random((RANDOM, len(space)))])
-    ideal, nadir = front.min(axis=0), front.max(axis=0)
+    ideal = front.min(axis=0)
+    nadir = front.max(axis=0)
     far = np.maximum(np.quantile(random, 0.9, axis=0), nadir + 0.1 * (nadir - ideal))
     half = np.median(front, axis=0)
     return Problem(space, evaluate, front, *(tuple(row.tolist()) for row in (ideal, half, far)))
@@ -125,7 +128,8 @@ def zdt(number: int, d: int) -> Problem:
 
     def evaluate(p: dict[str, Any]) -> Values:
         x = _vector(p)
-        first, rest = first_of(x[0]), x[1:]
+        first = first_of(x[0])
+        rest = x[1:]
         if number == 4:
             g = 1.0 + 10.0 * len(rest) + float(np.sum(rest**2 - 10.0 * np.cos(4.0 * math.pi * rest)))
         elif number == 6:
@@ -302,7 +306,8 @@ _three = partial(_table, "HPOLib", val_loss=math.log, train_time=float, model_si
 
 def digits() -> Problem:
     """A network that is trained: error and size. Its best front is that of all runs that there are."""
-    smallest, largest = float(network.SMALLEST), float(network.LARGEST)
+    smallest = float(network.SMALLEST)
+    largest = float(network.LARGEST)
     return Problem(network.SPACE, network.train, None, (0.0, smallest), (0.05, 2000.0), (0.9, 1.1 * largest))
 
 

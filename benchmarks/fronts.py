@@ -72,7 +72,8 @@ class _MORBO:
     def __init__(self, space: Space, far: Values, seed: int) -> None:
         from benchmarks.morbo import MORBO
 
-        self._space, self._peer = space, MORBO(len(space), far, seed)
+        self._space = space
+        self._peer = MORBO(len(space), far, seed)
 
     def ask(self) -> dict[str, Any]:
         self._x = self._peer.ask()
@@ -91,9 +92,12 @@ def run_one(sampler: str, name: str, seed: int, trials: int) -> dict[str, Any]:
     """One run: the volumes at the marks, and the last front where the best one is not known."""
     warnings.simplefilter("ignore")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    of, number = problem(name), zlib.crc32(f"{name} {seed}".encode())
+    of = problem(name)
+    number = zlib.crc32(f"{name} {seed}".encode())
     one = _MORBO(of.space, of.far, number) if sampler == "MORBO" else search(sampler, of.space, len(of.far), number)
-    Y, volumes, asks = list[Sequence[float]](), list[float](), list[float]()
+    Y = list[Sequence[float]]()
+    volumes = list[float]()
+    asks = list[float]()
     for n in range(1, min(trials, SHORT.get(sampler, trials)) + 1):
         started = time.perf_counter()
         params = one.ask()

@@ -30,12 +30,14 @@ from benchmarks.storage import load
 
 Array = NDArray[np.float64]
 
-WHEEL, MEMBER = "bocode==1.0.1", "bocode/opt_problems/hpo/data/hpob_data.npz"
+WHEEL = "bocode==1.0.1"
+MEMBER = "bocode/opt_problems/hpo/data/hpob_data.npz"
 TABLES = Path(__file__).parents[1] / "build" / "hpob_data.npz"
 RECORDED = Path(__file__).parent / "data" / "hpob" / "recorded.npz"
 METHODS = ("Random", "GP", "DNGO", "BOHAMIANN")
 ASIDE = ("5859", "5965", "6794")
-TRIALS, INITIAL = 100, 5
+TRIALS = 100
+INITIAL = 5
 CHECKPOINTS = (10, 20, 50, 100)
 #: Optimizers of numbo that take arms.
 OPTIMIZERS = ("GSSBO", "GPUCB", "BKB", "BBKB", "SBPE")
@@ -81,7 +83,8 @@ def table(task: str, path: Path = TABLES) -> tuple[Array, Array]:
     """The candidates (A, d) of a task, and their values (A,) from 0 to 1."""
     with np.load(io.BytesIO(path.read_bytes())) as file:
         rows = file[task].astype(np.float64)
-    X, y = rows[:, :-1], rows[:, -1]
+    X = rows[:, :-1]
+    y = rows[:, -1]
     return X, (y - y.min()) / (y.max() - y.min())
 
 
@@ -95,7 +98,9 @@ def run_one(optimizer: str, settings: dict[str, Any], task: str, seed: int) -> d
     opt = getattr(numbo, optimizer)(arms=X, seed=seed, n_initial=INITIAL, **settings)
     for row in started.tolist():
         opt.tell(row, y[row])
-    best, asks, told = [float(y[started].max())], [], set(started.tolist())
+    best = [float(y[started].max())]
+    asks = []
+    told = set(started.tolist())
     for _ in range(TRIALS):
         begun = time.perf_counter()
         row = opt.ask()
@@ -142,7 +147,8 @@ def mean_regret(found: dict[str, Array], names: list[str], trials: int) -> tuple
     """The mean over tasks of the mean over seeds, and its 90 % interval by resampling tasks and seeds."""
     seeds = min(len(found[task]) for task in names)
     values = np.array([found[task][:seeds, trials] for task in names])
-    rng, resampled = np.random.default_rng(0), (1000, len(names))
+    rng = np.random.default_rng(0)
+    resampled = (1000, len(names))
     drawn = values[rng.integers(len(names), size=resampled)[..., None], rng.integers(seeds, size=(*resampled, seeds))]
     low, high = np.quantile(drawn.mean(axis=(1, 2)), (0.05, 0.95))
     return float(values.mean()), float(low), float(high)

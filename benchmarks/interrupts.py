@@ -53,14 +53,16 @@ class Outcome:
 
     def compare(self, sampler: GSSBOSampler, study: optuna.Study) -> None:
         """Count the trials that ``sampler`` does not know, and whether a fresh one knows something else."""
-        (X, y), (other_X, other_y) = known(sampler, study), known(GSSBOSampler(seed=0), study)
+        (X, y) = known(sampler, study)
+        (other_X, other_y) = known(GSSBOSampler(seed=0), study)
         finished = sum(t.state.is_finished() and len(t.params) == 3 for t in study.get_trials(deepcopy=False))
         self.lost += max(0, finished - len(y))
         self.differing += not (np.array_equal(X, other_X) and np.array_equal(y, other_y, equal_nan=True))
 
 
 def objective(trial: optuna.Trial) -> float:
-    x, y = trial.suggest_float("x", -2.0, 2.0), trial.suggest_float("y", -2.0, 2.0)
+    x = trial.suggest_float("x", -2.0, 2.0)
+    y = trial.suggest_float("y", -2.0, 2.0)
     return (x - 0.3) ** 2 + (y + x) ** 2 + 0.1 * trial.suggest_int("k", 0, 9)
 
 
@@ -94,7 +96,8 @@ def strike(number: int, frame: FrameType | None) -> None:
 
 def interrupt_study(count: int, jobs: int, progress: Any = None) -> Outcome:
     """A study with one sampler, interrupted ``count`` times in this process."""
-    outcome, rng = Outcome(), random.Random(jobs)
+    outcome = Outcome()
+    rng = random.Random(jobs)
     sampler = GSSBOSampler(seed=0)
     study = optuna.create_study(sampler=sampler)
     study.optimize(objective, n_trials=30)
@@ -141,7 +144,8 @@ except BaseException as error:
 
 def interrupt_processes(count: int, progress: Any = None) -> Outcome:
     """``count`` processes on one database, one after the other, each interrupted by SIGINT."""
-    outcome, rng = Outcome(), random.Random(0)
+    outcome = Outcome()
+    rng = random.Random(0)
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{folder}/study.db"
         study = optuna.create_study(study_name="s", storage=url, sampler=GSSBOSampler(seed=0))

@@ -74,18 +74,21 @@ def griewank_rosenbrock(x: Array) -> float:
 
 def two_funnels(x: Array) -> float:
     """Lunacek's function: the funnel with the optimum is narrower than the other one, both with many optima."""
-    d, other = len(x), -2.5
+    d = len(x)
+    other = -2.5
     scale = 1.0 - 1.0 / (2.0 * np.sqrt(d + 20.0) - 8.2)
     center = np.sqrt((other**2 - 1.0) / scale)  # from which the second funnel is as deep
     z = x + 2.5
-    near, far = np.sum((z - 2.5) ** 2), d + scale * np.sum((z + center) ** 2)
+    near = np.sum((z - 2.5) ** 2)
+    far = d + scale * np.sum((z + center) ** 2)
     return float(min(near, far) + 10.0 * np.sum(1.0 - np.cos(2.0 * np.pi * x)))
 
 
 def weierstrass(x: Array) -> float:
     """Rugged at every scale."""
     k = np.arange(12)
-    a, b = 0.5**k, 3.0**k
+    a = 0.5**k
+    b = 3.0**k
     return float(10.0 * (np.mean(np.cos(2.0 * np.pi * b * (x[:, None] + 0.5)) @ a) - a @ np.cos(np.pi * b)) ** 3)
 
 
@@ -162,8 +165,12 @@ def weighted_svm(x: Array) -> float:
 
 
 #: Hidden units of the controller, and steps of the simulation, of a fiftieth of a second each.
-HIDDEN, STEPS = 5, 500
-LENGTHS, MASSES, CART, GRAVITY = np.array([0.5, 0.05]), np.array([0.1, 0.01]), 1.0, 9.8
+HIDDEN = 5
+STEPS = 500
+LENGTHS = np.array([0.5, 0.05])
+MASSES = np.array([0.1, 0.01])
+CART = 1.0
+GRAVITY = 9.8
 
 
 def two_poles(x: Array) -> float:
@@ -171,20 +178,27 @@ def two_poles(x: Array) -> float:
 
     The equations of motion are those of Wieland (1991), without friction. The value is between 0 and 2.
     """
-    into, out = 4.0 * x[: 7 * HIDDEN].reshape(HIDDEN, 7), 4.0 * x[7 * HIDDEN :]
-    place, speed, moved = 0.0, 0.0, 0.0
-    angle, turning = np.array([0.07, 0.0]), np.zeros(2)
+    into = 4.0 * x[: 7 * HIDDEN].reshape(HIDDEN, 7)
+    out = 4.0 * x[7 * HIDDEN :]
+    place = 0.0
+    speed = 0.0
+    moved = 0.0
+    angle = np.array([0.07, 0.0])
+    turning = np.zeros(2)
     for step in range(2 * STEPS):  # each step is taken in two halves
         if step % 2 == 0:
             seen = np.array([place / 2.4, speed / 2.0, *(angle / 0.6), *(turning / 2.0), 1.0])
             force = 10.0 * np.tanh(out @ np.tanh(into @ seen))
-        sine, cosine = np.sin(angle), np.cos(angle)
+        sine = np.sin(angle)
+        cosine = np.cos(angle)
         push = MASSES * LENGTHS * turning**2 * sine - 0.75 * MASSES * cosine * GRAVITY * sine
         weight = MASSES * (1.0 - 0.75 * cosine**2)
         pull = (force + push.sum()) / (CART + weight.sum())
         twist = 0.75 * (GRAVITY * sine - pull * cosine) / LENGTHS
-        place, speed = place + 0.01 * speed, speed + 0.01 * pull
-        angle, turning = angle + 0.01 * turning, turning + 0.01 * twist
+        place = place + 0.01 * speed
+        speed = speed + 0.01 * pull
+        angle = angle + 0.01 * turning
+        turning = turning + 0.01 * twist
         moved += abs(place) / 2.4 + abs(speed) + np.abs(turning).sum()
         if abs(place) > 2.4 or np.abs(angle).max() > 0.63:
             return 2.0 - (step + 1) / (2.0 * STEPS)

@@ -22,27 +22,39 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 #: As in the paper's experiments, with batches for budgets of a few hundred points.
-REGIONS, BATCH, SUCCESSES, FIRST, LONGEST, SHORTEST = 5, 4, 3, 0.8, 1.6, 0.01
+REGIONS = 5
+BATCH = 4
+SUCCESSES = 3
+FIRST = 0.8
+LONGEST = 1.6
+SHORTEST = 0.01
 #: Maximum number of candidates of a region, of points that a model is fitted to, and of steps of its fit.
-CANDIDATES, FITTED, STEPS = 1000, 300, 50
+CANDIDATES = 1000
+FITTED = 300
+STEPS = 50
 
 
 class _Region:
     """A cube around a point of the front."""
 
     def __init__(self, center: int | None = None) -> None:
-        self.length, self.good, self.bad = FIRST, 0, 0
+        self.length = FIRST
+        self.good = 0
+        self.bad = 0
         #: A center that is given stays until a point of the region is known.
-        self.center, self.stays = center, center is not None
+        self.center = center
+        self.stays = center is not None
 
     def told(self, better: bool, failures: int) -> bool:
         """Change the edge; whether it is now too small."""
         self.stays = False
         self.good, self.bad = (self.good + 1, 0) if better else (0, self.bad + 1)
         if self.good == SUCCESSES:
-            self.length, self.good = min(2.0 * self.length, LONGEST), 0
+            self.length = min(2.0 * self.length, LONGEST)
+            self.good = 0
         elif self.bad == failures:
-            self.length, self.bad = 0.5 * self.length, 0
+            self.length = 0.5 * self.length
+            self.bad = 0
         return self.length < SHORTEST
 
 
@@ -59,10 +71,13 @@ class MORBO:
         import torch
         from scipy.stats import qmc
 
-        self._torch, self._d, self._far = torch, d, np.array(far)
+        self._torch = torch
+        self._d = d
+        self._far = np.array(far)
         torch.manual_seed(seed)
         self._rng = np.random.default_rng(seed)
-        self.X, self.Y = np.empty((0, d)), np.empty((0, len(far)))
+        self.X = np.empty((0, d))
+        self.Y = np.empty((0, len(far)))
         self._regions = [_Region() for _ in range(REGIONS)]
         #: What is to be asked next, with the region that chose it; none chose the initial design.
         self._queue: list[tuple[Array, _Region | None]] = [
@@ -80,7 +95,8 @@ class MORBO:
     def tell(self, x: Array, values: Sequence[float]) -> None:
         """The objectives at a point."""
         before = self._volume(self.Y) if len(self.Y) else 0.0
-        self.X, self.Y = np.vstack([self.X, x]), np.vstack([self.Y, values])
+        self.X = np.vstack([self.X, x])
+        self.Y = np.vstack([self.Y, values])
         if self._asked is None:
             return
         better = self._volume(self.Y) > before * (1.0 + 1e-9)
@@ -115,13 +131,15 @@ class MORBO:
     def _anew(self) -> _Region:
         """A region around the best point of a random scalarisation, which stays until others are better."""
         weights = self._rng.dirichlet(np.ones(self.Y.shape[1]))
-        low, high = self.Y.min(axis=0), self.Y.max(axis=0)
+        low = self.Y.min(axis=0)
+        high = self.Y.max(axis=0)
         scalars = np.max(weights * (self.Y - low) / (high - low + 1e-12), axis=1)
         return _Region(int(np.argmin(scalars)))
 
     def _place(self) -> None:
         """Centers: each adds most volume to those of the regions before it; any other where none adds some."""
-        front, chosen = self._front(), [r.center for r in self._regions if r.center is not None and r.stays]
+        front = self._front()
+        chosen = [r.center for r in self._regions if r.center is not None and r.stays]
         for region in self._regions:
             if region.stays:
                 continue
@@ -138,7 +156,8 @@ class MORBO:
         from botorch.models import SingleTaskGP
         from gpytorch.mlls import ExactMarginalLogLikelihood
 
-        X, models = self._torch.tensor(self.X[near]), list[Any]()
+        X = self._torch.tensor(self.X[near])
+        models = list[Any]()
         for y in self.Y[near].T:
             models.append(SingleTaskGP(X, self._torch.tensor((y - y.mean()) / (y.std() + 1e-12))[:, None]))
             mll = ExactMarginalLogLikelihood(models[-1].likelihood, models[-1])
@@ -157,7 +176,8 @@ class MORBO:
         if near.tobytes() not in known:
             known[near.tobytes()] = self._fitted(near)
         models = known[near.tobytes()]
-        points, columns = self._candidates(center, region.length), []
+        points = self._candidates(center, region.length)
+        columns = []
         for y, model in zip(self.Y[near].T, models, strict=True):
             with self._torch.no_grad():
                 drawn = model.posterior(self._torch.tensor(points)).rsample(self._torch.Size([BATCH]))
@@ -169,7 +189,8 @@ class MORBO:
         d = self._d
         count = min(CANDIDATES, 200 * d)
         spread = self._torch.quasirandom.SobolEngine(d, scramble=True, seed=len(self.X)).draw(count).double().numpy()
-        low, high = np.clip(center - length / 2, 0, 1), np.clip(center + length / 2, 0, 1)
+        low = np.clip(center - length / 2, 0, 1)
+        high = np.clip(center + length / 2, 0, 1)
         changed = self._rng.random((count, d)) <= min(20.0 / d, 1.0)
         changed[np.arange(count), self._rng.integers(d, size=count)] = True
         points: Array = np.where(changed, low + (high - low) * spread, center)
@@ -180,7 +201,8 @@ class MORBO:
         self._place()
         known = dict[bytes, list[Any]]()
         samples = [self._samples(region, known) for region in self._regions]
-        front, chosen = self.Y[self._front()], list[tuple[Array, _Region | None]]()
+        front = self.Y[self._front()]
+        chosen = list[tuple[Array, _Region | None]]()
         for b in range(BATCH):
             gains = [self._gains(drawn[b], front) for _, drawn in samples]
             r = int(np.argmax([gain.max() for gain in gains]))

@@ -195,7 +195,8 @@ def covered(study: Study, points: list[Params], values: list[float]) -> float:
 
 def run_one(problem: Any, sampler: Any, seed: int, trials: int) -> dict[str, Any]:
     """One study: regrets of what is recommended, and the median of the last ask times, at the checkpoints."""
-    rng, study = np.random.default_rng((seed, 1)), optuna.create_study(sampler=sampler)
+    rng = np.random.default_rng((seed, 1))
+    study = optuna.create_study(sampler=sampler)
 
     @cache
     def regret(params: tuple[tuple[str, Any], ...]) -> float:

@@ -156,7 +156,8 @@ def asks(name: str, sampler: str, trials: str) -> str:
         for (_, s), found in runs(name).items()
         if s == sampler and all(trials in row["ask_ms"] for row in found)
     ]
-    low, high = milliseconds(min(medians)).removesuffix(" ms"), milliseconds(max(medians))
+    low = milliseconds(min(medians)).removesuffix(" ms")
+    high = milliseconds(max(medians))
     return f"{low} to {high}"
 
 
@@ -217,7 +218,8 @@ def failure_table(name: str, trials: str) -> str:
     samplers = samplers_of(name)
     table = [["problem", *(NAMES[s] for s in samplers)]]
     for problem in problems_of(name):
-        values, texts = [], []
+        values = []
+        texts = []
         for sampler in samplers:
             found = runs(name)[problem, sampler]
             values.append(float(np.median([r["best"][trials] for r in found])))
@@ -229,7 +231,8 @@ def failure_table(name: str, trials: str) -> str:
 
 def ask_table() -> str:
     """The median time of a suggestion, and the mean, against the number of trials."""
-    times, means = ask_times(), ask_times("mean_ms")
+    times = ask_times()
+    means = ask_times("mean_ms")
     marks = sorted({trials for _, trials in times})
     shown = {at: f"{milliseconds(times[at])} ({milliseconds(means[at])})" for at in times}
     known = [sampler for sampler in NAMES if any(s == sampler for s, _ in times)]
@@ -328,7 +331,8 @@ def hpob_best(trials: str) -> str:
 
 def hpob_table() -> str:
     """Mean regrets on HPO-B, with 90 % intervals."""
-    names, marks = recorded_searches.tasks(), recorded_searches.CHECKPOINTS
+    names = recorded_searches.tasks()
+    marks = recorded_searches.CHECKPOINTS
     head = ["trials", *(f"{m}, recorded" if m in recorded_searches.METHODS else m for m in _hpob())]
     table = [head]
     for trials in marks:
@@ -402,7 +406,8 @@ def quality_and_time(name: str, trials: int, path: Path) -> None:
     """Mean rank against the median time of a suggestion: one point for each sampler."""
     figure, axis = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
     for sampler, (mean, low, high) in mean_ranks(name, trials).items():
-        time, ours = _asked(name, sampler, str(trials)), sampler == "GSSBO"
+        time = _asked(name, sampler, str(trials))
+        ours = sampler == "GSSBO"
         color = "tab:red" if ours else "tab:gray"
         span = np.maximum([[mean - low], [high - mean]], 0.0)  # the mean may lie outside
         axis.errorbar(time, mean, span, fmt="o", color=color, markersize=9 if ours else 6)

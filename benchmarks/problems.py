@@ -65,7 +65,8 @@ class Timed:
     """A trial that adds up the ``seconds`` that its suggestions take."""
 
     def __init__(self, trial: Trial) -> None:
-        self._trial, self.seconds = trial, 0.0
+        self._trial = trial
+        self.seconds = 0.0
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self._trial, name)
@@ -199,7 +200,8 @@ def network() -> Problem:
 def categories(seed: int, d: int, k: int) -> Problem:
     """``d`` unordered choices of ``k`` each, with effects of single choices and of pairs of neighbours."""
     rng = np.random.default_rng(seed)
-    alone, pairs = rng.gamma(1.0, 1.0, (d, k)), rng.gamma(0.5, 1.0, (d, k, k))
+    alone = rng.gamma(1.0, 1.0, (d, k))
+    pairs = rng.gamma(0.5, 1.0, (d, k, k))
     space = {f"c{i}": CategoricalDistribution([f"v{j}" for j in range(k)]) for i in range(d)}
     # minimum around the ring by dynamic programming: fix the first choice, then optimise the others
     cost = alone[:, None, :] + pairs  # cost[i, a, b]: choice b of i after choice a of its neighbour i - 1

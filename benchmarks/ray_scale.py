@@ -16,7 +16,8 @@ from tqdm import tqdm
 from benchmarks.functions import levy
 from ray import tune
 
-DIMENSIONS, WORKERS = 20, 64
+DIMENSIONS = 20
+WORKERS = 64
 SPACE = {f"x{i}": tune.uniform(-10.0, 10.0) for i in range(DIMENSIONS)}
 #: Number of suggestions whose median is reported at each size.
 WINDOW = 100
@@ -69,7 +70,9 @@ def simulate(name: str, trials: int) -> list[dict[str, Any]]:
     live: dict[str, dict[str, float]] = {}
     suggested: list[float] = []
     completed: list[float] = []
-    alike, best, rows = 0, np.inf, []
+    alike = 0
+    best = np.inf
+    rows = []
     for i in tqdm(range(min(trials, most)), desc=name, unit="trial"):
         while len(live) >= WORKERS:
             trial = list(live)[min(int(rng.geometric(0.05)) - 1, len(live) - 1)]

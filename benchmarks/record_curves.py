@@ -89,7 +89,8 @@ def configurations(name: str) -> Array:
     sequence.fast_forward(1)
     columns = []
     for share, distribution in zip(sequence.random(CONFIGURATIONS).T, space.values(), strict=True):
-        low, high = distribution.low, distribution.high
+        low = distribution.low
+        high = distribution.high
         values = low * (high / low) ** share if distribution.log else low + (high - low) * share
         columns.append(np.round(values) if isinstance(distribution, IntDistribution) else values)
     return np.column_stack(columns)

@@ -96,7 +96,8 @@ def finished(runs: Runs, samplers: list[str], problems: list[str], trials: int) 
 
 def bootstrap(runs: Runs, samplers: list[str], problems: list[str], trials: int) -> tuple[Array, Array, Array]:
     """Mean rank (samplers,), and its 5 and 95 percent points over resampled problems and seeds."""
-    rng, n = np.random.default_rng(0), len(problems)
+    rng = np.random.default_rng(0)
+    n = len(problems)
 
     def drawn(values: Array) -> Array:
         return values[rng.integers(len(values), size=(DRAWS, len(values)))]

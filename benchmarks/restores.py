@@ -33,7 +33,8 @@ from ray import tune
 
 SPACE = {"a": tune.randint(0, 6), "b": tune.choice([(0, 1), (2, 3), (4, 5)]), "fixed": 5}
 #: Number of trials of a run; how many have ended when its early and its late snapshot are taken, with two running.
-TRIALS, ENDED = 9, {"early": 3, "late": 5}
+TRIALS = 9
+ENDED = {"early": 3, "late": 5}
 STATES = "searcher's state and search_gen_state"
 #: Files by name, as patterns in the experiment's folder.
 FILES = {
@@ -93,7 +94,8 @@ def make_trainable(folder: Path) -> Callable[[dict[str, Any]], None]:
     """A trainable that notes its configs in ``folder/log``; the third trial fails, some wait for the snapshots."""
 
     def trainable(config: dict[str, Any]) -> None:
-        own, log = tune.get_context().get_trial_id(), folder / "log"
+        own = tune.get_context().get_trial_id()
+        log = folder / "log"
         with log.open("a") as file:
             file.write(f"{own} {config['a']} {config['b'][0]}\n")
         place = [line.split()[0] for line in log.read_text().splitlines()].index(own)
@@ -111,7 +113,8 @@ class Recorder(tune.Callback):  # type: ignore[misc]
     """Copies the files of an experiment, as Tune uploads them, once as many trials as wanted have ended."""
 
     def __init__(self, run: Path, folder: Path) -> None:
-        self._run, self._folder = run, folder
+        self._run = run
+        self._folder = folder
 
     def __reduce__(self) -> Any:
         return tune.Callback, ()  # a restored run is not recorded
@@ -146,7 +149,8 @@ def record(folder: Path, own: bool = False) -> None:
         folder: an existing, empty folder.
         own: whether the searcher is made with space, metric and mode, and the tuner without.
     """
-    run, given = folder / "run", (SPACE, "loss", "min") if own else (None, None, None)
+    run = folder / "run"
+    given = (SPACE, "loss", "min") if own else (None, None, None)
     tuner = tune.Tuner(
         make_trainable(folder),
         param_space=None if own else SPACE,
@@ -208,7 +212,10 @@ def restore(folder: Path, finished: list[TrialSnapshot], patience: float = 120.0
     forget_session()
     for name in ENDED:
         (folder.parent / name).touch()
-    log, trials, ended, searcher = folder.parent / "log", 0, "", None
+    log = folder.parent / "log"
+    trials = 0
+    ended = ""
+    searcher = None
     log.write_text("before 0 0\n" * 9)  # no trial waits or fails
     started = time.monotonic()
     try:

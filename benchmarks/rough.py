@@ -20,7 +20,8 @@ def oscillated(x: Array) -> Array:
     ``a`` and ``b`` are 10 and 7.9 where x is positive, and 5.5 and 3.1 elsewhere.
     """
     h = np.log(np.where(x == 0.0, 1.0, np.abs(x)))
-    a, b = np.where(x > 0.0, 10.0, 5.5), np.where(x > 0.0, 7.9, 3.1)
+    a = np.where(x > 0.0, 10.0, 5.5)
+    b = np.where(x > 0.0, 7.9, 3.1)
     return np.asarray(np.sign(x) * np.exp(h + 0.049 * (np.sin(a * h) + np.sin(b * h))))
 
 
@@ -33,20 +34,23 @@ def skewed(x: Array, beta: float) -> Array:
 
 def skewed_rastrigin(d: int, seed: int) -> Callable[[Array], float]:
     """BBOB's f15: Rastrigin's function of ``R L Q T_asy(T_osz(x))``, with rotations R and Q, L of condition 10."""
-    into, out = functions.rotation(d, seed), functions.rotation(d, seed + 1)
+    into = functions.rotation(d, seed)
+    out = functions.rotation(d, seed + 1)
     weights = powers_of_ten(np.zeros(d), 0.5)
     return lambda x: functions.rastrigin(out @ (weights * (into @ skewed(oscillated(x), 0.2))))
 
 
 def skewed_schaffer(d: int, seed: int, exponent: float) -> Callable[[Array], float]:
     """BBOB's f17 and, with ``exponent`` 1.5, f18: Schaffer's F7 of ``L Q T_asy(x)``, L up to ``10 ** exponent``."""
-    into, weights = functions.rotation(d, seed), powers_of_ten(np.zeros(d), exponent)
+    into = functions.rotation(d, seed)
+    weights = powers_of_ten(np.zeros(d), exponent)
     return lambda x: long.schaffer_f7(weights * (into @ skewed(x, 0.5)))
 
 
 def step_ellipsoid(d: int, seed: int) -> Callable[[Array], float]:
     """BBOB's f7: `benchmarks.long.steps`, turned once more after rounding, and with axes of condition 10 before."""
-    into, weights = functions.rotation(d, seed), powers_of_ten(np.zeros(d), 0.5)
+    into = functions.rotation(d, seed)
+    weights = powers_of_ten(np.zeros(d), 0.5)
 
     def value(x: Array) -> float:
         z = weights * x
@@ -65,7 +69,8 @@ def schwefel(x: Array) -> float:
 
 def ripples(x: Array) -> float:
     """Bohachevsky's: ``sum x_i^2 + 2 x_{i+1}^2 - 0.3 cos(3 pi x_i) - 0.4 cos(4 pi x_{i+1}) + 0.7``, over neighbours."""
-    a, b = x[:-1], x[1:]
+    a = x[:-1]
+    b = x[1:]
     return float(np.sum(a**2 + 2.0 * b**2 - 0.3 * np.cos(3.0 * np.pi * a) - 0.4 * np.cos(4.0 * np.pi * b) + 0.7))
 
 

@@ -66,12 +66,14 @@ def follow(
     ``mark`` is called after each trial with their number so far. Problems that are judged by what is recommended get no
     regrets, since a value without noise can take many trainings.
     """
-    noise, chance = np.random.default_rng((seed, 1)), np.random.default_rng((seed, 2))
+    noise = np.random.default_rng((seed, 1))
+    chance = np.random.default_rng((seed, 2))
     study = optuna.create_study(sampler=sampler)
     study.set_user_attr("problem", name)
     regrets, best, told, asks = (np.full(trials, np.nan) for _ in range(4))
     course = Course(study, regrets, best, told, asks, np.zeros(trials, dtype=bool))
-    lowest, started = np.inf, time.perf_counter()
+    lowest = np.inf
+    started = time.perf_counter()
     for first in range(0, trials, width):
         asked = []
         for t in range(first, min(first + width, trials)):
@@ -81,7 +83,8 @@ def follow(
         for t, trial in enumerate(asked, first):
             if problem.fails(trial.params) or (problem.failure_rate > 0.0 and chance.random() < problem.failure_rate):
                 study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
-                course.failed[t], best[t] = True, best[t - 1] if t else np.inf
+                course.failed[t] = True
+                best[t] = best[t - 1] if t else np.inf
             else:
                 value = np.nan if problem.recommended and problem.told else problem.value(trial)
                 asks[t] += getattr(trial, "seconds", 0.0)  # what a program asks for as it goes
@@ -110,7 +113,10 @@ def run_one(problem_name: str, sampler_name: str, seed: int, trials: int) -> dic
         key = {"problem": problem_name, "sampler": sampler_name, "seed": seed, "trials": trials}
         return key | {"seconds": time.perf_counter() - started} | figures
     course = follow(problem, SAMPLERS[sampler_name](seed), seed, trials, problem_name)
-    regrets, best, asks, failed = course.regrets, course.best, course.asks, course.failed
+    regrets = course.regrets
+    best = course.best
+    asks = course.asks
+    failed = course.failed
     points = [c for c in problem.checkpoints if c <= trials]
     return {
         "problem": problem_name,

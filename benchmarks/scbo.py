@@ -16,7 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
-BATCH, SUCCESSES, LONGEST, SHORTEST = 4, 10, 1.6, 0.5**7
+BATCH = 4
+SUCCESSES = 10
+LONGEST = 1.6
+SHORTEST = 0.5**7
 #: Maximum number of candidates of a batch.
 CANDIDATES = 2000
 
@@ -32,17 +35,23 @@ class SCBO:
     def __init__(self, d: int, seed: int) -> None:
         import torch
 
-        self._torch, self._d = torch, d
+        self._torch = torch
+        self._d = d
         torch.manual_seed(seed)
         self._start(seed)
-        self.X, self.Y, self.C = np.empty((0, d)), np.empty(0), np.empty((0, 0))
+        self.X = np.empty((0, d))
+        self.Y = np.empty(0)
+        self.C = np.empty((0, 0))
 
     def _start(self, seed: int) -> None:
         """A new region, with a design of its own."""
         from scipy.stats import qmc
 
-        self._first, self._seed = 0 if not hasattr(self, "X") else len(self.X), seed
-        self._length, self._good, self._bad = 0.8, 0, 0
+        self._first = 0 if not hasattr(self, "X") else len(self.X)
+        self._seed = seed
+        self._length = 0.8
+        self._good = 0
+        self._bad = 0
         self._queue = list(qmc.Sobol(self._d, rng=seed).random(2 * self._d))
 
     def ask(self) -> Array:
@@ -57,15 +66,19 @@ class SCBO:
         started = len(self.X) - self._first >= 2 * self._d
         before = self._best() if len(self.X) > self._first else (1, math.inf)
         C = self.C.reshape(len(self.X), len(limits))
-        self.X, self.Y, self.C = np.vstack([self.X, x]), np.append(self.Y, value), np.vstack([C, limits])
+        self.X = np.vstack([self.X, x])
+        self.Y = np.append(self.Y, value)
+        self.C = np.vstack([C, limits])
         if not started:
             return
         better = self._rank(len(self.X) - 1) < (before[0], before[1] - 1e-3 * abs(before[1]))
         self._good, self._bad = (self._good + 1, 0) if better else (0, self._bad + 1)
         if self._good == SUCCESSES:
-            self._length, self._good = min(2.0 * self._length, LONGEST), 0
+            self._length = min(2.0 * self._length, LONGEST)
+            self._good = 0
         elif self._bad >= BATCH * math.ceil(max(4.0 / BATCH, self._d / BATCH)):
-            self._length, self._bad = 0.5 * self._length, 0
+            self._length = 0.5 * self._length
+            self._bad = 0
         if self._length < SHORTEST:
             self._start(self._seed + 1)
 
@@ -90,7 +103,8 @@ class SCBO:
     def _batch(self) -> Array:
         """The next batch (4, d)."""
         rows = np.arange(self._first, len(self.X))
-        X, center = self.X[rows], self.X[min(rows.tolist(), key=self._rank)]
+        X = self.X[rows]
+        center = self.X[min(rows.tolist(), key=self._rank)]
         tensor = self._torch.tensor(X)
         bilog = np.sign(self.C[rows]) * np.log1p(np.abs(self.C[rows]))
         columns = [self.Y[rows], *bilog.T]
@@ -117,7 +131,8 @@ class SCBO:
         count = min(CANDIDATES, 200 * d)
         rng = np.random.default_rng(self._seed + len(self.X))
         spread = self._torch.quasirandom.SobolEngine(d, scramble=True, seed=len(self.X)).draw(count).double().numpy()
-        low, high = np.clip(center - self._length / 2, 0, 1), np.clip(center + self._length / 2, 0, 1)
+        low = np.clip(center - self._length / 2, 0, 1)
+        high = np.clip(center + self._length / 2, 0, 1)
         changed = rng.random((count, d)) <= min(20.0 / d, 1.0)
         changed[np.arange(count), rng.integers(d, size=count)] = True
         points: Array = np.where(changed, low + (high - low) * spread, center)

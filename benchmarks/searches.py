@@ -34,7 +34,8 @@ def from_cube(space: Mapping[str, BaseDistribution], u: Array) -> dict[str, Any]
             params[name] = choices[min(int(share * len(choices)), len(choices) - 1)]
             continue
         assert isinstance(distribution, FloatDistribution | IntDistribution)
-        low, high = distribution.low, distribution.high
+        low = distribution.low
+        high = distribution.high
         value = low * (high / low) ** share if distribution.log else low + share * (high - low)
         params[name] = round(value) if isinstance(distribution, IntDistribution) else min(max(value, low), high)
     return params
@@ -44,7 +45,8 @@ class Study:
     """A search by one of Optuna's samplers, of k objectives that are minimised."""
 
     def __init__(self, space: dict[str, BaseDistribution], sampler: BaseSampler, k: int = 1) -> None:
-        self._space, self._study = space, optuna.create_study(directions=["minimize"] * k, sampler=sampler)
+        self._space = space
+        self._study = optuna.create_study(directions=["minimize"] * k, sampler=sampler)
 
     def ask(self) -> dict[str, Any]:
         """The next configuration."""
@@ -78,7 +80,8 @@ def write_report(
     tables: Callable[[list[dict[str, Any]], list[str]], list[str]],
 ) -> None:
     """A report beside ``path``: the ``heading``, and ``tables`` of the problems and of those put aside."""
-    rows, text = longest(path), list(heading)
+    rows = longest(path)
+    text = list(heading)
     for title, group in (("Problems", problems), ("Problems put aside", apart)):
         names = [name for name in group if any(row["problem"] == name for row in rows)]
         if names:

@@ -125,7 +125,8 @@ class SMACSampler(BaseSampler):
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: Mapping[str, BaseDistribution]
     ) -> dict[str, Any]:
-        self._asked[trial.number] = info = self._smac.ask()
+        info = self._smac.ask()
+        self._asked[trial.number] = info
         params = {n: v.item() if hasattr(v, "item") else v for n, v in dict(info.config).items()}
         return to_external(params, self._searched.distributions)
 

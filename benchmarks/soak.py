@@ -74,7 +74,8 @@ def feed(count: int) -> dict[str, float]:
         trials.append(optuna.create_trial(params=params, distributions=SPACE, value=value(params)))
     study = optuna.create_study(sampler=SAMPLERS["GSSBO"](0))
     study.add_trials(trials)
-    memory, times = memory_mb(), []
+    memory = memory_mb()
+    times = []
     for _ in range(12):
         before = time.perf_counter()
         trial = study.ask(fixed_distributions=SPACE)

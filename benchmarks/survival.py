@@ -26,7 +26,8 @@ Array = NDArray[np.float64]
 Objective = Callable[[Array], Array]
 
 HORIZON = 200
-ARMS, SIDE = 250, 30
+ARMS = 250
+SIDE = 30
 #: Number of points of a continuous domain among which its optimum is sought, before it is refined.
 PROBES = 2**12
 DOMAINS = ("arms", "grid", "continuous")
@@ -38,20 +39,23 @@ def gp_sample(d: int, rng: np.random.Generator, lengthscale: Any = None) -> Obje
     """A draw from a GP with a Matern-5/2 kernel of unit variance, by 1,000 random features (Rahimi & Recht 2007)."""
     scales = np.exp(rng.uniform(np.log(0.15), np.log(0.8), d)) if lengthscale is None else np.full(d, lengthscale)
     frequencies = rng.normal(size=(1000, d)) / np.sqrt(rng.chisquare(5.0, (1000, 1)) / 5.0) / scales
-    phases, weights = rng.uniform(0.0, 2.0 * np.pi, 1000), rng.normal(size=1000) * np.sqrt(2.0 / 1000)
+    phases = rng.uniform(0.0, 2.0 * np.pi, 1000)
+    weights = rng.normal(size=1000) * np.sqrt(2.0 / 1000)
     return lambda X: np.asarray(np.cos(X @ frequencies.T + phases) @ weights)
 
 
 def bumps(d: int, rng: np.random.Generator) -> Objective:
     """Hills of different heights and widths, with a single highest one."""
-    centers, widths = rng.random((6, d)), rng.uniform(0.12, 0.4, (6, d))
+    centers = rng.random((6, d))
+    widths = rng.uniform(0.12, 0.4, (6, d))
     heights = np.append(rng.uniform(0.3, 0.85, 5), 1.0)
     return lambda X: np.max(heights * np.exp(-0.5 * (((X[:, None] - centers) / widths) ** 2).sum(axis=2)), axis=1)
 
 
 def valley(d: int, rng: np.random.Generator) -> Objective:
     """The logarithm of a curved ravine, with an optimum on its floor."""
-    center, bend = rng.uniform(0.2, 0.8, d), rng.uniform(-1.0, 1.0, d)
+    center = rng.uniform(0.2, 0.8, d)
+    bend = rng.uniform(-1.0, 1.0, d)
 
     def f(X: Array) -> Array:
         t = X[:, 0] - center[0]
@@ -64,7 +68,8 @@ def valley(d: int, rng: np.random.Generator) -> Objective:
 
 def plateau(d: int, rng: np.random.Generator) -> Objective:
     """Flat except for a saturating slope, with a smooth peak on it."""
-    center, normal = rng.uniform(0.2, 0.8, d), rng.normal(size=d)
+    center = rng.uniform(0.2, 0.8, d)
+    normal = rng.normal(size=d)
     return lambda X: (
         np.tanh(3.0 * (X - 0.5) @ (normal / np.linalg.norm(normal)))
         + 1.5 * np.exp(-0.5 * (((X - center) / 0.15) ** 2).sum(axis=1))
@@ -73,7 +78,8 @@ def plateau(d: int, rng: np.random.Generator) -> Objective:
 
 def waves(d: int, rng: np.random.Generator) -> Objective:
     """A bowl with ripples, and one corner that is far worse."""
-    center, turns = rng.uniform(0.2, 0.8, d), rng.uniform(1.0, 3.0, d)
+    center = rng.uniform(0.2, 0.8, d)
+    turns = rng.uniform(1.0, 3.0, d)
 
     def f(X: Array) -> Array:
         ripples = np.cos(2.0 * np.pi * turns * (X - center)).sum(axis=1)
@@ -104,7 +110,8 @@ class Problem:
         else:
             self.X = rng.random((PROBES, d))
         values = objective(self.X)
-        self._objective, self._location = objective, float(values.mean())
+        self._objective = objective
+        self._location = float(values.mean())
         self._scale = 1.0 if kernel == "fixed" else float(values.std())
         self.optimum = self.X[np.argmax(values)]
         if domain == "continuous":
@@ -116,7 +123,8 @@ class Problem:
         return (self._objective(X) - self._location) / self._scale
 
     def _refined(self, rng: np.random.Generator) -> Array:
-        x, width = self.optimum, 0.05
+        x = self.optimum
+        width = 0.05
         for _ in range(40):
             near = np.clip(x + width * rng.normal(size=(200, len(x))), 0.0, 1.0)
             best = int(np.argmax(self._objective(near)))

@@ -20,7 +20,9 @@ from numbo.models import ExactGP
 
 Array = NDArray[np.float64]
 
-LONGEST, SHORTEST, START = 1.6, 2.0**-7, 0.8
+LONGEST = 1.6
+SHORTEST = 2.0**-7
+START = 0.8
 SUCCESSES = 3
 #: Minimum improvement that counts, relative to the best value.
 LEAST = 1e-3
@@ -31,14 +33,18 @@ class BatchTuRBO:
     """Minimise over ``space``, ``batch`` points at a time; ``ask`` returns points and ``tell`` takes their values."""
 
     def __init__(self, space: Space, batch: int, seed: int) -> None:
-        self.space, self.batch = space, batch
+        self.space = space
+        self.batch = batch
         self.rng = np.random.default_rng(seed)
         self.patience = math.ceil(max(4.0 / batch, space.d / batch))
         self._restart()
 
     def _restart(self) -> None:
-        self.X, self.y = np.empty((0, self.space.d)), np.empty(0)
-        self.length, self.successes, self.failures = START, 0, 0
+        self.X = np.empty((0, self.space.d))
+        self.y = np.empty(0)
+        self.length = START
+        self.successes = 0
+        self.failures = 0
         self.design = qmc.Sobol(self.space.d, rng=self.rng).random(max(2 * self.space.d, self.batch))
         self.gp = ExactGP(self.space.categorical, trend=False)
 
@@ -55,14 +61,19 @@ class BatchTuRBO:
         if len(self.y) >= len(self.design):
             best = self.y.min()
             if values.min() < best - LEAST * abs(best):
-                self.successes, self.failures = self.successes + 1, 0
+                self.successes = self.successes + 1
+                self.failures = 0
             else:
-                self.successes, self.failures = 0, self.failures + 1
+                self.successes = 0
+                self.failures = self.failures + 1
             if self.successes == SUCCESSES:
-                self.length, self.successes = min(2.0 * self.length, LONGEST), 0
+                self.length = min(2.0 * self.length, LONGEST)
+                self.successes = 0
             elif self.failures >= self.patience:
-                self.length, self.failures = self.length / 2.0, 0
-        self.X, self.y = np.concatenate([self.X, self.asked]), np.concatenate([self.y, values])
+                self.length = self.length / 2.0
+                self.failures = 0
+        self.X = np.concatenate([self.X, self.asked])
+        self.y = np.concatenate([self.y, values])
         if self.length < SHORTEST:
             self._restart()
 
@@ -75,7 +86,8 @@ class BatchTuRBO:
         scales = self.gp.hyperparameters.lengthscales
         sides = self.length * scales / np.exp(np.mean(np.log(scales)))
         center = self.X[np.argmin(self.y)]
-        lower, upper = np.clip(center - sides / 2, 0.0, 1.0), np.clip(center + sides / 2, 0.0, 1.0)
+        lower = np.clip(center - sides / 2, 0.0, 1.0)
+        upper = np.clip(center + sides / 2, 0.0, 1.0)
         count = min(100 * d, 5000)
         spread = lower + (upper - lower) * qmc.Sobol(d, rng=self.rng).random(1 << (count - 1).bit_length())[:count]
         changed = self.rng.random((count, d)) < min(1.0, PERTURBED / d)
@@ -90,7 +102,8 @@ class BatchTuRBO:
 
     def _draws(self, Z: Array) -> Array:
         """Joint samples (b, c) of the posterior at ``Z (c, d)``."""
-        covariance, posterior = self.gp.covariance, self.gp.posterior
+        covariance = self.gp.covariance
+        posterior = self.gp.posterior
         ZT = np.ascontiguousarray(Z.T)
         n = posterior.n
         V = posterior.W[:n, :n] @ cross_covariance(covariance, np.ascontiguousarray(posterior.XT[:, :n]), ZT).T

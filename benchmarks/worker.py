@@ -56,7 +56,8 @@ def branching(trial: BaseTrial) -> float:
 
 def reporting(trial: BaseTrial) -> float:
     """As `plain`, at the end of a curve that falls at a rate of its own; it may be pruned on the way."""
-    end, rate = plain(trial), 0.4 + 0.1 * len(trial.params["act"])
+    end = plain(trial)
+    rate = 0.4 + 0.1 * len(trial.params["act"])
     for step in range(1, STEPS + 1):
         trial.report(end + 3.0 * math.exp(-rate * step), step)
         time.sleep(0.001)
@@ -108,7 +109,8 @@ def main(
             try:
                 value = PROGRAMS[program](trial)
             except optuna.TrialPruned:
-                state, value = TrialState.PRUNED, None
+                state = TrialState.PRUNED
+                value = None
             else:
                 state = TrialState.COMPLETE
             time.sleep(pause.uniform(0.0, 0.02))

@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 import optuna
 from diabetes import final_error, load
-from numbo.first_use import announce_compilation, compilation_time
+from numbo.compiling.first_use import announce_compilation, compilation_time
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from numbo.optuna._looking import (
 from numbo.optuna._pruner import CurvePruner
 from numbo.optuna._reports import report, should_prune
 
-from numbo.first_use import announce_compilation
+from numbo.compiling.first_use import announce_compilation
 from numbo.spaces import Table
 
 announce_compilation(logging.get_logger("optuna.numbo").info)

@@ -277,7 +277,8 @@ def _hull(a: Any, b: Any) -> Any:
     """A distribution of the same kind that covers two."""
     if isinstance(b, CategoricalDistribution) or a == b:
         return b
-    low, high = min(a.low, b.low), max(a.high, b.high)
+    low = min(a.low, b.low)
+    high = max(a.high, b.high)
     if isinstance(a, IntDistribution):
         return IntDistribution(low, high, log=b.log, step=math.gcd(a.step, b.step, a.low - b.low, high - low) or 1)
     return FloatDistribution(low, high, log=b.log, step=b.step if a.step == b.step and a.low == b.low else None)

@@ -79,7 +79,8 @@ class CurvePruner(BasePruner):
 
     def _learned(self, study: Study, goal: Goal) -> Stopping:
         """The rule for a study, which knows all of its trials that have ended."""
-        storage, key = study._storage, (id(study._storage), study._study_id)
+        storage = study._storage
+        key = (id(study._storage), study._study_id)
         known = self._studies.pop(key, None)
         if known is None or known.storage() is not storage:
             known = _Known(weakref.ref(storage), Stopping(self._probability, self._complete))

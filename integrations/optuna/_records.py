@@ -65,7 +65,8 @@ def publish(study: Study, trial: FrozenTrial, identity: Identity, params: Mappin
 
 def pieces(trial: FrozenTrial) -> list[str]:
     """What is published for ``trial``, in the pieces in which it is stored."""
-    attrs, found = trial.system_attrs, list[str]()
+    attrs = trial.system_attrs
+    found = list[str]()
     while isinstance(piece := attrs.get(f"{KEY}:{len(found)}"), str):
         found.append(piece)
     return found
@@ -127,7 +128,8 @@ def is_the_table(study: Study, table: Table) -> bool:
 
     What they are is published for those who ask later. A table that has lost rows is not compared.
     """
-    storage, number = study._storage, study._study_id
+    storage = study._storage
+    number = study._study_id
     known = storage.get_study_system_attrs(number).get(TABLE, {"rows": 0, "fingerprint": 0})
     rows = int(known["rows"])
     if 0 < rows <= len(table) and table.fingerprint(rows) != known["fingerprint"]:

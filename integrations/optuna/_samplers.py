@@ -30,8 +30,8 @@ from numbo.optuna._view import FirstTrials, StudyView, checked
 from numbo.optuna._views import Views
 
 from numbo import _checks
-from numbo._ahead import compile_ahead
 from numbo._types import Array
+from numbo.compiling.ahead import compile_ahead
 from numbo.inspection.fronts import front_of, volumes_of
 from numbo.optimizers import Explanation, Optimizer, Snapshot, Suggestion
 from numbo.optimizers.base import MANY
@@ -172,7 +172,8 @@ class NumboSampler(BaseSampler):
             return known
         if self._declared.table is not None:
             return self._declared.without_single()
-        distributions, conditions = self._declared.distributions, self._declared.conditions
+        distributions = self._declared.distributions
+        conditions = self._declared.conditions
         same = {name for name, distribution in distributions.items() if known.distributions.get(name) == distribution}
         inferred = {name: condition for name, condition in known.conditions.items() if condition.parents <= same}
         optional = known.optional | conditions.keys()  # a trial may end before it uses them

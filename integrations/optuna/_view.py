@@ -82,7 +82,8 @@ class StudyView:
         fresh = [trials[i] for i in done]
         self._marks |= {i: _mark(trials[i]) for i in done}
         self._unfinished = [i for i in unfinished if not trials[i].state.is_finished()]
-        self._looked_at, self._last_number = len(trials), trials[-1].number if trials else -1
+        self._looked_at = len(trials)
+        self._last_number = trials[-1].number if trials else -1
         self._n_finished += len(fresh)
         self.space.add(t for t in fresh if t.state in (TrialState.COMPLETE, TrialState.PRUNED))
         names = self.constraints
@@ -111,8 +112,11 @@ class StudyView:
             self.searched = searched
             self.identity = _records.Identity.of(searched)
             self.optimizer = make(to_space(searched), self.constraints)
-            self.told, self._left_out, self._running = [], 0, {}
-            self._causes, self._moments = set(), set()
+            self.told = []
+            self._left_out = 0
+            self._running = {}
+            self._causes = set()
+            self._moments = set()
             self._tell(t for t in trials if t.state.is_finished())
         if fresh := {cause for cause in self._causes - self._warned if self._established(cause)}:
             self._warned |= fresh
@@ -135,7 +139,8 @@ class StudyView:
             and trials[i].number != current
             and self._n_finished - trials[i].number <= MAX_OVERTAKEN
         ]
-        known, self._running = self._running, {}
+        known = self._running
+        self._running = {}
         for trial in running[-MAX_PENDING:]:
             mark = len(trial.params), len(trial.intermediate_values), _records.pieces(trial)
             before = known.get(trial.number)
@@ -165,7 +170,8 @@ class StudyView:
         """
         assert self.optimizer is not None
         space = self.optimizer.space
-        distributions, optional = self.searched.distributions, self.searched.optional
+        distributions = self.searched.distributions
+        optional = self.searched.optional
         published, origin = _records.read(trial, self.identity)
         actual = to_internal(trial.params, distributions)
         known = dict(actual)
@@ -192,7 +198,8 @@ class StudyView:
         """Tell the optimizer finished trials, in the order of their completion."""
         assert self.optimizer is not None
         for trial in sorted(trials, key=_completion):
-            value, partial = self._value(trial), trial.state == TrialState.PRUNED
+            value = self._value(trial)
+            partial = trial.state == TrialState.PRUNED
             try:
                 params, origin = self._params(trial)
                 origin = UNASKED if self._copied(trial) else origin
@@ -222,7 +229,8 @@ class StudyView:
     def _causes_of(self, trial: FrozenTrial) -> set[Cause]:
         """Why a trial is left out: the parameters of which it has values outside the present ranges, or `OTHER`."""
         assert self.optimizer is not None
-        space, distributions = self.optimizer.space, self.searched.distributions
+        space = self.optimizer.space
+        distributions = self.searched.distributions
         try:
             params = to_internal(trial.params, distributions)
         except ValueError:  # not a choice any more
@@ -238,7 +246,8 @@ class StudyView:
     def _misfit(self, trials: Iterable[FrozenTrial]) -> str:
         """What is wrong with the first complete trial that the conditions do not allow, in words."""
         assert self.optimizer is not None
-        space, words = self.optimizer.space, self.searched.words()
+        space = self.optimizer.space
+        words = self.searched.words()
         for trial in trials:
             try:
                 params = to_internal(trial.params, self.searched.distributions)
@@ -281,7 +290,9 @@ class FirstTrials:
     """
 
     def __init__(self, optimizer: Snapshot, told: Sequence[int], trials: Iterable[FrozenTrial]) -> None:
-        self._optimizer, self._told, self._trials = optimizer, list(told), trials
+        self._optimizer = optimizer
+        self._told = list(told)
+        self._trials = trials
 
     def at(self, points: Iterable[Mapping[str, Any]], *, complete: bool = False) -> list[FrozenTrial | None]:
         """Those at internal ``points``, None where there is none; only ``complete`` ones if that is asked."""

@@ -10,7 +10,7 @@ except ImportError as error:
 from numbo.ray._algorithms import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
 from numbo.ray._scheduler import CurveScheduler
 
-from numbo.first_use import announce_compilation
+from numbo.compiling.first_use import announce_compilation
 from numbo.spaces import Table
 
 announce_compilation(logging.getLogger("ray.tune.search.numbo").info)

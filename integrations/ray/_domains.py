@@ -96,7 +96,8 @@ class TuneSpace:
         """The nested config that suggests ``params``, without constants but those of options and lists."""
         values: dict[Path, Any] = {}
         for name in self.parameters.keys() & params.keys():
-            parameter, value = self.parameters[name], params[name]
+            parameter = self.parameters[name]
+            value = params[name]
             number = parameter.dimension.choices.index(value) if parameter.options else None  # type: ignore[union-attr]
             found = parameter.to_value(value) if number is None else Option(number)
             values |= dict.fromkeys(parameter.places, found)
@@ -162,7 +163,9 @@ def _named(found: Iterable[Found]) -> dict[str, Parameter]:
     owners: dict[Path, str] = {}
     for place, domain, parent in found:
         path = tuple(key for key in place if not isinstance(key, Option))
-        parameter, label, above = _parameter(path, domain), "", ""
+        parameter = _parameter(path, domain)
+        label = ""
+        above = ""
         if parent is not None:
             above = owners[parent]
             label = out[above].dimension.choices[place[len(parent)].number]  # type: ignore[union-attr]
@@ -259,9 +262,11 @@ def _name(path: Path) -> str:
 
 
 def _parameter(path: Path, domain: sample.Domain) -> Parameter:
-    sampler, step = domain.get_sampler(), None
+    sampler = domain.get_sampler()
+    step = None
     if isinstance(sampler, sample.Quantized):
-        sampler, step = sampler.get_sampler(), sampler.q
+        step = sampler.q
+        sampler = sampler.get_sampler()
     log = isinstance(sampler, sample.LogUniform)
     if isinstance(domain, sample.Categorical) and not isinstance(sampler, sample.Grid):
         if _branches(domain, path):
@@ -286,7 +291,8 @@ def _parameter(path: Path, domain: sample.Domain) -> Parameter:
 
 
 def _quantised(path: Path, lower: float, upper: float, step: float | int, log: bool) -> Parameter:
-    low, high = math.ceil(lower / step - 1e-9), math.floor(upper / step + 1e-9)
+    low = math.ceil(lower / step - 1e-9)
+    high = math.floor(upper / step + 1e-9)
     if high < low:
         raise ValueError(f"{_name(path)} contains no multiple of its step {step!r} from {lower!r} to {upper!r}.")
     return Parameter(path, Int(max(low, 1) if log else low, high, log=log), step)

@@ -49,7 +49,9 @@ class CurveScheduler(FIFOScheduler):
         super().__init__()
         if mode not in (None, "min", "max"):
             raise ValueError(f"mode must be 'min' or 'max', got {mode!r}.")
-        self._metric, self._mode, self._time_attr = metric, mode, time_attr
+        self._metric = metric
+        self._mode = mode
+        self._time_attr = time_attr
         self._rule = Stopping(probability, _checks.integer("complete", complete, 1))
         self._curves: dict[str, dict[Any, Any]] = {}
 
@@ -94,7 +96,8 @@ class CurveScheduler(FIFOScheduler):
 
     def _take(self, trial: Trial, result: dict[str, Any]) -> float | None:
         """Take in a report; returns its step, None if it says nothing."""
-        step, value = result.get(self._time_attr), result.get(str(self._metric))
+        step = result.get(self._time_attr)
+        value = result.get(str(self._metric))
         curve = self._goal.curve({0: value})
         if curve is None or not isinstance(step, Real):
             return None

@@ -88,7 +88,8 @@ class NumboSearch(StoredSearch):
         wanted = [*self._metrics, *self._limits]
         rewards = check_rewards(evaluated_rewards, len(self._points), max(1, len(self._metrics)), wanted)
         if rewards is not None:
-            self._points, self._evaluated = [], list(zip(self._points, rewards, strict=True))
+            self._evaluated = list(zip(self._points, rewards, strict=True))
+            self._points = []
         settings = {name: v for name, v in settings.items() if v is not None or name not in self._from_budget(1)}
         own = {"seed": _checks.seed(seed), "n_initial": n_initial, "learn_failures": learn_failures}
         names = {"constraints": tuple(self._limits)} if self._limits else {}
@@ -127,7 +128,9 @@ class NumboSearch(StoredSearch):
             raise ValueError(no_space(type(self).__name__))
         if self._tune_space is not None and found is not None and found.parameters != self._tune_space.parameters:
             return False  # another space is already searched, and may have been learned from
-        self._metric, self._mode, self._tune_space = metric, mode, self._tune_space or found
+        self._metric = metric
+        self._mode = mode
+        self._tune_space = self._tune_space or found
         num_samples = spec.get("num_samples")
         if isinstance(num_samples, int) and 0 < num_samples < sys.maxsize:  # Tune's number for no end
             self._num_samples = num_samples
@@ -169,7 +172,8 @@ class NumboSearch(StoredSearch):
         the results of those that it does not know, and waits for those that no longer exist. With this, its
         ``batch=True`` has no effect.
         """
-        self._max_concurrent, self._limited = max_concurrent, True
+        self._max_concurrent = max_concurrent
+        self._limited = True
         return True
 
     def _start(self) -> None:
@@ -235,7 +239,8 @@ class NumboSearch(StoredSearch):
             params = opt.space.decode(opt.suggest(fixed=inside)[0]) | given
         config = space.to_config(params)
         if unknown:
-            config, params = config | copy.deepcopy(dict(point)), params | unknown
+            config = config | copy.deepcopy(dict(point))
+            params = params | unknown
         self._live[trial_id] = params
         try:
             opt.hold(trial_id, params, GLOBAL)
@@ -334,7 +339,8 @@ class NumboSearch(StoredSearch):
         Tune does not pass on the last result of a trial that it stops, before the trial completes. It also stops trials
         that are as long as a criterion of the run allows: those are the longest ones.
         """
-        iteration, last = _iteration(result), self._last.get(trial_id)
+        iteration = _iteration(result)
+        last = self._last.get(trial_id)
         self._longest = max(self._longest, iteration)
         ended_by_itself = last is not None and iteration == _iteration(last) and trial_id not in self._paused
         return iteration < self._longest and not ended_by_itself

@@ -52,7 +52,8 @@ def read_trials(folder: Path) -> list[TrialSnapshot]:
         for row in rows:
             try:
                 trial, metadata = (json.loads(part) for part in row)
-                config, result = dict(_objects(trial["config"])), _objects(metadata.get("last_result"))
+                config = dict(_objects(trial["config"]))
+                result = _objects(metadata.get("last_result"))
                 flat = flatten_dict(result) if result else None  # as Tune passes results on
                 trials.append(TrialSnapshot(trial["trial_id"], trial["status"], config, flat))
             except (ValueError, KeyError, TypeError, AttributeError):

@@ -31,7 +31,8 @@ class StoredSearch(Searcher):
 
     def __init__(self, metric: Any, mode: Any) -> None:
         super().__init__(metric=metric, mode=mode)
-        self._metric, self._mode = metric, mode
+        self._metric = metric
+        self._mode = mode
         self._opt: Optimizer | None = None
         self._live: dict[str, dict[str, Any]] = {}
         self._done: set[str] = set()
@@ -41,7 +42,8 @@ class StoredSearch(Searcher):
         self._warned: set[str] = set()
         self._max_concurrent: int | None = None
         self._longest = 0
-        self._resumed = self._waited = False
+        self._resumed = False
+        self._waited = False
         self._failure: str | None = None
 
     # -- what a searcher supplies ----------------------------------------------------------------------------------
@@ -151,7 +153,10 @@ class StoredSearch(Searcher):
         else:
             self._set_up(read_setup(folder))
             self._warn("no state", f"{folder} holds no readable state of the searcher: the trials are learned instead.")
-        self._max_concurrent, self._resumed, self._waited, self._failure = limit, True, False, None
+        self._max_concurrent = limit
+        self._resumed = True
+        self._waited = False
+        self._failure = None
         self._paused = set()  # Tune says anew which are
         self._catch_up(trials)
 
@@ -186,7 +191,8 @@ class StoredSearch(Searcher):
         return True
 
     def _take_over(self, trial: TrialSnapshot) -> None:
-        ended, known = trial.status in ENDED, trial.trial_id in self._live
+        ended = trial.status in ENDED
+        known = trial.trial_id in self._live
         if TRIAL_INDEX in trial.config and (known or trial.config[TRIAL_INDEX]):
             return  # one of a Repeater's, which reports the mean of a group under the name of its first trial
         params = self._params_of(trial.config)

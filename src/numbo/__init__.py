@@ -14,7 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from numbo.first_use import warmup
+    from numbo.compiling.first_use import warmup
     from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE
     from numbo.selection import select_subset
     from numbo.spaces import Arms, Categorical, Float, Int, Space, Table
@@ -49,7 +49,7 @@ _HOMES = {
     "Space": "numbo.spaces",
     "Table": "numbo.spaces",
     "select_subset": "numbo.selection",
-    "warmup": "numbo.first_use",
+    "warmup": "numbo.compiling.first_use",
 }
 
 

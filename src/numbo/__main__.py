@@ -14,7 +14,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 def info() -> None:
     """Print what a bug report should contain, and warm up."""
     import numbo
-    from numbo.first_use import cache_path, warmup
+    from numbo.compiling.first_use import cache_path, warmup
 
     print(f"numbo       {numbo.__version__}")
     print(f"python      {platform.python_version()} on {platform.platform()}, {os.cpu_count()} cores")

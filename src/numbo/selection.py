@@ -1,5 +1,16 @@
 """Standalone subset selection: `select_subset`, its criteria, and the data available to a criterion."""
 
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from numbo import _checks
+from numbo._types import Indices
+from numbo.models.gp import ExactGP
 from numbo.models.subsets import (
     CRITERIA,
     Criterion,
@@ -9,8 +20,9 @@ from numbo.models.subsets import (
     select_nystrom,
     select_random,
     select_sign,
-    select_subset,
 )
+from numbo.models.transforms import OutputTransform
+from numbo.trials import finite_range
 
 __all__ = [
     "CRITERIA",
@@ -23,3 +35,73 @@ __all__ = [
     "select_sign",
     "select_subset",
 ]
+
+
+def select_subset(
+    X: ArrayLike,
+    y: ArrayLike,
+    size: int,
+    *,
+    criterion: str = "nystrom",
+    forced: ArrayLike = (),
+    kernel: str = "matern52",
+    lengthscale: ArrayLike | None = None,
+    noise_variance: float = 1e-3,
+    perturbation: float = 0.0,
+    seed: Any = None,
+) -> Indices:
+    """Choose the observations to fit a model to, which may be any model.
+
+    Args:
+        X: inputs (n, d), in any units; each column is scaled to the unit interval by its range.
+        y: values (n,); if ``lengthscale`` is given, only ``criterion="sign"`` uses them.
+        size: number of observations to choose, ``len(forced) <= size <= n``.
+        criterion: one of `CRITERIA`: ``"sign"`` and ``"nystrom"`` (Wei et al., GSSBO, section 4.2 and appendix A),
+            ``"kmeans++"``, ``"random"``, ``"first"``.
+        forced: indices that must be chosen.
+        kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
+        lengthscale: one number or (d,), in units of the range of each column; ``None`` learns it by MAP from at
+            most 256 of the points.
+        noise_variance: in units of the variance of ``y``; learned as well if ``lengthscale`` is ``None``.
+        perturbation: standard deviation of the noise on the gradients (the paper's ``sigma_d`` is 0.1).
+        seed: anything `numpy.random.default_rng` takes.
+
+    Returns:
+        ``size`` distinct indices into ``X``, the forced ones first.
+
+    Raises:
+        ValueError: if an argument is not as described above.
+    """
+    points, values = np.array(X, dtype=np.float64), np.array(y, dtype=np.float64)
+    if points.ndim != 2 or values.shape != points.shape[:1] or len(points) == 0:
+        raise ValueError(f"X must be (n, d) and y (n,) with n >= 1, got shapes {points.shape} and {values.shape}.")
+    if not np.isfinite(points).all():
+        raise ValueError("X must be finite, got NaN or infinite entries.")
+    chosen = np.unique(np.asarray(forced, dtype=np.int64))
+    if len(chosen) and not (chosen[0] >= 0 and chosen[-1] < len(points)):
+        raise ValueError(f"forced must index X (0 to {len(points) - 1}), got {chosen.tolist()}.")
+    if not (isinstance(size, Integral) and max(1, len(chosen)) <= size <= len(points)):
+        raise ValueError(f"size must be an integer between {max(1, len(chosen))} and {len(points)}, got {size!r}.")
+    if not 0.0 < noise_variance < np.inf:
+        raise ValueError(f"noise_variance must be a positive finite number, got {noise_variance!r}.")
+    rule = CRITERIA[_checks.one_of("criterion", criterion, CRITERIA)]
+    rng = np.random.default_rng(seed)
+
+    low, span = points.min(axis=0), np.ptp(points, axis=0)
+    points = (points - low) / np.where(span > 0.0, span, 1.0)
+    values = finite_range(values)
+    values = OutputTransform.fit(values).forward(values)
+    model = ExactGP(np.zeros(points.shape[1], dtype=bool), kernel=kernel, trend=False)
+    some = rng.permutation(len(points))[: min(len(points), max(256, size))]
+    if lengthscale is None:
+        model.fit(points[some[:256]], values[some[:256]])
+    else:
+        scales = np.broadcast_to(np.asarray(lengthscale, dtype=np.float64), points.shape[1:])
+        if not (np.isfinite(scales).all() and (scales > 0.0).all()):
+            raise ValueError(f"lengthscale must be positive and finite, got {lengthscale!r}.")
+        model.theta[: points.shape[1]] = -2.0 * np.log(scales)
+        model.theta[points.shape[1] + 1] = np.log(noise_variance)
+    model.condition(points[some], values[some])
+    members = np.zeros(len(points), dtype=bool)
+    members[some] = True
+    return rule(Pool(points, values, model, members, perturbation), size, chosen, rng)

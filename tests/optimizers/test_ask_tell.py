@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int, Space
 from numbo.optimizers import gssbo
-from numbo.search.availability import PROBED, SOON
+from numbo.run.availability import PROBED, SOON
 
 MAKERS = {
     "GPUCB": lambda space, **kw: GPUCB(space, **({"n_initial": 5} | kw)),

@@ -9,10 +9,10 @@ import pytest
 from tests.conftest import compiled_only
 
 from numbo import GPUCB, GSSBO, Categorical, Float, Space
-from numbo.models.buffer import DynamicBuffer, iteration_work
 from numbo.optimizers.gssbo import TURN
+from numbo.optimizers.parts.buffer import DynamicBuffer, iteration_work
+from numbo.run.run import GLOBAL
 from numbo.search.gp_search import LINES_FROM
-from numbo.search.run import GLOBAL
 from numbo.selection import CRITERIA
 
 SPACE = Space({"x": Float(0, 1), "y": Float(0, 1), "z": Float(0, 1)})

@@ -14,8 +14,8 @@ from numbo import SBPE, Float, Int, Space
 from numbo.kernels.covariance import RBF, stationary
 from numbo.models import SparseGP, race
 from numbo.models.confidence import sparse_confidence, uniform_confidence, union_bound
-from numbo.models.race import lambda_max
 from numbo.optimizers import sbpe
+from numbo.optimizers.parts.race import lambda_max
 
 NOISE = 0.1
 TAU2 = NOISE**2

@@ -22,7 +22,7 @@ from optuna.samplers import RandomSampler
 from optuna.trial import TrialState
 
 import optuna
-from numbo.search.availability import Availability
+from numbo.run.availability import Availability
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 

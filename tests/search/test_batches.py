@@ -9,8 +9,8 @@ from tests.conftest import make_points
 from numbo import GPUCB, GSSBO, Float, Space
 from numbo.kernels.acquisition import UCB, Acquisition, Term
 from numbo.models import ExactGP
+from numbo.run.run import GLOBAL
 from numbo.search.maximize import Box, maximize
-from numbo.search.run import GLOBAL
 from numbo.search.utility import CROWDED, Utility, remaining_share
 
 SPACE = Space({name: Float(-2, 2) for name in "wxyz"})

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from numbo import GSSBO, Float, Space
 from numbo.models.outputs import Outputs
 from numbo.optimizers.gssbo import TURN
+from numbo.run.run import GLOBAL, Suggestion
 from numbo.search.engine import BOXES, Origin
 from numbo.search.local_search import LocalSearch
-from numbo.search.run import GLOBAL, Suggestion
 from numbo.trials import UNASKED
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numbo.search.run import GLOBAL
+from numbo.run.run import GLOBAL
 from numbo.search.trust_region import (
     FINEST,
     INITIAL_LENGTH,

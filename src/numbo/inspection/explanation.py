@@ -57,7 +57,8 @@ def _effects(mean: Callable[[Array], Array], space: Space) -> Array:
     """Half the mean squared effect (d,) of drawing one parameter again, where it is active (Jansen 1999)."""
     rng = np.random.default_rng(0)
     drawn = rng.random((DRAWN, space.d))
-    points, out = space.snap(drawn), np.zeros(space.d)
+    points = space.snap(drawn)
+    out = np.zeros(space.d)
     for j in range(space.d):
         rows = np.flatnonzero(points[:, j] != INACTIVE)[:SAMPLES]
         if len(rows):

@@ -39,7 +39,8 @@ def hypervolumes(outputs: Array, counted: Mask, reference: Array) -> Array:
         reference: a value of each output.
     """
     n, k = outputs.shape
-    out, front = np.zeros(n), NonDominated.of_none(k)
+    out = np.zeros(n)
+    front = NonDominated.of_none(k)
     Y = np.stack([finite_range(column) for column in outputs.T], axis=1)
     for t in range(n):
         before = front

@@ -11,7 +11,7 @@ from numbo._types import Array
 from numbo.inspection.explanation import Explanation
 from numbo.inspection.snapshot import Snapshot
 from numbo.models.view import ModelView
-from numbo.search.run import Run
+from numbo.run.run import Run
 from numbo.search.trust_region import Region
 
 
@@ -95,7 +95,7 @@ class Inspectable(ABC):
         Of points that meet all constraints; None if there is none.
 
         For noisy objectives, a better answer than `best`, which is the luckiest observation. The expectation is that of
-        the model, corrected by the values observed at the point itself (`numbo.search.recommendation`); where noise
+        the model, corrected by the values observed at the point itself (`numbo.inspection.recommendation`); where noise
         prevails, the point is the one with the largest mean less one standard deviation. As long as the data show no
         evidence of noise, this is `best`. Under noise, GSSBO fits a model to more observations than its subset for this
         purpose, which takes about half a second.

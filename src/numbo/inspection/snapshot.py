@@ -14,15 +14,21 @@ import numpy as np
 from numbo import _checks
 from numbo._interrupts import interrupts_get_out
 from numbo._types import Array, Mask, ObservationIndices
+from numbo.inspection.beyond import beyond
 from numbo.inspection.explanation import SAMPLES, Explanation, relevance
 from numbo.inspection.fronts import hypervolumes
 from numbo.inspection.learning_curve import LearningCurve
+from numbo.inspection.recommendation import (
+    expected_values,
+    noise_near_best,
+    optimum,
+    recommending_view,
+    with_own_values,
+)
 from numbo.models.transforms import LARGEST
 from numbo.models.view import ModelView
-from numbo.search.beyond import beyond
-from numbo.search.recommendation import expected_values, noise_near_best, optimum, recommending_view, with_own_values
-from numbo.search.run import Run
-from numbo.search.times import AskTimes
+from numbo.run.run import Run
+from numbo.run.times import AskTimes
 from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE, Condition, Space
 from numbo.trials import Curve, Goal, best_first, own, point_key
@@ -48,10 +54,15 @@ class Snapshot:
     def __init__(
         self, algorithm: str, run: Run, view: ModelView | None, region: Region | None, times: AskTimes
     ) -> None:
-        self.algorithm, self._run = algorithm, run
+        self.algorithm = algorithm
+        self._run = run
         self.space: Any = run.space
-        self._history, self._goal, self._view, self._region = run.history, run.goal, view, region
-        self._asks, self._phases = list(times.asks), dict(times.phases)
+        self._history = run.history
+        self._goal = run.goal
+        self._view = view
+        self._region = region
+        self._asks = list(times.asks)
+        self._phases = dict(times.phases)
 
     def _model(self, what: str) -> ModelView:
         if self._view is None:
@@ -72,7 +83,8 @@ class Snapshot:
         if not self._history.several:
             mean, std = found[0]
             return (float(mean[0]), float(std[0])) if one else (mean, std)
-        mean, std = np.stack([m for m, _ in found], axis=1), np.stack([s for _, s in found], axis=1)
+        mean = np.stack([m for m, _ in found], axis=1)
+        std = np.stack([s for _, s in found], axis=1)
         return (mean[0], std[0]) if one else (mean, std)
 
     def _predict(self, view: ModelView, objective: int, X: Array) -> tuple[Array, Array]:
@@ -118,8 +130,8 @@ class Snapshot:
 
         By their means, neither the front nor each other dominate them, and they are ahead of each point of the front by
         1 % of its range in some objective. They are likely to succeed, and meet all constraints with a probability of
-        90 %. They are sorted as those of `front`. Of all that are found in the space (`numbo.search.beyond`), these are
-        far apart.
+        90 %. They are sorted as those of `front`. Of all that are found in the space (`numbo.inspection.beyond`), these
+        are far apart.
 
         Args:
             count: so many at most.
@@ -128,7 +140,8 @@ class Snapshot:
         Raises:
             ValueError: before the first successful observation.
         """
-        history, views = self._history, self._views("beyond_front")
+        history = self._history
+        views = self._views("beyond_front")
         kept = list(range(history.k) if objectives is None else objectives)
         rows, values = self._front
         own = np.clip(values[:, kept], -LARGEST, LARGEST)
@@ -143,12 +156,15 @@ class Snapshot:
         mean, std = (np.stack(part, axis=1) for part in zip(*(_moments(view, X) for view in views), strict=True))
         X, mean, std = (one[thinned(mean[:, kept], count)] for one in (X, mean, std))
         order = best_of_first(mean[:, kept])
-        X, mean, std = X[order], mean[order], std[order]
+        X = X[order]
+        mean = mean[order]
+        std = std[order]
         return list(zip(map(self.space.decode, X), self._told(mean), map(tuple, std.tolist()), strict=True))
 
     def _settled(self, objective: int) -> Array:
         """The values (n,) of an ``objective``: what was told, or the mean of the model where values are noisy."""
-        history, noise = self._history, self._run.noises[objective]
+        history = self._history
+        noise = self._run.noises[objective]
         told = history.output(objective)
         if not noise.found:
             return told
@@ -159,13 +175,15 @@ class Snapshot:
 
     def hypervolumes(self, reference: Sequence[float]) -> Array:
         """The hypervolume of the front after each trial (`numbo.optimizers.Optimizer.hypervolumes`)."""
-        trials, at = self._history.trials, self.reference(reference)
+        trials = self._history.trials
+        at = self.reference(reference)
         counted = trials.final & ~trials.failed & ~(trials.C > 0.0).any(axis=1)
         return hypervolumes(trials.Y, counted, at)
 
     def reference(self, given: Sequence[float]) -> Array:
         """A reference point in outputs (k,), of which larger ones are better."""
-        k, numbers = self._history.k, [float(one) for one in given]
+        k = self._history.k
+        numbers = [float(one) for one in given]
         if len(numbers) != k or not np.isfinite(numbers).all():
             raise ValueError(f"reference must be {k} finite numbers, one an objective; got {given!r}.")
         return self._goal.outputs_of(numbers)
@@ -186,11 +204,13 @@ class Snapshot:
             return self
         own = history.of_output(number)
         run = copy.copy(self._run)
-        run.history, run.noises = own, (self._run.noises[number].of(own),)
+        run.history = own
+        run.noises = (self._run.noises[number].of(own),)
         view = None if self._view is None else replace(self._views("objective")[number], others=())
         twin = Snapshot(self.algorithm, run, view, self._region, AskTimes())
         twin._goal = Goal((self._goal.directions[number],), self._goal.constraints)
-        twin._asks, twin._phases = self._asks, self._phases
+        twin._asks = self._asks
+        twin._phases = self._phases
         return twin
 
     @interrupts_get_out()
@@ -206,7 +226,8 @@ class Snapshot:
     @interrupts_get_out()
     def predict_end(self, reports: Mapping[Any, Any]) -> tuple[float, float]:
         """Where a trial with these reports ends (`numbo.optimizers.Optimizer.predict_end`)."""
-        curve, ends = self._goal.curve(reports), self._history.ends
+        curve = self._goal.curve(reports)
+        ends = self._history.ends
         if ends is None:
             raise ValueError(f"predict_end needs the curves of trials, which this {self.algorithm} does not use.")
         if curve is None:
@@ -258,7 +279,8 @@ class Snapshot:
         Only observed points ``having`` these conditional dimensions are considered; None if there is none.
         """
         _checks.flag("anywhere", anywhere)
-        history, rows = self._history, self._rows(having)
+        history = self._history
+        rows = self._rows(having)
         if history.several:
             raise ValueError(f"There is no best point of {history.k} objectives: see front().")
         if self._view is None or not len(rows):
@@ -310,7 +332,8 @@ class Snapshot:
     @cached_property
     def _expected(self) -> Array:
         """The expected value (n,) of each successful observation."""
-        history, view = self._history, self._recommending
+        history = self._history
+        view = self._recommending
         mean, unexplained = view.at_observations(history.X)
         copies = self._run.noise.copies
         return expected_values(history, mean, unexplained, view.noise_std, self._noise, copies)
@@ -330,12 +353,14 @@ class Snapshot:
     @cached_property
     def _predicted(self) -> tuple[Array, Array]:
         """Mean and standard deviation (n,) at each successful observation, given its own values as well."""
-        view, history = self._recommending, self._history
+        view = self._recommending
+        history = self._history
         mean, std = view.mean_sd(history.X)
         if view.sparse is not None:  # conditioned on all of them
             return mean, std
         others = np.ones(history.n, dtype=bool)
-        others[view.members] = others[self._run.noise.copies] = False
+        others[view.members] = False
+        others[self._run.noise.copies] = False
         return with_own_values(history, mean, std, others, view.noise_std, self._run.noise.copies)
 
     @property
@@ -383,7 +408,9 @@ class Snapshot:
 
     def _explain(self) -> Explanation:
         """That of one objective."""
-        view, history, names = self._model("explain"), self._history, self.parameter_names
+        view = self._model("explain")
+        history = self._history
+        names = self.parameter_names
         drawn = np.random.default_rng(0).random((SAMPLES, self.space.d))
         points = self.space.grid()[(drawn[:, 0] * self.space.cardinality).astype(int)] if self.space.explicit else drawn
         unit = view.transform.scale  # values may be of any size

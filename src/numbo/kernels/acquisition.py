@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numbo.kernels._jit import jit, subroutine
+from numbo.compiling.jit import jit, subroutine
 from numbo.kernels.cholesky import accumulate, lower_product_into, unwhiten_into, whiten_into
 from numbo.kernels.covariance import (
     MATERN52,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numbo.kernels._jit import jit, subroutine
+from numbo.compiling.jit import jit, subroutine
 from numbo.kernels.acquisition import (
     LOG_EI,
     acquisition_gradient_into,

@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from numbo.kernels._jit import jit, subroutine
+from numbo.compiling.jit import jit, subroutine
 
 
 @subroutine

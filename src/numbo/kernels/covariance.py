@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numbo.kernels._jit import jit, subroutine
+from numbo.compiling.jit import jit, subroutine
 from numbo.kernels.optional import (
     active_columns,
     add_inactive_gaps_into,

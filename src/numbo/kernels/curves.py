@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numbo.kernels._jit import jit, subroutine
+from numbo.compiling.jit import jit, subroutine
 
 #: Beyond the ends of a sample, values go on as they did over the last so much of a score, at most so much farther. Not
 #: tuned, as the next one.

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numbo.kernels._jit import jit, subroutine
+from numbo.compiling.jit import jit, subroutine
 from numbo.kernels.acquisition import SQRT_2PI, floored_sd, log_h
 from numbo.kernels.covariance import prior_variance
 

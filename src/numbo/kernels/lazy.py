@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numbo.kernels._jit import jit, subroutine
+from numbo.compiling.jit import jit, subroutine
 from numbo.kernels.cholesky import whiten_into
 from numbo.kernels.covariance import covariance_into, prior_variance
 

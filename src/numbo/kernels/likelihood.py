@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from numbo.kernels._jit import jit, subroutine
+from numbo.compiling.jit import jit, subroutine
 from numbo.kernels.cholesky import cholesky_into, inverse_into, invert_lower_into, unwhiten_into, whiten_into
 from numbo.kernels.covariance import (
     Covariance,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numbo.kernels._jit import subroutine
+from numbo.compiling.jit import subroutine
 
 #: Squared distance of an inactive coordinate from the middle of its range.
 APART_SQUARED = 0.25

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from numbo.kernels._jit import jit, subroutine
+from numbo.compiling.jit import jit, subroutine
 from numbo.kernels.cholesky import accumulate
 from numbo.kernels.covariance import copy_column_into, covariance_into, prior_variance
 

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from numbo.kernels._jit import jit
+from numbo.compiling.jit import jit
 from numbo.kernels.cholesky import (
     accumulate,
     cholesky_into,

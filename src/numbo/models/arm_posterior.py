@@ -51,7 +51,8 @@ class ArmPosterior:
         self._conditioned: Posterior | None = None
         self._posterior: Posterior | None = None
         self._atoms: ArmIndices = np.empty(0, dtype=np.int64)
-        self._directions, self._count = np.empty((0, 0)), 0
+        self._directions = np.empty((0, 0))
+        self._count = 0
         self._whitened: tuple[Array, Array] | None = None
         self._beta = 0.0
         self._means: tuple[Array, float] = np.zeros(A), 0.0
@@ -82,11 +83,16 @@ class ArmPosterior:
             posterior: its posterior given further points (`numbo.models.SparseGP.extended`); its own by default.
         """
         posterior = gp.posterior if posterior is None else posterior
-        self._conditioned = self._posterior = posterior
-        self._atoms, self._whitened = atoms, None
-        self._directions, self._count = np.empty((16, posterior.n)), 0
-        counts, missing = np.zeros(len(self.X)), np.ones(len(self.X), dtype=bool)
-        counts[points], missing[atoms] = gp.counts, False
+        self._conditioned = posterior
+        self._posterior = posterior
+        self._atoms = atoms
+        self._whitened = None
+        self._directions = np.empty((16, posterior.n))
+        self._count = 0
+        counts = np.zeros(len(self.X))
+        missing = np.ones(len(self.X), dtype=bool)
+        counts[points] = gp.counts
+        missing[atoms] = False
         held = (
             self._core_covariance is not None
             and _same(self._core_covariance, gp.covariance)
@@ -101,8 +107,10 @@ class ArmPosterior:
     def _raise_ceiling(self, covariance: Covariance, core: ArmIndices, counts: Array) -> None:
         self._effort = 0
         if self._core_covariance is None or not _same(self._core_covariance, covariance):
-            self._prior, self._core_covariance = prior_variances(covariance, self.X), covariance
-        self._core, self._core_counts = core, counts
+            self._prior = prior_variances(covariance, self.X)
+            self._core_covariance = covariance
+        self._core = core
+        self._core_counts = counts
         ceiling = self._prior
         if len(core):
             exact = SparseGP.over(covariance, self.X[core], counts, np.arange(len(core)))
@@ -132,7 +140,8 @@ class ArmPosterior:
 
     def _blocks(self, posterior: Posterior, atoms: ArmIndices):  # type: ignore[no-untyped-def]
         """Covariances (m, c) of the atoms with the arms of each block, block by block."""
-        cov, A = posterior.covariance, len(self.X)
+        cov = posterior.covariance
+        A = len(self.X)
         slots = self._columns.slots(cov, atoms)
         for first in range(0, A, ARMS_AT_ONCE):
             block = slice(first, min(first + ARMS_AT_ONCE, A))
@@ -161,7 +170,8 @@ class ArmPosterior:
             success: p (A,), the probabilities that arms can be evaluated.
             worst: the value that a failure counts as.
         """
-        bounds, self._beta = self._bounds, 1.0 if by_variance else beta
+        bounds = self._bounds
+        self._beta = 1.0 if by_variance else beta
         means, slack = (np.zeros(len(self.X)), 0.0) if by_variance else self._means
         posterior = self._conditioned
         assert posterior is not None, "call condition first"
@@ -251,11 +261,13 @@ class _Columns:
         if len(arms) > self._capacity:
             return None
         if self._covariance is None or not _same(self._covariance, covariance):
-            self._covariance, self._filled = covariance, 0
+            self._covariance = covariance
+            self._filled = 0
             self._slot[:] = -1
         missing = np.unique(arms[self._slot[arms] < 0])
         if self._filled + len(missing) > self._capacity:  # start over with what is needed now
-            self._filled, missing = 0, np.unique(arms)
+            self._filled = 0
+            missing = np.unique(arms)
             self._slot[:] = -1
         for arm in missing:
             self._fill(int(arm))
@@ -269,7 +281,8 @@ class _Columns:
         assert self._covariance is not None
         column = np.ascontiguousarray(self._XT[:, arm : arm + 1])
         self.rows[slot] = cross_covariance(self._covariance, self._XT, column)[0]
-        self._slot[arm], self._filled = slot, slot + 1
+        self._slot[arm] = slot
+        self._filled = slot + 1
 
 
 def _same(a: Covariance, b: Covariance) -> bool:

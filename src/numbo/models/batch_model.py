@@ -50,7 +50,8 @@ class BatchModel:
     def _start_batch(self) -> None:
         self.pulls: list[int] = []
         self.variances: list[float] = []
-        self.total, self.summed = 0.0, 0
+        self.total = 0.0
+        self.summed = 0
         self.ratio_sums: Array | float = 0.0
 
     def thaw(self) -> None:

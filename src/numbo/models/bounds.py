@@ -17,7 +17,8 @@ from numbo._types import Array, Mask
 SIDES = (0.0, 1.0)
 UNLIKELY = 0.05
 #: How far a point is moved off a bound, and how often at most this is doubled to find one that is not taken.
-STEP, DOUBLINGS = 1e-3, 6
+STEP = 1e-3
+DOUBLINGS = 6
 
 
 def failing_bounds(X: Array, failed: Mask, continuous: Mask) -> tuple[Mask, Mask]:
@@ -28,7 +29,8 @@ def failing_bounds(X: Array, failed: Mask, continuous: Mask) -> tuple[Mask, Mask
         failed: (n,) which of them failed.
         continuous: (d,) which coordinates have bounds that matter.
     """
-    closed, explained = np.zeros((2, X.shape[1]), dtype=bool), np.zeros(len(X), dtype=bool)
+    closed = np.zeros((2, X.shape[1]), dtype=bool)
+    explained = np.zeros(len(X), dtype=bool)
     while True:
         left = ~explained
         lost = X[failed & left]
@@ -45,7 +47,8 @@ def failing_bounds(X: Array, failed: Mask, continuous: Mask) -> tuple[Mask, Mask
 
 def _fails(x: Array, failed: Mask, side: float) -> bool:
     """Whether the bound ``side`` of one coordinate ``x (n,)`` explains failures ``failed (n,)``."""
-    on, off = x == side, (x >= 0.0) & (x != side)
+    on = x == side
+    off = (x >= 0.0) & (x != side)
     if not failed[on].all() or not off.any():
         return False
     distance = np.abs(x - side)

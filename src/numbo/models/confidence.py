@@ -35,7 +35,9 @@ class Confidence:
 
     def bkb(self, kind: str, effective_dimension: float, n: int, kappa2: float, lam: float) -> float:
         """beta_t: Calandriello et al. (2019), theorem 2; ``effective_dimension`` is the sum of var~ over all pulls."""
-        xi2, F, log_delta = lam, self.norm_bound, math.log(1.0 / self.delta)
+        xi2 = lam
+        F = self.norm_bound
+        log_delta = math.log(1.0 / self.delta)
         if kind == "reference":
             information = effective_dimension * math.log(max(n, 1))
             return math.sqrt(lam) * F + math.sqrt(xi2 * (information + log_delta))
@@ -44,7 +46,9 @@ class Confidence:
 
     def bbkb(self, kind: str, information: float, ratio_threshold: float, lam: float) -> float:
         """alpha_fb = C~ beta_fb: Calandriello et al. (2020), theorem 2, or the reference code's multiplier."""
-        xi2, F, log_delta = lam, self.norm_bound, math.log(1.0 / self.delta)
+        xi2 = lam
+        F = self.norm_bound
+        log_delta = math.log(1.0 / self.delta)
         if kind == "reference":
             return math.sqrt(lam) * F + math.sqrt(xi2 * (ratio_threshold * information + log_delta))
         beta = 2.0 * math.sqrt(xi2 * (information + log_delta)) + (1.0 + math.sqrt(2.0)) * math.sqrt(lam) * F
@@ -85,7 +89,8 @@ def information_of_arrivals(Z: Array, residual: Array, lam: float, weight: float
         lam: lambda.
         weight: factor of the variance in the logarithm.
     """
-    V, total = lam * np.eye(Z.shape[1]), 0.0
+    V = lam * np.eye(Z.shape[1])
+    total = 0.0
     for start in range(0, len(Z), COUNTED_AT_ONCE):
         block = Z[start : start + COUNTED_AT_ONCE]
         half = solve_triangular(cholesky(V, lower=True), block.T, lower=True)

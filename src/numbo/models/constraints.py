@@ -135,7 +135,8 @@ class Constraints:
         told = history.meets(rows)
         if not self.surrogates:
             return told
-        unknown, both = np.isnan(history.C[rows]), told.copy()
+        unknown = np.isnan(history.C[rows])
+        both = told.copy()
         for group, one in zip(self._groups, self.surrogates, strict=True):
             asked = unknown[:, group].any(axis=1) | ((one.claimed_noise or 0.0) > NOISY)
             if len(one.members) and asked.any():
@@ -160,7 +161,8 @@ def _margin(scaled: Array) -> Array:
     """
     out = -np.sign(scaled) * np.log1p(np.abs(scaled))
     finite = out[np.isfinite(out)]
-    low, high = min(finite.min(initial=0.0), -TYPICAL), max(finite.max(initial=0.0), TYPICAL)
+    low = min(finite.min(initial=0.0), -TYPICAL)
+    high = max(finite.max(initial=0.0), TYPICAL)
     zero = scaled == 0.0
     if len(zero) and np.mean(zero) > MANY_ZEROS:
         out[zero] = TYPICAL

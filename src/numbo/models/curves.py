@@ -38,11 +38,14 @@ from numbo.trials.trials import Trials
 RATIO = 1.5
 #: Number of samples of an end, and of that of a trial that still runs, which changes with every report. With 32, means
 #: are those of 1,024 up to .03 of the standard deviation, and these up to 14 %, in the mean of curves (128: .014, 6 %).
-PARTICLES, FEW = 128, 32
+PARTICLES = 128
+FEW = 32
 #: Between rungs, so many steps are told apart at most, each by so many curves.
-LADDER, BESIDE = 256, 256
+LADDER = 256
+BESIDE = 256
 #: Before curves were seen, scores are kept up to this factor, which counts as `PRIOR` curves.
-KEPT, PRIOR = 0.9, 3.0
+KEPT = 0.9
+PRIOR = 3.0
 #: The chain is fitted again when there are so many more trials.
 GROWTH = 0.1
 #: Standard deviations above this one count as this one: their squares are finite.
@@ -71,7 +74,8 @@ class Step(NamedTuple):
         """From values (n,) of the same curves; NaN ``before`` where they are not known."""
         n = len(start)
         known = np.where(np.isnan(before), start, before)
-        samples, scores = np.sort(np.array([known, start, end]), axis=1), _normal_scores(n)
+        samples = np.sort(np.array([known, start, end]), axis=1)
+        scores = _normal_scores(n)
         old, now, new = (scores_of(s, scores, x) for s, x in zip(samples, (known, start, end), strict=True))
         F = np.column_stack([now, now - old])
         spread = np.linalg.inv(F.T @ F + PRIOR * np.eye(2))
@@ -101,7 +105,8 @@ class Chain:
         self.rungs = ladder[_places(len(ladder))]
         self._ladder = ladder[np.unique(np.linspace(0, len(ladder) - 1, LADDER).astype(np.int64))]
         self._ladder = np.union1d(self._ladder, self.rungs)
-        self._curves, self._ended = curves, ~np.isnan(ends)
+        self._curves = curves
+        self._ended = ~np.isnan(ends)
         self._last = np.array([-np.inf if curve is None else curve.steps[-1] for curve in curves])
         self._beside: dict[float, tuple[Array, Array]] = {}
         table = np.column_stack([_at_rungs(curves, self._ended, self.rungs), ends])
@@ -175,10 +180,13 @@ def _step(Z: Array, k: int) -> Step:
 def _padded(steps: Sequence[Step]) -> tuple[Array, Array, Indices, Array, Array, Array]:
     """The steps as `carry` takes them."""
     counts = np.array([len(step.scores) for step in steps])
-    samples, scores = np.zeros((len(steps), 3, max(1, *counts))), np.zeros((len(steps), max(1, *counts)))
+    samples = np.zeros((len(steps), 3, max(1, *counts)))
+    scores = np.zeros((len(steps), max(1, *counts)))
     for k, step in enumerate(steps):
-        samples[k, :, : counts[k]], scores[k, : counts[k]] = step.samples, step.scores
-    coefficients, spreads = np.array([step.coefficients for step in steps]), np.array([step.spread for step in steps])
+        samples[k, :, : counts[k]] = step.samples
+        scores[k, : counts[k]] = step.scores
+    coefficients = np.array([step.coefficients for step in steps])
+    spreads = np.array([step.spread for step in steps])
     return samples, scores, counts, coefficients, spreads, np.array([step.noise for step in steps])
 
 
@@ -238,9 +246,11 @@ class Curves:
     """
 
     def __init__(self) -> None:
-        self._seen, self._fits = Schedule(GROWTH), Schedule(GROWTH)
+        self._seen = Schedule(GROWTH)
+        self._fits = Schedule(GROWTH)
         #: Of the first trials, so many, the positions of those that have reported.
-        self._looked_at, self._reporters = 0, list[int]()
+        self._looked_at = 0
+        self._reporters = list[int]()
         self._chain: Chain | None = None
         #: The ends of those that ran at the last call, by the identity of their curves, which are kept with them.
         self._running: dict[int, tuple[Curve, float, float]] = {}
@@ -252,7 +262,9 @@ class Curves:
     def copy(self) -> Curves:
         """An independent copy; a chain does not change."""
         twin = copy.copy(self)
-        twin._seen, twin._fits, twin._running = replace(self._seen), replace(self._fits), dict(self._running)
+        twin._seen = replace(self._seen)
+        twin._fits = replace(self._fits)
+        twin._running = dict(self._running)
         twin._reporters = list(self._reporters)
         return twin
 
@@ -277,7 +289,8 @@ class Curves:
 
     def running(self, curves: Sequence[Curve], trials: Trials, n: int) -> tuple[Array, Array]:
         """As `expected`, of trials that still run; fast for those whose curves are the same as at the last call."""
-        chain, known = self._after(trials, n), self._running
+        chain = self._after(trials, n)
+        known = self._running
         fresh = [curve for curve in curves if id(curve) not in known]
         for curve, value, variance in zip(fresh, *self._ends(chain, fresh, FEW), strict=True):
             known[id(curve)] = curve, float(value), float(variance)

@@ -90,7 +90,8 @@ def _recursive_rls(
     covariance: Covariance, X: Array, rng: np.random.Generator, delta: float, qbar: float | None
 ) -> tuple[AtomIndices, Array]:
     """The dictionary before any limit, and the probabilities (m,) of its points: the weights of the next level."""
-    n, lam = len(X), covariance.noise_variance
+    n = len(X)
+    lam = covariance.noise_variance
     if (n <= FEW * max(1.0, math.log(1.0 / delta)) and qbar is None) or n <= FEW:
         return np.arange(n), np.ones(n)
     half = np.flatnonzero(rng.random(n) < 0.5)
@@ -137,10 +138,12 @@ def bless(
     """
     if not step > 1.0:
         raise ValueError(f"step must be above 1, got {step!r}.")
-    n, lam = len(X), covariance.noise_variance
+    n = len(X)
+    lam = covariance.noise_variance
     largest = float(prior_variances(covariance, X).max())
     path = max(n * largest, lam)
-    chosen, p = np.empty(0, dtype=np.int64), np.empty(0)
+    chosen = np.empty(0, dtype=np.int64)
+    p = np.empty(0)
     while True:
         path = max(path / step, lam)
         # a score is at most k(x, x) / path: points become candidates with probability qbar times that bound
@@ -152,7 +155,8 @@ def bless(
         if limit is not None and np.count_nonzero(kept) > limit:
             break
         if kept.any():
-            chosen, p = candidates[kept], accept[kept]
+            chosen = candidates[kept]
+            p = accept[kept]
         if path <= lam:
             break
     return chosen if len(chosen) else np.array([int(rng.integers(n))])
@@ -169,7 +173,10 @@ class DictionaryRule:
     """
 
     def __init__(self, qbar: float, limit: int | None, initial: str, delta: float) -> None:
-        self.qbar, self.limit, self.initial, self.delta = qbar, limit, initial, delta
+        self.qbar = qbar
+        self.limit = limit
+        self.initial = initial
+        self.delta = delta
 
     def first(self, covariance: Covariance, X: Array, rng: np.random.Generator) -> tuple[AtomIndices, Mask]:
         """Atoms for points ``X (n, d)`` not yet in any model: all points if few, else a leverage score sample.

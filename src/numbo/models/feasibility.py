@@ -35,12 +35,14 @@ from numbo.trials.history import History
 TRIALS = 50.0
 #: Random failures more frequent than `OFTEN` are implausible: their prior odds fall with the success rate to the power
 #: `IMPLAUSIBLE`.
-OFTEN, IMPLAUSIBLE = 0.55, 8.0
+OFTEN = 0.55
+IMPLAUSIBLE = 8.0
 #: Predicted probabilities of labels are clipped to [SURE, 1 - SURE] for the comparison.
 SURE = 0.05
 #: If failures depend on the parameters, points whose probability of success is below this share of the 90 % quantile
 #: among successes are not tried, whatever their improvement.
-SHARE, QUANTILE = 0.85, 0.9
+SHARE = 0.85
+QUANTILE = 0.9
 #: Gain in nats above which a dependence on the parameters is more probable than chance.
 DOUBT = 3.0
 #: Maximum number of labels chosen for the model: half are nearest to the best point, the others spread out.
@@ -110,7 +112,8 @@ class Feasibility:
 
     def _labels(self, history: History) -> tuple[Array, TrialPositions, Array]:
         """All points told with their times (told, d + 1), which of them count, and the labels (told,)."""
-        X, failed = history.trials.X, history.trials.failed
+        X = history.trials.X
+        failed = history.trials.failed
         self.closed, explained = failing_bounds(X, failed, self._continuous)
         X = np.column_stack([X, np.arange(len(X)) / TRIALS])
         return X, np.flatnonzero(~(history.superseded() | explained)), np.where(failed, 0.0, 1.0)
@@ -119,7 +122,8 @@ class Feasibility:
         """Which of the ``live`` points the model uses: chosen by their location, never by their label."""
         if len(live) <= SIZE:
             return live
-        surrogate, old = self._surrogate, self._surrogate.members
+        surrogate = self._surrogate
+        old = self._surrogate.members
         grown = np.concatenate([old, live[live >= surrogate.updated_at]])
         if len(old) and len(grown) <= SIZE + JOINING and np.isin(old, live).all() and not surrogate.fits.due(len(X)):
             return grown
@@ -135,7 +139,8 @@ class Feasibility:
         """w, from both models' leave-one-out predictions of the labels (m,) of the members."""
         if self.learn is True:
             return 1.0
-        surrogate, ones = self._surrogate, float(labels.sum())
+        surrogate = self._surrogate
+        ones = float(labels.sum())
         residual, _ = surrogate.gp.leave_one_out()
         transform = surrogate.transform
         predicted = (transform.forward(labels) - residual) * transform.scale + transform.location
@@ -147,13 +152,17 @@ class Feasibility:
         return 1.0 / (1.0 + math.exp(min(DOUBT - gain, 700.0)))
 
     def _success(self) -> Success:
-        gp, transform = self._surrogate.gp, self._surrogate.transform
+        gp = self._surrogate.gp
+        transform = self._surrogate.transform
         offset = self.trust * transform.location + (1.0 - self.trust) * self._rate
         slope = self.trust * transform.scale
         succeeded = gp.values > 0.0  # above the mean label
         usual = float(np.quantile(np.minimum(offset + slope * gp.fitted_means[succeeded], 1.0), QUANTILE))
-        covariance, n = gp.covariance, gp.n
-        w, XT, alpha = covariance.inverse_squared_lengthscales, gp.posterior.XT[:, :n].copy(), gp.posterior.alpha[:n]
+        covariance = gp.covariance
+        n = gp.n
+        w = covariance.inverse_squared_lengthscales
+        XT = gp.posterior.XT[:, :n].copy()
+        alpha = gp.posterior.alpha[:n]
         elsewhere = w[-1] * (self._surrogate.updated_at / TRIALS - XT[-1]) ** 2
         threshold = SHARE * usual if self.trust >= 0.5 else 0.0
         return Success(
@@ -182,6 +191,7 @@ class Feasibility:
 
     def restore(self, state: dict[str, Any], history: History) -> None:
         """Restore a `state_dict`; ``history`` holds at least what was known then."""
-        self.trust, self._rate = state["trust"], state["rate"]
+        self.trust = state["trust"]
+        self._rate = state["rate"]
         X, _, labels = self._labels(history)
         self._surrogate.restore(state["surrogate"], Data.of(X, labels))

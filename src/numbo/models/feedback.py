@@ -102,16 +102,26 @@ class FeedbackModel:
         width: Callable[[FeedbackModel], float],
         counting: Information = Information(),  # noqa: B008, it is frozen
     ) -> None:
-        self.kernel, self.dictionary, self.resparsify = kernel, dictionary, resparsify
-        self._width, self._counting = width, counting
+        self.kernel = kernel
+        self.dictionary = dictionary
+        self.resparsify = resparsify
+        self._width = width
+        self._counting = counting
         self.pulls = Pulls(d)
         self.chooser = Chooser()
-        self.by_variance, self.on_schedule = False, True
+        self.by_variance = False
+        self.on_schedule = True
         self._batch: BatchModel | None = None
         self._drawn: PointNumbers = np.empty(0, dtype=np.int64)  # numbers of the atoms as they were drawn
-        self._drawn_from = self._assumed = self._drawn  # the points they were drawn from; pending points assumed told
-        self.window = self.fed_back = self.drawn_at = self.draws = 0
-        self.multiplier = self.information = self.effective_dimension = 0.0
+        self._drawn_from = self._drawn  # the points they were drawn from; pending points assumed told
+        self._assumed = self._drawn_from
+        self.window = 0
+        self.fed_back = 0
+        self.drawn_at = 0
+        self.draws = 0
+        self.multiplier = 0.0
+        self.information = 0.0
+        self.effective_dimension = 0.0
 
     @property
     def empty(self) -> bool:
@@ -135,8 +145,10 @@ class FeedbackModel:
 
     def forget(self) -> None:
         """Discard the model: the next dictionary is a first one, of the observations from `window` on."""
-        self._batch, self._assumed = None, self._assumed[:0]
-        self.fed_back = self.drawn_at = self.window
+        self._batch = None
+        self._assumed = self._assumed[:0]
+        self.fed_back = self.window
+        self.drawn_at = self.fed_back
 
     # -- pulls -------------------------------------------------------------------------------------------------
 
@@ -189,7 +201,8 @@ class FeedbackModel:
 
     def take_in(self, history: History, rng: np.random.Generator) -> None:
         """Lines 11 to 18: take in the values that have arrived, with a new dictionary if one is due."""
-        batch, n = self.batch, history.n
+        batch = self.batch
+        n = history.n
         told = self.told(history)
         fresh = told[self.fed_back - self.window :]
         arrived = self.pulls.counts(fresh)
@@ -217,8 +230,10 @@ class FeedbackModel:
 
         If points are chosen by variance alone and pulled one by one, pending points are conditioned on like the others.
         """
-        pulls, old = self.pulls, self._batch
-        told, pending = self.told(history), self._pending(history)
+        pulls = self.pulls
+        old = self._batch
+        told = self.told(history)
+        pending = self._pending(history)
         self._assumed = pending if self.by_variance and self.chooser.one_by_one else pending[:0]
         wanted = pulls.counts(np.concatenate([told, pending]))
         counts = pulls.counts(np.concatenate([told, self._assumed]))
@@ -231,14 +246,16 @@ class FeedbackModel:
         else:
             leverage = self._leverages(old, numbers, counts, learned) * wanted[numbers]
             chosen, certain = self.dictionary.draw(leverage, rng)
-        self._drawn, self._drawn_from = numbers[chosen], numbers
+        self._drawn = numbers[chosen]
+        self._drawn_from = numbers
         gp = self._conditioned(counts)
         self.effective_dimension = float(counts[numbers] @ gp.variances())
         self._batch = BatchModel(gp, numbers, self._drawn[gp.kept], self._sums(history))
         if old is None or self.by_variance:  # batches count neither a first history nor pulls assumed told
             arrivals = np.searchsorted(numbers, np.concatenate([told, self._assumed]))
             self.information = self._counting.carried(gp, arrivals)
-        self.drawn_at, self.draws = history.n, self.draws + 1
+        self.drawn_at = history.n
+        self.draws = self.draws + 1
         self._start_batch(history, certain[gp.kept])
 
     def _conditioned(self, counts: Indices) -> SparseGP:
@@ -249,7 +266,8 @@ class FeedbackModel:
 
     def _leverages(self, old: BatchModel, numbers: PointNumbers, counts: Indices, learned: bool) -> Array:
         """``var~_fb`` of the points ``numbers``; under a new covariance, ``var~`` on the old dictionary."""
-        X, out = self.pulls.X, np.zeros(self.pulls.u)
+        X = self.pulls.X
+        out = np.zeros(self.pulls.u)
         if learned:
             points = np.flatnonzero(counts)
             gp = SparseGP(self.kernel.covariance, old.gp.dictionary)
@@ -324,7 +342,8 @@ class FeedbackModel:
         """
         twin = self.settled(history, rng)
         kernel = twin.kernel.shown(history.X, history.values(), rng)
-        gp, searched = twin.batch.gp, twin.batch.gp.posterior
+        gp = twin.batch.gp
+        searched = twin.batch.gp.posterior
         if twin.by_variance:
             searched = searched._replace(alpha=np.zeros(searched.n))
         shown = gp if kernel is twin.kernel else twin._under(kernel, history)
@@ -346,7 +365,8 @@ class FeedbackModel:
 
     def _under(self, kernel: LearnedKernel, history: History) -> SparseGP:
         """A model of all observations under another ``kernel``, on the same dictionary."""
-        told, pulls = self.told(history), self.pulls
+        told = self.told(history)
+        pulls = self.pulls
         counts = pulls.counts(told)
         points = np.flatnonzero(counts)
         gp = SparseGP(kernel.covariance, self.batch.gp.dictionary)
@@ -384,7 +404,8 @@ class FeedbackModel:
         self.multiplier, self.information, self.effective_dimension = state["numbers"]
         if "drawn" not in state:
             return
-        self._drawn, self._drawn_from = state["drawn"].copy(), state["drawn_from"].copy()
+        self._drawn = state["drawn"].copy()
+        self._drawn_from = state["drawn_from"].copy()
         self._assumed = state["assumed"].copy()
         gp = self._conditioned(self.pulls.counts(np.concatenate([self.told(history, self.drawn_at), self._assumed])))
         sums = self._sums(history, self.fed_back)

@@ -64,13 +64,15 @@ class FITC:
 
     def add(self, x: Array, y: float, variance: float = 0.0) -> None:
         """Take in one more observation. O(m^2)."""
-        x, weight = np.ascontiguousarray(x), self._weight(variance)
+        x = np.ascontiguousarray(x)
+        weight = self._weight(variance)
         i = self._number.setdefault(x.tobytes(), len(self._counts))
         self._point = np.append(self._point, i)
         if i == len(self._counts):
             z = self.gp.embed(x[None])[0]
             open_ = max(float(prior_variance(self.gp.covariance, x)) - float(z @ z), 0.0)
-            self._counts, self._averages = np.append(self._counts, weight), np.append(self._averages, y)
+            self._counts = np.append(self._counts, weight)
+            self._averages = np.append(self._averages, y)
             self._open = np.append(self._open, open_)
             self._roots = np.append(self._roots, self._root(self._counts[-1:], self._open[-1:]))
             self.gp.add_embedded(x, self._roots[-1] * z, self._roots[-1] * y)
@@ -105,7 +107,8 @@ class FITC:
 
     def release(self) -> None:
         """Forget the pending points."""
-        self._hallucinated, self._expecting = self._hallucinated[:0], None
+        self._hallucinated = self._hallucinated[:0]
+        self._expecting = None
 
     @property
     def posterior(self) -> Posterior:

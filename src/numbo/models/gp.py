@@ -84,9 +84,11 @@ class ExactGP:
         self.additive = additive
         self.prior = prior
         self.theta = self._default_theta()
-        self.center, self.radius = np.full(len(self.categorical), 0.5), 0.5
+        self.center = np.full(len(self.categorical), 0.5)
+        self.radius = 0.5
         self._covariance: tuple[Any, Covariance] | None = None
-        self.n = self.known = 0
+        self.n = 0
+        self.known = 0
         self._allocate(0)
 
     @property
@@ -95,7 +97,8 @@ class ExactGP:
         key = self.theta.tobytes(), self.radius
         known = self._covariance
         if known is None or known[0] != key or known[1].center is not self.center:
-            self._covariance = known = key, self._new_covariance()
+            known = key, self._new_covariance()
+            self._covariance = known
         return known[1]
 
     def _new_covariance(self) -> Covariance:
@@ -172,13 +175,16 @@ class ExactGP:
 
         XT = np.ascontiguousarray(X.T)
         d = len(self.categorical)
-        extra, workspace = np.zeros(len(y)) if extra is None else extra, np.empty((WORKSPACE, len(y), len(y)))
-        starts, bounds = [self.theta, self._default_theta()], log_bounds(d, self.trend, self.additive)
+        extra = np.zeros(len(y)) if extra is None else extra
+        workspace = np.empty((WORKSPACE, len(y), len(y)))
+        starts = [self.theta, self._default_theta()]
+        bounds = log_bounds(d, self.trend, self.additive)
         if noise is not None:
             bounds[d + 1] = math.log(noise)
             starts = [np.concatenate([theta[: d + 1], bounds[d + 1, :1], theta[d + 2 :]]) for theta in starts]
         values = [self.log_posterior(theta, XT, y, extra, workspace)[0] for theta in starts]
-        self.theta, known = starts[int(np.argmax(values))].copy(), max(values)
+        self.theta = starts[int(np.argmax(values))].copy()
+        known = max(values)
         if not math.isfinite(known):
             self.theta = self._default_theta()
             logger.warning("The GP's hyperparameters could not be fitted; defaults are used.")
@@ -203,7 +209,8 @@ class ExactGP:
                 options={"maxiter": iterations, "ftol": 1e-5, "gtol": 1e-3},
             )
         if -result.fun >= known and np.isfinite(result.x).all():
-            self.theta, known = result.x, -float(result.fun)
+            self.theta = result.x
+            known = -float(result.fun)
         return known
 
     def start_anew(self) -> None:
@@ -219,8 +226,11 @@ class ExactGP:
         n = len(X)
         if not n + spare <= len(self._y) <= 2 * (n + spare):
             self._allocate(n + spare)
-        self.n = self.known = n
-        self._X[:n], self._XT[:, :n], self._y[:n] = X, X.T, y
+        self.n = n
+        self.known = n
+        self._X[:n] = X
+        self._XT[:, :n] = X.T
+        self._y[:n] = y
         self._extra[:n] = 0.0 if extra is None else extra
         cov = self.covariance
         jitter = 0.0
@@ -248,13 +258,17 @@ class ExactGP:
             raise ValueError("An observed point cannot follow pending ones; call truncate first.")
         if self.n == len(self._y):
             self._grow()
-        n, cov = self.n, self.covariance
+        n = self.n
+        cov = self.covariance
         k = np.empty(n)
         covariance_into(cov, self._XT, n, x, k)
         if not cholesky_append(self._L, self._W, self._WT, n, k, prior_variance(cov, x) + self._noise + extra):
             return False
-        self._X[n], self._XT[:, n], self._extra[n] = x, x, extra
-        self._y[n] = self._alpha[n] = 0.0
+        self._X[n] = x
+        self._XT[:, n] = x
+        self._extra[n] = extra
+        self._y[n] = 0.0
+        self._alpha[n] = 0.0
         self.n = n + 1
         if y is not None:
             self._y[n] = y
@@ -322,7 +336,8 @@ class ExactGP:
     def _solve(self) -> None:
         """alpha = K^-1 y over the observed points; a pending point, valued at its mean, has alpha = 0."""
         known = self.known
-        v, out = np.empty(known), np.empty(known)
+        v = np.empty(known)
+        out = np.empty(known)
         whiten_into(self._WT, known, self._y, v)
         unwhiten_into(self._W, known, v, out)
         self._alpha[:known] = out
@@ -330,8 +345,11 @@ class ExactGP:
 
     def _allocate(self, capacity: int) -> None:
         d = len(self.categorical)
-        self._X, self._XT = np.zeros((capacity, d)), np.zeros((d, capacity))
-        self._y, self._alpha, self._extra = np.zeros(capacity), np.zeros(capacity), np.zeros(capacity)
+        self._X = np.zeros((capacity, d))
+        self._XT = np.zeros((d, capacity))
+        self._y = np.zeros(capacity)
+        self._alpha = np.zeros(capacity)
+        self._extra = np.zeros(capacity)
         self._K, self._L, self._W, self._WT = (np.zeros((capacity, capacity)) for _ in range(4))
 
     def _grow(self) -> None:

@@ -123,13 +123,16 @@ class LearnedKernel:
         transforms = {kind: OutputTransform.fit(y, kind) for kind in ("plain", "winsorize")}
         if self.fixed or not self.winsorize or not (y <= transforms["winsorize"].floor).any():
             return self
-        twin, members = copy.deepcopy(self), self._sample(y, rng)
+        twin = copy.deepcopy(self)
+        members = self._sample(y, rng)
         kind = choose(twin._gp, Data.of(X, y).at(members), transforms, mean_error(y[members]))
-        twin.winsorize, twin.transform = kind == "winsorize", transforms[kind]
+        twin.winsorize = kind == "winsorize"
+        twin.transform = transforms[kind]
         return twin
 
     def state_dict(self) -> dict[str, Any]:
         return {"theta": self._gp.theta.copy(), "fitted_at": self.fits.at}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self._gp.theta, self.fits.at = state["theta"].copy(), state["fitted_at"]
+        self._gp.theta = state["theta"].copy()
+        self.fits.at = state["fitted_at"]

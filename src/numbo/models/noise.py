@@ -50,7 +50,8 @@ COARSELY = 10
 DUST = 1e-9
 #: Of the first so many observations, at most two are spent on telling whether a claim of noise is right; of so many
 #: later ones, one.
-FIRST, LATER = 100, 200
+FIRST = 100
+LATER = 200
 #: Quartiles of a normal distribution lie this many standard deviations apart.
 QUARTILES = 1.349
 
@@ -132,7 +133,10 @@ class Noise:
     def __init__(
         self, history: History, models: tuple[Claims, ...] = (), *, asks: bool = False, output: int = 0
     ) -> None:
-        self._history, self.models, self.asks, self._output = history, models, asks, output
+        self._history = history
+        self.models = models
+        self.asks = asks
+        self._output = output
         self._cached = Repeats()
         self._spread = 0, 0.0
         self._found_ties: dict[int, Tie] = {}
@@ -141,7 +145,9 @@ class Noise:
     def of(self, history: History) -> Noise:
         """The same knowledge for a copy of the history; what the models claim later does not affect it."""
         twin = Noise(history, (Claimed(self.claimed),), asks=self.asks, output=self._output)
-        twin._cached, twin._spread, twin._found_ties = self._cached, self._spread, dict(self._found_ties)
+        twin._cached = self._cached
+        twin._spread = self._spread
+        twin._found_ties = dict(self._found_ties)
         return twin
 
     def anew(self, history: History) -> Noise:
@@ -233,7 +239,9 @@ class Noise:
         """
         if not (self.asks and self.repeatable) or self.share > SCATTER:
             return False
-        n, ties, refuted = self._history.n, self._ties.values(), self.refuted
+        n = self._history.n
+        ties = self._ties.values()
+        refuted = self.refuted
         spent = self.measured + self._history.pending_again()
         if ties and not refuted and all(one.coarse for one in ties):
             return spent < n // COARSELY
@@ -283,7 +291,9 @@ class Noise:
 
         Looked for only as long as all repeats agree: each takes the time of sorting all values.
         """
-        history, asked, known = self._history, self._repeats.asked, self._found_ties
+        history = self._history
+        asked = self._repeats.asked
+        known = self._found_ties
         if missing := asked.keys() - known.keys():
             repeated = np.zeros(history.n, dtype=bool)
             repeated[[i for _, i in history.again]] = True
@@ -297,13 +307,19 @@ class Noise:
 
     def _with(self, repeats: Repeats) -> Repeats:
         """``repeats`` with those that the history has beyond them."""
-        history, norm, asked_again = self._history, repeats.norm, dict(repeats.asked)
-        agreed, copies, gaps = list(repeats.agreed), list(repeats.copies), list(repeats.gaps)
+        history = self._history
+        norm = repeats.norm
+        asked_again = dict(repeats.asked)
+        agreed = list(repeats.agreed)
+        copies = list(repeats.copies)
+        gaps = list(repeats.gaps)
         y = history.output(self._output)
         for first, i in history.again[repeats.known :]:
-            one, other = float(y[first]), float(y[i])
+            one = float(y[first])
+            other = float(y[i])
             gap = 0.0 if one == other else one - other  # which may be infinite values
-            asked, same = history.asked(i), gap == 0.0 and history.alike(first, i)
+            asked = history.asked(i)
+            same = gap == 0.0 and history.alike(first, i)
             if same and asked:
                 agreed.append(i)
             elif same:
@@ -348,7 +364,9 @@ def tie(y: Array, value: float, again: float) -> Tie:
     unit = spread if spread > 0.0 else float(np.max(np.abs(y), initial=0.0)) or 1.0
     with np.errstate(over="ignore"):  # values may be of any size
         scaled = finite_range(np.round(finite_range(np.array([value, again, *y])) / unit / DUST))
-    one, other, rest = float(scaled[0]), float(scaled[1]), scaled[2:]
+    one = float(scaled[0])
+    other = float(scaled[1])
+    rest = scaled[2:]
     distinct, counts = np.unique(rest, return_counts=True)
     pairs = len(y) * (len(y) - 1.0) / 2.0
     tied = (float(np.sum(counts * (counts - 1.0))) / 2.0 + 1.0) / (pairs + 2.0)

@@ -45,10 +45,14 @@ class Overlay:
         anchor: int,
         built_at: int,
     ) -> None:
-        self.rows, self.anchor, self._transform = rows, anchor, transform
+        self.rows = rows
+        self.anchor = anchor
+        self._transform = transform
         self._variance = data.variance[rows]
-        self._built, self._first_rows = Schedule(*STALE, at=built_at), len(rows)
-        targets, atoms = transformed(data.at(rows), transform), data.X[members]
+        self._built = Schedule(*STALE, at=built_at)
+        self._first_rows = len(rows)
+        targets = transformed(data.at(rows), transform)
+        atoms = data.X[members]
         self.model = FITC(gp.covariance, targets, atoms)
         if len(again := self.model.unrepresented()[:MORE]):
             self.model = FITC(gp.covariance, targets, np.concatenate([atoms, targets.X[again]]))
@@ -67,7 +71,8 @@ class Overlay:
         """Take in the observations ``rows (m,)`` as well."""
         for x, target, variance in zip(*transformed(data.at(rows), self._transform), strict=True):
             self.model.add(x, float(target), float(variance))
-        self.rows, self._variance = np.append(self.rows, rows), np.append(self._variance, data.variance[rows])
+        self.rows = np.append(self.rows, rows)
+        self._variance = np.append(self._variance, data.variance[rows])
 
     def state_dict(self) -> dict[str, Any]:
         """From which it is built again, by the same steps."""

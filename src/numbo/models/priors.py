@@ -33,10 +33,12 @@ class Prior(NamedTuple):
 
 VALUES = Prior(0.1, 1.1, 30.0)
 LABELS = Prior(0.5, 2.0, 3.0)
-SIGNAL_SHAPE, SIGNAL_RATE = 2.0, 1.0
+SIGNAL_SHAPE = 2.0
+SIGNAL_RATE = 1.0
 TREND_RATE = 5.0
 #: Mean and standard deviation of the log inverse squared lengthscale of the additive part.
-ADDITIVE_MEAN, ADDITIVE_SD = -2.0 * math.log(0.1), 1.4
+ADDITIVE_MEAN = -2.0 * math.log(0.1)
+ADDITIVE_SD = 1.4
 
 WEIGHT_BOUNDS = (1e-4, 1e4)
 SIGNAL_BOUNDS = (1e-3, 1e3)
@@ -64,7 +66,10 @@ def log_prior(theta: Array, d: int, prior: Prior = VALUES) -> tuple[float, Array
     values = np.exp(theta)
     _, additive = parts(theta, d)
     last = len(theta) - 1 if additive else len(theta)
-    w, signal, noise, variances = values[:d], values[d], values[d + 1], values[d + 2 : last]
+    w = values[:d]
+    signal = values[d]
+    noise = values[d + 1]
+    variances = values[d + 2 : last]
     total = -prior.lengthscale_penalty * float(np.sum(1.0 / w + w))
     total += (SIGNAL_SHAPE - 1.0) * theta[d] - SIGNAL_RATE * signal
     total += (prior.noise_shape - 1.0) * theta[d + 1] - prior.noise_rate * noise

@@ -108,7 +108,8 @@ class SparseGP:
         return np.asarray(Z)
 
     def _set_atoms(self, S: Array) -> None:
-        self.dictionary, self.m = S, len(S)
+        self.dictionary = S
+        self.m = len(S)
         self._ST = np.ascontiguousarray(S.T)
         self._R, self._RT = inverse_factor(self._L)
         self._changed()
@@ -156,8 +157,12 @@ class SparseGP:
         """Keep the points, with room for more points and atoms."""
         n, m = Z.shape
         room = n + max(SPARE, n // 4)
-        self._X, self._Z, self._counts = np.empty((room, X.shape[1])), np.empty((room, m + SPARE)), np.empty(room)
-        self._X[:n], self._Z[:n, :m], self._counts[:n] = X, Z, counts
+        self._X = np.empty((room, X.shape[1]))
+        self._Z = np.empty((room, m + SPARE))
+        self._counts = np.empty(room)
+        self._X[:n] = X
+        self._Z[:n, :m] = Z
+        self._counts[:n] = counts
         self._sums = np.zeros(room)
         self.u = n
         self._changed()
@@ -180,7 +185,10 @@ class SparseGP:
             self._store(self.X, self.Z, self.counts)
             self._sums[: self.u] = sums
         u = self.u
-        self._X[u], self._Z[u, : self.m], self._counts[u], self._sums[u] = x, z, 1.0, value
+        self._X[u] = x
+        self._Z[u, : self.m] = z
+        self._counts[u] = 1.0
+        self._sums[u] = value
         self.u = u + 1
         self._changed()
         return observe(self._R, self._LV, z, self.regularization)
@@ -192,7 +200,8 @@ class SparseGP:
     def scale_up(self, i: int, factor: float, value: float) -> None:
         """Multiply the embedding of point ``i`` by a ``factor`` of at least 1, and replace its value. O(m^2)."""
         z = self.Z[i].copy()
-        self._Z[i, : self.m], self._sums[i] = factor * z, value
+        self._Z[i, : self.m] = factor * z
+        self._sums[i] = value
         self._changed()
         observe(self._R, self._LV, math.sqrt(max(factor * factor - 1.0, 0.0)) * z, self.regularization)
 
@@ -212,7 +221,9 @@ class SparseGP:
     def rollback(self) -> None:
         """Return to the last `mark`: points and atoms that came after it are forgotten."""
         dictionary, self._L, LV, self.u, counts, sums = self._mark
-        self._LV, self._counts[: self.u], self._sums[: self.u] = LV.copy(), counts, sums
+        self._LV = LV.copy()
+        self._counts[: self.u] = counts
+        self._sums[: self.u] = sums
         if len(dictionary) != self.m:
             self._set_atoms(dictionary)
         self._weights, self._variances, self._alpha = self._mark_solved
@@ -220,11 +231,13 @@ class SparseGP:
     def grow(self, x: Array) -> bool:
         """Make ``x (d,)`` an atom too. O(u m). Returns False, changing nothing, if the atoms already represent it."""
         x = np.ascontiguousarray(x, dtype=np.float64)
-        z, prior = embed_one(self.covariance, self._ST, self._RT, x), float(prior_variance(self.covariance, x))
+        z = embed_one(self.covariance, self._ST, self._RT, x)
+        prior = float(prior_variance(self.covariance, x))
         pivot = prior - float(z @ z)
         if not pivot > DEPENDENT * prior:
             return False
-        m, root = self.m, math.sqrt(pivot)
+        m = self.m
+        root = math.sqrt(pivot)
         if m == self._Z.shape[1]:
             self._Z = np.concatenate([self._Z, np.empty((len(self._Z), max(SPARE, m // 2)))], axis=1)
         k = cross_covariance(self.covariance, np.ascontiguousarray(self.X.T), x[:, None])[0]
@@ -241,7 +254,8 @@ class SparseGP:
 
     def set_values(self, sums: Array) -> None:
         """Set the values of the points: ``sums (u,)`` over the observations of each."""
-        self._sums[: self.u], self._alpha = sums, None
+        self._sums[: self.u] = sums
+        self._alpha = None
 
     # -- prediction --------------------------------------------------------------------------------------------
 
@@ -309,8 +323,10 @@ class SparseGP:
     def cross(self, X: Array, Y: Array) -> Array:
         """k~ (n, p) between the points ``X (n, d)`` and ``Y (p, d)``."""
         W = self.posterior.W
-        XT, YT = np.ascontiguousarray(X.T), np.ascontiguousarray(Y.T)
-        KX, KY = cross_covariance(self.covariance, self._ST, XT), cross_covariance(self.covariance, self._ST, YT)
+        XT = np.ascontiguousarray(X.T)
+        YT = np.ascontiguousarray(Y.T)
+        KX = cross_covariance(self.covariance, self._ST, XT)
+        KY = cross_covariance(self.covariance, self._ST, YT)
         return (cross_covariance(self.covariance, YT, XT) - (KX @ W.T) @ (W @ KY.T)) / self.regularization
 
 
@@ -318,5 +334,7 @@ def _bordered(L: Array, row: Array, corner: float) -> Array:
     """The lower triangular ``L`` with one row added."""
     m = len(L)
     out = np.zeros((m + 1, m + 1))
-    out[:m, :m], out[m, :m], out[m, m] = L, row, corner
+    out[:m, :m] = L
+    out[m, :m] = row
+    out[m, m] = corner
     return out

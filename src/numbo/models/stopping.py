@@ -60,7 +60,8 @@ class Stopping:
         self.complete = complete
         self._curves: list[Curve] = []
         self._ends: list[float] = []
-        self._completed, self._best = 0, -1
+        self._completed = 0
+        self._best = -1
         self._fits = Schedule(GROWTH)
         self._chain: Chain | None = None
         self._fresh: tuple[int, float] = (-1, 0.0)
@@ -110,7 +111,8 @@ class Stopping:
             return _goes_on("nothing new is known")
         chain = self._fitted()
         self._judged[key] = int(np.searchsorted(chain.rungs, step, "right")) - 1
-        start, last = _start(chain.rungs), float(np.median(self._lengths))
+        start = _start(chain.rungs)
+        last = float(np.median(self._lengths))
         if step >= last:
             return _goes_on("it is as long as others")
         needed = min(self._promise_of_fresh(chain) * (last - step) / (last - start), self.probability)
@@ -129,7 +131,8 @@ class Stopping:
         """The model of the curves that have ended."""
         n = len(self._ends)
         if self._chain is None or self._fits.due(n):
-            self._fits.at, self._chain = n, Chain(self._curves, np.array(self._ends))
+            self._fits.at = n
+            self._chain = Chain(self._curves, np.array(self._ends))
         return self._chain
 
     def _promise_of_fresh(self, chain: Chain) -> float:
@@ -145,7 +148,8 @@ class Stopping:
         """The probabilities (m,) that curves end better than the best trial."""
         from scipy.special import ndtr
 
-        ends, best = chain.ends(curves), chain.transformed(np.array([self._ends[self._best]]))
+        ends = chain.ends(curves)
+        best = chain.transformed(np.array([self._ends[self._best]]))
         blur = BLUR * ends.std(axis=1, keepdims=True) + np.finfo(float).tiny
         with np.errstate(over="ignore"):
             better = np.where(ends == best, 0.0, ndtr((ends - best) / blur))  # a tie is no better

@@ -70,7 +70,8 @@ class Surrogate:
         self.fits = Schedule(growth, longest=longest)
         self.all_data = all_data
         self.members: ObservationIndices = np.empty(0, dtype=np.int64)
-        self.updated_at = self._conditioned = 0
+        self.updated_at = 0
+        self._conditioned = 0
         self._overlay: Overlay | None = None
         self.claimed_noise: float | None = None
         self.averaged = False
@@ -131,7 +132,8 @@ class Surrogate:
         Those whose values are NaN reduce variances only; the others count as observations.
         """
         known = ~np.isnan(pending.y)
-        expected, unknown = transformed(pending.at(known), self.transform), pending.X[~known]
+        expected = transformed(pending.at(known), self.transform)
+        unknown = pending.X[~known]
         if self._overlay is not None:
             self._overlay.model.hallucinate(expected, unknown)
             return
@@ -164,7 +166,8 @@ class Surrogate:
         Between fits only what is new is added to the rows; ``members`` and ``frame`` are ignored then. All is built
         again if a fit is due, another ``anchor`` is given, or many observations are new (`Overlay.stale`).
         """
-        n, overlay = data.n, self._overlay
+        n = data.n
+        overlay = self._overlay
         if overlay is not None and anchor == overlay.anchor and not (self.fits.due(n) or overlay.stale(data)):
             overlay.model.release()
             overlay.add(data, noise.distinct(np.arange(self.updated_at, n)))
@@ -174,7 +177,8 @@ class Surrogate:
         self.update(data, members, frame)
         if not self.averages(noise):
             return
-        self.averaged, found = True, rows()
+        self.averaged = True
+        found = rows()
         if len(found) > len(members):
             self._overlay = Overlay(self.gp, self.transform, data, members, found, anchor, n)
 
@@ -190,12 +194,14 @@ class Surrogate:
             if frame is not None:
                 self.gp.center, self.gp.radius = frame
             self.targets.fit(self.gp, data.at(members))
-            self.fits.at, grew = data.n, False
+            self.fits.at = data.n
+            grew = False
             self.claimed_noise = float(self.gp.covariance.noise_variance)
         targets = self.targets.of(data.at(members))
         if not grew or not self._append(targets, len(old)):
             self._condition(targets)
-        self.members, self.updated_at = members, data.n
+        self.members = members
+        self.updated_at = data.n
 
     def _condition(self, targets: Data) -> None:
         self.gp.condition(*targets, spare=max(16, targets.n // 4))
@@ -265,17 +271,23 @@ class Surrogate:
         The factor is rebuilt by the original steps, so that it is bitwise identical.
         """
         self.gp.theta = state["theta"].copy()
-        self.gp.center, self.gp.radius = state["center"].copy(), state["radius"]
-        self.targets.kind, self.targets.decisions = state["kind"], state["decisions"]
-        self.fits.at, self.updated_at = state["fitted_at"], state["updated_at"]
+        self.gp.center = state["center"].copy()
+        self.gp.radius = state["radius"]
+        self.targets.kind = state["kind"]
+        self.targets.decisions = state["decisions"]
+        self.fits.at = state["fitted_at"]
+        self.updated_at = state["updated_at"]
         self.members = state["members"].copy()
         self.claimed_noise = float(self.gp.covariance.noise_variance) if len(self.members) else None
         if len(self.members):
-            targets, first = self.targets.of(data.at(self.members)), state["conditioned"]
+            targets = self.targets.of(data.at(self.members))
+            first = state["conditioned"]
             self._condition(targets.at(slice(first)))
             self._append(targets, first)
-        self._overlay, self.averaged = None, state["averaged"]
+        self._overlay = None
+        self.averaged = state["averaged"]
         if (overlay := state["overlay"]) is not None:
-            built, anchor = overlay["built_at"], overlay["anchor"]
+            built = overlay["built_at"]
+            anchor = overlay["anchor"]
             self._overlay = Overlay(self.gp, self.transform, data, self.members, overlay["rows"].copy(), anchor, built)
             self._overlay.add(data, overlay["added"])

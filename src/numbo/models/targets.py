@@ -25,7 +25,8 @@ class Targets:
     """
 
     def __init__(self, *, winsorize: bool, warp: bool) -> None:
-        self.winsorize, self.warp = winsorize, warp
+        self.winsorize = winsorize
+        self.warp = warp
         self.kind = "winsorize" if winsorize else "plain"
         self.transform = OutputTransform(0.0, 1.0)
         self.decisions = 0

@@ -29,7 +29,8 @@ def choose(gp: ExactGP, data: Data, transforms: Mapping[str, OutputTransform], l
 
     Returns the name of its transform.
     """
-    start, fitted = gp.theta, []
+    start = gp.theta
+    fitted = []
     for name, transform in transforms.items():
         targets = transformed(data, transform)
         gp.theta = start

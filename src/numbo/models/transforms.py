@@ -16,7 +16,8 @@ KINDS = ("plain", "winsorize", "log", "soft")
 #: Tukey's fence lies so many times the distance of the quartiles beyond the lower one.
 FENCE = 1.5
 #: The largest and the smallest positive double.
-LARGEST, SMALLEST = float(np.finfo(float).max), float(np.finfo(float).smallest_subnormal)
+LARGEST = float(np.finfo(float).max)
+SMALLEST = float(np.finfo(float).smallest_subnormal)
 #: A soft tail is possible if the best value is no farther than so many times that distance beyond the lower quartile.
 FARTHEST = 1e6
 #: Standard deviation of a transformed value from which the value says nothing.
@@ -73,7 +74,8 @@ class OutputTransform:
         clipped = np.maximum(y, floor)
         unit = _unit(clipped)
         values = clipped / unit
-        location, scale = float(np.mean(values)), float(np.std(values))
+        location = float(np.mean(values))
+        scale = float(np.std(values))
         if not scale > 1e-12 * abs(location):
             scale = 1.0
         return cls(location * unit, max(scale * unit, SMALLEST), floor)

@@ -92,7 +92,7 @@ class ModelView:
         """Mean (n,) at the observations ``X (n, d)``, and the standard deviation (n,) left unexplained there.
 
         The latter is 0 if the model is conditioned on the value; in a sparse model it is what the dictionary does not
-        represent (`numbo.search.recommendation`).
+        represent (`numbo.inspection.recommendation`).
         """
         mean, std = self.mean_sd(X)
         if self.sparse is None:

@@ -11,9 +11,11 @@ from numbo.models.gp import ExactGP
 from numbo.models.transform_choice import ITERATIONS
 
 #: Share of a normal distribution, and how many standard deviations around its mean hold it.
-HELD, HALF_WIDTH = 0.9, 1.645
+HELD = 0.9
+HALF_WIDTH = 1.645
 #: Number of points on which models without them are tried, and number of these models.
-DOUBTED, FOLDS = 16, 4
+DOUBTED = 16
+FOLDS = 4
 
 
 def left_out(gp: ExactGP) -> tuple[Array, Array]:
@@ -58,7 +60,10 @@ def _needed(gp: ExactGP, residual: Array, open_: Array, extra: Array) -> Array:
 
 def _needed_without(gp: ExactGP, rows: Indices) -> Array:
     """Likewise (m,) for the points ``rows (m,)``, by a model that is fitted anew without them."""
-    twin, X, y, extra = copy.deepcopy(gp), gp.points, gp.values, gp.extra
+    twin = copy.deepcopy(gp)
+    X = gp.points
+    y = gp.values
+    extra = gp.extra
     others = np.delete(np.arange(len(y)), rows)
     twin.start_anew()
     twin.fit(X[others], y[others], extra[others], iterations=ITERATIONS)

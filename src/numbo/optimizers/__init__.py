@@ -7,7 +7,7 @@ from numbo.optimizers.bkb import BKB
 from numbo.optimizers.gp_ucb import GPUCB
 from numbo.optimizers.gssbo import GSSBO
 from numbo.optimizers.sbpe import SBPE
-from numbo.search.run import GLOBAL, Suggestion
+from numbo.run.run import GLOBAL, Suggestion
 
 __all__ = [
     "BBKB",

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from numbo import _ahead, _checks
+from numbo import _checks
 from numbo._imports import load_needed
 from numbo._interrupts import interrupts_get_out
 from numbo._types import Array
+from numbo.compiling import ahead
 from numbo.inspection import Inspectable
 from numbo.models.bounds import off_bounds
 from numbo.models.curves import LARGEST_STD, Curves
-from numbo.search.completion import completions
-from numbo.search.run import GLOBAL, Run, Suggestion
+from numbo.run.run import GLOBAL, Run, Suggestion
 from numbo.search.trust_region import Region
 from numbo.spaces import Arms, Dimension, Space, domain_of
+from numbo.spaces.completion import completions
 from numbo.trials import UNASKED, Curve, Goal, History, Pending, own
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ STATE_FORMAT = 9
 #: Size of the initial design in up to `SMALL` dimensions, and in more. With 5 in place of 10 trials 10 to 30 are better
 #: in small spaces. In larger ones trial 20 may be, but trial 50 is not; and where most of a space is a plateau a search
 #: settles on it: on tables of networks in eight dimensions regrets after 60 trials were .34 in place of .25.
-FEW, MANY, SMALL = 5, 10, 5
+FEW = 5
+MANY = 10
+SMALL = 5
 
 
 class Optimizer(Inspectable):
@@ -98,7 +101,8 @@ class Optimizer(Inspectable):
         self._run = Run(domain, goal, self.avoid_repeats, self.learn_failures, stream, ends)
         self._unfinished = False
         self._telling: tuple[Hashable, int] = None, 0
-        self._asked = self._handed = 0
+        self._asked = 0
+        self._handed = 0
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self._final:
@@ -132,7 +136,8 @@ class Optimizer(Inspectable):
         self._repair()
         self._unfinished = True
         points = choose()
-        self._asked, self._unfinished = self._handed, False
+        self._asked = self._handed
+        self._unfinished = False
         return points
 
     def _hand_out(self, suggestion: Suggestion | None = None) -> Any:
@@ -174,7 +179,7 @@ class Optimizer(Inspectable):
         fixed: Array | None = None,
         propose: Callable[[], Suggestion] | None = None,
     ) -> Suggestion:
-        _ahead.compile_ahead(type(self))
+        ahead.compile_ahead(type(self))
         load_needed()
         run = self._run
         with run.times.ask(run.history.n), run.available.fixing(fixed):
@@ -392,13 +397,15 @@ class Optimizer(Inspectable):
         constraints: Mapping[str, Any] | None = None,
     ) -> None:
         """`tell` for adapters that keep the ``origin`` of their points, whether these are pending here or not."""
-        x, outputs = self.space.encode(params), self._run.goal.outputs(value)
+        x = self.space.encode(params)
+        outputs = self._run.goal.outputs(value)
         found = self._run.goal.constrained(constraints)
         self._store(x, outputs, params, key, origin, partial=partial, reports=reports, constraints=found)
 
     def _record(self, params: Any, value: Any, std: Any) -> tuple[Array, Array, float]:
         """What was told as it is kept: the point (d,), the outputs (k,), and the variance of the first."""
-        x, outputs = self.space.encode(params), self._run.goal.outputs(value)
+        x = self.space.encode(params)
+        outputs = self._run.goal.outputs(value)
         if std is None:
             return x, outputs, 0.0
         if not self._takes_std:
@@ -424,12 +431,14 @@ class Optimizer(Inspectable):
         self._repair()
         history = self._run.history
         key = history.key_of(x) if key is None else key
-        pending, curve = history.pending.get(key), self._curve(reports)
+        pending = history.pending.get(key)
+        curve = self._curve(reports)
         if origin is None:
             origin = UNASKED if pending is None else pending.origin
         if pending is not None:
             curve = pending.reporting(curve).curve
-        self._telling, self._unfinished = (key, history.told), True
+        self._telling = (key, history.told)
+        self._unfinished = True
         i = history.add(
             x,
             outputs,
@@ -445,7 +454,8 @@ class Optimizer(Inspectable):
             self._observed(i, history.assured(i), origin)
         history.pending.pop(key, None)
         # models that averaged what is exact start again from what was told
-        self._telling, self._unfinished = (None, 0), self._outdated
+        self._telling = (None, 0)
+        self._unfinished = self._outdated
 
     def _repair(self) -> None:
         """Build again, from what was told, whatever an interrupted call may have left half done."""
@@ -454,7 +464,9 @@ class Optimizer(Inspectable):
 
     @interrupts_get_out()
     def _rebuild(self) -> None:
-        run, history, (key, known) = self._run, self._run.history, self._telling
+        run = self._run
+        history = self._run.history
+        (key, known) = self._telling
         history.refresh()
         if history.told > known:
             history.pending.pop(key, None)
@@ -462,8 +474,11 @@ class Optimizer(Inspectable):
             history.pending.pop(("asked", k), None)  # chosen, but never handed out
         twin = type(self)(self.space, **self._settings())
         twin._know(history, run.design.seed)
-        twin._run.rng, twin._run.times, twin._run.warned = run.rng, run.times, run.warned
-        twin._asked = twin._handed = self._asked
+        twin._run.rng = run.rng
+        twin._run.times = run.times
+        twin._run.warned = run.warned
+        twin._asked = self._asked
+        twin._handed = twin._asked
         self.__dict__.update(twin.__dict__)
 
     def _know(self, history: History, design_seed: int) -> None:
@@ -554,6 +569,7 @@ class Optimizer(Inspectable):
         self = cls(run["space"], **state["settings"])
         self._know(History.of(run["history"], self._run.history.ends), run["design_seed"])
         self._run.restore(run)
-        self._asked = self._handed = state["asked"]
+        self._asked = state["asked"]
+        self._handed = self._asked
         self._restore_model(state["model"])
         return self

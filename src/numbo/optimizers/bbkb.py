@@ -36,9 +36,9 @@ from numbo.models.confidence import SCHEDULES, Confidence, Information
 from numbo.models.feedback import FeedbackModel, SparseStatus
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
+from numbo.optimizers.parts.sparse import SparseSettings, sparse_search
+from numbo.run.run import Run, Suggestion
 from numbo.search.arm_search import ArmSearch
-from numbo.search.run import Run, Suggestion
-from numbo.search.sparse_search import SparseSettings, sparse_search
 from numbo.spaces import Arms, Space
 
 #: Atoms of a dictionary under a learned kernel, unless it is set.
@@ -162,7 +162,8 @@ class BBKB(Optimizer):
     # -- algorithm 1 -------------------------------------------------------------------------------------------
 
     def _propose(self) -> Suggestion:
-        run, model = self._run, self._model
+        run = self._run
+        model = self._model
         run.fork_search_rng()
         with run.times.phase("model"):
             model.sync(run.history, run.rng)  # lines 7 and 8, for what was pulled since the last call
@@ -173,7 +174,8 @@ class BBKB(Optimizer):
     @interrupts_get_out()
     def _choose_batch(self, limit: int | None) -> list[Any]:
         """Lines 4 to 9: points until the batch is over."""
-        run, model = self._run, self._model
+        run = self._run
+        model = self._model
         design = self.n_initial - run.step
         batch = [self._hand_out()]
         if design > 0 or model.empty:
@@ -211,7 +213,9 @@ class BBKB(Optimizer):
         A batch ends when ``C~ - 1 <= sum var~' <= size max var~'``. Later dictionaries have ``var~' <= 3 var~``, which
         gives P points, or ``9 var~`` in the worst case, which gives P / 3.
         """
-        run, model, chooser = self._run, self._model, self._chooser
+        run = self._run
+        model = self._model
+        chooser = self._chooser
         if not isinstance(chooser, ArmSearch) or chooser.next_point(model) is None:
             return
         largest = chooser.variance / model.kernel.covariance.noise_variance
@@ -243,7 +247,9 @@ class BBKB(Optimizer):
         only when that could exceed the threshold. Where pulls are not hallucinated one by one, it is a lower bound: the
         maximum over probes and the batch itself.
         """
-        run, model, batch = self._run, self._model, self._model.batch
+        run = self._run
+        model = self._model
+        batch = self._model.batch
         if not (isinstance(self._chooser, ArmSearch) and self._chooser.one_by_one):
             probes = self.space.snap(run.design.candidates.spread(PROBES, np.random.default_rng(run.design.seed)))
             pulled = model.pulls.X[batch.pulls]
@@ -251,7 +257,8 @@ class BBKB(Optimizer):
         bound = float(np.max(batch.ratio_sums)) + sum(batch.variances[batch.summed :])
         if 1.0 + bound > self.ratio_threshold:
             batch.ratio_sums = batch.ratio_sums + self._chooser.ratios(model, batch.pulls[batch.summed :])
-            batch.summed, bound = len(batch.pulls), float(np.max(batch.ratio_sums))
+            batch.summed = len(batch.pulls)
+            bound = float(np.max(batch.ratio_sums))
         return bound
 
     # -- lines 11 to 18 ----------------------------------------------------------------------------------------

@@ -12,8 +12,8 @@ from numbo import _checks
 from numbo._types import Array, ObservationIndices
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
+from numbo.run.run import Run, Suggestion
 from numbo.search.gp_search import GPSearch
-from numbo.search.run import Run, Suggestion
 from numbo.spaces import Arms, Space
 
 
@@ -76,9 +76,13 @@ class GPUCB(Optimizer):
         warp: bool = False,
     ) -> None:
         super().__init__(**_checks.arguments(locals(), Optimizer))
-        self.kernel, self.acquisition = kernel, acquisition
+        self.kernel = kernel
+        self.acquisition = acquisition
         self.beta = _checks.number_or(("log",), "beta", beta)
-        self.trend, self.additive, self.winsorize, self.warp = trend, additive, winsorize, warp
+        self.trend = trend
+        self.additive = additive
+        self.winsorize = winsorize
+        self.warp = warp
         settings = _checks.arguments(locals(), GPSearch)
         self._search = GPSearch(self.space.categorical, self.space.conditional, goal=self._run.goal, **settings)
         self._run.listen(self._search.outputs.objectives)

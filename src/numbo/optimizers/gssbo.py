@@ -29,17 +29,17 @@ from numpy.typing import ArrayLike
 
 from numbo import _checks
 from numbo._types import Array, Indices, ObservationIndices
-from numbo.models.buffer import RULES, DynamicBuffer
 from numbo.models.outputs import Outputs
 from numbo.models.subsets import CRITERIA, Pool
 from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
+from numbo.optimizers.parts.buffer import RULES, DynamicBuffer
+from numbo.run.run import Run, Suggestion
 from numbo.search.engine import Engine
 from numbo.search.front_search import FrontSearch
 from numbo.search.gp_search import GPSearch
 from numbo.search.local_search import LocalSearch
-from numbo.search.run import Run, Suggestion
 from numbo.search.trust_region import Region
 from numbo.spaces import Arms, Space
 from numbo.trials import SCOUT, best_first
@@ -110,10 +110,14 @@ class Subset:
     def __init__(
         self, buffer: DynamicBuffer, first: int, *, criterion: str, perturbation: float, elites: float, reselect: float
     ) -> None:
-        self.buffer, self._first = buffer, first
-        self._criterion, self._perturbation, self._elites = criterion, perturbation, elites
+        self.buffer = buffer
+        self._first = first
+        self._criterion = criterion
+        self._perturbation = perturbation
+        self._elites = elites
         self._selected: ObservationIndices = np.empty(0, dtype=np.int64)
-        self._selected_at, self._from_all = 0, Schedule(reselect)
+        self._selected_at = 0
+        self._from_all = Schedule(reselect)
 
     def members(self, run: Run, search: GPSearch) -> ObservationIndices:
         """All samples before the switch, the chosen subset after it (lines 15 and 17)."""
@@ -123,13 +127,15 @@ class Subset:
             return run.noise.distinct(np.arange(n))
         if self._selected_at != n:
             if self._from_all.due(n):
-                pool, self._from_all.at = np.arange(n), n
+                pool = np.arange(n)
+                self._from_all.at = n
             else:
                 pool = np.concatenate([self._selected, np.arange(self._selected_at, n)])
             pool = run.noise.distinct(pool)
             with run.times.phase("selection"):
                 chosen = pool[self._select(run, search.prepared(run, size), pool, size)] if len(pool) > size else pool
-            self._selected, self._selected_at = chosen, n
+            self._selected = chosen
+            self._selected_at = n
         return self._selected
 
     def _select(self, run: Run, surrogate: Surrogate, pool: ObservationIndices, size: int) -> Indices:
@@ -158,8 +164,10 @@ class Subset:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take in a `state_dict`."""
-        self.buffer.size, self.buffer.times = state["buffer"]["size"], list(state["buffer"]["times"])
-        self._selected, self._selected_at = state["selected"].copy(), state["selected_at"]
+        self.buffer.size = state["buffer"]["size"]
+        self.buffer.times = list(state["buffer"]["times"])
+        self._selected = state["selected"].copy()
+        self._selected_at = state["selected_at"]
         self._from_all.at = state["from_all_at"]
 
 
@@ -273,11 +281,16 @@ class GSSBO(Optimizer):
             goal=self._run.goal,
             **_checks.arguments(settings, GPSearch),
         )
-        self.kernel, self.acquisition = kernel, settings["acquisition"]
+        self.kernel = kernel
+        self.acquisition = settings["acquisition"]
         self.beta = _checks.number_or(("log",), "beta", beta)
-        self.trend, self.additive = settings["trend"], settings["additive"]
-        self.winsorize, self.warp, self.all_data = settings["winsorize"], settings["warp"], settings["all_data"]
-        self.coordinate_lines, self.avoid_ties = settings["coordinate_lines"], settings["avoid_ties"]
+        self.trend = settings["trend"]
+        self.additive = settings["additive"]
+        self.winsorize = settings["winsorize"]
+        self.warp = settings["warp"]
+        self.all_data = settings["all_data"]
+        self.coordinate_lines = settings["coordinate_lines"]
+        self.avoid_ties = settings["avoid_ties"]
         self.cover_categories = settings["cover_categories"]
         self.scouting = _checks.number("scouting", settings["scouting"], 0.0, 1.0)
         self.criterion = _checks.one_of("criterion", settings["criterion"], CRITERIA)
@@ -293,7 +306,8 @@ class GSSBO(Optimizer):
         self.trust_region = _checks.flag("trust_region", settings["trust_region"])
         self._engines: tuple[Engine, ...] = ()
         if self.trust_region and self._run.grid is None:
-            new, limit = self._search.new_surrogate, self._search.new_constraint
+            new = self._search.new_surrogate
+            limit = self._search.new_constraint
             models = Outputs(partial(new, **LOCAL_REFIT), partial(limit, **LOCAL_REFIT), self._run.goal)
             size = self._subset.buffer.size or LOCAL_SIZE
             local = FrontSearch if self._run.history.several else LocalSearch
@@ -338,7 +352,8 @@ class GSSBO(Optimizer):
         The others are those of the engines, in turns; one that is eager comes first, whosever turn it is. As long as
         nothing stands out from the noise, they have nothing to start from, and points fill the space.
         """
-        run, engines = self._run, self._engines
+        run = self._run
+        engines = self._engines
         turn = TURN_OF_FRONT if run.history.several else TURN
         if self._search.surrogate.updated_at == 0 and run.history.n >= self.n_initial + turn:
             self._search.update(run, self._subset.members(run, self._search))  # it was built from what was told
@@ -361,7 +376,8 @@ class GSSBO(Optimizer):
 
     def _scout(self) -> Suggestion:
         """The best by the model of the next `SCOUTED` points that fill the space."""
-        run, search = self._run, self._search
+        run = self._run
+        search = self._search
         first = self.n_initial + SCOUTED * (run.history.effort.scouts + run.history.pending_scouts())
         X = np.array([run.scout(first + k) for k in range(SCOUTED)])
         values = search.scores(run, self._subset.members(run, search), X)
@@ -369,7 +385,8 @@ class GSSBO(Optimizer):
 
     def _propose_globally(self) -> Suggestion:
         """Lines 5 to 17 for the last point, and line 3: the next one."""
-        run, started = self._run, time.perf_counter()
+        run = self._run
+        started = time.perf_counter()
         members = self._subset.members(run, self._search)  # lines 5 to 14
         x = self._search.next_point(run, members)  # lines 15, 17 and 3
         self._subset.buffer.record(run.history.n, time.perf_counter() - started)
@@ -385,13 +402,15 @@ class GSSBO(Optimizer):
         return any(surrogate.averaged and noise.refuted for surrogate, noise in pairs)
 
     def _scores(self, run: Run, X: Array) -> Array:
-        search, subset = self._search.copy(), copy.deepcopy(self._subset)
+        search = self._search.copy()
+        subset = copy.deepcopy(self._subset)
         return search.scores(run, subset.members(run, search), X)
 
     # -- looking inside ------------------------------------------------------------------------------------------
 
     def _view(self, run: Run) -> ModelView:
-        search, subset = self._search.copy(), copy.deepcopy(self._subset)
+        search = self._search.copy()
+        subset = copy.deepcopy(self._subset)
         members = subset.members(run, search)
         return search.view(run, members, subset.buffer.size)
 

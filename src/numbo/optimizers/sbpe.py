@@ -33,14 +33,14 @@ from numbo.models import SparseGP
 from numbo.models.confidence import sparse_confidence, uniform_confidence, union_bound
 from numbo.models.dictionaries import recursive_rls
 from numbo.models.feedback import FeedbackModel, SparseStatus
-from numbo.models.race import Filter, lambda_max
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
-from numbo.search.availability import ENUMERABLE
+from numbo.optimizers.parts.race import Filter, lambda_max
+from numbo.optimizers.parts.sparse import SparseSettings, sparse_search
+from numbo.run.availability import ENUMERABLE
+from numbo.run.candidates import CANDIDATES
+from numbo.run.run import Run, Suggestion
 from numbo.search.box_search import BoxSearch
-from numbo.search.candidates import CANDIDATES
-from numbo.search.run import Run, Suggestion
-from numbo.search.sparse_search import SparseSettings, sparse_search
 from numbo.spaces import Arms, Space
 
 #: Atoms of a dictionary under a learned kernel, unless it is set. Judging needs a model that is nearly exact: with too
@@ -138,7 +138,8 @@ class SBPE(Optimizer):
         self.beta = _checks.number_or(BETAS, "beta", beta)
         self._sparse = settings
         self._model, self._chooser = sparse_search(self._run, settings, _no_width)
-        self._model.by_variance, self._model.on_schedule = True, False
+        self._model.by_variance = True
+        self._model.on_schedule = False
         if self._run.grid is not None:
             self._run.available.restrict(np.ones(len(self._run.grid), dtype=bool))
         self._size = self._next_size(1)
@@ -159,10 +160,13 @@ class SBPE(Optimizer):
     @property
     def n_batches(self) -> int:
         """B, the number of batches within the horizon."""
-        size, total, count = 1, 0, 0
+        size = 1
+        total = 0
+        count = 0
         while total < self.horizon:
             size = self._next_size(size)
-            total, count = total + size, count + 1
+            total = total + size
+            count = count + 1
         return count
 
     @property
@@ -181,7 +185,8 @@ class SBPE(Optimizer):
     # -- lines 3 to 8 ------------------------------------------------------------------------------------------
 
     def _propose(self) -> Suggestion:
-        run, model = self._run, self._model
+        run = self._run
+        model = self._model
         with run.times.phase("selection"):
             self._close_batches()  # lines 3, 16 and 17
         if len(model.told(run.history)) + len(run.history.pending) == 0:
@@ -197,7 +202,9 @@ class SBPE(Optimizer):
 
     def _close_batches(self) -> None:
         """End every batch whose values have arrived."""
-        run, model, open_since = self._run, self._model, self._batch_start
+        run = self._run
+        model = self._model
+        open_since = self._batch_start
         while run.history.n - self._batch_start >= self._size:
             start = self._batch_start
             self._batch_start += self._size
@@ -228,7 +235,9 @@ class SBPE(Optimizer):
 
     def _next_point(self) -> Array:
         """Line 8: the point of the race with the largest variance; if all are taken, one of them again."""
-        run, model, chooser = self._run, self._model, self._chooser
+        run = self._run
+        model = self._model
+        chooser = self._chooser
         if not isinstance(chooser, BoxSearch):
             x = chooser.next_point(model)
             return run.space_filling() if x is None else x
@@ -250,11 +259,13 @@ class SBPE(Optimizer):
         """Points (c, d) of a large space that are in the race, drawn again with each dictionary."""
         drawn = self._model.draws, self._batch_start
         if self._pool is None or self._pool_of != drawn:
-            self._pool, self._pool_of = self._draw_candidates(), drawn
+            self._pool = self._draw_candidates()
+            self._pool_of = drawn
         return self._pool
 
     def _draw_candidates(self) -> Array:
-        run, found = self._run, list[Array]()
+        run = self._run
+        found = list[Array]()
         elites = BoxSearch(run).elites()
         for _ in range(ROUNDS):
             points = np.concatenate(run.design.candidates.groups(elites, self._model.kernel.lengthscales, run.rng))
@@ -285,7 +296,9 @@ class SBPE(Optimizer):
         A dictionary of lemma 3.8 fails with probability ``delta / 2B``, so all batches together use half of ``delta``;
         the confidence bounds use the rest. The lemma needs less than 1/32.
         """
-        history, pulls, kernel = self._run.history, self._model.pulls, self._model.kernel
+        history = self._run.history
+        pulls = self._model.pulls
+        kernel = self._model.kernel
         values = kernel.fit_transform(history.values(end))[start:end]
         told = pulls.told(history, end)[start:]
         counts = pulls.counts(told)
@@ -300,7 +313,8 @@ class SBPE(Optimizer):
 
     def _eliminate(self, start: int, end: int) -> None:
         """Line 17: keep in the race the points whose upper bound is at least the best lower bound."""
-        gp, run = self._final_model(start, end), self._run
+        gp = self._final_model(start, end)
+        run = self._run
         verdict = self._filter(gp, end - start)
         if run.grid is not None and run.available.race is not None:
             racing = np.flatnonzero(run.available.race)
@@ -315,14 +329,17 @@ class SBPE(Optimizer):
 
     def _filter(self, gp: SparseGP, n: int) -> Filter:
         """The confidence bounds of a batch of ``n`` observations."""
-        delta, grid = self._sparse.delta, self._run.grid
+        delta = self._sparse.delta
+        grid = self._run.grid
         if self.beta == "union":
             points = ENUMERABLE if grid is None else len(grid)
             return Filter(gp.posterior, union_bound(delta, self.n_batches, points), 0.0, 0.0)
         if self.beta != "paper":
             return Filter(gp.posterior, float(self.beta), 0.0, 0.0)
-        tau, top = math.sqrt(gp.regularization), lambda_max(gp)
-        share, bound = delta / (4.0 * self.n_batches), self._sparse.norm_bound
+        tau = math.sqrt(gp.regularization)
+        top = lambda_max(gp)
+        share = delta / (4.0 * self.n_batches)
+        bound = self._sparse.norm_bound
         if grid is not None:
             beta = sparse_confidence(share / len(grid), top, tau, bound, tau)
             return Filter(gp.posterior, beta, 0.0, 0.0)

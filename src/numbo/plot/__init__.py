@@ -81,7 +81,8 @@ def plot_posterior(source: Any, params: Sequence[str] | None = None, *, objectiv
     kinds = [one.axis.categories for one in slices]
     for k, one in enumerate(slices):
         cell = {"row": k // COLUMNS + 1, "col": k % COLUMNS + 1}
-        x, first = one.axis.values, kinds.index(one.axis.categories) == k
+        x = one.axis.values
+        first = kinds.index(one.axis.categories) == k
         _add_observations(figure, one.x, one.y, one, k == 0, cell)
         if one.axis.categories:
             error = {"type": "data", "array": 2.0 * one.std}
@@ -145,7 +146,8 @@ def plot_relevance(source: Any, *, objective: int = 0) -> go.Figure:
     """Share of each parameter in the variation of the posterior mean (`numbo.optimizers.Explanation`)."""
     subject = Subject(source, objective)
     relevance = subject.explanation.relevance
-    names, shares = list(relevance)[::-1], list(relevance.values())[::-1]
+    names = list(relevance)[::-1]
+    shares = list(relevance.values())[::-1]
     figure = go.Figure(go.Bar(x=shares, y=names, orientation="h", marker={"color": BLUE}))
     figure.update_xaxes(title="share of the variation of the mean", tickformat=".0%", rangemode="tozero")
     return figure.update_layout(title=subject.titled("Relevance of the parameters"), template=_TEMPLATE)
@@ -366,7 +368,8 @@ def _add_border(figure: go.Figure, plane: Contour, legend: bool, cell: dict[str,
     if plane.probability is None:
         return
     limits = {"type": "constraint", "operation": ">", "value": 0.5}  # what does not meet it is shaded
-    line, colour = {"color": BORDER, "width": 2, "dash": "dash"}, f"rgba{SHADE}"
+    line = {"color": BORDER, "width": 2, "dash": "dash"}
+    colour = f"rgba{SHADE}"
     shade = go.Contour(x=plane.first.values, y=plane.second.values, z=plane.probability, contours=limits, line=line)
     shade.update(fillcolor=colour, name=INFEASIBLE, legendgroup=INFEASIBLE, showlegend=legend, hoverinfo="skip")
     figure.add_trace(shade, **cell)

@@ -17,25 +17,36 @@ from numbo.spaces import INACTIVE, Categorical, Float, Int, Space
 from numbo.spaces.dimensions import middles
 
 #: Number of points along a slice, and along each side of a contour.
-RESOLUTION, SIDE = 101, 41
+RESOLUTION = 101
+SIDE = 41
 #: Number of panels in a row.
 COLUMNS = 3
-BLUE, ORANGE, GRAY, DARK = "#1f77b4", "#ff7f0e", "#9aa0a6", "#202124"
+BLUE = "#1f77b4"
+ORANGE = "#ff7f0e"
+GRAY = "#9aa0a6"
+DARK = "#202124"
 #: Observations outside and in the model, in the order in which they are drawn: their name and colour.
 GROUPS = ((False, "observations", GRAY), (True, "in the model", ORANGE))
 #: What follows the name of those that violate a constraint, and their colours, which stand out from what is pale.
-VIOLATING, CROSSES = ", infeasible", {GRAY: "#5f6368", ORANGE: "#e8710a"}
+VIOLATING = ", infeasible"
+CROSSES = {GRAY: "#5f6368", ORANGE: "#e8710a"}
 #: Where constraints hold with a probability below one half: its name, and the colours of its border and of its shade.
-INFEASIBLE, BORDER, SHADE = "infeasible: the pale side", "#d62728", (255, 255, 255, 0.5)
+INFEASIBLE = "infeasible: the pale side"
+BORDER = "#d62728"
+SHADE = (255, 255, 255, 0.5)
 #: Kinds of learning curves in the order in which they are drawn: their colour and width.
 KINDS = {"complete": (GRAY, 0.7), "pruned": (ORANGE, 0.9), "best": (DARK, 2.6), "running": (BLUE, 1.8)}
 ENDS = "expected end ± 2 sd"
 #: So many curves are drawn, the newest, and of those that were pruned so many ends.
-NEWEST, PRUNED_ENDS = 500, 12
+NEWEST = 500
+PRUNED_ENDS = 12
 #: Distances of the first expected end from the last step, between two ends, and between all, as shares of all steps.
-FIRST_END, NEXT_END, ALL_ENDS = 0.04, 0.016, 0.25
+FIRST_END = 0.04
+NEXT_END = 0.016
+ALL_ENDS = 0.25
 #: The plot goes from the best value to the worst, or so many times as far as this quantile is, if that is less.
-QUANTILE, BEYOND = 0.95, 1.2
+QUANTILE = 0.95
+BEYOND = 1.2
 #: Of an acquisition function, which may be a logarithm, so much is shown below its largest value.
 DEPTH = 50.0
 #: Share of an axis that is left free at each end.
@@ -276,7 +287,8 @@ class Subject:
             mean, std = self.optimizer.predict(points)
             acquisition = self.optimizer.acquisition_values(points)
             axis = self._axis(name, [p[name] for p in points])
-            x, at = self._column(name, X), self._label(name, base[name])
+            x = self._column(name, X)
+            at = self._label(name, base[name])
             out.append(Slice(axis, mean, std, acquisition, x, known.y, known.in_model, known.met, at, feasible))
         return out
 
@@ -430,7 +442,8 @@ def _ends_to_show(curves: Sequence[LearningCurve], minimize: bool) -> list[Learn
 
 def _places_of_ends(curves: Sequence[LearningCurve], count: int) -> tuple[float, Array]:
     """A border after the last step, and where ``count`` ends are drawn beyond it (count,), side by side."""
-    first, last = min(curve.steps[0] for curve in curves), max(curve.steps[-1] for curve in curves)
+    first = min(curve.steps[0] for curve in curves)
+    last = max(curve.steps[-1] for curve in curves)
     span = last - first if last > first else 1.0
     places = FIRST_END + min(NEXT_END, ALL_ENDS / max(1, count)) * np.arange(count)
     return float(last + 0.5 * FIRST_END * span), last + span * places
@@ -443,7 +456,8 @@ def _group(kind: str, curves: Sequence[LearningCurve], ends: Sequence[LearningCu
     ways = [(*_last_point(curve), place, curve.end) for curve, place in zip(ends, at.tolist(), strict=True)]
     way_x = [x for x0, _, x1, _ in ways for x in (x0, x1, np.nan)]
     way_y = [y for _, y0, _, y1 in ways for y in (y0, y1, np.nan)]
-    end, std = np.array([curve.end for curve in ends]), np.array([curve.std for curve in ends])
+    end = np.array([curve.end for curve in ends])
+    std = np.array([curve.std for curve in ends])
     marks = _marks(y, kind in ("pruned", "running"))
     return CurveGroup(kind, *KINDS[kind], x, y, marks, at, end, std, np.array(way_x), np.array(way_y))
 
@@ -489,7 +503,8 @@ def acquisition_bounds(slices: Sequence[Slice]) -> tuple[float, float] | None:
 
 def bounds_of(values: Array, minimize: bool, shown: Array) -> tuple[float, float] | None:
     """The range of ``values`` to show, in which all that is ``shown`` has to lie; NaN does not count."""
-    known, around = shown[~np.isnan(shown)], list(_bounds(values, minimize) or ())
+    known = shown[~np.isnan(shown)]
+    around = list(_bounds(values, minimize) or ())
     if len(known):
         around += _with_margin(known.min(), known.max())
     return (min(around), max(around)) if around and min(around) < max(around) else None

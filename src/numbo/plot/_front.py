@@ -15,7 +15,8 @@ from numbo.trials.front import front_rows
 
 #: How many points beyond the front are shown, at most.
 EXPECTED = 20
-FRONT, BEYOND_IT = "front", "expected beyond it ± 1 sd"
+FRONT = "front"
+BEYOND_IT = "expected beyond it ± 1 sd"
 #: The front where values are noisy: a point lies where the models expect it.
 EXPECTED_FRONT = "front, by expected values"
 #: Axes reach so far beyond the observations to show what is expected, as a share of their length.
@@ -67,15 +68,18 @@ class Volumes:
 def front_of(subject: Subject, names: Sequence[str] | None, objectives: Sequence[int] | None) -> Front:
     """The front of some ``objectives``, as if there were no others; all by default."""
     snapshot = subject.whole
-    called, kept = subject.objective_names(names), _kept(subject, objectives)
+    called = subject.objective_names(names)
+    kept = _kept(subject, objectives)
     minimize = [snapshot.directions[j] == "minimize" for j in kept]
     signs = np.where(minimize, -1.0, 1.0)
     found = snapshot.front()
     values = _column(found, 1, len(called))[:, kept]
     rows = front_rows(signs * values)
-    told, met = snapshot.observations[1][:, kept], snapshot.met
+    told = snapshot.observations[1][:, kept]
+    met = snapshot.met
     success = ~np.isnan(told).any(axis=1)
-    told, met = told[success], met[success]
+    told = told[success]
+    met = met[success]
     title = f"{len(rows) or 'None'} of {len(told)} observations on the front"
     measured = {tuple(y) for y in told[met].tolist()}
     label = FRONT if all(tuple(y) in measured for y in values[rows].tolist()) else EXPECTED_FRONT

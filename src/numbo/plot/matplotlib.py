@@ -59,7 +59,9 @@ def plot_posterior(source: Any, params: Sequence[str] | None = None, *, objectiv
     slices = subject.slices(params)
     axes = _panels(slices, subject.label)
     for ax, one in zip(axes, slices, strict=False):
-        x, low, high = one.axis.values, one.mean - 2.0 * one.std, one.mean + 2.0 * one.std
+        x = one.axis.values
+        low = one.mean - 2.0 * one.std
+        high = one.mean + 2.0 * one.std
         _scatter(ax, one.x, one.y, one)
         if one.axis.categories:
             ax.errorbar(x, one.mean, 2.0 * one.std, fmt="D", color=BLUE, capsize=4, label="mean ± 2 sd", zorder=4)
@@ -219,7 +221,8 @@ def _draw_curves(ax: Any, group: CurveGroup) -> None:
 def _draw_front(ax: Any, found: Front, i: int, j: int) -> None:
     """Objectives ``i`` and ``j`` of the front, and of what surrounds it."""
     ((_, name, colour),) = (group for group in GROUPS if not group[0])
-    x, y = found.told[:, i], found.told[:, j]
+    x = found.told[:, i]
+    y = found.told[:, j]
     if found.met.any():
         look = {"s": 10, "color": colour, "alpha": 0.6, "linewidths": 0, "label": name}
         ax.scatter(x[found.met], y[found.met], **look)

@@ -1,1 +1,1 @@
-"""Where the next point is looked for: the state of a run, candidates, maximisation, arms, local search."""
+"""Where the next point is looked for: maximisation, arms, global and local searches."""

@@ -10,7 +10,7 @@ from numbo._types import ArmIndices, Array, Mask
 from numbo.kernels.acquisition import CERTAIN, success_probabilities
 from numbo.models import ArmPosterior
 from numbo.models.feedback import Chooser, FeedbackModel
-from numbo.search.run import Run
+from numbo.run.run import Run
 
 #: Probabilities of success of all arms are computed again when the history has grown by this factor.
 WEIGHED_AGAIN = 1.1
@@ -26,12 +26,15 @@ class ArmSearch(Chooser):
     """
 
     def __init__(self, run: Run, grid: Array, *, one_by_one: bool) -> None:
-        self._run, self._grid, self.one_by_one = run, grid, one_by_one
+        self._run = run
+        self._grid = grid
+        self.one_by_one = one_by_one
         self._posterior = ArmPosterior(grid)
         self._arm_of: ArmIndices = np.empty(0, dtype=np.int64)  # by the number of a distinct point
         self._success: Array | float = 1.0
         self._weighed = 0, 0  # failures, and all that was told, when it was computed
-        self._sliced = self._repeating = False
+        self._sliced = False
+        self._repeating = False
         self._chosen = -1
 
     # -- choosing ----------------------------------------------------------------------------------------------
@@ -56,7 +59,8 @@ class ArmSearch(Chooser):
     def start(self, model: FeedbackModel) -> None:
         """Choose from all arms that may be suggested, with what is known of failures."""
         worst = float(model.kernel.transform.forward(self._run.history.values()).min())
-        self._sliced, self._repeating = self._run.available.fixed is not None, self._run.available.repeating
+        self._sliced = self._run.available.fixed is not None
+        self._repeating = self._run.available.repeating
         self._posterior.start(
             model.multiplier,
             self._run.available.excluded(),
@@ -70,17 +74,20 @@ class ArmSearch(Chooser):
 
         This is due after every failure, and whenever the history has grown by `WEIGHED_AGAIN`.
         """
-        told, failures = self._run.history.told, self._run.history.told - self._run.history.n
+        told = self._run.history.told
+        failures = self._run.history.told - self._run.history.n
         if failures == 0 or (failures == self._weighed[0] and told < WEIGHED_AGAIN * self._weighed[1]):
             return False
-        success, self._weighed = self._run.success(), (failures, told)
+        success = self._run.success()
+        self._weighed = (failures, told)
         self._success = 1.0 if success is CERTAIN else success_probabilities(success, self._grid)
         return True
 
     # -- the model changes -------------------------------------------------------------------------------------
 
     def show(self, model: FeedbackModel, certain: Mask | None = None) -> None:
-        batch, rows = model.batch, self._rows(model)
+        batch = model.batch
+        rows = self._rows(model)
         together = [] if self.one_by_one else batch.pulls
         stands_for = np.concatenate([batch.atoms, np.array(together, dtype=np.int64)])
         lasting = np.zeros(len(stands_for), dtype=bool)
@@ -119,5 +126,6 @@ class ArmSearch(Chooser):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take in a `state_dict`, before the model takes in its own."""
-        success, self._weighed = state["success"], state["weighed"]
+        success = state["success"]
+        self._weighed = state["weighed"]
         self._success = success.copy() if success.ndim else float(success)

@@ -10,9 +10,9 @@ import numpy as np
 from numbo._types import Array
 from numbo.kernels.acquisition import UCB, Acquisition, Posterior, Term
 from numbo.models.feedback import Chooser, FeedbackModel
-from numbo.search.candidates import elite_rows
+from numbo.run.candidates import elite_rows
+from numbo.run.run import Run
 from numbo.search.maximize import Box, maximize
-from numbo.search.run import Run
 from numbo.search.utility import Utility
 
 BOX_STARTS = 2
@@ -51,7 +51,8 @@ class BoxSearch(Chooser):
         run = self._run
         dormant = run.dormant(run.search_rng)
         acquisition = Acquisition(UCB, beta, run.success(), model.worst(run.history, posterior))
-        lower, upper = run.available.fix(np.zeros(run.space.d)), run.available.fix(np.ones(run.space.d))
+        lower = run.available.fix(np.zeros(run.space.d))
+        upper = run.available.fix(np.ones(run.space.d))
         groups = [run.available.fix_points(group, dormant) for group in groups]
         utility = Utility((Term(posterior, acquisition),))
         return maximize(utility, Box(run.named_space, lower, upper, dormant), groups, out, starts=BOX_STARTS)

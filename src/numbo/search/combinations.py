@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from numbo._types import Array, Indices
-from numbo.search.run import Run
+from numbo.run.run import Run
 from numbo.spaces import INACTIVE, Space
 from numbo.spaces.dimensions import middles
 from numbo.trials import best_first
@@ -19,7 +19,8 @@ LISTED = 40
 #: 67th; without, 11 of 40 seeds have the best by the 60th. What others pay: ``benchmarks/results/compare-cover.md``.
 EVERY = 2
 #: Candidates for each combination: the best points with other categories, and any points. Not tuned.
-NEAR_BEST, ANYWHERE = 4, 12
+NEAR_BEST = 4
+ANYWHERE = 12
 
 
 class Combinations:
@@ -56,12 +57,14 @@ class Combinations:
 
     def candidates(self, run: Run) -> Array:
         """Points (c, d) with combinations that were not tried: some like the best ones otherwise, others anywhere."""
-        history, space = run.history, self._space
+        history = run.history
+        space = self._space
         best = history.X[best_first(history.scores())[:NEAR_BEST]]
         anywhere = run.design.candidates.spread(ANYWHERE, run.rng)
         dormant = run.dormant(run.rng)
         filled = best if dormant is None else np.where(best == INACTIVE, dormant[:1], best)
-        base, points = np.concatenate([filled, anywhere]), []
+        base = np.concatenate([filled, anywhere])
+        points = []
         for numbers in self.untried(run):
             some = base.copy()
             for j, number in zip(self._at, numbers, strict=True):

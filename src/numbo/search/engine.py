@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 from numbo.models.outputs import Outputs
-from numbo.search.run import Run, Suggestion
+from numbo.run.run import Run, Suggestion
 from numbo.search.trust_region import Region
 from numbo.trials import History
 
@@ -44,7 +44,7 @@ class Engine(Protocol):
 class Origin(NamedTuple):
     """Which engine proposed a point, and from which of its boxes.
 
-    It is kept as one integer (`numbo.search.run.Suggestion`); points of the global model have a negative one.
+    It is kept as one integer (`numbo.run.run.Suggestion`); points of the global model have a negative one.
     """
 
     engine: int

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from numbo._types import Array
+from numbo.run.run import Run
 from numbo.search.local_search import LocalSearch
-from numbo.search.run import Run
 from numbo.search.trust_region import INITIAL_LENGTH, TrustRegion
 from numbo.trials.front import isolation
 
@@ -34,9 +34,11 @@ class Box(TrustRegion):
             return
         self.failures = 0 if better else self.failures + 1
         if self.failures >= max(3.0, PATIENCE * (self.d if active is None else active)):
-            self.length, self.failures = 0.5 * self.length, 0
+            self.length = 0.5 * self.length
+            self.failures = 0
         if self.length < self.shortest:
-            self.number, self.length = self.number + 1, INITIAL_LENGTH
+            self.number = self.number + 1
+            self.length = INITIAL_LENGTH
 
 
 class FrontSearch(LocalSearch):
@@ -59,7 +61,8 @@ class FrontSearch(LocalSearch):
 
     def _chosen(self, run: Run) -> int:
         """The center of the next box: a point of the front, or the least violated one."""
-        history, rng = run.history, run.rng
+        history = run.history
+        rng = run.rng
         rows = self.outputs.front_rows(history)
         if len(rows) == 0:
             return history.best

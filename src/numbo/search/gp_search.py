@@ -16,10 +16,10 @@ from numbo.models.gp import FAMILIES
 from numbo.models.outputs import Outputs
 from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
-from numbo.search.candidates import CANDIDATES, elite_rows
+from numbo.run.candidates import CANDIDATES, elite_rows
+from numbo.run.run import Run
 from numbo.search.combinations import Combinations
 from numbo.search.maximiser import Maximiser
-from numbo.search.run import Run
 from numbo.search.utility import Utility
 from numbo.trials import Data, Goal, History, best_first
 
@@ -31,13 +31,15 @@ ARMS = 2048
 #: of the noise: the luckiest of some hundred values of noise alone is 2.5 to 3 above. Of 80 runs of 150 trials on two
 #: bumps over a noisy floor 6 never left the floor; with 1.0 that were 4, with 2.5 one, and with 3.0 none. What others
 #: pay: ``benchmarks/results/compare-stands-out.md``.
-STANDS_OUT, EVEN = 3.0, 64
+STANDS_OUT = 3.0
+EVEN = 64
 #: That noise is judged by so many of the best members: where it is proportional to the value, the optimum would never
 #: stand out from the noise of all. Of spheres in six dimensions with noise of 0.8 of the value, or exponential around
 #: it, regrets of 14 seeds were a seventh and a quarter smaller in the mean; with eight they were not.
 BEST = 4
 #: Number of points of a front around which the next one is looked for, and of those anywhere.
-ON_FRONT, SPREAD = 4, 256
+ON_FRONT = 4
+SPREAD = 256
 #: Number of candidates that differ from such a point in one coordinate, and stay as good in most objectives. Without
 #: them searches of ZDT2 in 20 dimensions stayed at one end of the front for 200 trials.
 ON_LINES = 256
@@ -64,7 +66,7 @@ class GPSearch:
         cover_categories: whether each combination of categories is tried, where these are few
             (`numbo.search.combinations`).
         avoid_ties: whether points are left out that are so near a known one that they most likely have exactly its
-            value (`numbo.search.resolution`).
+            value (`numbo.run.resolution`).
         goal: what is told.
 
     Attributes:
@@ -123,7 +125,8 @@ class GPSearch:
 
         The first one of a long history is fitted to ``size`` evenly spaced observations.
         """
-        history, surrogate = run.history, self.surrogate
+        history = run.history
+        surrogate = self.surrogate
         if len(surrogate.members) == 0:
             even = np.linspace(0, history.n - 1, size).astype(np.int64)
             surrogate.update(history.data(), even)
@@ -133,7 +136,8 @@ class GPSearch:
 
     def update(self, run: Run, members: ObservationIndices) -> Data:
         """Bring the model up to date; returns what it was told."""
-        history, distinct = run.history, run.noise.distinct
+        history = run.history
+        distinct = run.noise.distinct
         data = history.data()
         for j, (surrogate, noise) in enumerate(zip(self.outputs.objectives, run.noises, strict=True)):
             own = data if j == 0 else history.data(output=j)
@@ -143,12 +147,15 @@ class GPSearch:
 
     def next_point(self, run: Run, members: ObservationIndices) -> Array:
         """The next point (d,) by a model on ``members`` of the history, over the whole space."""
-        history, d = run.history, run.space.d
+        history = run.history
+        d = run.space.d
         with run.times.phase("model"):
             data = self.update(run, members)
             # a slice may lie far from the optimum, where the model of the search discriminates poorly
             models = self.outputs if run.available.fixed is None else self.outputs.shown(data)
-        x, lower, upper = None, np.zeros(d), np.ones(d)
+        x = None
+        lower = np.zeros(d)
+        upper = np.ones(d)
         exploring = self.maximiser.exploring(run)
         if (combinations := self._covering(run)) is not None:
             groups = [combinations.candidates(run)]
@@ -212,7 +219,8 @@ class GPSearch:
             if len(rows) == 0:
                 return [run.available.fix(run.grid[:1])]
             return [some] if few or not run.space.explicit else [run.space.neighbours(elites)[0], some]
-        candidates, scales = run.design.candidates, self.outputs.lengthscales
+        candidates = run.design.candidates
+        scales = self.outputs.lengthscales
         if not run.history.several:
             return candidates.groups(elites, scales, run.rng)
         return [*candidates.groups(elites, scales, run.rng, SPREAD), candidates.lines(elites[0], run.rng, ON_LINES)]
@@ -226,7 +234,8 @@ class GPSearch:
 
     def _lines(self, run: Run) -> Array:
         """Points that differ in one coordinate from the point that is best by the model."""
-        rows, means = self.surrogate.rows, self.surrogate.means
+        rows = self.surrogate.rows
+        means = self.surrogate.means
         if run.history.constrained:
             met = self.outputs.constraints.met(run.history, rows)
             means = np.where(met, means, run.history.scores(rows))

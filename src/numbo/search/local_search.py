@@ -17,10 +17,10 @@ import numpy as np
 from numbo._types import Array, ObservationIndices
 from numbo.models.outputs import Outputs
 from numbo.models.surrogate import Surrogate
+from numbo.run.run import GLOBAL, Run, Suggestion
 from numbo.search.engine import Engine, Origin
 from numbo.search.maximiser import Maximiser
 from numbo.search.near import condition_near
-from numbo.search.run import GLOBAL, Run, Suggestion
 from numbo.search.trust_region import Region, TrustRegion
 from numbo.spaces import INACTIVE, Space
 from numbo.trials import History
@@ -50,8 +50,11 @@ class LocalSearch(Engine):
         maximiser: Maximiser,
         number: int = 0,
     ) -> None:
-        self.space, self.outputs, self.size = space, outputs, size
-        self._maximiser, self._number = maximiser, number
+        self.space = space
+        self.outputs = outputs
+        self.size = size
+        self._maximiser = maximiser
+        self._number = number
         self.trust_region = self.new_region(space.d)
         self._waiting: list[tuple[int, int, int]] = []
 
@@ -95,7 +98,8 @@ class LocalSearch(Engine):
 
         None if the region was given up.
         """
-        history, trust_region = run.history, self.trust_region
+        history = run.history
+        trust_region = self.trust_region
         condition_near(self.outputs, history, run.noises, trust_region.center, self.size)
         if self._averages(run) or self._waiting:
             number = trust_region.number
@@ -110,8 +114,10 @@ class LocalSearch(Engine):
     ) -> Array:
         """Points (c, d) that differ from the incumbent in some coordinates, taken from ``spread (c, d)`` in the box."""
         lower, upper = corners
-        center, anywhere = history.X[self.trust_region.center], lower + (upper - lower) * spread
-        asleep, count = center == INACTIVE, len(spread)
+        center = history.X[self.trust_region.center]
+        anywhere = lower + (upper - lower) * spread
+        asleep = center == INACTIVE
+        count = len(spread)
         awake = np.flatnonzero(~asleep)
         changed = rng.random(spread.shape) < self._changes(count, min(1.0, PERTURBED / len(awake)))
         changed[np.arange(count), awake[rng.integers(len(awake), size=count)]] = True
@@ -133,8 +139,10 @@ class LocalSearch(Engine):
 
         An infinite value counts as the best or worst finite one, and never counts as an improvement.
         """
-        trust_region, noisy = self.trust_region, self._averages(run)
-        y, now = -np.inf if np.isinf(y) else y, trust_region.center
+        trust_region = self.trust_region
+        noisy = self._averages(run)
+        y = -np.inf if np.isinf(y) else y
+        now = trust_region.center
         if now >= 0 and not noisy and (run.history.constrained or run.history.stopped(now)):
             trust_region.expect(run.history.assured(now))  # what is expected, or a violation counts, may have changed
         box, active = self._asked_from(run, origin)
@@ -152,8 +160,10 @@ class LocalSearch(Engine):
 
     def _fold_waiting(self, history: History) -> None:
         """Fold in what waits with the values that the model expects, and move to the best point by the model."""
-        trust_region, surrogate = self.trust_region, self.surrogate
-        number, best = trust_region.number, int(surrogate.rows[np.argmax(self._expected(history, surrogate.rows))])
+        trust_region = self.trust_region
+        surrogate = self.surrogate
+        number = trust_region.number
+        best = int(surrogate.rows[np.argmax(self._expected(history, surrogate.rows))])
         at = np.array([best, trust_region.center] + [i for i, _, _ in self._waiting])
         (best_mean, center_mean, *means) = self._expected(history, at).tolist()
         trust_region.expect(center_mean)

@@ -14,9 +14,9 @@ from numbo.kernels.covariance import squared_distances
 from numbo.kernels.front import Front, front_of
 from numbo.models.outputs import Outputs
 from numbo.models.surrogate import Surrogate
+from numbo.run.resolution import NEWEST
+from numbo.run.run import Run
 from numbo.search.maximize import Box, maximize
-from numbo.search.resolution import NEWEST
-from numbo.search.run import Run
 from numbo.search.utility import Utility
 from numbo.spaces import INACTIVE
 from numbo.trials import best_first
@@ -30,7 +30,8 @@ STARTS = 3
 STRONG_NOISE = 0.06
 #: Number of points of a front of so many objectives that has to be improved on, and of them around a local model: one
 #: of k objectives is divided into f + 1, 2 f, about 7 f and 30 f cells. Not tuned.
-ON_FRONT, AROUND = {2: 96, 3: 64, 4: 32, 5: 20}, 48
+ON_FRONT = {2: 96, 3: 64, 4: 32, 5: 20}
+AROUND = 48
 #: Pending points count as observed if it is more likely than not that they meet all constraints.
 LIKELY = math.log(0.5)
 
@@ -46,7 +47,8 @@ class Maximiser:
     def __init__(self, acquisition: str, beta: float | str, noise_model: Surrogate, *, avoid_ties: bool) -> None:
         self._acquisition = _checks.one_of("acquisition", acquisition, ACQUISITIONS)
         self._beta = _checks.number_or(("log",), "beta", beta)
-        self._noise_model, self._avoid_ties = noise_model, _checks.flag("avoid_ties", avoid_ties)
+        self._noise_model = noise_model
+        self._avoid_ties = _checks.flag("avoid_ties", avoid_ties)
 
     def exploring(self, run: Run) -> bool:
         """Whether it is the global model's turn to explore, where it has turns."""
@@ -60,7 +62,8 @@ class Maximiser:
         as observed with the value that is expected there (the kriging believer of Ginsbourger et al. 2010): where the
         model expects more than has been seen, a batch would otherwise go there again and again.
         """
-        kind, surrogate = self._acquisition, outputs.first
+        kind = self._acquisition
+        surrogate = outputs.first
         if kind == "alternate":
             exploring |= self._strong_noise(run)
             kind = "ucb" if exploring and run.available.fixed is None else "log_ei"
@@ -101,9 +104,11 @@ class Maximiser:
             exploring: as `acquisition`.
             center: of several objectives, the observation around which the front has to be known best.
         """
-        available, surrogate = run.available, outputs.first
+        available = run.available
+        surrogate = outputs.first
         with run.times.phase("search"):
-            alone, dormant = outputs.posteriors if run.history.pending else (), run.dormant(run.rng)
+            alone = outputs.posteriors if run.history.pending else ()
+            dormant = run.dormant(run.rng)
             outputs.hallucinate(run.history)
             if available.repeating and not run.space.continuous.any():  # nothing is as near as the point itself
                 groups = [*groups, _again(run.history.X, surrogate, lower, upper)]
@@ -161,13 +166,15 @@ class Maximiser:
             means = np.stack([mean_variance(one.posterior, likely)[0] for one in outputs.objectives], axis=1)
             points = np.concatenate([points, joined(means[~beaten(means, points)], most, around)])
         points = points[non_dominated(points)]
-        low, high = points.min(axis=0), points.max(axis=0)
+        low = points.min(axis=0)
+        high = points.max(axis=0)
         everything = self._expected(run, outputs, outputs.first.members)
         return front_of(points, low - BEYOND * (high - low) - np.ptp(everything, axis=0) / len(points))
 
     def _expected(self, run: Run, outputs: Outputs, rows: ObservationIndices) -> Array:
         """The outputs (m, k) at some observations in the units of the models: means, where values are noisy."""
-        history, columns = run.history, []
+        history = run.history
+        columns = []
         for j, (one, noise) in enumerate(zip(outputs.objectives, run.noises, strict=True)):
             if noise.found:
                 columns.append(mean_variance(one.posterior, history.X[rows])[0])
@@ -180,7 +187,8 @@ class Maximiser:
 
         A slice, where values are fixed, is not left alone: it may have no other points.
         """
-        available, covariance = run.available, surrogate.gp.covariance
+        available = run.available
+        covariance = surrogate.gp.covariance
         apart = self._avoid_ties and available.fixed is None and not run.history.several
         radius = run.resolution.radius(covariance) if apart else 0.0
         if radius == 0.0:
@@ -191,7 +199,9 @@ class Maximiser:
 
 def _incumbent(run: Run, outputs: Outputs) -> float:
     """What has to be improved on: the best mean, of what meets all constraints."""
-    history, surrogate, constraints = run.history, outputs.first, outputs.constraints
+    history = run.history
+    surrogate = outputs.first
+    constraints = outputs.constraints
     if not history.constrained or not history.any_feasible:
         return surrogate.best_mean
     means = surrogate.means[constraints.met(history, surrogate.rows)]

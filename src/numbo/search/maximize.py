@@ -48,19 +48,22 @@ def maximize(
     """
     candidates = np.concatenate(groups)
     values = utility.values(candidates)
-    chosen, first = [], 0
+    chosen = []
+    first = 0
     for group in groups:
         some = utility.uncrowded(group, values[first : first + len(group)])
         chosen += [first + i for i in islice(some, starts)]
         first += len(group)
     best = np.array(chosen, dtype=np.int64)
-    X, found = candidates[best], values[best]
+    X = candidates[best]
+    found = values[best]
     improve = _Improvement(utility, *box)
     if starts and box.space.relaxed.any():
         X, found = improve.ascend(X, found)
     if starts and box.space.discrete.any():
         X, found = improve.flip(X, found)
-    points, values = np.concatenate([X, candidates]), np.concatenate([found, values])
+    points = np.concatenate([X, candidates])
+    values = np.concatenate([found, values])
     free = (points[i] for i in utility.uncrowded(points, values) if not taken(points[i]))
     return next(free, None)
 
@@ -83,24 +86,28 @@ class _Improvement(NamedTuple):
         if space.discrete.any() or self.dormant is not None:
             snapped = space.snap(climbed, self.dormant)
             if (moved := (snapped != climbed).any(axis=1)).any():
-                climbed, values[moved] = snapped, self.utility.values(snapped[moved])
+                climbed = snapped
+                values[moved] = self.utility.values(snapped[moved])
         better = values > found
         return np.where(better[:, None], climbed, X), np.where(better, values, found)
 
     def flip(self, X: Array, found: Array) -> tuple[Array, Array]:
         """Move ``X (s, d)`` to their best neighbours in the discrete coordinates, then climb, until neither helps."""
-        X, found = X.copy(), found.copy()
+        X = X.copy()
+        found = found.copy()
         moving = np.arange(len(X))
         for _ in range(FLIP_ROUNDS):
             near, owner = self.space.neighbours(X[moving], self.dormant)
             inside = np.all((near >= self.lower) & (near <= self.upper) | (near == INACTIVE), axis=1)
-            near, owner = near[inside], moving[owner[inside]]
+            near = near[inside]
+            owner = moving[owner[inside]]
             values = self.utility.values(near)
             moved = []
             for r in moving:
                 mine = np.flatnonzero(owner == r)
                 if len(mine) and values[best := mine[np.argmax(values[mine])]] > found[r]:
-                    X[r], found[r] = near[best], values[best]
+                    X[r] = near[best]
+                    found[r] = values[best]
                     moved.append(r)
             if not moved:
                 break

@@ -33,7 +33,10 @@ def condition_near(outputs: Outputs, history: History, noises: Sequence[Noise], 
         noises: of each objective; under it, `NEAR` times as many are taken in.
         center, size: which observation, and how many.
     """
-    x, covariance, first, known = history.X[center], outputs.metric, outputs.first, noises[0]
+    x = history.X[center]
+    covariance = outputs.metric
+    first = outputs.first
+    known = noises[0]
 
     def rows() -> ObservationIndices:
         return known.distinct(_smallest(squared_distances(covariance, history.X, x, np.inf), NEAR * size))
@@ -82,7 +85,9 @@ def _smallest(distances: Array, count: int) -> Indices:
 def frame(X: Array, categorical: Mask) -> tuple[Array, float]:
     """Center (d,) and half the longest side of the box around the points ``X (n, d)``."""
     active = X != INACTIVE
-    low, high = X.min(axis=0, where=active, initial=1.0), X.max(axis=0, where=active, initial=0.0)
-    low, high = np.minimum(low, high), np.maximum(low, high)  # what is nowhere active has its whole range
+    lowest = X.min(axis=0, where=active, initial=1.0)
+    highest = X.max(axis=0, where=active, initial=0.0)
+    low = np.minimum(lowest, highest)  # what is nowhere active has its whole range
+    high = np.maximum(lowest, highest)
     longest = float(np.max((high - low)[~categorical], initial=0.0))
     return (low + high) / 2.0, longest / 2.0 if longest > 0.0 else 0.5

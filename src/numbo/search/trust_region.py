@@ -129,13 +129,17 @@ class TrustRegion:
         if origin != self.origin:
             return
         if better:
-            self.successes, self.failures = self.successes + 1, 0
+            self.successes = self.successes + 1
+            self.failures = 0
         else:
-            self.successes, self.failures = 0, self.failures + 1
+            self.successes = 0
+            self.failures = self.failures + 1
         if self.successes == SUCCESSES:
-            self.length, self.successes = min(2.0 * self.length, MAX_LENGTH), 0
+            self.length = min(2.0 * self.length, MAX_LENGTH)
+            self.successes = 0
         elif self.failures >= max(4, self.d if active is None else active):
-            self.length, self.failures = 0.5 * self.length, 0
+            self.length = 0.5 * self.length
+            self.failures = 0
         if self.length < self.shortest:
             self._restart()
 
@@ -147,26 +151,36 @@ class TrustRegion:
 
     def recenter(self, i: int, y: float, *, record: bool = True) -> None:
         """Move to observation ``i`` with value ``y``, which may be a ``record``."""
-        self.center, self.best = i, y
+        self.center = i
+        self.best = y
         if record and y > self.record:
-            self.record, self.record_center = y, i
+            self.record = y
+            self.record_center = i
 
     def _restart(self) -> None:
         """Go on to the next region."""
         if self.center == self.record_center:
             self.record_length = self.length
-        self.number, self.successes, self.failures = self.number + 1, 0, 0
+        self.number = self.number + 1
+        self.successes = 0
+        self.failures = 0
         if self.number % CYCLE == 1 and self.record_length >= FINEST:
-            self.seen, self.center, self.best = SCOUTS, self.record_center, self.record
+            self.seen = SCOUTS
+            self.center = self.record_center
+            self.best = self.record
             self.length = min(4.0 * self.record_length, INITIAL_LENGTH)
             self.shortest = self.record_length * MIN_LENGTH
         else:
-            self.seen, self.center, self.best = 0, -1, -np.inf
-            self.length, self.shortest = INITIAL_LENGTH, MIN_LENGTH
+            self.seen = 0
+            self.center = -1
+            self.best = -np.inf
+            self.length = INITIAL_LENGTH
+            self.shortest = MIN_LENGTH
 
     def box(self, center: Array, lengthscales: Array, numerical: Mask) -> tuple[Array, Array]:
         """Lower and upper corner (d,) of the region in the unit cube; categorical sides are whole."""
-        lower, upper = np.zeros(self.d), np.ones(self.d)
+        lower = np.zeros(self.d)
+        upper = np.ones(self.d)
         if numerical.any():
             scales = lengthscales[numerical]
             sides = self.length * scales / np.exp(np.mean(np.log(scales)))

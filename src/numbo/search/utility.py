@@ -59,7 +59,8 @@ class Utility(NamedTuple):
 
     def values(self, X: Array) -> Array:
         """The utility (c,) at the points ``X (c, d)``."""
-        own, others = self.terms[: self.objectives], self.terms[self.objectives :]
+        own = self.terms[: self.objectives]
+        others = self.terms[self.objectives :]
         total: Array = acquisition_values(*own[0], X) if self.front is None else front_values(own, self.front, X)
         for term in others:
             total = total + acquisition_values(*term, X)
@@ -78,7 +79,8 @@ class Utility(NamedTuple):
             return
         size = TESTED
         while len(order):
-            block, order = order[:size], order[size:]
+            block = order[:size]
+            order = order[size:]
             yield from block[self._remaining(points[block]) >= CROWDED].tolist()
             size *= 2
 
@@ -103,6 +105,7 @@ def front_values(terms: Sequence[Term], front: Front, X: Array) -> Array:
 
 def remaining_share(posterior: Posterior, alone: Posterior, X: Array) -> Array:
     """Share (c,) of the variance at ``X (c, d)`` under ``alone`` left under ``posterior``; 0 where there was none."""
-    before, after = mean_variance(alone, X)[1], mean_variance(posterior, X)[1]
+    before = mean_variance(alone, X)[1]
+    after = mean_variance(posterior, X)[1]
     out: Array = after / np.maximum(before, np.finfo(float).tiny)
     return out

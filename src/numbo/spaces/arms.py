@@ -44,7 +44,8 @@ class Arms:
             raise ValueError(
                 f"arms must be finite, got NaN or infinity in row {np.argmin(np.isfinite(points).all(1))}."
             )
-        low, high = points.min(axis=0), points.max(axis=0)
+        low = points.min(axis=0)
+        high = points.max(axis=0)
         half = 0.5 * high - 0.5 * low  # halved first, for ranges up to the largest double
         #: (d,) length of the unit cube's sides in units of the features; 1 for a constant feature.
         self.ranges: Array = np.where(half > 0.0, np.minimum(half, 8e307) * 2.0, 1.0)

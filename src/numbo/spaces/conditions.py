@@ -143,7 +143,8 @@ class Activity:
     def __init__(
         self, dimensions: Mapping[str, Dimension], conditions: Mapping[str, Condition], ranges: Mapping[str, Any]
     ) -> None:
-        names, self._dimensions = list(dimensions), list(dimensions.values())
+        names = list(dimensions)
+        self._dimensions = list(dimensions.values())
         parents = {name: set(condition.parents) for name, condition in conditions.items()}
         for name, rule in ranges.items():
             parents.setdefault(name, set()).add(rule.parent)

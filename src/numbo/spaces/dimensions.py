@@ -132,7 +132,8 @@ class Int:
         """Logarithms of the outer edges of the first and last cell; None for a linear scale or too narrow a range."""
         if not self.log or self.size == 1:
             return None
-        low, high = math.log(self.low - 0.5), math.log(self.high + 0.5)
+        low = math.log(self.low - 0.5)
+        high = math.log(self.high + 0.5)
         return (low, high) if low < high else None
 
     def to_unit(self, value: int) -> float:

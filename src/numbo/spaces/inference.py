@@ -61,7 +61,8 @@ class Usage:
 
     def __init__(self) -> None:
         self._column: dict[str, int] = {"": 0}
-        self._with, self._without = _Values(1), _Values(1)
+        self._with = _Values(1)
+        self._without = _Values(1)
         self._rows = np.full((64, 1), np.nan)
         self._numbers: list[int] = []
         self._complete: list[bool] = []
@@ -72,7 +73,8 @@ class Usage:
         """Take note of finished trials."""
         if not trials:
             return
-        first, n = len(self._numbers), len(self._numbers) + len(trials)
+        first = len(self._numbers)
+        n = len(self._numbers) + len(trials)
         for name in sorted({name for trial in trials for name in trial.values} - self._column.keys()):
             self._column[name] = len(self._column)
         self._grow(n, len(self._column))
@@ -81,12 +83,15 @@ class Usage:
                 row[self._column[name]] = value
             self._numbers.append(number)
             self._complete.append(complete)
-        rows, complete_ones = self._rows[first:n], np.array(self._complete[first:])
+        rows = self._rows[first:n]
+        complete_ones = np.array(self._complete[first:])
         uses = ~np.isnan(rows)
         alike = bool((uses == uses[0]).all())
         firsts, pattern = (np.zeros(1, np.int64), np.zeros(len(uses))) if alike else distinct_rows(uses)
         for k, used in enumerate(uses[firsts]):
-            here, missing, mine = np.flatnonzero(used), np.flatnonzero(~used), pattern == k
+            here = np.flatnonzero(used)
+            missing = np.flatnonzero(~used)
+            mine = pattern == k
             self._with.add(here, here, rows[mine][:, used])
             self._without.add(missing, here, rows[mine & complete_ones][:, used])
         self._found = None
@@ -117,11 +122,13 @@ class Usage:
         unused = (self._without.count[np.ix_(at, at)] > 0).any(axis=1)
         if not unused.any():
             return {}
-        inside, outside = self._with.of(at), self._without.of(at)
+        inside = self._with.of(at)
+        outside = self._without.of(at)
         # a parent is used wherever the parameter is, and in other complete trials
         uses = np.diagonal(inside.count)
         parent = (inside.count == uses[:, None]) & (outside.count > 0)
-        above, below = outside.high < inside.low, outside.low > inside.high
+        above = outside.high < inside.low
+        below = outside.low > inside.high
         category = np.array([isinstance(kind, Categorical) for kind in kinds])
         integer = np.array([isinstance(kind, Int) for kind in kinds])
         apart = (inside.bits & outside.bits) == 0
@@ -151,7 +158,8 @@ class Usage:
     def _tree(self, p: int, names: list[str], kinds: list[Dimension], at: Indices) -> Condition | None:
         """The condition of the parameter ``names[p]`` by a decision tree; None if there is none."""
         n = len(self._numbers)
-        values, complete = self._rows[:n][:, at], np.array(self._complete)
+        values = self._rows[:n][:, at]
+        complete = np.array(self._complete)
         used = ~np.isnan(values[:, p])
         known = np.flatnonzero(used | complete)
         first = known[np.argsort(np.array(self._numbers)[known], kind="stable")[: _stage(len(known))]]
@@ -172,9 +180,11 @@ class _Values:
     """For pairs of parameters (d, d): smallest and largest value of the second, which values it had, and how often."""
 
     def __init__(self, d: int) -> None:
-        self.low, self.high = np.full((d, d), np.inf), np.full((d, d), -np.inf)
+        self.low = np.full((d, d), np.inf)
+        self.high = np.full((d, d), -np.inf)
         #: (2, d, d) sets of values from 0 on, and of those below.
-        self.bits, self.listed = np.zeros((2, d, d), dtype=np.uint64), np.ones((d, d), dtype=bool)
+        self.bits = np.zeros((2, d, d), dtype=np.uint64)
+        self.listed = np.ones((d, d), dtype=bool)
         self.count = np.zeros((d, d), dtype=np.int64)
 
     def add(self, rows: Indices, columns: Indices, values: Array) -> None:

@@ -27,7 +27,8 @@ def interpolated(bounds: Mapping[int, tuple[float, float]]) -> dict[int, tuple[f
     known = sorted(bounds)
     out: dict[int, tuple[float, float]] = {}
     for a, b in pairwise(known):
-        (low, high), (other_low, other_high) = bounds[a], bounds[b]
+        (low, high) = bounds[a]
+        (other_low, other_high) = bounds[b]
         out |= dict.fromkeys(range(a, b), (min(low, other_low), max(high, other_high)))
     return out | dict(bounds)
 
@@ -45,12 +46,15 @@ class Limits:
     """
 
     def __init__(self, j: int, q: int, dimension: Dimension, parent: Dimension, rule: RangeRule) -> None:
-        self.j, self.q = j, q
-        self._dimension, self._parent = dimension, parent
+        self.j = j
+        self.q = q
+        self._dimension = dimension
+        self._parent = parent
         whole = dimension.from_unit(0.0), dimension.from_unit(1.0)
         values = [parent.from_unit(float(u)) for u in middles(parent, np.arange(int(parent.size)))]
         found = np.array([[dimension.to_unit(v) for v in rule.bounds.get(value, whole)] for value in values])
-        self.low, self.high = found[:, 0], found[:, 1]
+        self.low = found[:, 0]
+        self.high = found[:, 1]
 
     def of(self, X: Array) -> tuple[Array, Array]:
         """The first and the last coordinates (n,) at ``X (n, d)``, for the rows that have both dimensions."""
@@ -88,7 +92,8 @@ class RangeUsage:
     #: A rule needs this many times as many trials as the parent has had values.
     EVIDENCE = 1.5
     #: A range changes by itself if it has changed more often than this, or every third trial and at least so often.
-    CHANGES, OFTEN = 8, 3
+    CHANGES = 8
+    OFTEN = 3
     #: A range is that of a changed program once so many trials in a row have had it.
     SETTLED = 8
 
@@ -136,7 +141,8 @@ class RangeUsage:
         """Whether a parameter's range changes too often for a user who changes the program."""
         if not self.several(name):
             return False
-        changes, trials = self._changes[name], len(self._order[name])
+        changes = self._changes[name]
+        trials = len(self._order[name])
         return changes > self.CHANGES or (changes >= self.OFTEN and trials < 3 * (changes + 1))
 
     def undecided(self, name: str) -> bool:

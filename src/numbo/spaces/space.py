@@ -147,7 +147,8 @@ class Space(Mapping[str, Dimension]):
         if not isinstance(params, Mapping):
             raise ValueError(f'params must be a mapping of names to values such as {{"x": 0.5}}, got {params!r}.')
         if not self._branching and params.keys() != self._dimensions.keys():
-            missing, unknown = sorted(self.keys() - params.keys()), sorted(params.keys() - self.keys())
+            missing = sorted(self.keys() - params.keys())
+            unknown = sorted(params.keys() - self.keys())
             raise ValueError(f"params must name exactly the space's dimensions: missing {missing}, unknown {unknown}.")
         x = self.partial(params, snapped=False)
         if self._branching:
@@ -157,7 +158,8 @@ class Space(Mapping[str, Dimension]):
         for limits in self._limits:
             low, high = limits.of(x[None])
             if x[limits.j] < low[0] or x[limits.j] > high[0]:
-                name, parent = self.names[limits.j], self.names[limits.q]
+                name = self.names[limits.j]
+                parent = self.names[limits.q]
                 raise ValueError(
                     f"params[{name!r}] = {params[name]!r} is out of range where {parent}={params[parent]!r}."
                 )
@@ -256,7 +258,8 @@ class Space(Mapping[str, Dimension]):
         """
         if not self._limits:
             return lower, upper
-        low, high = np.broadcast_to(lower, X.shape).copy(), np.broadcast_to(upper, X.shape).copy()
+        low = np.broadcast_to(lower, X.shape).copy()
+        high = np.broadcast_to(upper, X.shape).copy()
         for limits in self._limits:
             first, last = limits.of(X)
             low[:, limits.j] = np.maximum(low[:, limits.j], first)
@@ -303,10 +306,12 @@ class Space(Mapping[str, Dimension]):
         Where there would be more than `COUNTED`, the numbers are too small.
         """
         assert self._activity is not None
-        X, counts = np.full((1, self.d), INACTIVE), np.ones(1)
+        X = np.full((1, self.d), INACTIVE)
+        counts = np.ones(1)
         for j in self._activity.order:
             active = self._activity.at(j, X, X != INACTIVE)
-            starts, sizes = np.zeros(len(X), dtype=np.int64), np.where(active, self.sizes[j], 1.0)
+            starts = np.zeros(len(X), dtype=np.int64)
+            sizes = np.where(active, self.sizes[j], 1.0)
             for limits in self._limits:
                 if limits.j == j and self.discrete[j]:
                     starts, within = limits.count(X)
@@ -316,7 +321,8 @@ class Space(Mapping[str, Dimension]):
                 continue
             owner = np.repeat(np.arange(len(X)), sizes.astype(np.int64))
             numbers = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes - starts, sizes.astype(np.int64))
-            X, counts = X[owner], counts[owner]
+            X = X[owner]
+            counts = counts[owner]
             X[:, j] = np.where(active[owner], middles(self._parts[j], numbers.astype(np.int64)), INACTIVE)
         return X, counts
 
@@ -328,7 +334,8 @@ class Space(Mapping[str, Dimension]):
         ``dormant (m, d)``, which has their values.
         """
         here = self.cells(X)
-        points, owners = [X[:0]], [np.empty(0, dtype=np.int64)]
+        points = [X[:0]]
+        owners = [np.empty(0, dtype=np.int64)]
         for j in self._discrete:
             size = int(self.sizes[j])
             if self.relaxed[j]:
@@ -345,7 +352,8 @@ class Space(Mapping[str, Dimension]):
             block[:, j] = middles(self._parts[j], values[keep])
             points.append(block)
             owners.append(owner)
-        found, owner = np.concatenate(points), np.concatenate(owners)
+        found = np.concatenate(points)
+        owner = np.concatenate(owners)
         if self._activity is None or dormant is None:
             return self._without_inactive(found), owner
         found, rows = self.wake(found, dormant)

@@ -78,11 +78,13 @@ def _split(kind: Dimension, values: Array, used: Mask) -> tuple[float, Mask] | N
     found, index = np.unique(values, return_inverse=True)
     if len(found) < 2:
         return None
-    total, ones = np.bincount(index).astype(float), np.bincount(index, used)
+    total = np.bincount(index).astype(float)
+    ones = np.bincount(index, used)
     order = np.arange(len(found))
     if isinstance(kind, Categorical):
         order = np.argsort(ones / total, kind="stable")
-    n, k = np.cumsum(total[order])[:-1], np.cumsum(ones[order])[:-1].astype(float)
+    n = np.cumsum(total[order])[:-1]
+    k = np.cumsum(ones[order])[:-1].astype(float)
     impurity = _gini(n, k) + _gini(total.sum() - n, ones.sum() - k)
     cut = int(np.argmin(impurity))
     return float(impurity[cut]), np.isin(index, order[: cut + 1])
@@ -111,7 +113,8 @@ def between(integer: bool, without: float, nearest: float) -> float:
     middle = 0.5 * without + 0.5 * nearest
     if integer:
         return float(math.ceil(middle) if nearest > without else math.floor(middle))
-    low, high = min(without, nearest), max(without, nearest)
+    low = min(without, nearest)
+    high = max(without, nearest)
     places = -math.floor(math.log10(max(abs(low), abs(high))))
     for digits in range(places, places + DIGITS):
         rounded = round(middle, digits)

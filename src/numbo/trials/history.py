@@ -24,8 +24,9 @@ from numbo.trials.trials import ROOM, Trials, doubled, own
 RESCALED = 0.1
 #: Scores of observations that violate a constraint lie between these numbers, and those of others above them.
 INFEASIBLE = -1e290
-#: Origins of an observation that no search asked for, and of one that fills the space (`numbo.search.run.Suggestion`).
-UNASKED, SCOUT = -2, -3
+#: Origins of an observation that no search asked for, and of one that fills the space (`numbo.run.run.Suggestion`).
+UNASKED = -2
+SCOUT = -3
 
 
 def point_key(x: Array) -> bytes:
@@ -43,7 +44,8 @@ def finite_range(y: Array) -> Array:
         return y
     if not finite.any():
         return np.zeros_like(y)
-    low, high = y[finite].min(), y[finite].max()
+    low = y[finite].min()
+    high = y[finite].max()
     return np.clip(np.nan_to_num(y, nan=low, posinf=high, neginf=low), low, high)
 
 
@@ -72,7 +74,7 @@ class _Scaled:
 
 @dataclass(frozen=True)
 class Pending:
-    """A point that was suggested, and the part of the search that proposed it (`numbo.search.run.Suggestion`).
+    """A point that was suggested, and the part of the search that proposed it (`numbo.run.run.Suggestion`).
 
     Attributes:
         curve: what its trial has reported so far, None if that is nothing.
@@ -179,12 +181,17 @@ class History:
     def copy(self) -> History:
         """An independent history with the same records; what is told to this one later does not affect it."""
         twin = copy.copy(self)  # arrays are shared: records are only appended, beyond the copy's n
-        twin.trials, twin.effort = self.trials.copy(), replace(self.effort)
+        twin.trials = self.trials.copy()
+        twin.effort = replace(self.effort)
         twin.ends = None if self.ends is None else self.ends.copy()
-        twin.excluded, twin.pending = dict(self.excluded), dict(self.pending)
+        twin.excluded = dict(self.excluded)
+        twin.pending = dict(self.pending)
         twin._scaled = replace(self._scaled, schedule=replace(self._scaled.schedule))
-        twin.failed_counts, twin._failures = self.failed_counts.copy(), list(self._failures)
-        twin.first, twin.again, twin._stopped = dict(self.first), list(self.again), list(self._stopped)
+        twin.failed_counts = self.failed_counts.copy()
+        twin._failures = list(self._failures)
+        twin.first = dict(self.first)
+        twin.again = list(self.again)
+        twin._stopped = list(self._stopped)
         return twin
 
     # -- records -------------------------------------------------------------------------------------------------
@@ -230,10 +237,14 @@ class History:
 
     def _derive(self) -> None:
         """Start from no trial."""
-        self.n, self.best, self.effort = 0, -1, Effort()
+        self.n = 0
+        self.best = -1
+        self.effort = Effort()
         self.ends = None if self.ends is None else self.ends.anew()
-        self._X, self._y = np.empty((ROOM, self.trials.X.shape[1])), np.empty(ROOM)
-        self._variance, self._positions = np.empty(ROOM), np.empty(ROOM, dtype=np.int64)
+        self._X = np.empty((ROOM, self.trials.X.shape[1]))
+        self._y = np.empty(ROOM)
+        self._variance = np.empty(ROOM)
+        self._positions = np.empty(ROOM, dtype=np.int64)
         self._scaled = _Scaled.of(self.trials.C.shape[1])
         self.front = NonDominated.of_none(self.k)
         self.first: dict[bytes, int] = {}
@@ -252,7 +263,8 @@ class History:
 
     def _take(self, t: int) -> int:
         """Take in the trial at position ``t``; returns the index of the observation, -1 for a failure."""
-        x, y = self.trials.X[t], float(self.trials.Y[t, 0])
+        x = self.trials.X[t]
+        y = float(self.trials.Y[t, 0])
         key = point_key(x)
         self.effort.add(
             self.trials.reported(t), scout=bool(self.trials.origins[t] == SCOUT), stopped=self.trials.stopped(t)
@@ -263,9 +275,14 @@ class History:
             return -1
         i = self.n
         if i == len(self._y):
-            self._X, self._y = doubled(self._X), doubled(self._y)
-            self._variance, self._positions = doubled(self._variance), doubled(self._positions)
-        self._X[i], self._y[i], self._variance[i], self._positions[i] = x, y, self.trials.variance[t], t
+            self._X = doubled(self._X)
+            self._y = doubled(self._y)
+            self._variance = doubled(self._variance)
+            self._positions = doubled(self._positions)
+        self._X[i] = x
+        self._y[i] = y
+        self._variance[i] = self.trials.variance[t]
+        self._positions[i] = t
         self.n = i + 1
         first = self.first.setdefault(key, i)
         if first != i:
@@ -289,7 +306,8 @@ class History:
         if self.ends.see(self.trials, int(self._positions[i]) + 1):
             rows = self._stopped
             # copies of this history share the arrays
-            self._y, self._variance = self._y.copy(), self._variance.copy()
+            self._y = self._y.copy()
+            self._variance = self._variance.copy()
         if rows:
             at = np.array(rows)
             curves = self.trials.curves_of(self.positions(at))
@@ -427,7 +445,7 @@ class History:
 
     @property
     def origins(self) -> Indices:
-        """Which part of the search proposed each observation (n,) (`numbo.search.run.Suggestion`)."""
+        """Which part of the search proposed each observation (n,) (`numbo.run.run.Suggestion`)."""
         return self.trials.origins[self._positions[: self.n]]
 
     def asked(self, i: int) -> bool:
@@ -498,7 +516,8 @@ class History:
                 final=bool(trials.final[t]),
                 constraints=trials.C[t],
             )
-        own.excluded, own.pending = dict(self.excluded), dict(self.pending)
+        own.excluded = dict(self.excluded)
+        own.pending = dict(self.pending)
         return own
 
     def alike(self, i: int, j: int) -> bool:

@@ -30,7 +30,8 @@ class Pulls:
         identity = point_key(x) if identity is None else identity
         found = self._number.get(identity)
         if found is None:
-            found = self._number[identity] = self.u
+            found = self.u
+            self._number[identity] = found
             if self.u == len(self._X):
                 self._X = np.concatenate([self._X, np.empty_like(self._X)])
             self._X[self.u] = x

@@ -34,8 +34,11 @@ class Trials:
 
     def __init__(self, d: int, k: int = 1, q: int = 0) -> None:
         self.n = 0
-        self._X, self._Y, self._C = np.empty((ROOM, d)), np.empty((ROOM, k)), np.empty((ROOM, q))
-        self._origins, self._final = np.empty(ROOM, dtype=np.int64), np.empty(ROOM, dtype=bool)
+        self._X = np.empty((ROOM, d))
+        self._Y = np.empty((ROOM, k))
+        self._C = np.empty((ROOM, q))
+        self._origins = np.empty(ROOM, dtype=np.int64)
+        self._final = np.empty(ROOM, dtype=bool)
         self._variance = np.empty(ROOM)
         self._params: list[Any] = []
         self._curves: list[Curve | None] = []
@@ -57,7 +60,7 @@ class Trials:
 
     @property
     def origins(self) -> Indices:
-        """Which part of the search proposed each (n,) (`numbo.search.run.Suggestion`)."""
+        """Which part of the search proposed each (n,) (`numbo.run.run.Suggestion`)."""
         return self._origins[: self.n]
 
     @property
@@ -91,7 +94,8 @@ class Trials:
 
     def agree(self, s: int, t: int) -> bool:
         """Whether two trials have one value, at the last of the steps that both have reported if one was stopped."""
-        one, other = self._curves[s], self._curves[t]
+        one = self._curves[s]
+        other = self._curves[t]
         if one is None or other is None or (self._final[s] and self._final[t]):
             return bool((self._Y[s] == self._Y[t]).all())
         last = min(one.steps[-1], other.steps[-1])
@@ -121,13 +125,20 @@ class Trials:
         """Append a trial with ``outputs (k,)`` and ``constraints (q,)``; returns its position."""
         t = self.n
         if t == len(self._X):
-            self._X, self._Y, self._C = doubled(self._X), doubled(self._Y), doubled(self._C)
-            self._origins, self._final = doubled(self._origins), doubled(self._final)
+            self._X = doubled(self._X)
+            self._Y = doubled(self._Y)
+            self._C = doubled(self._C)
+            self._origins = doubled(self._origins)
+            self._final = doubled(self._final)
             self._variance = doubled(self._variance)
-        self._X[t], self._Y[t], self._origins[t], self._final[t] = x, outputs, origin, final
+        self._X[t] = x
+        self._Y[t] = outputs
+        self._origins[t] = origin
+        self._final[t] = final
         self._variance[t] = variance
         self._C[t] = np.nan if constraints is None else constraints
-        self._params[t:], self._curves[t:] = [own(params)], [curve]
+        self._params[t:] = [own(params)]
+        self._curves[t:] = [curve]
         self.n = t + 1
         return t
 

@@ -14,12 +14,14 @@ import numpy as np
 from numbo._types import Array, Mask
 from numbo.kernels.acquisition import CERTAIN, success_probabilities
 from numbo.models.view import ModelView
-from numbo.search.run import Run
+from numbo.run.run import Run
 from numbo.trials import point_key
 from numbo.trials.front import beaten, extent, non_dominated, thinned
 
 #: Number of rounds, how much smaller the steps get in each, and the number of points that each starts around.
-ROUNDS, SHRINKING, AROUND = 8, 0.6, 48
+ROUNDS = 8
+SHRINKING = 0.6
+AROUND = 48
 #: So many points of a finite space are looked at, at random if there are more.
 MOST = 16384
 #: What meets all constraints with at least this log probability is taken for feasible. With one half, points
@@ -42,7 +44,9 @@ def beyond(run: Run, view: ModelView, means: Callable[[Array], Array], X: Array,
     """
     with np.errstate(over="ignore"):
         least = front + AHEAD * extent(front, np.zeros(front.shape[1]))[1] if len(front) else front
-    rng, found, expected = np.random.default_rng(0), X[:0], front[:0]
+    rng = np.random.default_rng(0)
+    found = X[:0]
+    expected = front[:0]
     for k in range(1 if run.grid is not None else ROUNDS):
         known = np.concatenate([X, found]), np.concatenate([front, expected])
         points = _candidates(run, view.lengthscales * SHRINKING**k, *known, rng)
@@ -51,9 +55,11 @@ def beyond(run: Run, view: ModelView, means: Callable[[Array], Array], X: Array,
             continue
         values = means(fresh)
         ahead = ~beaten(values, least)
-        found, expected = np.concatenate([found, fresh[ahead]]), np.concatenate([expected, values[ahead]])
+        found = np.concatenate([found, fresh[ahead]])
+        expected = np.concatenate([expected, values[ahead]])
         best = non_dominated(expected)
-        found, expected = found[best], expected[best]
+        found = found[best]
+        expected = expected[best]
     return found
 
 

@@ -32,10 +32,10 @@ from numbo.models.outputs import Outputs
 from numbo.models.surrogate import Surrogate
 from numbo.models.transform_choice import transformed
 from numbo.models.view import ModelView
-from numbo.search.candidates import elite_rows
+from numbo.run.candidates import elite_rows
+from numbo.run.run import Run
 from numbo.search.maximize import Box, maximize
 from numbo.search.near import condition_near
-from numbo.search.run import Run
 from numbo.search.utility import Utility
 from numbo.trials import History, best_first
 
@@ -60,10 +60,12 @@ def noise_near_best(space: Any, history: History) -> float:
     models = Outputs.of_one(
         Surrogate(space.categorical, space.conditional, kernel="matern52", trend=True, additive=False, winsorize=True)
     )
-    surrogate, data = models.first, history.data()
+    surrogate = models.first
+    data = history.data()
     size = int(np.clip((history.n - len(known.copies)) // 2, *NEAREST))
     condition_near(models, history, [known], history.best, size)
-    gp, targets = surrogate.gp, transformed(data.at(surrogate.members), surrogate.transform)
+    gp = surrogate.gp
+    targets = transformed(data.at(surrogate.members), surrogate.transform)
     if gp.covariance.noise_variance <= NO_NOISE:
         return known.scatter
     noise = surrogate.noise_std
@@ -77,13 +79,15 @@ def recommending_view(history: History, noise: Noise, view: ModelView) -> ModelV
 
     A search can afford a small subset only; a recommendation is made once.
     """
-    data, rows = history.data(), noise.distinct(np.arange(history.n))
+    data = history.data()
+    rows = noise.distinct(np.arange(history.n))
     if view.unfitted is None or len(rows) <= len(view.members):
         return view
     order = rows[best_first(view.mean_sd(data.X[rows])[0])]
     best = min(len(rows), RECOMMENDED_BY) // 4
     others = np.random.default_rng(0).permutation(order[best:])[: RECOMMENDED_BY - best]
-    model, members = copy.deepcopy(view.unfitted), np.sort(np.concatenate([order[:best], others]))
+    model = copy.deepcopy(view.unfitted)
+    members = np.sort(np.concatenate([order[:best], others]))
     model.update_all(data, members, lambda: rows, noise)
     return replace(
         view,
@@ -109,7 +113,8 @@ def optimum(run: Run, view: ModelView, scores: Array) -> Array | None:
         view: the model.
         scores: (n,) of the observations; around the best ones the search is closest.
     """
-    X, rng = run.history.X, np.random.default_rng(0)
+    X = run.history.X
+    rng = np.random.default_rng(0)
     worst = float(mean_variance(view.posterior, X)[0].min())
     acquisition = Acquisition(UCB, -1.0, view.acquisition.success, worst)
     if run.grid is not None:
@@ -140,7 +145,8 @@ def expected_values(
         noise: the part of it that is noise.
         copies: observations that do not count.
     """
-    y, uncertain = history.values(), history.variance > 0.0
+    y = history.values()
+    uncertain = history.variance > 0.0
     if not noise_seen > 0.0:
         return np.where(uncertain, mean, y)
     averages, counts = _averages(history, copies, noise)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from numbo import Categorical, Float, Int, Space
-from numbo.search.candidates import BRANCHES, DORMANT, ELITES, ON_LINES, BestWhereActive, Candidates, elite_rows
+from numbo.run.candidates import BRANCHES, DORMANT, ELITES, ON_LINES, BestWhereActive, Candidates, elite_rows
 from numbo.spaces import INACTIVE
 
 

@@ -55,7 +55,8 @@ class BestWhereActive(NamedTuple):
 
     def seeing(self, X: Array, y: Array) -> BestWhereActive:
         """The same with all observations ``X (n, d)``, ``y (n,)``, of which the first have been seen."""
-        new, finite = X[self.n :], np.finfo(float).max
+        new = X[self.n :]
+        finite = np.finfo(float).max
         values = np.clip(np.nan_to_num(y[self.n :], nan=-np.inf), -finite, finite)
         y_all = np.concatenate([self.y, np.where(new == INACTIVE, -np.inf, values[:, None])])
         best = np.argsort(-y_all, axis=0, kind="stable")[: len(self.y)]
@@ -78,7 +79,8 @@ class Candidates:
     """
 
     def __init__(self, space: Domain, seed: int) -> None:
-        self.space, self.seed = space, seed
+        self.space = space
+        self.seed = seed
         self._base: Array | None = None
 
     def spread(self, count: int, rng: np.random.Generator) -> Array:
@@ -97,11 +99,13 @@ class Candidates:
         self, elites: Array, lengthscales: Array, rng: np.random.Generator, count: int = CANDIDATES
     ) -> list[Array]:
         """Snapped points around the ``elites (e, d)``, and ``count`` space-filling ones: groups for `maximize`."""
-        scales, asleep = np.minimum(lengthscales, 1.0), elites == INACTIVE
+        scales = np.minimum(lengthscales, 1.0)
+        asleep = elites == INACTIVE
         steps = rng.normal(size=(PERTURBATIONS, *elites.shape)) * (0.1 * scales)
         near = np.clip(elites + steps, 0.0, 1.0)
         active = np.sum(~asleep, axis=1, keepdims=True)
-        drawn, flip = rng.random(near.shape), rng.random(near.shape) < 1.0 / active
+        drawn = rng.random(near.shape)
+        flip = rng.random(near.shape) < 1.0 / active
         near = np.where(self.space.categorical, np.where(flip, drawn, elites), near)
         near = np.where(asleep, drawn, near)  # should it become active
         near = np.concatenate([np.where(asleep, drawn[0], elites), near.reshape(-1, self.space.d)])

@@ -12,7 +12,8 @@ from pathlib import Path
 import numba
 import pytest
 
-from numbo import first_use, warmup
+from numbo import warmup
+from numbo.compiling import first_use
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="there is nothing to compile")
 
@@ -33,12 +34,12 @@ def ready():
 PARTS = """
 import numbo
 from numbo import Float
-from numbo.first_use import compile_part
-from numbo.kernels import _jit
+from numbo.compiling.first_use import compile_part
+from numbo.compiling import jit
 from numbo.kernels.acquisition import mean_variance
 
 for part in (1, 0):
-    compile_part(sys.argv[1], part, _jit.lock_path(mean_variance))
+    compile_part(sys.argv[1], part, jit.lock_path(mean_variance))
 before = ready()
 assert before
 optimizer = getattr(numbo, sys.argv[1])({"x": Float(0, 1)}, seed=0)
@@ -78,7 +79,8 @@ print(ready() - before)
 #: Starts what compiles in the background, waits for it, and says what is compiled after that.
 AHEAD = """
 from numba.core import event
-from numbo import GSSBO, Float, _ahead
+from numbo import GSSBO, Float
+from numbo.compiling import ahead
 
 
 class Listener(event.Listener):
@@ -91,13 +93,13 @@ class Listener(event.Listener):
 
 optimizer = GSSBO({"x": Float(0, 1)}, seed=0)
 optimizer.ask()
-assert 1 <= len(_ahead._children) <= _ahead.PARTS
-for child in _ahead._children:
+assert 1 <= len(ahead._children) <= ahead.PARTS
+for child in ahead._children:
     assert child.wait() == 0
 event.register("numba:compile", Listener())
 for _ in range(40):
     optimizer.tell(point := optimizer.ask(), point["x"] ** 2)
-assert not _ahead._children
+assert not ahead._children
 """
 FIRST = """
 import optuna
@@ -144,12 +146,15 @@ def test_a_warm_machine_compiles_nothing(warm):
 
 @pytest.mark.parametrize("algorithm", ["GSSBO", "BBKB"])
 def test_on_a_warm_machine_nothing_starts_in_the_background(warm, algorithm):
-    code = f"from numbo import {algorithm}, Float, _ahead; {algorithm}({{'x': Float(0, 1)}}, seed=0).ask()"
-    assert run(f"{code}; print(_ahead._children)", ahead="1").stdout.strip() == "[]"
+    imports = f"from numbo import {algorithm}, Float; from numbo.compiling import ahead"
+    code = f"{imports}; {algorithm}({{'x': Float(0, 1)}}, seed=0).ask()"
+    assert run(f"{code}; print(ahead._children)", ahead="1").stdout.strip() == "[]"
 
 
 def test_what_is_not_in_the_cache_is_compiled_in_the_background_or_announced(warm, tmp_path):
-    folder = Path(run("from numbo.first_use import cache_path; print(cache_path())", cache=tmp_path).stdout.strip())
+    folder = Path(
+        run("from numbo.compiling.first_use import cache_path; print(cache_path())", cache=tmp_path).stdout.strip()
+    )
     assert folder.is_relative_to(tmp_path)
     shutil.copytree(warm, folder, dirs_exist_ok=True)
 

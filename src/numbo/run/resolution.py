@@ -25,7 +25,8 @@ NEWEST = 1024
 #: TaskSet, the nearest configuration answering, 60 trials) the mean regret over 20 seeds was 0.27 with three and 0.75,
 #: 0.28 with two, 0.31 with 0.85. Over 40 seeds it is 0.30, and 0.40 without. What other problems gain and pay is in
 #: ``benchmarks/results/compare-ties.md``.
-TIES, SHARE = 3, 0.75
+TIES = 3
+SHARE = 0.75
 
 
 class Resolution:
@@ -37,14 +38,18 @@ class Resolution:
     """
 
     def __init__(self, history: History, noise: Noise) -> None:
-        self._history, self._noise = history, noise
+        self._history = history
+        self._noise = noise
         self._first: dict[float, int] = {}
-        self._known = self._tied = 0
+        self._known = 0
+        self._tied = 0
 
     def over(self, history: History, noise: Noise) -> Resolution:
         """The same for another history, which has the same observations."""
         twin = copy.copy(self)
-        twin._history, twin._noise, twin._first = history, noise, dict(self._first)
+        twin._history = history
+        twin._noise = noise
+        twin._first = dict(self._first)
         return twin
 
     def radius(self, covariance: Covariance) -> float:
@@ -57,7 +62,8 @@ class Resolution:
             return 0.0
         history = self._history
         latest = np.arange(max(0, history.n - LATEST), history.n)
-        X, levels = history.X[latest], Counter(history.last_values(latest).tolist())
+        X = history.X[latest]
+        levels = Counter(history.last_values(latest).tolist())
         if 1 < len(levels) <= LEVELS:
             return 0.0
         nearest, distances = nearest_before(covariance, X)
@@ -89,7 +95,8 @@ def reach(distances: Array, tied: Mask, chance: float) -> float:
         chance: the share of ties among points that are no neighbours; the larger it is, the less a tie says.
     """
     order = np.argsort(distances, kind="stable")
-    ties, number = np.cumsum(tied[order]), np.arange(1, len(order) + 1)
+    ties = np.cumsum(tied[order])
+    number = np.arange(1, len(order) + 1)
     enough = (ties >= TIES) & (ties >= (1.0 - (1.0 - SHARE) * (1.0 - chance)) * number) & tied[order]
     within = np.flatnonzero(enough)
     return float(distances[order[within[-1]]]) if len(within) else 0.0

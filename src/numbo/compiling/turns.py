@@ -37,7 +37,8 @@ def turn(path: str | None, name: str, patience: float) -> Iterator[bool]:
     if descriptor is None:
         yield True
         return
-    byte, deadline = zlib.crc32(name.encode()) & 0x7FFFFFFF, time.monotonic() + patience
+    byte = zlib.crc32(name.encode()) & 0x7FFFFFFF
+    deadline = time.monotonic() + patience
     while not (mine := _lock(descriptor, byte)) and time.monotonic() < deadline:
         time.sleep(POLL)
     try:

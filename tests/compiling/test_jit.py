@@ -12,24 +12,25 @@ from pathlib import Path
 import numba
 import pytest
 
-from numbo.kernels import _jit, _turns
+from numbo.compiling import jit, turns
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="there is no machine code to cache")
 
-PROBE = "from pkg.caller import outer; print(outer(1.0))"
+PROBE = "from pkg.kernels.caller import outer; print(outer(1.0))"
 
 
 def package(folder: Path, constant: str) -> None:
     """A package with a kernel in one file that calls a kernel in another, compiled by our decorator."""
-    (folder / "pkg").mkdir(exist_ok=True)
-    (folder / "pkg" / "__init__.py").touch()
-    source = Path(_jit.__file__).read_text()
-    (folder / "pkg" / "_jit.py").write_text(source)
-    (folder / "pkg" / "callee.py").write_text(
-        f"from pkg._jit import jit\n@jit\ndef inner(x):\n    return x + {constant}\n"
+    compiling, kernels = folder / "pkg" / "compiling", folder / "pkg" / "kernels"
+    for part in (compiling, kernels):
+        part.mkdir(parents=True, exist_ok=True)
+    (compiling / "jit.py").write_text(Path(jit.__file__).read_text())
+    (kernels / "callee.py").write_text(
+        f"from pkg.compiling.jit import jit\n@jit\ndef inner(x):\n    return x + {constant}\n"
     )
-    (folder / "pkg" / "caller.py").write_text(
-        "from pkg._jit import jit\nfrom pkg.callee import inner\n@jit\ndef outer(x):\n    return inner(x)\n"
+    (kernels / "caller.py").write_text(
+        "from pkg.compiling.jit import jit\nfrom pkg.kernels.callee import inner\n"
+        "@jit\ndef outer(x):\n    return inner(x)\n"
     )
 
 
@@ -41,7 +42,7 @@ def run(folder: Path, code: str = PROBE, **variables: str) -> subprocess.Complet
 def test_an_edit_to_a_callee_in_another_file_is_seen(tmp_path):
     package(tmp_path, "1.0")
     assert run(tmp_path).stdout.strip() == "2.0"
-    assert list((tmp_path / "pkg" / "__pycache__").glob("caller.outer*.nbi")), "nothing was cached"
+    assert list((tmp_path / "pkg" / "kernels" / "__pycache__").glob("caller.outer*.nbi")), "nothing was cached"
     package(tmp_path, "10.0")
     assert run(tmp_path).stdout.strip() == "11.0"
 
@@ -75,7 +76,7 @@ def test_a_damaged_file_is_written_anew(tmp_path):
     package(tmp_path, "1.0")
     run(tmp_path)
     for kind, share in product(["nbi", "nbc"], [0.0, 0.5]):
-        for path in (tmp_path / "pkg" / "__pycache__").glob(f"*.{kind}"):
+        for path in (tmp_path / "pkg" / "kernels" / "__pycache__").glob(f"*.{kind}"):
             content = path.read_bytes()
             path.write_bytes(content[: int(len(content) * share)])
         damaged = run(tmp_path, HITS)
@@ -93,10 +94,10 @@ def test_on_a_full_disk_kernels_run_and_one_warning_says_that_they_are_not_cache
     result = run(tmp_path, FULL + PROBE, PYTHONDONTWRITEBYTECODE="1")
     assert result.stdout.strip() == "2.0"
     assert result.stderr.count("cannot be cached") == 1
-    assert str(tmp_path / "pkg" / "__pycache__") in result.stderr
+    assert str(tmp_path / "pkg" / "kernels" / "__pycache__") in result.stderr
 
 
-IS_CACHED = "from pkg._jit import is_cached; from pkg.caller import outer; print(is_cached(outer))"
+IS_CACHED = "from pkg.compiling.jit import is_cached; from pkg.kernels.caller import outer; print(is_cached(outer))"
 
 
 def test_code_is_cached_if_it_is_there_and_for_this_processor(tmp_path):
@@ -105,17 +106,17 @@ def test_code_is_cached_if_it_is_there_and_for_this_processor(tmp_path):
     run(tmp_path)
     assert run(tmp_path, IS_CACHED).stdout.strip() == "True"
     assert run(tmp_path, IS_CACHED, NUMBA_CPU_NAME="generic").stdout.strip() == "False"
-    for path in (tmp_path / "pkg" / "__pycache__").glob("caller.outer*.nbc"):
+    for path in (tmp_path / "pkg" / "kernels" / "__pycache__").glob("caller.outer*.nbc"):
         path.write_bytes(b"")
     assert run(tmp_path, IS_CACHED).stdout.strip() == "False"
 
 
 TURNS = """
 from numba.core.compiler_lock import global_compiler_lock
-from numbo.kernels import _turns
-from pkg import _jit
+from numbo.compiling import turns
+from pkg.compiling import jit
 
-turn, _jit.patience, asked = _turns.turn, 0.1, set()
+turn, jit.patience, asked = turns.turn, 0.1, set()
 
 
 def noted(path, name, patience):
@@ -124,19 +125,19 @@ def noted(path, name, patience):
     return turn(path, name, patience)
 
 
-_turns.turn = noted
-from pkg.caller import outer
+turns.turn = noted
+from pkg.kernels.caller import outer
 outer(1.0)
-print(sorted(asked), _jit.patience, _jit.seconds >= float(%r))
+print(sorted(asked), jit.patience, jit.seconds >= float(%r))
 """
 
 
 @pytest.mark.parametrize("held", [False, True])
 def test_a_kernel_is_compiled_in_turn_and_its_callees_are_not_waited_for_if_it_did_not_come(held, tmp_path):
     package(tmp_path, "1.0")
-    (tmp_path / "pkg" / "__pycache__").mkdir(exist_ok=True)
-    lock = str(tmp_path / "pkg" / "__pycache__" / "numbo.lock")
-    with _turns.turn(lock if held else None, "outer", 0.0):
+    (tmp_path / "pkg" / "kernels" / "__pycache__").mkdir(exist_ok=True)
+    lock = str(tmp_path / "pkg" / "kernels" / "__pycache__" / "numbo.lock")
+    with turns.turn(lock if held else None, "outer", 0.0):
         result = run(tmp_path, TURNS % (0.1 * held))
     asked = [("inner", 0.0 if held else 0.1), ("outer", 0.1)]
     assert result.stdout.strip() == f"{asked} 0.1 True", result.stderr
@@ -145,7 +146,7 @@ def test_a_kernel_is_compiled_in_turn_and_its_callees_are_not_waited_for_if_it_d
 INTERRUPTED = """
 import signal
 from numba.core import event
-from pkg.caller import outer
+from pkg.kernels.caller import outer
 
 
 class Interrupt(event.Listener):
@@ -172,8 +173,8 @@ def test_an_interrupt_waits_until_a_kernel_is_compiled(tmp_path):
 
 def test_without_any_writable_place_kernels_still_import_and_run(tmp_path):
     package(tmp_path, "1.0")
-    shutil.rmtree(tmp_path / "pkg" / "__pycache__", ignore_errors=True)
-    (tmp_path / "pkg" / "__pycache__").write_text("a file where the cache folder would be")
+    shutil.rmtree(tmp_path / "pkg" / "kernels" / "__pycache__", ignore_errors=True)
+    (tmp_path / "pkg" / "kernels" / "__pycache__").write_text("a file where the cache folder would be")
     home = tmp_path / "home"
     home.write_text("no folder either")
     variables = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -182,16 +183,16 @@ def test_without_any_writable_place_kernels_still_import_and_run(tmp_path):
 
 
 def test_bounds_checks_are_part_of_the_stamp(monkeypatch):
-    plain = _jit.source_digest.__wrapped__()
+    plain = jit.source_digest.__wrapped__()
     monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1" if not os.environ.get("NUMBA_BOUNDSCHECK") else "")
-    assert _jit.source_digest.__wrapped__() != plain
+    assert jit.source_digest.__wrapped__() != plain
 
 
 def test_signals_wait_until_a_kernel_is_compiled():
     """An exception from a signal handler inside LLVM would crash the process later."""
     import signal
 
-    from numbo.kernels._jit import signals_wait
+    from numbo.compiling.jit import signals_wait
 
     def interrupt(number, frame):
         raise KeyboardInterrupt

@@ -33,7 +33,7 @@ import numba
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.compiler_lock import global_compiler_lock
 
-from numbo.kernels import _turns
+from numbo.compiling import turns
 
 logger = logging.getLogger("numbo")
 #: Seconds that this process waits for another one to compile a kernel, before it compiles the kernel itself.
@@ -50,7 +50,8 @@ announce: Callable[[], None] | None = None
 def source_digest() -> str:
     """Digest of all kernel sources, the version of Numba, and the settings that change the compiled code."""
     digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    kernels = Path(__file__).parents[1] / "kernels"
+    for path in (*sorted(kernels.glob("*.py")), Path(__file__)):
         digest.update(path.read_bytes())
     digest.update(os.environ.get("NUMBA_BOUNDSCHECK", "").encode())
     return digest.hexdigest()
@@ -109,7 +110,8 @@ class KernelCache(FunctionCache):
     def holds_code(self, codegen: Any) -> bool:
         """Whether there is machine code for this processor, for whatever types."""
         try:
-            index, magic = self._cache_file._load_index(), codegen.magic_tuple()
+            index = self._cache_file._load_index()
+            magic = codegen.magic_tuple()
             files = [self._cache_file._data_path(name) for (_, own, _), name in index.items() if own == magic]
             return any(os.path.getsize(path) for path in files if os.path.exists(path))
         except Exception:
@@ -155,14 +157,15 @@ def _in_turn(dispatcher: Any, compile_: Callable[..., Any]) -> Callable[..., Any
     def compile_in_turn(*args: Any) -> Any:
         global patience, announce
         if announce is not None and not is_cached(dispatcher):
-            say, announce = announce, None
+            say = announce
+            announce = None
             say()
         # Threads queue up for the compiler first: one that had the turn, but not the compiler, could block the other.
         # Processes cannot block each other, as a kernel waits only for kernels that it calls.
         with (
             global_compiler_lock,
             _timed(),
-            _turns.turn(lock_path(dispatcher), dispatcher.py_func.__qualname__, patience) as came,
+            turns.turn(lock_path(dispatcher), dispatcher.py_func.__qualname__, patience) as came,
         ):
             usual = patience
             if not came:  # the other process probably has the turn of one of this kernel's callees, too

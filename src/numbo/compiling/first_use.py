@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from numbo.kernels import _jit
+from numbo.compiling import jit
 from numbo.kernels.acquisition import LOG_EI, Acquisition, Posterior, Term, acquisition_values, mean_variance
 from numbo.kernels.ascent import ascend
 from numbo.kernels.cholesky import cholesky_append
@@ -24,12 +24,12 @@ PATIENCE = 120.0
 
 def cache_path() -> str | None:
     """The folder where compiled kernels are cached; None if no folder is writable."""
-    return _jit.cache_path(mean_variance)
+    return jit.cache_path(mean_variance)
 
 
 def compilation_time() -> float:
     """Seconds that this process has spent on getting kernels ready: compiling them, or loading them from the cache."""
-    return _jit.seconds
+    return jit.seconds
 
 
 def announce_compilation(log: Callable[[str], Any]) -> None:
@@ -40,7 +40,7 @@ def announce_compilation(log: Callable[[str], Any]) -> None:
         where = f" and caches them in {place}" if place else ", in every process, as no cache folder is writable"
         log(f"numbo compiles its kernels for this machine{where}. The first suggestions wait for it.")
 
-    _jit.announce = say
+    jit.announce = say
 
 
 def compile_part(algorithm: str, part: int, lock: str) -> None:
@@ -49,12 +49,14 @@ def compile_part(algorithm: str, part: int, lock: str) -> None:
     Every part compiles all that no other process has compiled or is compiling. Nothing is done if this process would
     write to another cache than the one whose lock is given.
     """
-    if _jit.lock_path(mean_variance) != lock:
+    if jit.lock_path(mean_variance) != lock:
         return
-    _jit.patience = PATIENCE
+    jit.patience = PATIENCE
     if part == 1:  # the largest kernel, which is needed last, and the smallest
-        n, d = 2, 1
-        X, covariance = np.zeros((n, d)), stationary(MATERN52, np.ones(d), 1.0, 1.0, np.zeros(d, dtype=np.bool_))
+        n = 2
+        d = 1
+        X = np.zeros((n, d))
+        covariance = stationary(MATERN52, np.ones(d), 1.0, 1.0, np.zeros(d, dtype=np.bool_))
         posterior = Posterior(covariance, n, X, np.zeros((d, n)), np.zeros(n), np.eye(n), np.eye(n))
         acquisition = Acquisition(LOG_EI, 0.0)
         ascend((Term(posterior, acquisition),), None, X, X, X, ASCENT_ITERATIONS, ASCENT_TOLERANCE)

@@ -55,8 +55,11 @@ class Availability:
         noises: Sequence[Noise],
         avoid_repeats: bool | str,
     ) -> None:
-        self.space, self.avoid_repeats = space, avoid_repeats
-        self._history, self._feasibility, self._noises = history, feasibility, noises
+        self.space = space
+        self.avoid_repeats = avoid_repeats
+        self._history = history
+        self._feasibility = feasibility
+        self._noises = noises
         self.fixed: Array | None = None
         self.grid: Array | None = space.grid() if space.cardinality <= ENUMERABLE or space.explicit else None
         self.race: Mask | None = None
@@ -73,7 +76,9 @@ class Availability:
         """The same rule for what another run knows, which has the same observations."""
         twin = copy.copy(self)
         twin._unseen = self._unseen.copy()
-        twin._history, twin._feasibility, twin._noises = history, feasibility, noises
+        twin._history = history
+        twin._feasibility = feasibility
+        twin._noises = noises
         return twin
 
     def restrict(self, race: Mask) -> None:
@@ -145,7 +150,8 @@ class Availability:
         """
         if self.avoid_repeats != "auto":
             return not self.avoid_repeats
-        history, noise = self._history, self._noise
+        history = self._history
+        noise = self._noise
         if not noise.repeatable:
             return False
         if not noise.found:
@@ -161,7 +167,8 @@ class Availability:
         It does where a model claims noise and repeats say nothing yet, and in spaces of categories alone: there no
         point says anything about others, and a model without repeats takes all noise for signal.
         """
-        history, noise = self._history, self._noise
+        history = self._history
+        noise = self._noise
         if self.avoid_repeats != "auto" or self.fixed is not None or self.race is not None:
             return None
         if history.n < PROBED or history.best < 0:

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from numbo._types import Array
-from numbo.search.availability import Availability
-from numbo.search.candidates import Candidates
+from numbo.run.availability import Availability
+from numbo.run.candidates import Candidates
 
 #: Length of the space-filling sequence from which random points are drawn.
 ANYWHERE = 4096
@@ -28,14 +28,16 @@ class Design:
     """
 
     def __init__(self, available: Availability, seed: int) -> None:
-        self._available, self.seed = available, seed
+        self._available = available
+        self.seed = seed
         self.candidates = Candidates(available.space, seed)
         self._points: Array | None = None
 
     def over(self, available: Availability) -> Design:
         """The same design, where other points may be suggested."""
         twin = Design(available, self.seed)
-        twin.candidates, twin._points = self.candidates, self._points
+        twin.candidates = self.candidates
+        twin._points = self._points
         return twin
 
     def point(self, start: int) -> Array:

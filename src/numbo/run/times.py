@@ -17,7 +17,8 @@ class AskTimes:
     @contextmanager
     def ask(self, n: int) -> Iterator[None]:
         """Time an ask at which ``n`` observations are known."""
-        self.phases, started = {}, time.perf_counter()
+        self.phases = {}
+        started = time.perf_counter()
         try:
             yield
         finally:

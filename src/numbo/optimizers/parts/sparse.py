@@ -16,9 +16,9 @@ from numbo.models.dictionaries import DictionaryRule
 from numbo.models.feedback import FeedbackModel
 from numbo.models.gp import FAMILIES
 from numbo.models.learned_kernel import LearnedKernel
+from numbo.run.run import Run
 from numbo.search.arm_search import ArmSearch
 from numbo.search.box_search import BoxSearch
-from numbo.search.run import Run
 from numbo.spaces import Arms
 
 #: Smallest noise_std of a fixed kernel. Its square meets rounding errors of the kernel's unit variance, 2e-16 times the

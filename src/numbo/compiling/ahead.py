@@ -31,10 +31,10 @@ POLL = 0.1
 CHILD = """
 import json, sys
 sys.path[:], parent, algorithm, part, lock = json.loads(sys.argv[1])
-from numbo import _ahead
-with _ahead.work(parent, algorithm, part, lock) as wanted:
+from numbo.compiling import ahead
+with ahead.work(parent, algorithm, part, lock) as wanted:
     if wanted:
-        from numbo.first_use import compile_part
+        from numbo.compiling.first_use import compile_part
         compile_part(algorithm, part, lock)
 """
 #: The algorithms that it knows.
@@ -61,7 +61,7 @@ def compile_ahead(algorithm: type) -> None:
 
 def _start(algorithm: str) -> None:
     global _owner
-    from numbo.kernels import _jit, _turns
+    from numbo.compiling import jit, turns
     from numbo.kernels.acquisition import mean_variance, unweighted_values
     from numbo.kernels.ascent import ascend
     from numbo.kernels.likelihood import log_marginal_likelihood
@@ -70,10 +70,10 @@ def _start(algorithm: str) -> None:
     # what every study compiles by itself, if it is interrupted before the background is ready
     kernels = [log_marginal_likelihood, ascend, mean_variance, unweighted_values]
     kernels += [dtc_weights] if algorithm in SPARSE else []
-    lock = _jit.lock_path(mean_variance)
-    if os.environ.get(SWITCH) == "0" or lock is None or not _turns.possible() or _cores() == 1:
+    lock = jit.lock_path(mean_variance)
+    if os.environ.get(SWITCH) == "0" or lock is None or not turns.possible() or _cores() == 1:
         return
-    if all(map(_jit.is_cached, kernels)) or not _python_can_be_started():
+    if all(map(jit.is_cached, kernels)) or not _python_can_be_started():
         return
     if _owner != os.getpid():
         _owner = os.getpid()
@@ -127,11 +127,11 @@ def _end() -> None:
 @contextlib.contextmanager
 def work(parent: int, algorithm: str, part: int, lock: str) -> Iterator[bool]:
     """Whether to compile this part; not if another process of this machine does so already."""
-    from numbo.kernels import _turns
+    from numbo.compiling import turns
 
     os.nice(NICE)
     threading.Thread(target=_end_with, args=[parent], daemon=True).start()
-    with _turns.turn(lock, f"compile ahead {algorithm} {part}", 0.0) as mine:
+    with turns.turn(lock, f"compile ahead {algorithm} {part}", 0.0) as mine:
         yield mine
 
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from numbo.inspection.recommendation import expected_values, noise_near_best, with_own_values
 from numbo.models import ExactGP
-from numbo.search.recommendation import expected_values, noise_near_best, with_own_values
 from numbo.spaces import Float, Space
 from numbo.trials.history import History
 

@@ -14,11 +14,11 @@ from numbo._types import Array
 from numbo.kernels.acquisition import CERTAIN, Success, success_probabilities
 from numbo.models import Feasibility
 from numbo.models.noise import Claims, Noise
-from numbo.search.availability import Availability
-from numbo.search.candidates import DORMANT, BestWhereActive
-from numbo.search.design import Design
-from numbo.search.resolution import Resolution
-from numbo.search.times import AskTimes
+from numbo.run.availability import Availability
+from numbo.run.candidates import DORMANT, BestWhereActive
+from numbo.run.design import Design
+from numbo.run.resolution import Resolution
+from numbo.run.times import AskTimes
 from numbo.spaces import Domain, Space
 from numbo.trials import Curve, Ends, Goal, History, Pending, own
 
@@ -70,7 +70,9 @@ class Run:
         rng: np.random.Generator,
         ends: Ends | None = None,
     ) -> None:
-        self.space, self.goal, self.rng = space, goal, rng
+        self.space = space
+        self.goal = goal
+        self.rng = rng
         self.history = History(space.d, len(goal.directions), len(goal.constraints), ends)
         self._awake = BestWhereActive.of_none(space.d)
         continuous = space.continuous if isinstance(space, Space) else None
@@ -107,11 +109,13 @@ class Run:
     def listen(self, *models: Sequence[Claims], asks: bool = False) -> None:
         """Let ``models`` of each objective say whether there is noise; ``asks`` as `numbo.models.noise.Noise`."""
         for j, noise in enumerate(self.noises):
-            noise.models, noise.asks = tuple(one[j] for one in models), asks
+            noise.models = tuple(one[j] for one in models)
+            noise.asks = asks
 
     def adopt(self, history: History, design_seed: int) -> None:
         """Adopt another run's history and design."""
-        self.history, self._awake = history, BestWhereActive.of_none(self.space.d)
+        self.history = history
+        self._awake = BestWhereActive.of_none(self.space.d)
         self.noises = tuple(noise.anew(history) for noise in self.noises)
         self.available = self.available.over(history, self.feasibility, self.noises)
         self.available.see(history.X)
@@ -122,7 +126,8 @@ class Run:
         """The same run with nothing pending, for inspection: random draws and updates leave this one as it is."""
         twin = copy.copy(self)
         twin.rng, twin.feasibility = copy.deepcopy((self.rng, self.feasibility))
-        twin.history, twin.times = self.history.copy(), AskTimes()
+        twin.history = self.history.copy()
+        twin.times = AskTimes()
         twin.history.pending.clear()
         twin.noises = tuple(noise.of(twin.history) for noise in self.noises)
         twin.available = self.available.over(twin.history, twin.feasibility, twin.noises)
@@ -154,7 +159,8 @@ class Run:
 
     def hold(self, key: Hashable, params: Any, origin: int) -> None:
         """Make the user's point ``params`` pending under ``key``; what a trial there has reported is kept."""
-        point, before = self.pending_point(params, origin), self.history.pending.get(key)
+        point = self.pending_point(params, origin)
+        before = self.history.pending.get(key)
         if before is not None and before.identity == point.identity:
             point = point.reporting(before.curve)
         self.history.pending[key] = point

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numbo import GSSBO, Float, Int, Space
 from numbo.models import ExactGP
 from numbo.models.noise import LEVELS, Noise
-from numbo.search.resolution import LATEST, SHARE, TIES, Resolution, reach, tied_by_chance
+from numbo.run.resolution import LATEST, SHARE, TIES, Resolution, reach, tied_by_chance
 from numbo.spaces import Categorical
 from numbo.trials import History
 

@@ -53,7 +53,8 @@ class Filter:
 
 def lambda_max(gp: SparseGP) -> float:
     """Top eigenvalue of ``K_XX - K_XZ K_ZZ^-1 K_ZX`` over the observations, repeats included."""
-    XT, root = np.ascontiguousarray(gp.X.T), np.sqrt(gp.counts)
+    XT = np.ascontiguousarray(gp.X.T)
+    root = np.sqrt(gp.counts)
 
     def times(v: Array) -> Array:
         """The matrix times ``v (u,)``, block by block, with repeats as weights."""

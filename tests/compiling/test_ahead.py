@@ -11,23 +11,24 @@ import time
 import numba
 import pytest
 
-from numbo import GSSBO, Float, _ahead
-from numbo.kernels import _jit, _turns
+from numbo import GSSBO, Float
+from numbo.compiling import ahead, jit, turns
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="there is nothing to compile")
 
 #: Starts the processes in the background, and prints their numbers.
 START = """
 import sys
-from numbo import GSSBO, Float, _ahead
+from numbo import GSSBO, Float
+from numbo.compiling import ahead
 optimizer = GSSBO({"x": Float(0, 1)}, seed=0)
 optimizer.ask()
-print(*(child.pid for child in _ahead._children), flush=True)
+print(*(child.pid for child in ahead._children), flush=True)
 """
 
 
 def start(cache, code, **variables):
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), _ahead.SWITCH: "1"} | variables
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), ahead.SWITCH: "1"} | variables
     return subprocess.Popen(
         [sys.executable, "-c", code], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -72,14 +73,14 @@ def test_children_end_with_the_process_that_started_them(end, tmp_path):
 @pytest.fixture
 def started(monkeypatch, tmp_path):
     """What would be started on a machine with a cold cache."""
-    monkeypatch.setattr(_ahead, "_considered", set())
-    monkeypatch.setattr(_ahead, "_children", calls := [])
-    monkeypatch.setattr(_ahead, "_cores", lambda: 2)
-    monkeypatch.setattr(_ahead.subprocess, "Popen", lambda command, **options: (command, options))
-    monkeypatch.setattr(_ahead.atexit, "register", lambda *arguments: None)
-    monkeypatch.setattr(_jit, "is_cached", lambda kernel: False)
-    monkeypatch.setattr(_jit, "lock_path", lambda kernel: str(tmp_path / "lock"))
-    monkeypatch.setenv(_ahead.SWITCH, "1")
+    monkeypatch.setattr(ahead, "_considered", set())
+    monkeypatch.setattr(ahead, "_children", calls := [])
+    monkeypatch.setattr(ahead, "_cores", lambda: 2)
+    monkeypatch.setattr(ahead.subprocess, "Popen", lambda command, **options: (command, options))
+    monkeypatch.setattr(ahead.atexit, "register", lambda *arguments: None)
+    monkeypatch.setattr(jit, "is_cached", lambda kernel: False)
+    monkeypatch.setattr(jit, "lock_path", lambda kernel: str(tmp_path / "lock"))
+    monkeypatch.setenv(ahead.SWITCH, "1")
     return calls
 
 
@@ -89,14 +90,14 @@ class Mine(GSSBO):
 
 @pytest.mark.parametrize("algorithm", [GSSBO, Mine])
 def test_it_starts_once(started, algorithm):
-    _ahead.compile_ahead(algorithm)
-    assert len(started) == _ahead.PARTS
+    ahead.compile_ahead(algorithm)
+    assert len(started) == ahead.PARTS
     for command, options in started:
         assert '"GSSBO"' in command[-1]
         assert options["start_new_session"]
-        assert options["env"][_ahead.SWITCH] == "0"
+        assert options["env"][ahead.SWITCH] == "0"
     del started[:]
-    _ahead.compile_ahead(algorithm)
+    ahead.compile_ahead(algorithm)
     assert not started
 
 
@@ -107,22 +108,22 @@ CASES = ["switched off", "warm", "read-only", "no locks", "one core", "frozen", 
 def test_it_does_not_start(started, case, monkeypatch):
     algorithm = GSSBO
     if case == "one core":
-        monkeypatch.setattr(_ahead, "_cores", lambda: 1)
+        monkeypatch.setattr(ahead, "_cores", lambda: 1)
     elif case == "switched off":
-        monkeypatch.setenv(_ahead.SWITCH, "0")
+        monkeypatch.setenv(ahead.SWITCH, "0")
     elif case == "warm":
-        monkeypatch.setattr(_jit, "is_cached", lambda kernel: True)
+        monkeypatch.setattr(jit, "is_cached", lambda kernel: True)
     elif case == "read-only":
-        monkeypatch.setattr(_jit, "lock_path", lambda kernel: None)
+        monkeypatch.setattr(jit, "lock_path", lambda kernel: None)
     elif case == "no locks":
-        monkeypatch.setattr(_turns, "fcntl", None)
+        monkeypatch.setattr(turns, "fcntl", None)
     elif case == "frozen":
         monkeypatch.setattr(sys, "frozen", True, raising=False)
     elif case == "embedded":
         monkeypatch.setattr(sys, "executable", "/usr/bin/uwsgi")
     else:
         algorithm = dict
-    _ahead.compile_ahead(algorithm)
+    ahead.compile_ahead(algorithm)
     assert not started
 
 
@@ -130,13 +131,13 @@ def test_an_error_is_no_concern_of_the_user(started, monkeypatch):
     def fail(*arguments, **options):
         raise OSError("too many processes")
 
-    monkeypatch.setattr(_ahead.subprocess, "Popen", fail)
+    monkeypatch.setattr(ahead.subprocess, "Popen", fail)
     GSSBO({"x": Float(0, 1)}, seed=0).ask()
     assert not started
 
 
 def test_a_child_writes_to_no_other_cache(tmp_path):
-    code = f"from numbo.first_use import compile_part; compile_part('GSSBO', 0, {str(tmp_path / 'other')!r})"
+    code = f"from numbo.compiling.first_use import compile_part; compile_part('GSSBO', 0, {str(tmp_path / 'other')!r})"
     process = start(tmp_path / "cache", code)
     assert process.wait() == 0
     assert not list((tmp_path / "cache").rglob("*.nbi"))
@@ -144,8 +145,8 @@ def test_a_child_writes_to_no_other_cache(tmp_path):
 
 WORK = """
 import os, sys
-from numbo import _ahead
-with _ahead.work(os.getppid(), "GSSBO", 0, sys.argv[1]) as mine:
+from numbo.compiling import ahead
+with ahead.work(os.getppid(), "GSSBO", 0, sys.argv[1]) as mine:
     print(mine, os.nice(0), flush=True)
 """
 
@@ -157,13 +158,13 @@ def test_a_part_is_compiled_at_low_priority_by_one_process(tmp_path):
         return subprocess.run([sys.executable, "-c", WORK, lock], capture_output=True, text=True).stdout.split()
 
     for others, mine in (("GSSBO 0", False), ("GSSBO 1", True), ("BKB 0", True)):
-        with _turns.turn(lock, f"compile ahead {others}", 0.0):
-            assert said() == [str(mine), str(min(19, before + _ahead.NICE))]
+        with turns.turn(lock, f"compile ahead {others}", 0.0):
+            assert said() == [str(mine), str(min(19, before + ahead.NICE))]
 
 
 HOLD = """
 import sys
-from numbo.kernels._turns import turn
+from numbo.compiling.turns import turn
 with turn(sys.argv[1], "kernel", 600.0) as mine:
     print(mine, flush=True)
     sys.stdin.read()
@@ -176,20 +177,20 @@ def test_a_turn_is_one_process_at_a_time_and_ends_with_it(tmp_path):
         [sys.executable, "-c", HOLD, lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert holder.stdout.readline() == "True\n"
-    with _turns.turn(lock, "kernel", 0.05) as mine:
+    with turns.turn(lock, "kernel", 0.05) as mine:
         assert not mine
-    with _turns.turn(lock, "another kernel", 0.0) as mine:
+    with turns.turn(lock, "another kernel", 0.0) as mine:
         assert mine
     holder.kill()
     holder.wait()
-    with _turns.turn(lock, "kernel", 600.0) as mine:
+    with turns.turn(lock, "kernel", 600.0) as mine:
         assert mine
 
 
 def test_without_a_file_nobody_waits(tmp_path, monkeypatch):
     for path in (None, str(tmp_path / "missing" / "lock")):
-        with _turns.turn(path, "kernel", 600.0) as mine:
+        with turns.turn(path, "kernel", 600.0) as mine:
             assert mine
-    monkeypatch.setattr(_turns, "fcntl", None)
-    with _turns.turn(str(tmp_path / "lock"), "kernel", 600.0) as mine:
+    monkeypatch.setattr(turns, "fcntl", None)
+    with turns.turn(str(tmp_path / "lock"), "kernel", 600.0) as mine:
         assert mine

@@ -1,0 +1,1 @@
+"""What single algorithms are made of and no other part needs."""
