@@ -80,7 +80,9 @@ def async_ts(problem: BanditProblem, T: int, rng: np.random.Generator, history: 
     """
     import numbo
 
-    opt = numbo.BBKB(arms=problem.X, seed=0, delta=1.0 / T, beta="reference", **problem.settings)
+    opt = numbo.BBKB(
+        arms=problem.X, seed=0, beta="reference", settings=numbo.BBKBSettings(delta=1.0 / T), **problem.settings
+    )
     played = 0
     arms = rng.integers(len(problem.X), size=1)
     while played < T:

@@ -25,7 +25,20 @@ from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
 from tqdm import tqdm
 
 import optuna
-from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int
+from numbo import (
+    BBKB,
+    BKB,
+    GPUCB,
+    GSSBO,
+    SBPE,
+    BBKBSettings,
+    BKBSettings,
+    Categorical,
+    Float,
+    GPUCBSettings,
+    GSSBOSettings,
+    Int,
+)
 from ray import tune
 
 STEPS = 300
@@ -38,15 +51,15 @@ ALGORITHMS: dict[str, Callable[..., Any]] = {
     "GSSBO": GSSBO,
     "GSSBO-paper": partial(GSSBO, preset="paper"),
     "GSSBO-small": partial(GSSBO, buffer_size=40),
-    "GSSBO-nystrom": partial(GSSBO, preset="paper", criterion="nystrom", buffer_size=60),
+    "GSSBO-nystrom": partial(GSSBO, buffer_size=60, settings=GSSBOSettings.of_preset("paper", criterion="nystrom")),
     "GPUCB": GPUCB,
-    "GPUCB-log": partial(GPUCB, beta="log", acquisition="alternate", trend=True, warp=True),
+    "GPUCB-log": partial(GPUCB, beta="log", settings=GPUCBSettings(acquisition="alternate", trend=True, warp=True)),
     "BKB": BKB,
-    "BKB-paper": partial(BKB, beta="paper", kernel="rbf", **FIXED),
+    "BKB-paper": partial(BKB, beta="paper", settings=BKBSettings(kernel="rbf"), **FIXED),
     "BBKB": BBKB,
-    "BBKB-paper": partial(BBKB, beta="paper", stopping="global-local", **FIXED),
-    "BBKB-reference": partial(BBKB, beta="reference", qbar=4.0, max_dictionary=60, **FIXED),
-    "BBKB-exact": partial(BBKB, qbar=np.inf, initial_dictionary="rls", resparsify=0.0),
+    "BBKB-paper": partial(BBKB, beta="paper", settings=BBKBSettings(stopping="global-local"), **FIXED),
+    "BBKB-reference": partial(BBKB, beta="reference", settings=BBKBSettings(qbar=4.0, max_dictionary=60), **FIXED),
+    "BBKB-exact": partial(BBKB, settings=BBKBSettings(qbar=np.inf, initial_dictionary="rls", resparsify=0.0)),
     "SBPE": partial(SBPE, horizon=STEPS),
     "SBPE-paper": partial(SBPE, horizon=STEPS, beta="paper", **FIXED),
     "SBPE-union": partial(SBPE, horizon=STEPS, **FIXED),
@@ -54,7 +67,7 @@ ALGORITHMS: dict[str, Callable[..., Any]] = {
 #: Algorithms that take arms; `BATCHED` needs arms or a space that can be enumerated.
 ON_ARMS = [name for name in ALGORITHMS if name.startswith(("BKB", "BBKB", "SBPE"))]
 BATCHED = "BBKB-batched"
-ALGORITHMS[BATCHED] = partial(BBKB, min_batch=4, **FIXED)
+ALGORITHMS[BATCHED] = partial(BBKB, settings=BBKBSettings(min_batch=4), **FIXED)
 SAMPLERS = {"GSSBO": GSSBOSampler, "GPUCB": GPUCBSampler, "BKB": BKBSampler, "BBKB": BBKBSampler, "SBPE": SBPESampler}
 SEARCHERS = {"GSSBO": GSSBOSearch, "BKB": BKBSearch, "BBKB": BBKBSearch, "SBPE": SBPESearch}
 

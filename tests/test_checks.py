@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 
 import numpy as np
@@ -50,10 +49,10 @@ def test_choices_are_of_one_type():
     for value in (0, 1, "no", None, np.ones(2), ["auto"]):
         with pytest.raises(ValueError, match="learn must be one of 'auto', True, False, got "):
             _checks.one_of("learn", value, ("auto", True, False))
-    assert _checks.number_or(("log",), "beta", "log") == "log"
-    assert _checks.number_or(("log",), "beta", 2) == 2.0
+    assert _checks.number_or("beta", "log", ("log",)) == "log"
+    assert _checks.number_or("beta", 2, ("log",)) == 2.0
     with pytest.raises(ValueError, match="beta must be 'log' or a number of at least 0, got 'sqrt'"):
-        _checks.number_or(("log",), "beta", "sqrt")
+        _checks.number_or("beta", "sqrt", ("log",))
 
 
 def test_seeds():
@@ -68,54 +67,3 @@ def test_seeds():
             _checks.seed(wrong)
         with pytest.raises(ValueError, match="seed must be an integer of at least 0"):
             _checks.random_stream(wrong)
-
-
-class Base:
-    def __init__(self, *, colour: str = "red", **others: int) -> None:
-        self.colour, self.others = colour, others
-
-
-class Public(Base):
-    @_checks.settings_by_name
-    def __init__(self, *, size: int = 1, n_initial: int = 2) -> None:
-        """Words."""
-        super().__init__(colour="blue", **_checks.arguments(locals()))
-
-
-class Users(Public):
-    pass
-
-
-def test_a_constructor_with_checked_names_looks_and_works_as_before():
-    assert Public(size=3).others == {"size": 3, "n_initial": 2}
-    assert list(inspect.signature(Public).parameters) == ["size", "n_initial"]
-    assert Public.__init__.__doc__ == "Words."
-
-
-@pytest.mark.parametrize("cls", [Public, Users])
-@pytest.mark.parametrize(
-    ("name", "rest"),
-    [
-        ("sise", " has no setting 'sise' (did you mean 'size'?); it takes size, n_initial."),
-        (
-            "n_startup_trials",
-            " has no setting 'n_startup_trials' (did you mean 'n_initial'?); it takes size, n_initial.",
-        ),
-        ("xyz", " has no setting 'xyz'; it takes size, n_initial."),
-        ("constraints_func", " does not support constraints, and has no setting 'constraints_func': GSSBO does."),
-        ("constraints", " does not support constraints, and has no setting 'constraints': GSSBO does."),
-    ],
-)
-def test_an_unknown_setting_is_told_by_the_class_that_was_called(cls, name, rest):
-    with pytest.raises(TypeError) as error:
-        cls(**{name: 3})
-    assert str(error.value) == cls.__name__ + rest
-
-
-def test_names_of_settings_go_on_where_a_constructor_takes_others():
-    class Generic(Base):
-        def __init__(self, *, shape: str = "round", **others: int) -> None:
-            super().__init__(**others)
-
-    assert _checks.setting_names(Generic) == ["shape", "colour"]
-    assert _checks.setting_names(Users) == ["size", "n_initial"]

@@ -7,19 +7,33 @@ import pickle
 
 import numpy as np
 import pytest
+from tests.configured import configured
 
-from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int, Space
+from numbo import (
+    BBKB,
+    BKB,
+    GPUCB,
+    GSSBO,
+    SBPE,
+    BBKBSettings,
+    Categorical,
+    Float,
+    GPUCBSettings,
+    GSSBOSettings,
+    Int,
+    Space,
+)
 from numbo.inspection import relevance
 
 SPACE = Space({"x": Float(-2.0, 2.0), "k": Int(1, 9), "act": Categorical(["relu", "tanh"])})
 ALGORITHMS = {
-    "GSSBO": lambda **k: GSSBO(SPACE, **k),
-    "GSSBO-subset": lambda **k: GSSBO(SPACE, buffer_size=20, **k),
-    "paper": lambda **k: GSSBO(SPACE, preset="paper", **k),
-    "GPUCB": lambda **k: GPUCB(SPACE, **k),
-    "BKB": lambda **k: BKB(SPACE, **k),
-    "BBKB": lambda **k: BBKB(SPACE, **k),
-    "SBPE": lambda **k: SBPE(SPACE, horizon=60, **k),
+    "GSSBO": lambda **k: configured(GSSBO, SPACE, **k),
+    "GSSBO-subset": lambda **k: configured(GSSBO, SPACE, buffer_size=20, **k),
+    "paper": lambda **k: configured(GSSBO, SPACE, preset="paper", **k),
+    "GPUCB": lambda **k: configured(GPUCB, SPACE, **k),
+    "BKB": lambda **k: configured(BKB, SPACE, **k),
+    "BBKB": lambda **k: configured(BBKB, SPACE, **k),
+    "SBPE": lambda **k: configured(SBPE, SPACE, horizon=60, **k),
 }
 ARMS = np.random.default_rng(3).random((60, 2))
 algorithms = pytest.mark.parametrize("make", list(ALGORITHMS.values()), ids=list(ALGORITHMS))
@@ -119,7 +133,7 @@ CUBE = {f"x{i}": Float(0.0, 1.0) for i in range(5)}
 @pytest.mark.parametrize("cls", [GSSBO, GPUCB, BKB, BBKB, SBPE])
 def test_without_noise_the_best_predicted_is_the_best(cls):
     settings = {"horizon": 200} if cls is SBPE else {}
-    opt = cls(CUBE, seed=0, **settings)
+    opt = configured(cls, CUBE, seed=0, **settings)
     for _ in range(110):
         p = opt.ask()
         opt.tell(p, spike(p))
@@ -281,8 +295,8 @@ def test_ask_times_do_not_travel_with_the_state():
 
 def test_points_that_are_out_while_exploring_are_no_observations():
     def explored(held):
-        fixed = {"kernel": "rbf", "lengthscale": 0.4, "noise_std": 0.3}
-        opt = BBKB(arms=ARMS, **fixed, min_batch=8, seed=0)
+        settings = BBKBSettings(min_batch=8, kernel="rbf", lengthscale=0.4, noise_std=0.3)
+        opt = BBKB(arms=ARMS, seed=0, settings=settings)
         for _ in range(4):
             rows = opt.ask(2)
             opt.tell(rows, 4.0 + ARMS[rows, 0])
@@ -296,7 +310,7 @@ def test_points_that_are_out_while_exploring_are_no_observations():
 
 
 def test_asks_in_batches_are_timed_too():
-    opt = BBKB(arms=ARMS, seed=0, ratio_threshold=50.0)
+    opt = BBKB(arms=ARMS, seed=0, settings=BBKBSettings(ratio_threshold=50.0))
     while opt.n_told < 40:
         rows = opt.next_batch(limit=8)
         opt.tell(rows, ARMS[rows, 0])
@@ -391,7 +405,9 @@ def test_a_recommendation_under_noise_is_made_by_a_model_of_more_than_the_subset
     noisy, plain = run(subset, 60, 0.5).snapshot(), run(subset, 60).snapshot()
     assert len(noisy.explain().members) == 20
     assert len(noisy._recommending.members) == 60
-    twin = GPUCB(SPACE, trend=True, additive=True, winsorize=True, seed=0)  # an exact GP with the same settings
+    twin = GPUCB(
+        SPACE, seed=0, settings=GPUCBSettings(trend=True, additive=True, winsorize=True)
+    )  # an exact GP with the same settings
     X, y = noisy.observations
     twin.tell([SPACE.decode(x) for x in X], y)
     assert noisy.best_predicted()[1] == pytest.approx(twin.predict(noisy.best_predicted()[0])[0], abs=0.1)
@@ -472,7 +488,7 @@ def test_a_value_that_was_told_is_predicted_near_what_was_told(crowded):
 
 
 def test_values_are_not_clipped_where_that_is_switched_off(crowded):
-    opt = GSSBO(crowded.space, seed=0, winsorize=False)
+    opt = GSSBO(crowded.space, seed=0, settings=GSSBOSettings(winsorize=False))
     X, y = crowded.observations
     opt.tell([opt.space.decode(x) for x in X], y.tolist())
     view = opt._view(opt._run.quiet())

@@ -42,7 +42,7 @@ FOREIGN = {
     "numbo.search": {"numpy", "scipy"},
     "numbo.inspection": {"numpy", "scipy"},
     "numbo.optimizers": {"numpy", "typing_extensions"},
-    "numbo.optimizers.parts": {"numpy", "scipy"},
+    "numbo.optimizers.parts": {"numpy", "scipy", "typing_extensions"},
     "numbo.compiling.first_use": {"numpy"},
     "numbo.selection": {"numpy"},
     "numbo.dictionaries": set(),

@@ -11,6 +11,7 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from tests.configured import configured
 
 import numbo.plot
 import numbo.plot.matplotlib
@@ -32,7 +33,7 @@ DIRECTIONS = ("minimize", "maximize", "minimize", "minimize", "minimize")
 
 
 def searched(trials, k=2, cls=GSSBO, noise=0.0, **settings):
-    opt, rng = cls(SPACE, directions=DIRECTIONS[:k], seed=0, **settings), np.random.default_rng(0)
+    opt, rng = configured(cls, SPACE, directions=DIRECTIONS[:k], seed=0, **settings), np.random.default_rng(0)
     for _ in range(trials):
         p = opt.ask()
         limits = {"constraints": {"c": 0.3 - p["x"]}} if settings.get("constraints") else {}

@@ -1,77 +1,85 @@
-"""Every setting stands in the signature and the docstring, and adapters have those of their optimizer."""
+"""Everyday settings stand in the signature, all in a dataclass, and both are described."""
 
 from __future__ import annotations
 
 import inspect
 import re
+from dataclasses import FrozenInstanceError, fields, replace
 
 import numpy as np
 import pytest
 from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
 from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
 
-from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Float
+import numbo
+from numbo import (
+    BBKB,
+    BKB,
+    GPUCB,
+    GSSBO,
+    SBPE,
+    BBKBSettings,
+    BKBSettings,
+    Float,
+    GPUCBSettings,
+    GSSBOSettings,
+    SBPESettings,
+)
 
 OPTIMIZERS = [GSSBO, GPUCB, BKB, BBKB, SBPE]
 SAMPLERS = [GSSBOSampler, GPUCBSampler, BKBSampler, BBKBSampler, SBPESampler]
 SEARCHERS = [GSSBOSearch, BKBSearch, BBKBSearch, SBPESearch]
-#: What an adapter decides itself, or has a default of its own for.
-DOMAIN = {"space", "arms", "direction", "directions"}
+SETTINGS = [GSSBOSettings, GPUCBSettings, BKBSettings, BBKBSettings, SBPESettings]
+OF = dict(zip(OPTIMIZERS, SETTINGS, strict=True)) | {
+    cls: getattr(numbo, f"{cls._optimizer.__name__}Settings") for cls in (*SAMPLERS, *SEARCHERS)
+}
+ALL = [*OPTIMIZERS, *SAMPLERS, *SEARCHERS]
+#: Arguments that are no settings.
+DOMAIN = {"space", "arms", "direction", "directions", "constraints", "seed", "settings", "preset"}
 OF_SAMPLERS = {"seed", "n_startup_trials", "independent_sampler", "warn_independent_sampling", "search_space"}
-OF_SEARCHERS = {"space", "metric", "mode", "points_to_evaluate", "evaluated_rewards", "seed", "n_initial"}
+OF_SEARCHERS = {"space", "metric", "mode", "points_to_evaluate", "evaluated_rewards", "seed"}
 CONSTRAINED = {"constraints", "constraints_func"}
-FROM_THE_BUDGET = {"delta", "horizon"}
 
 
 def signature(cls):
     return {name: p for name, p in inspect.signature(cls.__init__).parameters.items() if name != "self"}
 
 
-@pytest.mark.parametrize("cls", [*OPTIMIZERS, *SAMPLERS, *SEARCHERS], ids=lambda cls: cls.__name__)
-def test_settings_are_spelled_out(cls):
+def described(cls):
+    arguments = cls.__doc__.split("Args:")[1].split("Raises:")[0]
+    return re.findall(r"^        (\w+): ", arguments, flags=re.MULTILINE)
+
+
+def make(cls, **settings):
+    return cls({"x": Float(0, 1)}, **settings) if cls in OPTIMIZERS else cls(**settings)
+
+
+@pytest.mark.parametrize("cls", ALL, ids=lambda cls: cls.__name__)
+def test_signatures_are_short_and_spelled_out(cls):
     kinds = {p.kind for p in signature(cls).values()}
     assert not kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}
+    assert len(signature(cls)) <= (12 if OF[cls] is GSSBOSettings else 10)
 
 
-@pytest.mark.parametrize("cls", [*SAMPLERS, *SEARCHERS], ids=lambda cls: cls.__name__)
-def test_adapters_take_the_settings_of_their_optimizer(cls):
-    sampler = cls in SAMPLERS
-    own = (OF_SAMPLERS if sampler else OF_SEARCHERS) | (CONSTRAINED & set(signature(cls)))
-    adapted = {n: (p.default, p.annotation) for n, p in signature(cls).items() if n not in own}
-    settings = {
-        n: (p.default, p.annotation)
-        for n, p in signature(cls._optimizer).items()
-        if n not in DOMAIN | {"seed", "n_initial"} | CONSTRAINED
-    }
-    if not sampler and cls is not GSSBOSearch:
-        (name,) = FROM_THE_BUDGET & {n for n in settings if adapted[n] != settings[n]}
-        default, annotation = settings[name]
-        assert adapted.pop(name) == (None, f"{annotation} | None")
-        del settings[name]
-        assert default is not None
-    assert adapted == settings
-    assert set(signature(cls)) >= own
+@pytest.mark.parametrize("cls", ALL, ids=lambda cls: cls.__name__)
+def test_an_argument_is_a_setting_or_concerns_the_domain(cls):
+    others = DOMAIN | OF_SAMPLERS | OF_SEARCHERS | CONSTRAINED
+    assert set(signature(cls)) - others <= set(OF[cls].names())
 
 
-@pytest.mark.parametrize("cls", [*OPTIMIZERS, *SAMPLERS, *SEARCHERS], ids=lambda cls: cls.__name__)
-def test_docstrings_describe_every_setting(cls):
-    arguments = cls.__doc__.split("Args:")[1].split("Raises:")[0]
-    described = re.findall(r"^        (\w+): ", arguments, flags=re.MULTILINE)
-    if cls in OPTIMIZERS:
-        assert set(described) == set(signature(cls))
-    else:
-        own = (OF_SAMPLERS if cls in SAMPLERS else OF_SEARCHERS) | {"learn_failures"}
-        own |= CONSTRAINED & set(signature(cls))
-        assert own <= set(described) <= own | FROM_THE_BUDGET
-        assert f"`numbo.{cls._optimizer.__name__}`" in cls.__doc__
+@pytest.mark.parametrize("cls", [*ALL, *SETTINGS], ids=lambda cls: cls.__name__)
+def test_docstrings_describe_every_argument(cls):
+    names = cls.names() if cls in SETTINGS else list(signature(cls))
+    assert sorted(described(cls)) == sorted(names)
+    assert "    Raises:\n        ValueError: " in cls.__doc__
 
 
-@pytest.mark.parametrize("cls", [*OPTIMIZERS, *SAMPLERS, *SEARCHERS], ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("cls", ALL, ids=lambda cls: cls.__name__)
 def test_a_misspelt_setting_names_the_users_class(cls):
     users = type("Users", (cls,), {})
-    domain = ({"x": Float(0, 1)},) if cls in OPTIMIZERS else ()
     initial = "n_startup_trials" if cls in SAMPLERS else "n_initial"
     other = "n_initial" if cls in SAMPLERS else "n_startup_trials"
+    domain = ({"x": Float(0, 1)},) if cls in OPTIMIZERS else ()
     for wrong, right in (("kernle", "kernel"), (other, initial), ("deterministic_objective", "avoid_repeats")):
         with pytest.raises(TypeError, match=rf"^Users has no setting '{wrong}' \(did you mean '{right}'\?\)") as error:
             users(*domain, **{wrong: 3})
@@ -89,75 +97,146 @@ def test_a_misspelt_setting_names_the_users_class(cls):
             users(*domain, **{wrong: len})
 
 
-@pytest.mark.parametrize("cls", OPTIMIZERS, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("cls", SETTINGS, ids=lambda cls: cls.__name__)
+def test_a_misspelt_field_gets_one_clear_sentence(cls):
+    with pytest.raises(
+        TypeError, match=rf"^{cls.__name__} has no setting 'kernle' \(did you mean 'kernel'\?\); it takes"
+    ):
+        cls(kernle="rbf")
+
+
+@pytest.mark.parametrize("cls", SETTINGS, ids=lambda cls: cls.__name__)
 def test_settings_of_the_wrong_type_are_refused(cls):
-    names = signature(cls)
-    flags = (
-        "avoid_repeats",
-        "trend",
-        "winsorize",
-        "warp",
-        "all_data",
-        "coordinate_lines",
-        "cover_categories",
-        "avoid_ties",
-        "additive",
-        "trust_region",
-        "learn_failures",
-    )
+    flags = {one.name for one in fields(cls) if one.init and one.type == "bool"} | {"avoid_repeats", "learn_failures"}
     for name in flags:
-        if name in names:
-            with pytest.raises(ValueError, match=rf"{name} must be one of .*True, False, got 'no'"):
-                cls({"x": Float(0, 1)}, **{name: "no"})
-    for name in ("n_initial", "buffer_size", "horizon", "min_batch", "max_dictionary", "seed", "beta", "qbar", "delta"):
-        if name in names:
-            with pytest.raises(ValueError, match=f"{name} must be .*got True"):
-                cls({"x": Float(0, 1)}, **{name: True})
-    for name in ("kernel", "preset", "criterion", "acquisition", "stopping", "initial_dictionary", "direction"):
-        if name in names:
-            with pytest.raises(ValueError, match=rf"{name} must be one of .*got \['a'\]"):
-                cls({"x": Float(0, 1)}, **{name: ["a"]})
+        with pytest.raises(ValueError, match=rf"^{name} must be one of .*True, False, got 'no'"):
+            cls(**{name: "no"})
+    for name in {"n_initial", "buffer_size", "horizon", "min_batch", "max_dictionary", "beta", "qbar", "delta"} & {
+        *cls.names()
+    }:
+        with pytest.raises(ValueError, match=rf"^{name} must be .*got True"):
+            cls(**{name: True})
+    for name in {"kernel", "criterion", "acquisition", "stopping", "initial_dictionary"} & {*cls.names()}:
+        with pytest.raises(ValueError, match=rf"^{name} must be one of .*got \['a'\]"):
+            cls(**{name: ["a"]})
+
+
+@pytest.mark.parametrize("cls", OPTIMIZERS, ids=lambda cls: cls.__name__)
+def test_arguments_of_the_wrong_type_are_refused(cls):
     for space in ([1], "x", 3):
         with pytest.raises(ValueError, match=r'space must be a mapping such as \{"x": Float\(0, 1\)\}, got '):
             cls(space)
+    with pytest.raises(ValueError, match=r"^seed must be .*got True"):
+        make(cls, seed=True)
+    with pytest.raises(ValueError, match=r"^direction must be one of .*got \['a'\]"):
+        make(cls, direction=["a"])
+
+
+@pytest.mark.parametrize("cls", ALL, ids=lambda cls: cls.__name__)
+def test_settings_of_another_algorithm_are_refused(cls):
+    for wrong in (*({*SETTINGS} - {OF[cls]}), dict):
+        with pytest.raises(ValueError, match=rf"^settings must be a numbo\.{OF[cls].__name__}, got "):
+            make(cls, settings=wrong())
+
+
+@pytest.mark.parametrize("cls", ALL, ids=lambda cls: cls.__name__)
+def test_what_is_given_by_name_goes_before_the_settings(cls):
+    initial = "n_startup_trials" if cls in SAMPLERS else "n_initial"
+    settings = OF[cls](n_initial=7, kernel="rbf")
+    for given, expected in (({}, 7), ({initial: 3}, 3)):
+        made = make(cls, settings=settings, **given)
+        kept = made.settings if cls in OPTIMIZERS else made._settings
+        assert kept == replace(settings, n_initial=expected)
+
+
+@pytest.mark.parametrize("cls", ALL, ids=lambda cls: cls.__name__)
+def test_settings_that_left_the_signature_still_work_by_name(cls):
+    assert "kernel" not in signature(cls)
+    with pytest.warns(
+        FutureWarning,
+        match=rf"^{cls.__name__}\(kernel='rbf'\) is deprecated: pass settings={OF[cls].__name__}\(kernel='rbf'\)\.$",
+    ) as found:
+        made = make(cls, kernel="rbf", settings=OF[cls](learn_failures=False))
+    assert found[0].filename == __file__
+    kept = made.settings if cls in OPTIMIZERS else made._settings
+    assert (kept.kernel, kept.learn_failures) == ("rbf", False)
+
+
+def test_the_deprecated_names_keep_their_meaning():
+    with pytest.warns(FutureWarning):
+        made = GSSBO({"x": Float(0, 1)}, preset="paper", elites=0.5, trend=None)
+    assert made.settings == GSSBOSettings.of_preset("paper", elites=0.5)
+    with pytest.warns(FutureWarning):
+        made = BBKB({"x": Float(0, 1)}, max_dictionary=None)
+    assert made.settings.dictionary is None
+    assert BBKB({"x": Float(0, 1)}).settings.dictionary == 96
+    with pytest.warns(FutureWarning), pytest.raises(ValueError, match=r"^kernel must be one of .*got 'x'"):
+        GSSBO({"x": Float(0, 1)}, kernel="x")
+
+
+def test_a_preset_is_in_place_of_settings():
+    with pytest.raises(
+        ValueError, match=r"^preset and settings exclude each other: pass GSSBOSettings\.of_preset\('paper', "
+    ):
+        GSSBO({"x": Float(0, 1)}, preset="paper", settings=GSSBOSettings(kernel="rbf"))
+    with pytest.raises(ValueError, match=r"^preset must be one of 'default', 'paper', got 'other'"):
+        GSSBO({"x": Float(0, 1)}, preset="other")
+    assert GSSBOSettings.of_preset("default") == GSSBOSettings()
 
 
 @pytest.mark.parametrize("cls", OPTIMIZERS, ids=lambda cls: cls.__name__)
 @pytest.mark.parametrize("learn", ["auto", True, False])
 def test_a_state_holds_every_setting(cls, learn):
     settings = {"learn_failures": learn, "n_initial": 3, "kernel": "rbf", "beta": 1.5, "avoid_repeats": False}
-    opt = cls({"x": Float(0, 1)}, direction="maximize", **settings)
+    opt = cls({"x": Float(0, 1)}, direction="maximize", settings=OF[cls](**settings))
     state = opt.state_dict()
-    assert state["settings"].keys() == signature(cls).keys() - {"space", "arms", "seed"}
+    assert state["settings"].keys() == set(OF[cls].names())
     assert state["settings"].items() >= settings.items()
-    assert type(opt).from_state_dict(state).state_dict()["settings"] == state["settings"]
+    restored = type(opt).from_state_dict(state)
+    assert restored.settings == opt.settings
+    assert restored.direction == "maximize"
+    assert restored.state_dict()["settings"] == state["settings"]
 
 
-def test_a_state_holds_the_settings_of_a_subclass_and_of_its_base():
+def test_a_state_holds_the_arguments_that_a_subclass_adds():
     class Users(BBKB):
-        def __init__(self, space=None, *, extra=1, **settings):
-            super().__init__(space, **settings)
+        def __init__(self, space=None, *, extra=1, **arguments):
             self.extra = extra
+            super().__init__(space, **arguments)
 
-    clone = Users.from_state_dict(Users(arms=np.eye(3), extra=5, stopping="global-local").state_dict())
-    assert (clone.extra, clone.stopping, clone.direction) == (5, "global-local", "maximize")
+        def _arguments(self):
+            return super()._arguments() | {"extra": self.extra}
+
+    settings = BBKBSettings(stopping="global-local")
+    clone = Users.from_state_dict(Users(arms=np.eye(3), extra=5, settings=settings).state_dict())
+    assert (clone.extra, clone.settings, clone.direction) == (5, settings, "maximize")
 
 
 @pytest.mark.parametrize("cls", OPTIMIZERS, ids=lambda cls: cls.__name__)
 def test_settings_are_final(cls):
     opt = cls({"x": Float(0, 1)}, n_initial=2, seed=0)
-    for name in signature(cls).keys() - {"space", "arms", "seed"}:
+    for name in {"direction", "directions", "constraints", "settings", *OF[cls].names()} & {
+        *signature(cls),
+        *OF[cls].names(),
+    }:
         with pytest.raises(
             AttributeError, match=f"^{name} is a setting of {cls.__name__}, which cannot be changed later"
         ):
-            setattr(opt, name, getattr(opt, name))
+            setattr(opt, name, 3)
+    with pytest.raises(FrozenInstanceError):
+        opt.settings.kernel = "rbf"
     opt.mine = 3
     for _ in range(5):
         opt.tell(opt.ask(), 1.0)
     assert opt.mine == 3
 
 
-@pytest.mark.parametrize("cls", [GSSBO, GPUCB])
-def test_a_default_that_does_not_depend_on_the_domain_is_no_none(cls):
-    with pytest.raises(ValueError, match=r"avoid_repeats must be one of .*got None"):
-        cls({"x": Float(0, 1)}, avoid_repeats=None)
+@pytest.mark.parametrize("cls", SETTINGS, ids=lambda cls: cls.__name__)
+def test_settings_are_values(cls):
+    import pickle
+
+    one = cls(n_initial=4)
+    assert one == cls(n_initial=np.int64(4))
+    assert hash(one) == hash(cls(n_initial=4))
+    assert pickle.loads(pickle.dumps(one)) == one
+    assert cls(**one.state_dict()) == one

@@ -1,15 +1,24 @@
-"""The samplers: one class per algorithm, with all settings spelled out in the signature."""
+"""The samplers: one class per algorithm, with everyday settings in the signature."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from numbo.optuna._distributions import SearchSpace
 from numbo.optuna._samplers import ConstraintsFunc, NumboSampler
 
 from numbo import _checks
-from numbo._types import Array
-from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE
+from numbo.optimizers import (
+    BBKB,
+    BKB,
+    GPUCB,
+    GSSBO,
+    SBPE,
+    BBKBSettings,
+    BKBSettings,
+    GPUCBSettings,
+    GSSBOSettings,
+    SBPESettings,
+)
+from numbo.optimizers.parts.settings import settings_by_name
 from optuna.samplers import BaseSampler
 
 
@@ -29,12 +38,14 @@ class GSSBOSampler(NumboSampler):
             it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``. By default, all parameters of the
             trials, with the conditions that they show; the first trial is then sampled independently. Or a `Table`, of
             which rows are suggested.
-        learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
-            ``True``, ``False``, or ``"auto"``.
         constraints_func: takes a trial that has ended and returns its constraints, a sequence of numbers, which are met
             at 0 or less, as in Optuna's samplers. Those of ``trial.set_constraint`` need no setting.
-
-    The other arguments are the algorithm's settings, described in `numbo.GSSBO`.
+        avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,
+            the default, observed points may be measured again where values are noisy.
+        buffer_size: M, number of trials that the model is fitted to; by default 128, or more beside a large initial
+            design.
+        preset: ``"default"``, or ``"paper"`` for the algorithm literally; in place of ``settings``.
+        settings: all settings of the algorithm, `numbo.GSSBOSettings`; what is given by name goes before.
 
     Raises:
         ValueError: for an invalid value of a setting.
@@ -42,10 +53,11 @@ class GSSBOSampler(NumboSampler):
     """
 
     _optimizer = GSSBO
+    _usual_startup = None
     _constrained = True
     _most_objectives = _checks.MOST_OBJECTIVES
 
-    @_checks.settings_by_name
+    @settings_by_name(GSSBOSettings)
     def __init__(
         self,
         *,
@@ -54,33 +66,21 @@ class GSSBOSampler(NumboSampler):
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
         search_space: SearchSpace | None = None,
-        learn_failures: bool | str = "auto",
         constraints_func: ConstraintsFunc | None = None,
-        use_curves: bool = True,
-        avoid_repeats: bool | str = "auto",
-        preset: str = "default",
-        criterion: str | None = None,
+        avoid_repeats: bool | str | None = None,
         buffer_size: int | str | None = None,
-        buffer_factor: float = 4.0,
-        buffer_rule: str = "work",
-        perturbation: float | None = None,
-        elites: float | None = None,
-        reselect: float | None = None,
-        trust_region: bool | None = None,
-        kernel: str = "matern52",
-        acquisition: str | None = None,
-        beta: float | str = 2.0,
-        trend: bool | None = None,
-        additive: bool | None = None,
-        winsorize: bool | None = None,
-        warp: bool | None = None,
-        all_data: bool | None = None,
-        coordinate_lines: bool | None = None,
-        cover_categories: bool | None = None,
-        avoid_ties: bool | None = None,
-        scouting: float | None = None,
+        preset: str | None = None,
+        settings: GSSBOSettings | None = None,
     ) -> None:
-        super().__init__(**_checks.arguments(locals()))
+        super().__init__(
+            seed=seed,
+            n_startup_trials=n_startup_trials,
+            independent_sampler=independent_sampler,
+            warn_independent_sampling=warn_independent_sampling,
+            search_space=search_space,
+            constraints_func=constraints_func,
+            settings=GSSBOSettings.of(settings, avoid_repeats=avoid_repeats, buffer_size=buffer_size, preset=preset),
+        )
 
 
 class GPUCBSampler(NumboSampler):
@@ -88,7 +88,8 @@ class GPUCBSampler(NumboSampler):
 
     Args:
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
-        n_startup_trials: number of finished or running trials before the model takes over from the initial design.
+        n_startup_trials: number of finished or running trials before the model takes over from the initial design; by
+            default 10.
         independent_sampler: sampler for parameters that a suggestion did not foresee; by default the model, given what
             the trial has already, or a random one where the model does not know the parameter.
         warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
@@ -96,12 +97,12 @@ class GPUCBSampler(NumboSampler):
             it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``. By default, all parameters of the
             trials, with the conditions that they show; the first trial is then sampled independently. Or a `Table`, of
             which rows are suggested.
-        learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
-            ``True``, ``False``, or ``"auto"``.
         constraints_func: takes a trial that has ended and returns its constraints, a sequence of numbers, which are met
             at 0 or less, as in Optuna's samplers. Those of ``trial.set_constraint`` need no setting.
-
-    The other arguments are the algorithm's settings, described in `numbo.GPUCB`.
+        avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,
+            the default, observed points may be measured again where values are noisy.
+        beta: the multiplier of the standard deviation, by default 2, or ``"log"``.
+        settings: all settings of the algorithm, `numbo.GPUCBSettings`; what is given by name goes before.
 
     Raises:
         ValueError: for an invalid value of a setting.
@@ -112,28 +113,29 @@ class GPUCBSampler(NumboSampler):
     _constrained = True
     _most_objectives = _checks.MOST_OBJECTIVES
 
-    @_checks.settings_by_name
+    @settings_by_name(GPUCBSettings)
     def __init__(
         self,
         *,
         seed: int | None = None,
-        n_startup_trials: int = 10,
+        n_startup_trials: int | None = None,
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
         search_space: SearchSpace | None = None,
-        learn_failures: bool | str = "auto",
         constraints_func: ConstraintsFunc | None = None,
-        use_curves: bool = True,
-        avoid_repeats: bool | str = "auto",
-        kernel: str = "matern52",
-        acquisition: str = "ucb",
-        beta: float | str = 2.0,
-        trend: bool = False,
-        additive: bool = False,
-        winsorize: bool = False,
-        warp: bool = False,
+        avoid_repeats: bool | str | None = None,
+        beta: float | str | None = None,
+        settings: GPUCBSettings | None = None,
     ) -> None:
-        super().__init__(**_checks.arguments(locals()))
+        super().__init__(
+            seed=seed,
+            n_startup_trials=n_startup_trials,
+            independent_sampler=independent_sampler,
+            warn_independent_sampling=warn_independent_sampling,
+            search_space=search_space,
+            constraints_func=constraints_func,
+            settings=GPUCBSettings.of(settings, avoid_repeats=avoid_repeats, beta=beta),
+        )
 
 
 class BKBSampler(NumboSampler):
@@ -141,7 +143,8 @@ class BKBSampler(NumboSampler):
 
     Args:
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
-        n_startup_trials: number of finished or running trials before the model takes over from the initial design.
+        n_startup_trials: number of finished or running trials before the model takes over from the initial design; by
+            default 10.
         independent_sampler: sampler for parameters that a suggestion did not foresee; by default the model, given what
             the trial has already, or a random one where the model does not know the parameter.
         warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
@@ -149,10 +152,10 @@ class BKBSampler(NumboSampler):
             it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``. By default, all parameters of the
             trials, with the conditions that they show; the first trial is then sampled independently. Or a `Table`, of
             which rows are suggested.
-        learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
-            ``True``, ``False``, or ``"auto"``.
-
-    The other arguments are the algorithm's settings, described in `numbo.BKB`.
+        avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,
+            the default, observed points may be measured again where values are noisy.
+        beta: ``"paper"``, ``"reference"``, or a multiplier of the standard deviation; by default 2.
+        settings: all settings of the algorithm, `numbo.BKBSettings`; what is given by name goes before.
 
     Raises:
         ValueError: for an invalid value of a setting.
@@ -161,31 +164,27 @@ class BKBSampler(NumboSampler):
 
     _optimizer = BKB
 
-    @_checks.settings_by_name
+    @settings_by_name(BKBSettings)
     def __init__(
         self,
         *,
         seed: int | None = None,
-        n_startup_trials: int = 10,
+        n_startup_trials: int | None = None,
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
         search_space: SearchSpace | None = None,
-        learn_failures: bool | str = "auto",
         avoid_repeats: bool | str | None = None,
-        beta: float | str = 2.0,
-        kernel: str = "matern52",
-        lengthscale: float | Sequence[float] | Array | None = None,
-        noise_std: float | None = None,
-        norm_bound: float = 1.0,
-        delta: float = 0.1,
-        qbar: float = 2.0,
-        max_dictionary: int | str | None = "auto",
-        initial_dictionary: str = "bless",
-        resparsify: float | None = None,
-        trend: bool = True,
-        winsorize: bool = True,
+        beta: float | str | None = None,
+        settings: BKBSettings | None = None,
     ) -> None:
-        super().__init__(**_checks.arguments(locals()))
+        super().__init__(
+            seed=seed,
+            n_startup_trials=n_startup_trials,
+            independent_sampler=independent_sampler,
+            warn_independent_sampling=warn_independent_sampling,
+            search_space=search_space,
+            settings=BKBSettings.of(settings, avoid_repeats=avoid_repeats, beta=beta),
+        )
 
 
 class BBKBSampler(NumboSampler):
@@ -193,7 +192,8 @@ class BBKBSampler(NumboSampler):
 
     Args:
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
-        n_startup_trials: number of finished or running trials before the model takes over from the initial design.
+        n_startup_trials: number of finished or running trials before the model takes over from the initial design; by
+            default 10.
         independent_sampler: sampler for parameters that a suggestion did not foresee; by default the model, given what
             the trial has already, or a random one where the model does not know the parameter.
         warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
@@ -201,10 +201,10 @@ class BBKBSampler(NumboSampler):
             it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``. By default, all parameters of the
             trials, with the conditions that they show; the first trial is then sampled independently. Or a `Table`, of
             which rows are suggested.
-        learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
-            ``True``, ``False``, or ``"auto"``.
-
-    The other arguments are the algorithm's settings, described in `numbo.BBKB`.
+        avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,
+            the default, observed points may be measured again where values are noisy.
+        beta: ``"paper"``, ``"reference"``, or a multiplier of the standard deviation; by default 2.
+        settings: all settings of the algorithm, `numbo.BBKBSettings`; what is given by name goes before.
 
     Raises:
         ValueError: for an invalid value of a setting.
@@ -213,34 +213,27 @@ class BBKBSampler(NumboSampler):
 
     _optimizer = BBKB
 
-    @_checks.settings_by_name
+    @settings_by_name(BBKBSettings)
     def __init__(
         self,
         *,
         seed: int | None = None,
-        n_startup_trials: int = 10,
+        n_startup_trials: int | None = None,
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
         search_space: SearchSpace | None = None,
-        learn_failures: bool | str = "auto",
         avoid_repeats: bool | str | None = None,
-        ratio_threshold: float = 2.0,
-        stopping: str = "global",
-        beta: float | str = 2.0,
-        min_batch: int = 1,
-        kernel: str = "matern52",
-        lengthscale: float | Sequence[float] | Array | None = None,
-        noise_std: float | None = None,
-        norm_bound: float = 1.0,
-        delta: float = 0.1,
-        qbar: float = 2.0,
-        max_dictionary: int | str | None = "auto",
-        initial_dictionary: str = "bless",
-        resparsify: float | None = None,
-        trend: bool = True,
-        winsorize: bool = True,
+        beta: float | str | None = None,
+        settings: BBKBSettings | None = None,
     ) -> None:
-        super().__init__(**_checks.arguments(locals()))
+        super().__init__(
+            seed=seed,
+            n_startup_trials=n_startup_trials,
+            independent_sampler=independent_sampler,
+            warn_independent_sampling=warn_independent_sampling,
+            search_space=search_space,
+            settings=BBKBSettings.of(settings, avoid_repeats=avoid_repeats, beta=beta),
+        )
 
 
 class SBPESampler(NumboSampler):
@@ -250,7 +243,8 @@ class SBPESampler(NumboSampler):
 
     Args:
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
-        n_startup_trials: number of finished or running trials before the model takes over from the initial design.
+        n_startup_trials: number of finished or running trials before the model takes over from the initial design; by
+            default 10.
         independent_sampler: sampler for parameters that a suggestion did not foresee; by default the model, given what
             the trial has already, or a random one where the model does not know the parameter.
         warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
@@ -258,10 +252,9 @@ class SBPESampler(NumboSampler):
             it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``. By default, all parameters of the
             trials, with the conditions that they show; the first trial is then sampled independently. Or a `Table`, of
             which rows are suggested.
-        learn_failures: whether failed trials, and those pruned before their first report, mark regions to avoid:
-            ``True``, ``False``, or ``"auto"``.
-
-    The other arguments are the algorithm's settings, described in `numbo.SBPE`.
+        horizon: N, the expected number of trials, by default 1000; it determines the sizes of the batches.
+        beta: multiplier of the standard deviation in the bounds: ``"union"``, the default, ``"paper"``, or a number.
+        settings: all settings of the algorithm, `numbo.SBPESettings`; what is given by name goes before.
 
     Raises:
         ValueError: for an invalid value of a setting.
@@ -270,29 +263,24 @@ class SBPESampler(NumboSampler):
 
     _optimizer = SBPE
 
-    @_checks.settings_by_name
+    @settings_by_name(SBPESettings)
     def __init__(
         self,
         *,
         seed: int | None = None,
-        n_startup_trials: int = 10,
+        n_startup_trials: int | None = None,
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
         search_space: SearchSpace | None = None,
-        learn_failures: bool | str = "auto",
-        avoid_repeats: bool | str | None = None,
-        horizon: int = 1000,
-        beta: float | str = "union",
-        kernel: str = "matern52",
-        lengthscale: float | Sequence[float] | Array | None = None,
-        noise_std: float | None = None,
-        norm_bound: float = 1.0,
-        delta: float = 0.1,
-        qbar: float = 2.0,
-        max_dictionary: int | str | None = "auto",
-        initial_dictionary: str = "bless",
-        resparsify: float | None = None,
-        trend: bool = True,
-        winsorize: bool = True,
+        horizon: int | None = None,
+        beta: float | str | None = None,
+        settings: SBPESettings | None = None,
     ) -> None:
-        super().__init__(**_checks.arguments(locals()))
+        super().__init__(
+            seed=seed,
+            n_startup_trials=n_startup_trials,
+            independent_sampler=independent_sampler,
+            warn_independent_sampling=warn_independent_sampling,
+            search_space=search_space,
+            settings=SBPESettings.of(settings, horizon=horizon, beta=beta),
+        )

@@ -34,7 +34,7 @@ from numbo._types import Array
 from numbo.compiling.ahead import compile_ahead
 from numbo.inspection.fronts import front_of, volumes_of
 from numbo.optimizers import Explanation, Optimizer, Snapshot, Suggestion
-from numbo.optimizers.base import MANY
+from numbo.optimizers.parts.settings import INITIAL, Settings
 from numbo.spaces import Float, Space, Table
 from numbo.trials import Goal
 from optuna.distributions import BaseDistribution
@@ -71,29 +71,27 @@ class NumboSampler(BaseSampler):
             it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``. By default, all parameters of the
             trials, with the conditions that they show; the first trial is then sampled independently. Or a `Table`, of
             which rows are suggested.
-        learn_failures: how to treat trials that failed, or were pruned before their first report. True: failures
-            depend on the parameters, and points are weighted by their probability of success. False: nothing is
-            learned, but a point that failed is not suggested again. ``"auto"`` lets the data decide between the two.
         constraints_func: returns the constraints of a trial that has ended, a sequence of numbers, which are met at 0
             or less.
-        settings: the algorithm's settings, as its optimizer in `numbo` takes them.
+        settings: the algorithm's settings, as its optimizer in `numbo` takes them. Failures that are learned from are
+            trials that failed, or were pruned before their first report.
     """
 
     _optimizer: type[Optimizer]
     _constrained: ClassVar[bool] = False
     _most_objectives: ClassVar[int] = 1
+    _usual_startup: ClassVar[int | None] = 10
 
     def __init__(
         self,
         *,
         seed: int | None = None,
-        n_startup_trials: int | None = 10,
+        n_startup_trials: int | None = None,
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
         search_space: SearchSpace | None = None,
-        learn_failures: bool | str = "auto",
         constraints_func: ConstraintsFunc | None = None,
-        **settings: Any,
+        settings: Settings,
     ) -> None:
         seed = _checks.seed(seed)
         self._seed = secrets.randbits(32) if seed is None else seed
@@ -107,7 +105,6 @@ class NumboSampler(BaseSampler):
         self._warn_independent_sampling = _checks.flag("warn_independent_sampling", warn_independent_sampling)
         self._declared = None if search_space is None else declared(search_space)
         searched = (self._declared or Searched({})).without_single()
-        self._learn_failures = learn_failures
         if not (constraints_func is None or callable(constraints_func)):
             raise ValueError(f"constraints_func must be a function of a trial, got {constraints_func!r}.")
         self._constraints_func = constraints_func
@@ -115,22 +112,18 @@ class NumboSampler(BaseSampler):
         self._views = Views()
         self._latest: Callable[[], Study | None] = _no_study
         self._lock = threading.RLock()
-        self._settings = settings
-        stand_in = {f"x{j}": Float(0.0, 1.0) for j in range(_checks.dimensions(settings.get("lengthscale")))}
+        if given is None and settings.n_initial is None:
+            given = self._usual_startup
+        self._settings = settings.of(settings, n_initial=None if given is None else max(1, given))
+        stand_in = {f"x{j}": Float(0.0, 1.0) for j in range(settings.dimensions)}
         # report invalid settings here, not in mid-study
         self._make(to_space(searched) if searched.distributions else Space(stand_in), ("minimize",))
 
     def _make(self, space: Space | Table, directions: tuple[str, ...], constraints: tuple[str, ...] = ()) -> Optimizer:
-        settings = self._settings | ({"constraints": constraints} if self._constrained else {})
         goal: dict[str, Any] = {"direction": directions[0]} if len(directions) == 1 else {"directions": directions}
-        return self._optimizer(
-            space,
-            **goal,
-            seed=self._seed,
-            n_initial=None if self._n_startup_trials is None else max(1, self._n_startup_trials),
-            learn_failures=self._learn_failures,
-            **settings,
-        )
+        if self._constrained:
+            goal["constraints"] = constraints
+        return self._optimizer(space, **goal, seed=self._seed, settings=self._settings)
 
     # -- Optuna's interface --------------------------------------------------------------------------------------
 
@@ -230,7 +223,7 @@ class NumboSampler(BaseSampler):
                 return found
             # one stream per trial and name: processes with equal seeds must not start with equal points
             sampler = RandomSampler(seed=zlib.crc32(f"{self._seed} {trial.number} {param_name}".encode()))
-        started = trial.number >= (MANY if self._n_startup_trials is None else self._n_startup_trials)
+        started = trial.number >= (INITIAL if self._n_startup_trials is None else self._n_startup_trials)
         if self._warn_independent_sampling and self._space_known and started:
             if self._declared is not None and self._declared.table is not None:
                 reason = 'a Table is the whole space, of which "row" is the one parameter, suggested by table.suggest'

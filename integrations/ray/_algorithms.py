@@ -1,4 +1,4 @@
-"""The searchers: one class per algorithm, with all settings spelled out in the signature."""
+"""The searchers: one class per algorithm, with everyday settings in the signature."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any
 
 from numbo.ray._searchers import NumboSearch
 
-from numbo import _checks
-from numbo._types import Array
-from numbo.optimizers import BBKB, BKB, GSSBO, SBPE
+from numbo.optimizers import BBKB, BKB, GSSBO, SBPE, BBKBSettings, BKBSettings, GSSBOSettings, SBPESettings
+from numbo.optimizers.parts.settings import settings_by_name
 from numbo.spaces import Table
 
 
@@ -30,11 +29,14 @@ class GSSBOSearch(NumboSearch):
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_initial: number of trials before the model takes over from the initial design; by default 5 in up to five
             dimensions, and 10 in more.
-        learn_failures: whether failed trials mark regions to avoid: ``True``, ``False``, or ``"auto"``.
         constraints: what reported metrics have to be, such as ``{"latency": ("<=", 20.0), "size": (">=", 1e6)}``. A
             trial whose last result lacks one is not known to violate it.
-
-    The other arguments are the algorithm's settings, described in `numbo.GSSBO`.
+        avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,
+            the default, observed points may be measured again where values are noisy.
+        buffer_size: M, number of trials that the model is fitted to; by default 128, or more beside a large initial
+            design.
+        preset: ``"default"``, or ``"paper"`` for the algorithm literally; in place of ``settings``.
+        settings: all settings of the algorithm, `numbo.GSSBOSettings`; what is given by name goes before.
 
     Raises:
         ValueError: for an invalid value of a setting, an invalid space or an invalid point.
@@ -42,9 +44,10 @@ class GSSBOSearch(NumboSearch):
     """
 
     _optimizer = GSSBO
+    _usual_initial = None
     _takes_several = True
 
-    @_checks.settings_by_name
+    @settings_by_name(GSSBOSettings)
     def __init__(
         self,
         space: Mapping[str, Any] | Table | None = None,
@@ -55,33 +58,23 @@ class GSSBOSearch(NumboSearch):
         evaluated_rewards: Sequence[float | Sequence[float] | Mapping[str, float]] | None = None,
         seed: int | None = None,
         n_initial: int | None = None,
-        learn_failures: bool | str = "auto",
         constraints: Mapping[str, tuple[str, float]] | None = None,
-        use_curves: bool = True,
-        avoid_repeats: bool | str = "auto",
-        preset: str = "default",
-        criterion: str | None = None,
+        avoid_repeats: bool | str | None = None,
         buffer_size: int | str | None = None,
-        buffer_factor: float = 4.0,
-        buffer_rule: str = "work",
-        perturbation: float | None = None,
-        elites: float | None = None,
-        reselect: float | None = None,
-        trust_region: bool | None = None,
-        kernel: str = "matern52",
-        acquisition: str | None = None,
-        beta: float | str = 2.0,
-        trend: bool | None = None,
-        additive: bool | None = None,
-        winsorize: bool | None = None,
-        warp: bool | None = None,
-        all_data: bool | None = None,
-        coordinate_lines: bool | None = None,
-        cover_categories: bool | None = None,
-        avoid_ties: bool | None = None,
-        scouting: float | None = None,
+        preset: str | None = None,
+        settings: GSSBOSettings | None = None,
     ) -> None:
-        super().__init__(**_checks.arguments(locals()))
+        super().__init__(
+            space,
+            metric,
+            mode,
+            points_to_evaluate=points_to_evaluate,
+            evaluated_rewards=evaluated_rewards,
+            seed=seed,
+            n_initial=n_initial,
+            constraints=constraints,
+            settings=GSSBOSettings.of(settings, avoid_repeats=avoid_repeats, buffer_size=buffer_size, preset=preset),
+        )
 
 
 class _BoundedSearch(NumboSearch):
@@ -104,12 +97,13 @@ class BKBSearch(_BoundedSearch):
         evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
             or mappings of metrics.
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
-        n_initial: number of trials before the model takes over from the initial design.
-        learn_failures: whether failed trials mark regions to avoid: ``True``, ``False``, or ``"auto"``.
-        delta: probability with which confidence bounds may fail; by default it follows from the ``num_samples`` of the
-            `TuneConfig`, or is 0.1 if that is unknown.
-
-    The other arguments are the algorithm's settings, described in `numbo.BKB`.
+        n_initial: number of trials before the model takes over from the initial design; by
+            default 10.
+        avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,
+            the default, observed points may be measured again where values are noisy.
+        beta: ``"paper"``, ``"reference"``, or a multiplier of the standard deviation; by default 2.
+        settings: all settings of the algorithm, `numbo.BKBSettings`; what is given by name goes before.
+            ``delta`` follows from the ``num_samples`` of the `TuneConfig` unless it is set, or is 0.1 without them.
 
     Raises:
         ValueError: for an invalid value of a setting, an invalid space or an invalid point.
@@ -118,7 +112,7 @@ class BKBSearch(_BoundedSearch):
 
     _optimizer = BKB
 
-    @_checks.settings_by_name
+    @settings_by_name(BKBSettings)
     def __init__(
         self,
         space: Mapping[str, Any] | Table | None = None,
@@ -128,23 +122,21 @@ class BKBSearch(_BoundedSearch):
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
         evaluated_rewards: Sequence[float | Mapping[str, float]] | None = None,
         seed: int | None = None,
-        n_initial: int = 10,
-        learn_failures: bool | str = "auto",
+        n_initial: int | None = None,
         avoid_repeats: bool | str | None = None,
-        beta: float | str = 2.0,
-        kernel: str = "matern52",
-        lengthscale: float | Sequence[float] | Array | None = None,
-        noise_std: float | None = None,
-        norm_bound: float = 1.0,
-        delta: float | None = None,
-        qbar: float = 2.0,
-        max_dictionary: int | str | None = "auto",
-        initial_dictionary: str = "bless",
-        resparsify: float | None = None,
-        trend: bool = True,
-        winsorize: bool = True,
+        beta: float | str | None = None,
+        settings: BKBSettings | None = None,
     ) -> None:
-        super().__init__(**_checks.arguments(locals()))
+        super().__init__(
+            space,
+            metric,
+            mode,
+            points_to_evaluate=points_to_evaluate,
+            evaluated_rewards=evaluated_rewards,
+            seed=seed,
+            n_initial=n_initial,
+            settings=BKBSettings.of(settings, avoid_repeats=avoid_repeats, beta=beta),
+        )
 
 
 class BBKBSearch(_BoundedSearch):
@@ -160,12 +152,13 @@ class BBKBSearch(_BoundedSearch):
         evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
             or mappings of metrics.
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
-        n_initial: number of trials before the model takes over from the initial design.
-        learn_failures: whether failed trials mark regions to avoid: ``True``, ``False``, or ``"auto"``.
-        delta: probability with which confidence bounds may fail; by default it follows from the ``num_samples`` of the
-            `TuneConfig`, or is 0.1 if that is unknown.
-
-    The other arguments are the algorithm's settings, described in `numbo.BBKB`.
+        n_initial: number of trials before the model takes over from the initial design; by
+            default 10.
+        avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,
+            the default, observed points may be measured again where values are noisy.
+        beta: ``"paper"``, ``"reference"``, or a multiplier of the standard deviation; by default 2.
+        settings: all settings of the algorithm, `numbo.BBKBSettings`; what is given by name goes before.
+            ``delta`` follows from the ``num_samples`` of the `TuneConfig` unless it is set, or is 0.1 without them.
 
     Raises:
         ValueError: for an invalid value of a setting, an invalid space or an invalid point.
@@ -174,7 +167,7 @@ class BBKBSearch(_BoundedSearch):
 
     _optimizer = BBKB
 
-    @_checks.settings_by_name
+    @settings_by_name(BBKBSettings)
     def __init__(
         self,
         space: Mapping[str, Any] | Table | None = None,
@@ -184,26 +177,21 @@ class BBKBSearch(_BoundedSearch):
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
         evaluated_rewards: Sequence[float | Mapping[str, float]] | None = None,
         seed: int | None = None,
-        n_initial: int = 10,
-        learn_failures: bool | str = "auto",
+        n_initial: int | None = None,
         avoid_repeats: bool | str | None = None,
-        ratio_threshold: float = 2.0,
-        stopping: str = "global",
-        beta: float | str = 2.0,
-        min_batch: int = 1,
-        kernel: str = "matern52",
-        lengthscale: float | Sequence[float] | Array | None = None,
-        noise_std: float | None = None,
-        norm_bound: float = 1.0,
-        delta: float | None = None,
-        qbar: float = 2.0,
-        max_dictionary: int | str | None = "auto",
-        initial_dictionary: str = "bless",
-        resparsify: float | None = None,
-        trend: bool = True,
-        winsorize: bool = True,
+        beta: float | str | None = None,
+        settings: BBKBSettings | None = None,
     ) -> None:
-        super().__init__(**_checks.arguments(locals()))
+        super().__init__(
+            space,
+            metric,
+            mode,
+            points_to_evaluate=points_to_evaluate,
+            evaluated_rewards=evaluated_rewards,
+            seed=seed,
+            n_initial=n_initial,
+            settings=BBKBSettings.of(settings, avoid_repeats=avoid_repeats, beta=beta),
+        )
 
 
 class SBPESearch(NumboSearch):
@@ -221,12 +209,13 @@ class SBPESearch(NumboSearch):
         evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
             or mappings of metrics.
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
-        n_initial: number of trials before the model takes over from the initial design.
-        learn_failures: whether failed trials mark regions to avoid: ``True``, ``False``, or ``"auto"``.
+        n_initial: number of trials before the model takes over from the initial design; by
+            default 10.
+        avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,
+            the default, observed points may be measured again where values are noisy.
         horizon: approximate number of trials; by default the ``num_samples`` of the `TuneConfig`, or 1000 if that is
             unknown.
-
-    The other arguments are the algorithm's settings, described in `numbo.SBPE`.
+        settings: all settings of the algorithm, `numbo.SBPESettings`; what is given by name goes before.
 
     Raises:
         ValueError: for an invalid value of a setting, an invalid space or an invalid point.
@@ -238,7 +227,7 @@ class SBPESearch(NumboSearch):
     def _from_budget(self, num_samples: int) -> dict[str, Any]:
         return {"horizon": num_samples}
 
-    @_checks.settings_by_name
+    @settings_by_name(SBPESettings)
     def __init__(
         self,
         space: Mapping[str, Any] | Table | None = None,
@@ -248,21 +237,18 @@ class SBPESearch(NumboSearch):
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
         evaluated_rewards: Sequence[float | Mapping[str, float]] | None = None,
         seed: int | None = None,
-        n_initial: int = 10,
-        learn_failures: bool | str = "auto",
+        n_initial: int | None = None,
         avoid_repeats: bool | str | None = None,
         horizon: int | None = None,
-        beta: float | str = "union",
-        kernel: str = "matern52",
-        lengthscale: float | Sequence[float] | Array | None = None,
-        noise_std: float | None = None,
-        norm_bound: float = 1.0,
-        delta: float = 0.1,
-        qbar: float = 2.0,
-        max_dictionary: int | str | None = "auto",
-        initial_dictionary: str = "bless",
-        resparsify: float | None = None,
-        trend: bool = True,
-        winsorize: bool = True,
+        settings: SBPESettings | None = None,
     ) -> None:
-        super().__init__(**_checks.arguments(locals()))
+        super().__init__(
+            space,
+            metric,
+            mode,
+            points_to_evaluate=points_to_evaluate,
+            evaluated_rewards=evaluated_rewards,
+            seed=seed,
+            n_initial=n_initial,
+            settings=SBPESettings.of(settings, avoid_repeats=avoid_repeats, horizon=horizon),
+        )

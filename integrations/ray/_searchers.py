@@ -32,7 +32,7 @@ from numbo.ray._stored import StoredSearch, logger
 
 from numbo import _checks
 from numbo._types import Array
-from numbo.optimizers import GLOBAL, Explanation, Optimizer, Snapshot
+from numbo.optimizers import GLOBAL, Explanation, Optimizer, Settings, Snapshot
 from numbo.spaces import Float, Space, Table
 from ray.tune.search import Searcher
 
@@ -56,8 +56,6 @@ class NumboSearch(StoredSearch):
             or mappings of metrics, with those that have constraints; of several metrics, sequences of as many numbers.
         seed: seed of the suggestions; ``None`` draws one.
         n_initial: number of trials before the model takes over from the Sobol initial design.
-        learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"`` to let the data
-            decide.
         constraints: what reported metrics have to be: ``"<="`` or ``">="`` and a bound for each.
         settings: the algorithm's settings, as its optimizer in `numbo` takes them.
 
@@ -66,6 +64,7 @@ class NumboSearch(StoredSearch):
     """
 
     _takes_several: ClassVar[bool] = False  # objectives
+    _usual_initial: ClassVar[int | None] = 10
 
     def __init__(
         self,
@@ -76,10 +75,9 @@ class NumboSearch(StoredSearch):
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
         evaluated_rewards: Sequence[float | Sequence[float] | Mapping[str, float]] | None = None,
         seed: int | None = None,
-        n_initial: int | None = 10,
-        learn_failures: bool | str = "auto",
+        n_initial: int | None = None,
         constraints: Mapping[str, tuple[str, float]] | None = None,
-        **settings: Any,
+        settings: Settings,
     ) -> None:
         super().__init__(*check_objectives(type(self).__name__, metric, mode, several=self._takes_several))
         self._limits = check_constraints(constraints)
@@ -90,23 +88,23 @@ class NumboSearch(StoredSearch):
         if rewards is not None:
             self._evaluated = list(zip(self._points, rewards, strict=True))
             self._points = []
-        settings = {name: v for name, v in settings.items() if v is not None or name not in self._from_budget(1)}
-        own = {"seed": _checks.seed(seed), "n_initial": n_initial, "learn_failures": learn_failures}
-        names = {"constraints": tuple(self._limits)} if self._limits else {}
-        self._settings = own | settings | names
+        self._seed = _checks.seed(seed)
+        if settings.n_initial is None and n_initial is None:
+            n_initial = self._usual_initial
+        self._settings = settings.of(settings, n_initial=n_initial)
         self._num_samples: int | None = None
         self._limited = False
         self._tune_space: TuneSpace | None = None
-        stand_in = {f"x{j}": Float(0.0, 1.0) for j in range(_checks.dimensions(settings.get("lengthscale")))}
+        stand_in = {f"x{j}": Float(0.0, 1.0) for j in range(settings.dimensions)}
         if space is None:
-            self._optimizer(Space(stand_in), **self._settings)  # report invalid settings here, not in mid-run
+            self._make(Space(stand_in))  # report invalid settings here, not in mid-run
         else:
             if not isinstance(space, Mapping | Table):
                 raise ValueError(
                     f'space must be a mapping such as {{"x": tune.uniform(0, 1)}}, or a Table, got {space!r}.'
                 )
             self._tune_space = TuneSpace(space)
-            self._optimizer(self._tune_space.space, **self._settings)
+            self._make(self._tune_space.space)
             self._start()
 
     # -- setting up --------------------------------------------------------------------------------------------
@@ -182,8 +180,7 @@ class NumboSearch(StoredSearch):
             return
         directions = ["minimize" if mode == "min" else "maximize" for mode in self._modes.values()]
         goal: dict[str, Any] = {"directions": directions} if self._several else {"direction": directions[0]}
-        budget = {} if self._num_samples is None else self._from_budget(self._num_samples)
-        self._opt = self._optimizer(self._tune_space.space, **goal, **(budget | self._settings))
+        self._opt = self._make(self._tune_space.space, **goal)
         for point, reward in self._evaluated:
             if isinstance(reward, dict):
                 values = [reward[metric] for metric in self._metrics]
@@ -191,8 +188,17 @@ class NumboSearch(StoredSearch):
             else:
                 self.add_evaluated_point(point, reward)
 
+    def _make(self, space: Space | Table, **goal: Any) -> Optimizer:
+        """The optimizer of a space."""
+        if self._limits:
+            goal["constraints"] = tuple(self._limits)
+        budget = {} if self._num_samples is None else self._from_budget(self._num_samples)
+        missing = {name: value for name, value in budget.items() if getattr(self._settings, name) is None}
+        settings = self._settings.of(self._settings, **missing)
+        return self._optimizer(space, **goal, seed=self._seed, settings=settings)
+
     def _from_budget(self, num_samples: int) -> dict[str, Any]:
-        """Settings that follow from the number of trials."""
+        """Settings that follow from the number of trials, unless they are given."""
         return {}
 
     def _ready(self) -> tuple[TuneSpace, Optimizer]:

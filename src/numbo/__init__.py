@@ -15,7 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from numbo.compiling.first_use import warmup
-    from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE
+    from numbo.optimizers import (
+        BBKB,
+        BKB,
+        GPUCB,
+        GSSBO,
+        SBPE,
+        BBKBSettings,
+        BKBSettings,
+        GPUCBSettings,
+        GSSBOSettings,
+        SBPESettings,
+    )
     from numbo.selection import select_subset
     from numbo.spaces import Arms, Categorical, Float, Int, Space, Table
 
@@ -27,9 +38,14 @@ __all__ = [
     "GSSBO",
     "SBPE",
     "Arms",
+    "BBKBSettings",
+    "BKBSettings",
     "Categorical",
     "Float",
+    "GPUCBSettings",
+    "GSSBOSettings",
     "Int",
+    "SBPESettings",
     "Space",
     "Table",
     "select_subset",
@@ -43,6 +59,9 @@ _HOMES = {
     "GPUCB": "numbo.optimizers",
     "GSSBO": "numbo.optimizers",
     "SBPE": "numbo.optimizers",
+    **dict.fromkeys(
+        ("BBKBSettings", "BKBSettings", "GPUCBSettings", "GSSBOSettings", "SBPESettings"), "numbo.optimizers"
+    ),
     "Categorical": "numbo.spaces",
     "Float": "numbo.spaces",
     "Int": "numbo.spaces",

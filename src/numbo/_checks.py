@@ -7,16 +7,12 @@ argument, the value and what is accepted.
 from __future__ import annotations
 
 import difflib
-import functools
-import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, ParamSpec, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-
-P = ParamSpec("P")
 
 #: Accepted seeds of an optimizer's random stream.
 Seed: TypeAlias = int | Sequence[int] | np.random.SeedSequence | np.random.BitGenerator | np.random.Generator | None
@@ -56,7 +52,7 @@ def number(
     return float(value)
 
 
-def number_or(names: Iterable[str], name: str, value: Any) -> float | str:
+def number_or(name: str, value: Any, names: Iterable[str]) -> float | str:
     """A finite number of at least 0, or one of ``names``."""
     names = tuple(names)
     if isinstance(value, str) and value in names:
@@ -66,6 +62,15 @@ def number_or(names: Iterable[str], name: str, value: Any) -> float | str:
     except ValueError:
         listed = ", ".join(map(repr, names))
         raise ValueError(f"{name} must be {listed} or a number of at least 0, got {value!r}.") from None
+
+
+def integer_or(name: str, value: Any, low: int, other: str) -> int | str:
+    """An integer of at least ``low``, or ``other``."""
+    if isinstance(value, str) and value == other:
+        return value
+    if not _is_integer(value) or value < low:
+        raise ValueError(f"{name} must be {other!r} or an integer of at least {low}, got {value!r}.")
+    return int(value)
 
 
 def flag(name: str, value: Any) -> bool:
@@ -154,11 +159,6 @@ def state_format(name: str, state: Any, known: int) -> None:
         )
 
 
-def dimensions(lengthscale: Any) -> int:
-    """The number of dimensions implied by a ``lengthscale`` setting, before the space is known."""
-    return max(1, int(np.size(lengthscale)))
-
-
 def _is_integer(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
@@ -166,27 +166,14 @@ def _is_integer(value: Any) -> bool:
 # -- settings by name --------------------------------------------------------------------------------------------------
 
 
-def settings_by_name(init: Callable[P, None]) -> Callable[P, None]:
-    """Decorate a constructor with all settings in its signature to raise a helpful error for unknown settings.
-
-    Python would name the class that defines the constructor; this error names the class that was called, and the
-    setting that was probably meant.
-    """
-    known = [name for name in inspect.signature(init).parameters if name != "self"]
-
-    @functools.wraps(init)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> None:
-        for name in kwargs:
-            if name not in known:
-                raise TypeError(_unknown(type(args[0]).__name__, name, known))
-        init(*args, **kwargs)
-        if hasattr(args[0], "_final"):  # an optimizer, whose parts have taken the settings over
-            vars(args[0])["_final"] = known
-
-    return checked
+def known_settings(cls: str, given: Iterable[str], known: Collection[str]) -> None:
+    """Raise a `TypeError` if one of the settings ``given`` to ``cls`` is not ``known``."""
+    for name in given:
+        if name not in known:
+            raise TypeError(_unknown(cls, name, known))
 
 
-def _unknown(cls: str, name: str, known: list[str]) -> str:
+def _unknown(cls: str, name: str, known: Collection[str]) -> str:
     if name in ("constraints", "constraints_func") and not {"constraints", "constraints_func"} & set(known):
         return f"{cls} does not support constraints, and has no setting {name!r}: GSSBO does."
     if name == "directions":
@@ -194,28 +181,3 @@ def _unknown(cls: str, name: str, known: list[str]) -> str:
     found = [ELSEWHERE[name]] if ELSEWHERE.get(name) in known else difflib.get_close_matches(name, known, n=1)
     meant = f" (did you mean {found[0]!r}?)" if found else ""
     return f"{cls} has no setting {name!r}{meant}; it takes {', '.join(known)}."
-
-
-def setting_names(cls: type) -> list[str]:
-    """Keyword arguments of the constructor of ``cls``, and of its bases' as long as each passes on ``**kwargs``."""
-    names: list[str] = []
-    for base in cls.__mro__:
-        if "__init__" not in vars(base):
-            continue
-        parameters = inspect.signature(vars(base)["__init__"]).parameters.values()
-        names += [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
-        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
-            break
-    return names
-
-
-def kept_settings(settled: object, but: Iterable[str]) -> dict[str, Any]:
-    """Keyword arguments, except ``but``, that recreate an object which keeps each in an attribute of the same name."""
-    names = [name for name in setting_names(type(settled)) if name not in but]
-    return {name: getattr(settled, name) for name in names if hasattr(settled, name)}
-
-
-def arguments(local: Mapping[str, Any], of: Callable[..., Any] | None = None) -> dict[str, Any]:
-    """The arguments of a constructor, from its ``locals()``; if ``of`` is given, only those that it takes."""
-    known = None if of is None else inspect.signature(of).parameters
-    return {k: v for k, v in local.items() if k not in ("self", "__class__") and (known is None or k in known)}

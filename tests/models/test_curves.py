@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.configured import configured
 
-from numbo import BKB, GPUCB, GSSBO, Float, Space
+from numbo import BKB, GPUCB, GSSBO, Float, GSSBOSettings, Space
 from numbo.models.curves import Chain
 from numbo.trials import SCOUT, Curve, History
 
@@ -153,7 +154,7 @@ def test_reports_of_trials_that_end_change_nothing(make):
 
 @pytest.mark.parametrize("make", [GSSBO, GPUCB])
 def test_without_curves_the_last_value_of_a_trial_that_was_stopped_is_its_value(make):
-    one, other = make(SPACE, seed=0, use_curves=False), make(SPACE, seed=0)
+    one, other = configured(make, SPACE, seed=0, use_curves=False), make(SPACE, seed=0)
     for i, values in enumerate(-curves(30, 0)):
         p = one.ask()
         assert other.ask() == p
@@ -219,7 +220,7 @@ def test_an_end_that_nothing_is_known_of_is_not_predicted():
     with pytest.raises(ValueError, match=r"reports must hold at least one number by a finite step, got \{1: nan\}"):
         opt.predict_end({1: np.nan})
     with pytest.raises(ValueError, match="which this GSSBO does not use"):
-        GSSBO(SPACE, use_curves=False).predict_end({1: 1.0})
+        GSSBO(SPACE, settings=GSSBOSettings(use_curves=False)).predict_end({1: 1.0})
     with pytest.raises(ValueError, match="which this BKB does not use"):
         BKB(SPACE).predict_end({1: 1.0})
 
@@ -332,7 +333,7 @@ def test_a_share_of_the_reports_fills_the_space_as_stopping_saves():
     assert saved > 0.5
     due = 0.5 * saved * effort.spent
     assert 0.9 * due < effort.scouted <= due + LAST
-    none = GSSBO(SPACE, seed=0, scouting=0.0)
+    none = GSSBO(SPACE, seed=0, settings=GSSBOSettings(scouting=0.0))
     told(none, 40)
     assert none._run.history.effort.scouts == 0
 

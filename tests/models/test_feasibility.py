@@ -6,14 +6,15 @@ import math
 
 import numpy as np
 import pytest
+from tests.configured import configured
 
-from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int, Space
+from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, GSSBOSettings, Int, Space
 from numbo.kernels.acquisition import CERTAIN, success_probabilities
 from numbo.models.bounds import STEP, failing_bounds, off_bounds
 from numbo.models.feasibility import JOINING, SIZE, Feasibility
 from numbo.trials.history import History
 
-OPTIMIZERS = [GSSBO, GPUCB, BKB, BBKB, lambda *args, **kw: SBPE(*args, horizon=60, **kw)]
+OPTIMIZERS = [GSSBO, GPUCB, BKB, BBKB, lambda *args, **kw: configured(SBPE, *args, horizon=60, **kw)]
 BOX = {f"x{j}": Float(-1, 1) for j in range(3)}
 
 
@@ -235,7 +236,7 @@ def test_a_restored_optimizer_knows_what_failed(make):
 
 def test_an_unknown_rule_is_refused():
     with pytest.raises(ValueError, match=r"learn_failures must be one of 'auto', True, False, got 'no'"):
-        GSSBO(BOX, learn_failures="no")
+        GSSBO(BOX, settings=GSSBOSettings(learn_failures="no"))
 
 
 class TestBounds:

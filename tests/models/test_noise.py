@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numbo import GSSBO, Float, Int, Space
+from numbo import GSSBO, Float, GSSBOSettings, Int, Space
 from numbo.models.noise import NOISY, ODDS, SCATTER, Noise, robust_std, tie
 from numbo.trials import UNASKED, History
 
@@ -280,7 +280,7 @@ def suggested(opt, t):
 
 
 def test_a_rough_objective_is_searched_as_without_averaging_to_the_last_bit():
-    opt, plain = GSSBO(RIPPLED, seed=0), GSSBO(RIPPLED, seed=0, all_data=False)
+    opt, plain = GSSBO(RIPPLED, seed=0), GSSBO(RIPPLED, seed=0, settings=GSSBOSettings(all_data=False))
     again, claims = 0, 0
     for t in range(90):
         found = suggested(opt, t)
@@ -316,7 +316,7 @@ def test_models_that_averaged_start_again_when_noise_is_refuted():
             suggested(opt, len(told))
             opt._search.surrogate.averaged = True
     assert not GSSBO.from_state_dict(opt.state_dict())._search.surrogate.averaged
-    fresh = GSSBO(space, seed=0, all_data=False)
+    fresh = GSSBO(space, seed=0, settings=GSSBOSettings(all_data=False))
     for k, (params, value) in enumerate(told):
         fresh.hold(k, params)
         fresh.tell(params, value, key=k)

@@ -12,29 +12,33 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.configured import configured
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int, Space
 from numbo.optimizers import gssbo
 from numbo.run.availability import PROBED, SOON
 
 MAKERS = {
-    "GPUCB": lambda space, **kw: GPUCB(space, **({"n_initial": 5} | kw)),
-    "BKB": lambda space, **kw: BKB(space, **({"n_initial": 5, "max_dictionary": 40} | kw)),
-    "BBKB": lambda space, **kw: BBKB(space, **({"n_initial": 5, "max_dictionary": 40} | kw)),
-    "BBKB-fixed": lambda space, **kw: BBKB(
+    "GPUCB": lambda space, **kw: configured(GPUCB, space, **({"n_initial": 5} | kw)),
+    "BKB": lambda space, **kw: configured(BKB, space, **({"n_initial": 5, "max_dictionary": 40} | kw)),
+    "BBKB": lambda space, **kw: configured(BBKB, space, **({"n_initial": 5, "max_dictionary": 40} | kw)),
+    "BBKB-fixed": lambda space, **kw: configured(
+        BBKB,
         space,
         **({"n_initial": 5, "lengthscale": 0.5, "noise_std": 0.1, "beta": 0.5, "stopping": "global-local"} | kw),
     ),
-    "SBPE": lambda space, **kw: SBPE(
-        space, **({"n_initial": 5, "max_dictionary": 40, "horizon": 60, "beta": 2.0} | kw)
+    "SBPE": lambda space, **kw: configured(
+        SBPE, space, **({"n_initial": 5, "max_dictionary": 40, "horizon": 60, "beta": 2.0} | kw)
     ),
-    "GSSBO": lambda space, **kw: GSSBO(space, **({"n_initial": 5, "buffer_size": 20} | kw)),
-    "GSSBO-paper": lambda space, **kw: GSSBO(space, preset="paper", **({"n_initial": 5, "buffer_size": 20} | kw)),
-    "GSSBO-dynamic": lambda space, **kw: GSSBO(
-        space, buffer_size="dynamic", buffer_factor=1.1, **({"n_initial": 5} | kw)
+    "GSSBO": lambda space, **kw: configured(GSSBO, space, **({"n_initial": 5, "buffer_size": 20} | kw)),
+    "GSSBO-paper": lambda space, **kw: configured(
+        GSSBO, space, preset="paper", **({"n_initial": 5, "buffer_size": 20} | kw)
     ),
-    "GSSBO-time": lambda space, **kw: GSSBO(
-        space, buffer_size="dynamic", buffer_rule="time", buffer_factor=1.01, **({"n_initial": 5} | kw)
+    "GSSBO-dynamic": lambda space, **kw: configured(
+        GSSBO, space, buffer_size="dynamic", buffer_factor=1.1, **({"n_initial": 5} | kw)
+    ),
+    "GSSBO-time": lambda space, **kw: configured(
+        GSSBO, space, buffer_size="dynamic", buffer_rule="time", buffer_factor=1.01, **({"n_initial": 5} | kw)
     ),
 }
 MIXED = Space(

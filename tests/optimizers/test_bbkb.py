@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import linalg
 from tests import naive
+from tests.configured import configured
 
-from numbo import BBKB, BKB, SBPE, Arms, Float, Int, Space
+from numbo import BBKB, BKB, SBPE, Arms, BBKBSettings, Float, Int, Space
 from numbo.kernels.covariance import RBF, prior_variances, stationary
 from numbo.models import confidence
 from numbo.models.confidence import Confidence, information_of_arrivals
@@ -30,7 +31,7 @@ def problem(A=150, d=2, seed=0):
 
 def make(cls, X, **kw):
     options = {"kernel": "rbf", "lengthscale": 0.7, "noise_std": NOISE, "delta": 0.01, "seed": 0}
-    return cls(arms=X, **(options | kw))
+    return configured(cls, arms=X, **(options | kw))
 
 
 def covariance(d=2):
@@ -358,7 +359,7 @@ def test_a_restored_optimizer_goes_on_exactly(seed, arms, data):
     space = Space({"x": Float(0, 1), "k": Int(0, 40)})
     kw = {"stopping": "global-local", "n_initial": 4, "seed": seed}
     kw |= {"min_batch": 3} if arms and seed % 2 else {}
-    opt = make(BBKB, X, **kw) if arms else BBKB(space, max_dictionary=12, **kw)
+    opt = make(BBKB, X, **kw) if arms else configured(BBKB, space, max_dictionary=12, **kw)
 
     def value(p):
         return float(f[p]) if arms else (p["x"] - 0.3) ** 2 + 0.01 * p["k"]
@@ -418,7 +419,7 @@ def test_looking_at_the_model_changes_nothing():
 @pytest.mark.parametrize("fixed", [True, False])
 def test_ill_posed_problems_work(cls, X, f, fixed):
     kernel = {"lengthscale": np.maximum(np.ptp(X, axis=0), 1.0), "noise_std": 0.1} if fixed else {"n_initial": 3}
-    opt = cls(arms=X, seed=0, **kernel)
+    opt = configured(cls, arms=X, seed=0, **kernel)
     for _ in range(25):
         arm = opt.ask()
         assert 0 <= arm < len(X)
@@ -460,9 +461,9 @@ def test_bad_domains():
     with pytest.raises(ValueError, match="exactly one of space and arms, got both"):
         BBKB({"x": Float(0, 1)}, arms=np.ones((3, 1)))
     with pytest.raises(ValueError, match="min_batch=4 needs a ratio_threshold above 1"):
-        BBKB(arms=np.ones((3, 1)), min_batch=4, ratio_threshold=1.0)
+        BBKB(arms=np.ones((3, 1)), settings=BBKBSettings(min_batch=4, ratio_threshold=1.0))
     with pytest.raises(ValueError, match="min_batch=4 needs arms"):
-        BBKB({"x": Float(0, 1)}, min_batch=4)
+        BBKB({"x": Float(0, 1)}, settings=BBKBSettings(min_batch=4))
     for name in ("ratio_threshold", "stopping", "min_batch"):
         with pytest.raises(TypeError, match=f"BKB has no setting '{name}'"):
             BKB(arms=np.ones((3, 1)), **{name: 2})
@@ -471,7 +472,10 @@ def test_bad_domains():
 def test_arms_given_as_a_domain_are_the_same():
     X, f, _ = problem()
     runs = []
-    for opt in (make(BBKB, X), BBKB(Arms(X), kernel="rbf", lengthscale=0.7, noise_std=NOISE, delta=0.01, seed=0)):
+    for opt in (
+        make(BBKB, X),
+        BBKB(Arms(X), lengthscale=0.7, noise_std=NOISE, seed=0, settings=BBKBSettings(kernel="rbf", delta=0.01)),
+    ):
         for _ in range(15):
             arm = opt.ask()
             opt.tell(arm, f[arm])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.configured import configured
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int, Space
 
@@ -22,11 +23,11 @@ FINITE = {
 }
 MAKERS = {
     "GSSBO": GSSBO,
-    "GSSBO-paper": lambda space, **kw: GSSBO(space, preset="paper", **kw),
+    "GSSBO-paper": lambda space, **kw: configured(GSSBO, space, preset="paper", **kw),
     "GPUCB": GPUCB,
     "BKB": BKB,
     "BBKB": BBKB,
-    "SBPE": lambda space, **kw: SBPE(space, horizon=80, **kw),
+    "SBPE": lambda space, **kw: configured(SBPE, space, horizon=80, **kw),
 }
 
 

@@ -6,9 +6,10 @@ from functools import partial
 
 import numpy as np
 import pytest
+from tests.configured import configured
 from tests.conftest import compiled_only
 
-from numbo import GPUCB, GSSBO, Categorical, Float, Space
+from numbo import GPUCB, GSSBO, Categorical, Float, GSSBOSettings, Space
 from numbo.optimizers.gssbo import TURN
 from numbo.optimizers.parts.buffer import DynamicBuffer, iteration_work
 from numbo.run.run import GLOBAL
@@ -40,8 +41,8 @@ def test_before_the_switch_the_paper_preset_is_gp_ucb():
 
 
 def test_acquisition_functions_alternate_by_the_turn():
-    settings = {"trust_region": False, "n_initial": 8, "seed": 0}
-    opt = drive(GSSBO(SPACE, acquisition="alternate", **settings), 8)
+    settings = GSSBOSettings(acquisition="alternate", trust_region=False)
+    opt = drive(GSSBO(SPACE, n_initial=8, seed=0, settings=settings), 8)
     for n in range(8, 24):
         twins = {}
         for kind in ("ucb", "log_ei"):
@@ -54,7 +55,7 @@ def test_acquisition_functions_alternate_by_the_turn():
 
 
 def test_improvement_counts_from_the_best_posterior_mean():
-    opt = GSSBO(SPACE, trust_region=False, acquisition="log_ei", n_initial=4, seed=0)
+    opt = GSSBO(SPACE, n_initial=4, seed=0, settings=GSSBOSettings(trust_region=False, acquisition="log_ei"))
     rng = np.random.default_rng(0)
     for _ in range(100):
         p = {name: float(rng.random()) for name in "xyz"}
@@ -70,7 +71,13 @@ def test_improvement_counts_from_the_best_posterior_mean():
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("reselect", [0.0, 0.3])
 def test_the_subset_has_m_samples_with_the_initial_and_the_newest(criterion, reselect):
-    opt = GSSBO(SPACE, preset="paper", criterion=criterion, buffer_size=15, n_initial=6, reselect=reselect, seed=0)
+    opt = GSSBO(
+        SPACE,
+        buffer_size=15,
+        n_initial=6,
+        seed=0,
+        settings=GSSBOSettings.of_preset("paper", criterion=criterion, reselect=reselect),
+    )
     drive(opt, 14)
     for n in range(14, 40):
         members = opt._subset.members(opt._run, opt._search)
@@ -81,15 +88,22 @@ def test_the_subset_has_m_samples_with_the_initial_and_the_newest(criterion, res
 
 
 def test_the_best_samples_are_kept():
-    opt = drive(GSSBO(SPACE, buffer_size=20, n_initial=5, elites=0.4, trust_region=False, seed=0), 50)
+    opt = drive(
+        GSSBO(SPACE, buffer_size=20, n_initial=5, seed=0, settings=GSSBOSettings(elites=0.4, trust_region=False)), 50
+    )
     best = set(np.argsort(-opt._run.history.y, kind="stable")[:8].tolist())
     assert best <= set(opt._subset.members(opt._run, opt._search).tolist())
-    crowded = drive(GSSBO(SPACE, buffer_size=20, n_initial=17, elites=0.9, seed=0), 50)
+    crowded = drive(GSSBO(SPACE, buffer_size=20, n_initial=17, seed=0, settings=GSSBOSettings(elites=0.9)), 50)
     assert len(crowded._subset.members(crowded._run, crowded._search)) == 20
 
 
 def test_reselection_from_all_data_brings_back_what_was_dropped():
-    opt = drive(GSSBO(SPACE, preset="paper", criterion="random", buffer_size=12, n_initial=4, seed=0), 60)
+    opt = drive(
+        GSSBO(
+            SPACE, buffer_size=12, n_initial=4, seed=0, settings=GSSBOSettings.of_preset("paper", criterion="random")
+        ),
+        60,
+    )
     previous, back = set(), 0
     for _ in range(20):
         members = set(opt._subset.members(opt._run, opt._search).tolist())
@@ -98,7 +112,14 @@ def test_reselection_from_all_data_brings_back_what_was_dropped():
         drive(opt, 1)
     assert back > 20
     streaming = drive(
-        GSSBO(SPACE, criterion="random", buffer_size=12, n_initial=4, seed=0, reselect=1e6, elites=0.0), 60
+        GSSBO(
+            SPACE,
+            buffer_size=12,
+            n_initial=4,
+            seed=0,
+            settings=GSSBOSettings(criterion="random", reselect=1e6, elites=0.0),
+        ),
+        60,
     )
     streaming._subset._from_all.at = 10**9
     previous = set(streaming._subset.members(streaming._run, streaming._search).tolist())
@@ -110,7 +131,7 @@ def test_reselection_from_all_data_brings_back_what_was_dropped():
 
 
 def test_the_work_rule_switches_where_the_model_says():
-    opt = GSSBO(SPACE, preset="paper", n_initial=10, buffer_factor=1.5, seed=0)
+    opt = GSSBO(SPACE, n_initial=10, seed=0, settings=GSSBOSettings.of_preset("paper", buffer_factor=1.5))
     mean = np.mean([iteration_work(n, 3) for n in range(11, 21)])
     expected = next(n for n in range(12, 1000) if iteration_work(n, 3) > 1.5 * mean)
     drive(opt, expected + 10)
@@ -178,7 +199,7 @@ BAD = [
 @pytest.mark.parametrize(("settings", "words"), BAD)
 def test_bad_settings_get_one_clear_sentence(settings, words):
     with pytest.raises(ValueError, match=words) as error:
-        GSSBO(SPACE, **settings)
+        configured(GSSBO, SPACE, **settings)
     assert "\n" not in str(error.value)
 
 
@@ -227,7 +248,7 @@ def test_under_noise_the_region_follows_what_the_model_expects():
 
 def test_exploring_suggestions_differ_from_the_best_point_in_one_coordinate():
     settings = {"trust_region": False, "coordinate_lines": True, "n_initial": 8, "seed": 0}
-    opt, changed = GSSBO(SPACE, **settings), []
+    opt, changed = configured(GSSBO, SPACE, **settings), []
     for n in range(LINES_FROM + 4 * TURN):
         p = opt.ask()
         if n >= LINES_FROM and n // TURN % 2 == 0:
@@ -241,7 +262,7 @@ def test_exploring_suggestions_differ_from_the_best_point_in_one_coordinate():
 
 def test_lines_of_which_every_point_was_tried_give_way_to_the_whole_space():
     space = Space({f"c{i}": Categorical("abcdef") for i in range(7)})
-    opt = GSSBO(space, seed=0, n_initial=8, avoid_repeats=True, coordinate_lines=True)
+    opt = GSSBO(space, seed=0, n_initial=8, avoid_repeats=True, settings=GSSBOSettings(coordinate_lines=True))
     best = dict.fromkeys(space.names, "a")
     opt.tell([best | {name: c} for name in best for c in "bcdef"] + [best], [1.0] * 35 + [0.0])
     rng = np.random.default_rng(0)
@@ -255,7 +276,11 @@ def test_lines_of_which_every_point_was_tried_give_way_to_the_whole_space():
     assert opt._run.design._points is before  # it is no point of the space-filling sequence
 
 
-TWICE = [partial(GSSBO, SPACE), partial(GPUCB, SPACE), partial(GSSBO, SPACE, trust_region=False)]
+TWICE = [
+    partial(GSSBO, SPACE),
+    partial(GPUCB, SPACE),
+    partial(GSSBO, SPACE, settings=GSSBOSettings(trust_region=False)),
+]
 
 
 @pytest.mark.parametrize("make", TWICE)

@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from tests.configured import configured
 
-from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Float, Space
+from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Float, GSSBOSettings, Space
 
 SPACE = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
 LAST = 12
@@ -152,7 +153,7 @@ def test_a_state_keeps_what_was_reported():
 @pytest.mark.parametrize("make", [BKB, BBKB, SBPE])
 def test_algorithms_that_learn_no_curves_take_no_notice(make):
     extra = {"horizon": 50} if make is SBPE else {}
-    one, other = (make(SPACE, seed=0, **extra) for _ in range(2))
+    one, other = (configured(make, SPACE, seed=0, **extra) for _ in range(2))
     for _ in range(15):
         p, q = one.ask(), other.ask()
         one.report(p, 1, 0.0)
@@ -162,7 +163,7 @@ def test_algorithms_that_learn_no_curves_take_no_notice(make):
 
 
 def test_without_curves_reports_change_nothing():
-    one, other = (told(GSSBO(SPACE, seed=0, use_curves=False), 20) for _ in range(2))
+    one, other = (told(GSSBO(SPACE, seed=0, settings=GSSBOSettings(use_curves=False)), 20) for _ in range(2))
     p = one.ask()
     other.ask()
     one.report(p, 1, -100.0)

@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import naive
+from tests.configured import configured
 
-from numbo import SBPE, Float, Int, Space
+from numbo import SBPE, Float, Int, SBPESettings, Space
 from numbo.kernels.covariance import RBF, stationary
-from numbo.models import SparseGP, race
+from numbo.models import SparseGP
 from numbo.models.confidence import sparse_confidence, uniform_confidence, union_bound
 from numbo.optimizers import sbpe
+from numbo.optimizers.parts import race
 from numbo.optimizers.parts.race import lambda_max
 
 NOISE = 0.1
@@ -42,7 +44,9 @@ def unit_arms(A, seed=0):
 
 
 def make(X, **kw):
-    return SBPE(arms=X, **({"kernel": "rbf", "lengthscale": LENGTHSCALE, "noise_std": NOISE, "seed": 0} | kw))
+    return configured(
+        SBPE, arms=X, **({"kernel": "rbf", "lengthscale": LENGTHSCALE, "noise_std": NOISE, "seed": 0} | kw)
+    )
 
 
 def run(opt, f, n, seed=0):
@@ -264,7 +268,7 @@ def test_under_a_learned_kernel_all_observations_are_judged_afresh():
     """Whatever dropped out before: the race is what the exact posterior of all observations leaves."""
     X = unit_arms(60)
     f = rkhs_function(X, 2)
-    opt = SBPE(arms=X, horizon=100, seed=0, winsorize=False, beta=1.0)
+    opt = SBPE(arms=X, horizon=100, seed=0, beta=1.0, settings=SBPESettings(winsorize=False))
     rng = np.random.default_rng(0)
     rows = opt.next_batch() + [int(i) for i in rng.integers(60, size=40)]
     y = f[rows] + 0.02 * rng.normal(size=len(rows))
@@ -296,7 +300,7 @@ def test_values_told_at_once_are_judged_once():
 @pytest.mark.parametrize("fixed", [True, False])
 def test_a_race_whose_points_are_all_taken_is_repeated(fixed):
     kw = {"kernel": "rbf", "lengthscale": 0.5, "noise_std": 0.1} if fixed else {}
-    opt = SBPE({"a": Int(0, 9), "b": Int(0, 9)}, horizon=1000, seed=0, **kw)
+    opt = configured(SBPE, {"a": Int(0, 9), "b": Int(0, 9)}, horizon=1000, seed=0, **kw)
     for _ in range(20):
         p = opt.ask()
         opt.tell(p, (p["a"] - 4) ** 2 + (p["b"] - 7) ** 2)
@@ -348,7 +352,7 @@ def test_a_restored_optimizer_goes_on_exactly(seed, arms, data):
     f = rkhs_function(X, 0)
     space = Space({"x": Float(0, 1), "k": Int(0, 40)})
     kw = {"n_initial": 3, "seed": seed, "horizon": 30}
-    opt = make(X, **kw) if arms else SBPE(space, max_dictionary=12, **kw)
+    opt = make(X, **kw) if arms else configured(SBPE, space, max_dictionary=12, **kw)
 
     def value(p):
         return float(f[p]) if arms else (p["x"] - 0.3) ** 2 + 0.01 * p["k"]

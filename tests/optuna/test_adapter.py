@@ -20,8 +20,10 @@ from numbo.optuna._distributions import Searched
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import RandomSampler
 from optuna.trial import TrialState
+from tests.configured import configured
 
 import optuna
+from numbo import BBKBSettings
 from numbo.run.availability import Availability
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -51,7 +53,7 @@ SAMPLERS = {
 @pytest.fixture(params=list(SAMPLERS))
 def make(request):
     cls = SAMPLERS[request.param]
-    return lambda **kw: cls(**({"seed": 0, "n_startup_trials": 5, "warn_independent_sampling": False} | kw))
+    return lambda **kw: configured(cls, **({"seed": 0, "n_startup_trials": 5, "warn_independent_sampling": False} | kw))
 
 
 def optimizer_of(study):
@@ -598,7 +600,7 @@ BAD = [
 @pytest.mark.parametrize(("settings", "words"), BAD)
 def test_bad_settings_are_reported_at_once_in_one_clear_sentence(settings, words):
     with pytest.raises(ValueError, match=words) as error:
-        GSSBOSampler(**settings)
+        configured(GSSBOSampler, **settings)
     assert "\n" not in str(error.value)
     with pytest.raises(TypeError, match="speed"):
         GSSBOSampler(speed=3)
@@ -606,15 +608,15 @@ def test_bad_settings_are_reported_at_once_in_one_clear_sentence(settings, words
 
 def test_settings_that_depend_on_the_space_are_checked_against_it():
     kernel = {"lengthscale": [0.2, 0.5], "noise_std": 0.1}
-    BBKBSampler(**kernel)
+    configured(BBKBSampler, **kernel)
     finite = {"a": IntDistribution(0, 3), "b": IntDistribution(0, 3), "one": IntDistribution(4, 4)}
-    sampler = BBKBSampler(seed=0, search_space=finite, n_startup_trials=2, min_batch=2, **kernel)
+    sampler = BBKBSampler(seed=0, search_space=finite, n_startup_trials=2, settings=BBKBSettings(min_batch=2), **kernel)
     study = optuna.create_study(sampler=sampler)
     for _ in range(6):
         trial = study.ask(finite)
         study.tell(trial, sum(trial.params.values()))
     with pytest.raises(ValueError, match="lengthscale must be a positive number or 3 of them"):
-        BBKBSampler(search_space=SPACE, **kernel)
+        configured(BBKBSampler, search_space=SPACE, **kernel)
 
 
 def test_the_independent_sampler_is_the_users():

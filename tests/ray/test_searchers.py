@@ -14,7 +14,9 @@ from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
 from numbo.ray._domains import TuneSpace
 from ray.tune.search import Searcher
 from ray.tune.utils.util import flatten_dict
+from tests.configured import configured
 
+from numbo import BBKBSettings, BKBSettings
 from ray import tune
 
 SEARCHERS = {"GSSBO": GSSBOSearch, "BBKB": BBKBSearch, "SBPE": SBPESearch}  # one of each kind
@@ -32,7 +34,7 @@ def cls(request):
 
 
 def make(cls, space=SPACE, **kw):
-    return cls(space, **({"metric": "loss", "mode": "min", "seed": 0, "n_initial": 5} | kw))
+    return configured(cls, space, **({"metric": "loss", "mode": "min", "seed": 0, "n_initial": 5} | kw))
 
 
 def loss(config):
@@ -282,7 +284,7 @@ def test_what_a_run_lacks_is_said_before_it_starts(cls, metric, mode, config, wo
 def test_another_metric_or_mode_than_the_tuners_is_refused(cls):
     for given in ({"mode": "max"}, {"metric": "accuracy"}):
         (name, value), run = next(iter(given.items())), {"metric": "loss", "mode": "min"}
-        searcher = cls(SPACE, **given)
+        searcher = configured(cls, SPACE, **given)
         words = f"TuneConfig has {name}={run[name]!r}, but this .*{name}={value!r}"
         with pytest.raises(ValueError, match=words) as error:
             searcher.set_search_properties("loss", "min", {})
@@ -310,12 +312,14 @@ def test_the_budget_of_the_tuner_sets_the_horizon():
     searcher = SBPESearch(horizon=60)
     searcher.set_search_properties("loss", "min", SPACE, num_samples=500)
     assert searcher.optimizer.horizon == 60
-    searcher = BBKBSearch()
+    searcher = configured(
+        BBKBSearch,
+    )
     for unlimited in (-1, sys.maxsize):  # given by users, and what Tune makes of it
         searcher.set_search_properties("loss", "min", SPACE, num_samples=unlimited)
     assert searcher.optimizer.delta == 0.1
     for given, expected in ((None, 0.002), (0.1, 0.1)):
-        searcher = BKBSearch(delta=given)
+        searcher = BKBSearch(settings=BKBSettings(delta=given))
         searcher.set_search_properties("loss", "min", SPACE, num_samples=500)
         assert searcher.optimizer.delta == expected
 
@@ -653,9 +657,11 @@ def test_bad_settings(cls, setting, words):
 
 def test_settings_that_depend_on_the_space_are_checked_against_it():
     kernel = {"lengthscale": [0.2, 0.5], "noise_std": 0.1}
-    BBKBSearch(**kernel)
+    configured(BBKBSearch, **kernel)
     finite = {"a": tune.randint(0, 4), "b": tune.randint(0, 4)}
-    searcher = BBKBSearch(finite, metric="loss", mode="min", seed=0, min_batch=2, n_initial=2, **kernel)
+    searcher = configured(
+        BBKBSearch, finite, metric="loss", mode="min", seed=0, n_initial=2, settings=BBKBSettings(min_batch=2), **kernel
+    )
     assert len(play(searcher, 6, lambda config: float(config["a"]))) == 6
     with pytest.raises(ValueError, match="lengthscale must be a positive number or 1 of them"):
         BBKBSearch({"a": tune.uniform(0, 1)}, **kernel)

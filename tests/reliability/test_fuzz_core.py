@@ -10,8 +10,9 @@ import pytest
 from hypothesis import HealthCheck, assume, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.configured import configured
 
-from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int, Space
+from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, BBKBSettings, BKBSettings, Categorical, Float, Int, SBPESettings, Space
 
 VALUES = st.one_of(
     st.floats(allow_nan=True, allow_infinity=True),
@@ -20,12 +21,12 @@ VALUES = st.one_of(
 )
 STEPS = st.one_of(st.integers(-1, 5), st.sampled_from([1, 2, 3, 0.5, 1e300, math.inf, math.nan, "2", None]))
 MAKERS = {
-    "GSSBO": lambda space, **kw: GSSBO(space, buffer_size=12, **kw),
-    "GSSBO-paper": lambda space, **kw: GSSBO(space, preset="paper", buffer_size=12, **kw),
+    "GSSBO": lambda space, **kw: configured(GSSBO, space, buffer_size=12, **kw),
+    "GSSBO-paper": lambda space, **kw: configured(GSSBO, space, preset="paper", buffer_size=12, **kw),
     "GPUCB": GPUCB,
-    "BKB": lambda space, **kw: BKB(space, max_dictionary=20, **kw),
-    "BBKB": lambda space, **kw: BBKB(space, max_dictionary=20, **kw),
-    "SBPE": lambda space, **kw: SBPE(space, max_dictionary=20, horizon=40, **kw),
+    "BKB": lambda space, **kw: configured(BKB, space, settings=BKBSettings(max_dictionary=20), **kw),
+    "BBKB": lambda space, **kw: configured(BBKB, space, settings=BBKBSettings(max_dictionary=20), **kw),
+    "SBPE": lambda space, **kw: configured(SBPE, space, horizon=40, settings=SBPESettings(max_dictionary=20), **kw),
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numbo import GSSBO, Float, Int, Space
+from numbo import GSSBO, Float, GSSBOSettings, Int, Space
 from numbo.models import ExactGP
 from numbo.models.noise import LEVELS, Noise
 from numbo.run.resolution import LATEST, SHARE, TIES, Resolution, reach, tied_by_chance
@@ -152,7 +152,10 @@ def staircase(params):
 
 def steps_seen(seed, avoid_ties):
     """How many steps a search of sixty points looks at."""
-    opt, seen = GSSBO({"x": Float(0, 1), "y": Float(0, 1)}, seed=seed, avoid_ties=avoid_ties), set()
+    opt, seen = (
+        GSSBO({"x": Float(0, 1), "y": Float(0, 1)}, seed=seed, settings=GSSBOSettings(avoid_ties=avoid_ties)),
+        set(),
+    )
     for _ in range(60):
         p = opt.ask()
         opt.tell(p, staircase(p))
@@ -169,7 +172,7 @@ def test_without_ties_suggestions_are_the_same(seed):
     space = Space({"x": Float(-1, 1), "k": Int(0, 9), "c": Categorical("abc")})
     runs = []
     for avoid in (True, False):
-        opt = GSSBO(space, seed=seed, avoid_ties=avoid)
+        opt = GSSBO(space, seed=seed, settings=GSSBOSettings(avoid_ties=avoid))
         points = []
         for _ in range(40):
             p = opt.ask()

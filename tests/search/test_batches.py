@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.conftest import make_points
 
-from numbo import GPUCB, GSSBO, Float, Space
+from numbo import GPUCB, GSSBO, Float, GSSBOSettings, Space
 from numbo.kernels.acquisition import UCB, Acquisition, Term
 from numbo.models import ExactGP
 from numbo.run.run import GLOBAL
@@ -108,7 +108,12 @@ def test_a_box_that_is_full_proposes_nothing():
 
 
 def test_improvement_is_counted_from_the_means_at_pending_points():
-    opt = told(GSSBO(SPACE, trust_region=False, acquisition="log_ei", seed=0), smooth, rounds=1, width=20)
+    opt = told(
+        GSSBO(SPACE, seed=0, settings=GSSBOSettings(trust_region=False, acquisition="log_ei")),
+        smooth,
+        rounds=1,
+        width=20,
+    )
     ahead = 0
     for _ in range(10):
         opt.ask()

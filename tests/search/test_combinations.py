@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.configured import configured
 
 from numbo import GSSBO, Categorical, Float, Int, Space
 from numbo.search.combinations import EVERY, LISTED
@@ -27,7 +28,7 @@ def hidden(good, u):
 
 
 def run(space, value, trials, **settings):
-    opt, points = GSSBO(space, seed=settings.pop("seed", 0), **settings), []
+    opt, points = configured(GSSBO, space, seed=settings.pop("seed", 0), **settings), []
     for _ in range(trials):
         p = opt.ask()
         opt.tell(p, value(p))

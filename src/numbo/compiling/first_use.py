@@ -13,7 +13,7 @@ from numbo.kernels.acquisition import LOG_EI, Acquisition, Posterior, Term, acqu
 from numbo.kernels.ascent import ascend
 from numbo.kernels.cholesky import cholesky_append
 from numbo.kernels.covariance import MATERN52, stationary
-from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE, Optimizer
+from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE, BBKBSettings, GSSBOSettings, Optimizer
 from numbo.search.utility import ASCENT_ITERATIONS, ASCENT_TOLERANCE
 from numbo.spaces import Categorical, Float, Int, Space
 
@@ -121,12 +121,12 @@ def warmup() -> float:
     optimizers = [
         GSSBO(space, n_initial=5, buffer_size=16, seed=0),
         GSSBO(space, n_initial=5, buffer_size=16, seed=0, preset="paper"),
-        GSSBO(space, n_initial=5, buffer_size=16, seed=0, criterion="nystrom"),
+        GSSBO(space, n_initial=5, buffer_size=16, seed=0, settings=GSSBOSettings(criterion="nystrom")),
         GPUCB(space, n_initial=5, seed=0),
         BKB(space, n_initial=5, seed=0),
         BBKB(space, n_initial=5, seed=0),
         SBPE(space, n_initial=5, seed=0, horizon=30),
-        BBKB(arms=table, seed=0, kernel="rbf", lengthscale=0.3, noise_std=0.1),
+        BBKB(arms=table, seed=0, settings=BBKBSettings(kernel="rbf", lengthscale=0.3, noise_std=0.1)),
         SBPE(arms=table, seed=0, horizon=30),
     ]
     for optimizer in optimizers:

@@ -2,11 +2,12 @@
 
 from numbo.inspection import Explanation, LearningCurve, Snapshot
 from numbo.optimizers.base import Optimizer
-from numbo.optimizers.bbkb import BBKB
-from numbo.optimizers.bkb import BKB
-from numbo.optimizers.gp_ucb import GPUCB
-from numbo.optimizers.gssbo import GSSBO
-from numbo.optimizers.sbpe import SBPE
+from numbo.optimizers.bbkb import BBKB, BBKBSettings
+from numbo.optimizers.bkb import BKB, BKBSettings
+from numbo.optimizers.gp_ucb import GPUCB, GPUCBSettings
+from numbo.optimizers.gssbo import GSSBO, GSSBOSettings
+from numbo.optimizers.parts.settings import Settings
+from numbo.optimizers.sbpe import SBPE, SBPESettings
 from numbo.run.run import GLOBAL, Suggestion
 
 __all__ = [
@@ -16,9 +17,15 @@ __all__ = [
     "GPUCB",
     "GSSBO",
     "SBPE",
+    "BBKBSettings",
+    "BKBSettings",
     "Explanation",
+    "GPUCBSettings",
+    "GSSBOSettings",
     "LearningCurve",
     "Optimizer",
+    "SBPESettings",
+    "Settings",
     "Snapshot",
     "Suggestion",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
@@ -18,6 +18,7 @@ from numbo.compiling import ahead
 from numbo.inspection import Inspectable
 from numbo.models.bounds import off_bounds
 from numbo.models.curves import LARGEST_STD, Curves
+from numbo.optimizers.parts.settings import Settings
 from numbo.run.run import GLOBAL, Run, Suggestion
 from numbo.search.trust_region import Region
 from numbo.spaces import Arms, Dimension, Space, domain_of
@@ -30,12 +31,6 @@ if TYPE_CHECKING:
 
 #: Version of what `Optimizer.state_dict` returns.
 STATE_FORMAT = 9
-#: Size of the initial design in up to `SMALL` dimensions, and in more. With 5 in place of 10 trials 10 to 30 are better
-#: in small spaces. In larger ones trial 20 may be, but trial 50 is not; and where most of a space is a plateau a search
-#: settles on it: on tables of networks in eight dimensions regrets after 60 trials were .34 in place of .25.
-FEW = 5
-MANY = 10
-SMALL = 5
 
 
 class Optimizer(Inspectable):
@@ -46,23 +41,19 @@ class Optimizer(Inspectable):
         arms: an explicit set of arms, an array (A, d) of features or `numbo.Arms`; points are then row indices.
         direction: ``"minimize"`` or ``"maximize"``; by default spaces are minimised and arms are maximised.
         directions: those of several objectives, of GSSBO and GP-UCB, in place of ``direction``.
-        n_initial: number of points of the space-filling initial design before the model takes over.
-        seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
-        avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
-            the default for spaces, observed points may be measured again where values are noisy and the model expects
-            more of that than of others. The sparse algorithms repeat arms by default (``False``).
-        learn_failures: whether failures depend on the parameters: ``True`` weights points by their probability of
-            success, ``False`` only never repeats a point that failed, ``"auto"`` lets the data decide between the two
-            (`numbo.models.Feasibility`).
-        use_curves: whether GSSBO and GP-UCB learn from the curve of a trial that was stopped where it would have ended,
-            and how uncertain that is (`numbo.models.curves`). Otherwise its last value counts as its final one.
         constraints: names of values, of GSSBO and GP-UCB, that have to be 0 or less (`tell`).
+        seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
+        settings: those of the algorithm.
+        use_curves: whether to learn from the curve of a trial that was stopped (`numbo.models.curves`).
+
+    Attributes:
+        settings: as they were given.
+        n_initial: number of points of the space-filling initial design before the model takes over.
+        avoid_repeats: whether to avoid points that were observed or are pending while others are left.
     """
 
-    _repeats_arms: ClassVar[bool] = False  # by default
+    _settings_class: ClassVar[type[Settings]]
     _takes_std: ClassVar[bool] = False
-    _expects_ends: ClassVar[bool] = False  # of trials that were stopped
-    _final: Collection[str] = ()  # attributes that cannot be set any more
 
     def __init__(
         self,
@@ -71,41 +62,34 @@ class Optimizer(Inspectable):
         arms: Arms | ArrayLike | None = None,
         direction: str | None = None,
         directions: Sequence[str] | None = None,
-        n_initial: int | None = 10,
-        seed: _checks.Seed = None,
-        avoid_repeats: bool | str | None = None,
-        learn_failures: bool | str = "auto",
-        use_curves: bool = True,
         constraints: Sequence[str] = (),
+        seed: _checks.Seed = None,
+        settings: Settings,
+        use_curves: bool = False,
     ) -> None:
         domain = domain_of(type(self).__name__, space, arms)
         self.directions = None if directions is None else _checks.directions(direction, directions)
         if direction is None and directions is None:
             direction = "maximize" if domain.explicit else "minimize"
-        if avoid_repeats is None and self._repeats_arms:
-            avoid_repeats = False if domain.explicit else "auto"
         self.direction = direction
         if self.directions is None:
             self.direction = _checks.one_of("direction", direction, _checks.DIRECTIONS)
-        if n_initial is None:
-            n_initial = FEW if domain.d <= SMALL else MANY
-        self.n_initial = _checks.integer("n_initial", n_initial, 1)
-        self.avoid_repeats = _checks.one_of("avoid_repeats", avoid_repeats, _checks.AUTO)
-        self.learn_failures = _checks.one_of("learn_failures", learn_failures, _checks.AUTO)
+        self.settings = settings
+        self.n_initial = settings.initial(domain.d)
+        self.avoid_repeats = settings.avoiding(domain.explicit)
         stream = _checks.random_stream(seed)
-        self.use_curves = _checks.flag("use_curves", use_curves)
         self.constraints = _checks.constraint_names(constraints)
         goal = Goal((str(self.direction),) if self.directions is None else self.directions, self.constraints)
-        several = len(goal.directions) > 1
-        ends = Curves() if self.use_curves and self._expects_ends and not several else None
-        self._run = Run(domain, goal, self.avoid_repeats, self.learn_failures, stream, ends)
+        ends = Curves() if use_curves and len(goal.directions) == 1 else None
+        self._run = Run(domain, goal, self.avoid_repeats, settings.learn_failures, stream, ends)
         self._unfinished = False
         self._telling: tuple[Hashable, int] = None, 0
         self._asked = 0
         self._handed = 0
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in self._final:
+        final = {"direction", "directions", "constraints", "settings", "preset", *self._settings_class.names()}
+        if name in final and "_run" in vars(self):
             raise AttributeError(f"{name} is a setting of {type(self).__name__}, which cannot be changed later.")
         super().__setattr__(name, value)
 
@@ -472,7 +456,7 @@ class Optimizer(Inspectable):
             history.pending.pop(key, None)
         for k in range(self._asked, self._handed + 1):
             history.pending.pop(("asked", k), None)  # chosen, but never handed out
-        twin = type(self)(self.space, **self._settings())
+        twin = type(self)(self.space, **self._arguments(), settings=self.settings)
         twin._know(history, run.design.seed)
         twin._run.rng = run.rng
         twin._run.times = run.times
@@ -538,9 +522,10 @@ class Optimizer(Inspectable):
 
     # -- state ---------------------------------------------------------------------------------------------------
 
-    def _settings(self) -> dict[str, Any]:
-        """Constructor arguments that recreate this optimizer; each is kept in an attribute of its name."""
-        return _checks.kept_settings(self, but=("arms", "seed"))
+    def _arguments(self) -> dict[str, Any]:
+        """The constructor's arguments beside the space, the seed and the settings; a subclass adds its own."""
+        goal = {name: getattr(self, name) for name in ("direction", "directions", "constraints")}
+        return {name: value for name, value in goal.items() if value}
 
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to continue exactly from here: settings, observations, pending points, RNG. Plain data."""
@@ -548,7 +533,8 @@ class Optimizer(Inspectable):
         return {
             "format": STATE_FORMAT,
             "optimizer": type(self).__name__,
-            "settings": self._settings(),
+            "arguments": self._arguments(),
+            "settings": self.settings.state_dict(),
             "run": self._run.state_dict(),
             "asked": self._asked,
             "model": self._model_state(),
@@ -566,7 +552,7 @@ class Optimizer(Inspectable):
         if state["optimizer"] != cls.__name__:
             raise ValueError(f"Cannot restore {cls.__name__} from a state saved by {state['optimizer']}.")
         run = state["run"]
-        self = cls(run["space"], **state["settings"])
+        self = cls(run["space"], **state["arguments"], settings=cls._settings_class(**state["settings"]))
         self._know(History.of(run["history"], self._run.history.ends), run["design_seed"])
         self._run.restore(run)
         self._asked = state["asked"]

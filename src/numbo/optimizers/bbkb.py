@@ -22,9 +22,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,13 +36,12 @@ from numbo.models.confidence import SCHEDULES, Confidence, Information
 from numbo.models.feedback import FeedbackModel, SparseStatus
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
+from numbo.optimizers.parts.settings import checked, settings_by_name
 from numbo.optimizers.parts.sparse import SparseSettings, sparse_search
 from numbo.run.run import Run, Suggestion
 from numbo.search.arm_search import ArmSearch
 from numbo.spaces import Arms, Space
 
-#: Atoms of a dictionary under a learned kernel, unless it is set.
-DEFAULT_DICTIONARY = 96
 #: Maximum number of observations that a batch may leave out before they are taken in; no limit with ``resparsify=0``.
 LONGEST = 16
 STOPPING = ("global", "global-local")
@@ -50,6 +49,57 @@ STOPPING = ("global", "global-local")
 ACCURACY = 3.0
 #: Points at which lemma 3 is evaluated, beside the batch itself, where pulls are not hallucinated one by one.
 PROBES = 256
+
+
+@dataclass(frozen=True, kw_only=True)
+class BBKBSettings(SparseSettings):
+    """Settings of `BBKB`.
+
+    Args:
+        n_initial: number of points of the space-filling initial design: by default 1 under a fixed kernel, otherwise
+            10.
+        avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
+            the default for spaces, observed points may be measured again where values are noisy; False for arms.
+        learn_failures: whether failures depend on the parameters: ``True`` weights points by their probability of
+            success, ``False`` only never repeats a point that failed, ``"auto"`` lets the data decide between the two.
+        ratio_threshold: C~ >= 1, the factor by which variances may shrink inside a batch.
+        stopping: ``"global"`` (lemma 1) or ``"global-local"`` (lemma 3 once lemma 1 fails: larger batches).
+        beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the standard deviation.
+        min_batch: P. Uncertainty sampling until every ``var~ <= (C~ - 1) / (3 P)`` guarantees batches of at least P
+            points as long as later dictionaries give at most three times that variance (section 4, appendix A.5), and
+            of P / 3 in the worst case of lemma 2. For arms and spaces that can be enumerated.
+        kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
+        lengthscale: a number or (d,), fixes the kernel; in the units of the arms' features, or of the unit cube that a
+            space is mapped to. A fixed kernel has unit variance, and values are not standardised.
+        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective, at least 1e-6;
+            lambda is its square. Without these two, the kernel is learned from the data, on a schedule.
+        norm_bound: F, a bound on the objective's RKHS norm under the kernel.
+        delta: failure probability of the confidence bounds; by default 0.1.
+        qbar: oversampling factor of the dictionary. With infinity every observed point is an atom: the exact GP.
+        max_dictionary: maximum number of atoms in a draw, ``None`` for no limit; ``"auto"`` is 96 where the kernel
+            is learned, and no limit under a fixed one.
+        initial_dictionary: how the first dictionary is drawn from a history, ``"bless"`` or ``"rls"``.
+        resparsify: the dictionary is drawn again when the history has grown by this share; in between, new points join
+            it with their sampling probability as feedback is taken in. 0, the default under a fixed kernel, draws it at
+            the end of every batch, as the papers do; the default where the kernel is learned is 0.1.
+        trend: whether a learned kernel has a linear and quadratic part.
+        winsorize: whether outliers on the bad side are clipped under a learned kernel.
+
+    Raises:
+        ValueError: for an unsupported value.
+        TypeError: for an unknown setting.
+    """
+
+    ratio_threshold: float = checked(2.0, _checks.number, 1.0)
+    stopping: str = checked("global", _checks.one_of, STOPPING)
+    beta: float | str = checked(2.0, _checks.number_or, SCHEDULES)
+    min_batch: int = checked(1, _checks.integer, 1)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.min_batch > 1 and self.ratio_threshold == 1.0:
+            given = f"min_batch={self.min_batch}"
+            raise ValueError(f"{given} needs a ratio_threshold above 1: at 1 every batch has one point.")
 
 
 class BBKB(Optimizer):
@@ -68,39 +118,23 @@ class BBKB(Optimizer):
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
         avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
             the default for spaces, observed points may be measured again where values are noisy; False for arms.
-        learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"`` to decide from the
-            data.
-        ratio_threshold: C~ >= 1, the factor by which variances may shrink inside a batch.
-        stopping: ``"global"`` (lemma 1) or ``"global-local"`` (lemma 3 once lemma 1 fails: larger batches).
-        beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the standard deviation.
-        min_batch: P. Uncertainty sampling until every ``var~ <= (C~ - 1) / (3 P)`` guarantees batches of at least P
-            points as long as later dictionaries give at most three times that variance (section 4, appendix A.5), and
-            of P / 3 in the worst case of lemma 2. For arms and spaces that can be enumerated.
-        kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
+        beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the
+            standard deviation; by default 2.
         lengthscale: a number or (d,), fixes the kernel; in the units of the arms' features, or of the unit cube that a
             space is mapped to. A fixed kernel has unit variance, and values are not standardised.
-        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective, at least 1e-6;
-            lambda is its square. Without these two, the kernel is learned from the data, on a schedule.
-        norm_bound: F, a bound on the objective's RKHS norm under the kernel.
-        delta: failure probability of the confidence bounds.
-        qbar: oversampling factor of the dictionary. With infinity every observed point is an atom: the exact GP.
-        max_dictionary: maximum number of atoms in a draw, ``None`` for no limit; ``"auto"`` is 96 where the kernel
-            is learned, and no limit under a fixed one.
-        initial_dictionary: how the first dictionary is drawn from a history, ``"bless"`` or ``"rls"``.
-        resparsify: the dictionary is drawn again when the history has grown by this share; in between, new points join
-            it with their sampling probability as feedback is taken in. 0, the default under a fixed kernel, draws it at
-            the end of every batch, as the papers do; the default where the kernel is learned is 0.1.
-        trend: whether a learned kernel has a linear and quadratic part.
-        winsorize: whether outliers on the bad side are clipped under a learned kernel.
+        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective; lambda is its
+            square. Without these two, the kernel is learned from the data, on a schedule.
+        settings: all settings; what is given by name goes before.
 
     Raises:
         ValueError: for an unsupported value.
         TypeError: for an unknown setting.
     """
 
-    _repeats_arms = True
+    settings: BBKBSettings
+    _settings_class: ClassVar[type[BBKBSettings]] = BBKBSettings
 
-    @_checks.settings_by_name
+    @settings_by_name(BBKBSettings)
     def __init__(
         self,
         space: Space | Arms | Mapping[str, Any] | None = None,
@@ -110,42 +144,30 @@ class BBKB(Optimizer):
         n_initial: int | None = None,
         seed: _checks.Seed = None,
         avoid_repeats: bool | str | None = None,
-        learn_failures: bool | str = "auto",
-        ratio_threshold: float = 2.0,
-        stopping: str = "global",
-        beta: float | str = 2.0,
-        min_batch: int = 1,
-        kernel: str = "matern52",
+        beta: float | str | None = None,
         lengthscale: float | Sequence[float] | Array | None = None,
         noise_std: float | None = None,
-        norm_bound: float = 1.0,
-        delta: float = 0.1,
-        qbar: float = 2.0,
-        max_dictionary: int | str | None = "auto",
-        initial_dictionary: str = "bless",
-        resparsify: float | None = None,
-        trend: bool = True,
-        winsorize: bool = True,
+        settings: BBKBSettings | None = None,
     ) -> None:
-        if n_initial is None:
-            n_initial = 10 if lengthscale is None else 1
-        given = _checks.arguments(locals())
-        super().__init__(**_checks.arguments(given, Optimizer))
-        settings = SparseSettings.checked(self.space.d, given, DEFAULT_DICTIONARY)
-        vars(self).update(asdict(settings))
-        self.ratio_threshold = _checks.number("ratio_threshold", ratio_threshold, 1.0)
-        self.stopping = _checks.one_of("stopping", stopping, STOPPING)
-        self.beta = _checks.number_or(SCHEDULES, "beta", beta)
-        self.min_batch = _checks.integer("min_batch", min_batch, 1)
-        self._confidence = Confidence(settings.norm_bound, settings.delta)
-        counting = Information(weight=1.0 if beta == "reference" else ACCURACY, by_arrival=beta == "paper")
+        settings = self._settings_class.of(
+            settings,
+            n_initial=n_initial,
+            avoid_repeats=avoid_repeats,
+            beta=beta,
+            lengthscale=lengthscale,
+            noise_std=noise_std,
+        )
+        super().__init__(space, arms=arms, direction=direction, seed=seed, settings=settings)
+        if settings.min_batch > 1 and self._run.grid is None:
+            given = f"min_batch={settings.min_batch}"
+            raise ValueError(f"{given} needs arms or a space that can be enumerated, got {self.space!r}.")
+        self._confidence = Confidence(settings.norm_bound, settings.failing)
+        counting = Information(
+            weight=1.0 if settings.beta == "reference" else ACCURACY, by_arrival=settings.beta == "paper"
+        )
         self._model, self._chooser = sparse_search(self._run, settings, self._width, counting)
-        self._model.by_variance = min_batch > 1
+        self._model.by_variance = settings.min_batch > 1
         self._batch_sizes: list[int] = []
-        if min_batch > 1 and ratio_threshold == 1.0:
-            raise ValueError(f"min_batch={min_batch} needs a ratio_threshold above 1: at 1 every batch has one point.")
-        if min_batch > 1 and self._run.grid is None:
-            raise ValueError(f"min_batch={min_batch} needs arms or a space that can be enumerated, got {self.space!r}.")
 
     @property
     def status(self) -> SparseStatus:
@@ -219,7 +241,7 @@ class BBKB(Optimizer):
         if not isinstance(chooser, ArmSearch) or chooser.next_point(model) is None:
             return
         largest = chooser.variance / model.kernel.covariance.noise_variance
-        if largest <= (self.ratio_threshold - 1.0) / (ACCURACY * self.min_batch):
+        if largest <= (self.settings.ratio_threshold - 1.0) / (ACCURACY * self.settings.min_batch):
             model.by_variance = False
             if model.assumes:  # pending points were treated as observations; from now on values matter
                 model.redraw(run.history, run.rng)
@@ -236,9 +258,9 @@ class BBKB(Optimizer):
         model = self._model
         if model.resparsify > 0.0 and self._run.history.n - model.fed_back >= LONGEST:
             return True
-        if 1.0 + model.batch.total <= self.ratio_threshold or not model.batch.pulls:  # lemma 1
+        if 1.0 + model.batch.total <= self.settings.ratio_threshold or not model.batch.pulls:  # lemma 1
             return False
-        return self.stopping == "global" or 1.0 + self._largest_ratio() > self.ratio_threshold
+        return self.settings.stopping == "global" or 1.0 + self._largest_ratio() > self.settings.ratio_threshold
 
     def _largest_ratio(self) -> float:
         """``max_x sum_s k~_fb(x, x_s)^2 / var~_fb(x)`` over the batch (lemma 3): an upper bound, exact above C~ - 1.
@@ -255,7 +277,7 @@ class BBKB(Optimizer):
             pulled = model.pulls.X[batch.pulls]
             return float(batch.ratios(np.concatenate([probes, pulled]), pulled).max())
         bound = float(np.max(batch.ratio_sums)) + sum(batch.variances[batch.summed :])
-        if 1.0 + bound > self.ratio_threshold:
+        if 1.0 + bound > self.settings.ratio_threshold:
             batch.ratio_sums = batch.ratio_sums + self._chooser.ratios(model, batch.pulls[batch.summed :])
             batch.summed = len(batch.pulls)
             bound = float(np.max(batch.ratio_sums))
@@ -272,14 +294,14 @@ class BBKB(Optimizer):
 
     def _width(self, model: FeedbackModel) -> float:
         """alpha_fb, as a multiplier of ``sqrt(lambda var~)`` until the next feedback."""
-        if not isinstance(self.beta, str):
-            return float(self.beta)
+        if not isinstance(self.settings.beta, str):
+            return float(self.settings.beta)
         lam = model.kernel.covariance.noise_variance
-        return self._scheduled_width(self.beta, model, lam) / math.sqrt(lam)
+        return self._scheduled_width(self.settings.beta, model, lam) / math.sqrt(lam)
 
     def _scheduled_width(self, schedule: str, model: FeedbackModel, lam: float) -> float:
         """alpha_fb of a named schedule (theorem 2)."""
-        return self._confidence.bbkb(schedule, model.information, self.ratio_threshold, lam)
+        return self._confidence.bbkb(schedule, model.information, self.settings.ratio_threshold, lam)
 
     # -- looking inside, state -----------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ Points that are asked for while others are pending are hallucinated, as in a bat
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -20,8 +21,48 @@ from numpy.typing import ArrayLike
 from numbo import _checks
 from numbo._types import Array
 from numbo.models.feedback import FeedbackModel
-from numbo.optimizers.bbkb import BBKB
+from numbo.optimizers.bbkb import BBKB, BBKBSettings
+from numbo.optimizers.parts.settings import settings_by_name
 from numbo.spaces import Arms, Space
+
+
+@dataclass(frozen=True, kw_only=True)
+class BKBSettings(BBKBSettings):
+    """Settings of `BKB`.
+
+    Args:
+        n_initial: number of points of the space-filling initial design: by default 1 under a fixed kernel, otherwise
+            10.
+        avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
+            the default for spaces, observed points may be measured again where values are noisy; False for arms.
+        learn_failures: whether failures depend on the parameters: ``True`` weights points by their probability of
+            success, ``False`` only never repeats a point that failed, ``"auto"`` lets the data decide between the two.
+        beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the standard deviation.
+        kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
+        lengthscale: a number or (d,), fixes the kernel; in the units of the arms' features, or of the unit cube that a
+            space is mapped to. A fixed kernel has unit variance, and values are not standardised.
+        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective, at least 1e-6;
+            lambda is its square. Without these two, the kernel is learned from the data, on a schedule.
+        norm_bound: F, a bound on the objective's RKHS norm under the kernel.
+        delta: failure probability of the confidence bounds; by default 0.1.
+        qbar: oversampling factor of the dictionary. With infinity every observed point is an atom: the exact GP.
+        max_dictionary: maximum number of atoms in a draw, ``None`` for no limit; ``"auto"`` is 96 where the kernel
+            is learned, and no limit under a fixed one.
+        initial_dictionary: how the first dictionary is drawn from a history, ``"bless"`` or ``"rls"``.
+        resparsify: the dictionary is drawn again when the history has grown by this share; in between, new points join
+            it with their sampling probability as feedback is taken in. 0, the default under a fixed kernel, draws it at
+            the end of every batch, as the papers do; the default where the kernel is learned is 0.1.
+        trend: whether a learned kernel has a linear and quadratic part.
+        winsorize: whether outliers on the bad side are clipped under a learned kernel.
+
+    Raises:
+        ValueError: for an unsupported value.
+        TypeError: for an unknown setting.
+    """
+
+    ratio_threshold: float = field(default=1.0, init=False)
+    stopping: str = field(default="global", init=False)
+    min_batch: int = field(default=1, init=False)
 
 
 class BKB(BBKB):
@@ -40,32 +81,23 @@ class BKB(BBKB):
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
         avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
             the default for spaces, observed points may be measured again where values are noisy; False for arms.
-        learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"`` to decide from the
-            data.
-        beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the standard deviation.
-        kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
+        beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the
+            standard deviation; by default 2.
         lengthscale: a number or (d,), fixes the kernel; in the units of the arms' features, or of the unit cube that a
             space is mapped to. A fixed kernel has unit variance, and values are not standardised.
         noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective; lambda is its
             square. Without these two, the kernel is learned from the data, on a schedule.
-        norm_bound: F, a bound on the objective's RKHS norm under the kernel.
-        delta: failure probability of the confidence bounds.
-        qbar: oversampling factor of the dictionary. With infinity every observed point is an atom: the exact GP.
-        max_dictionary: maximum number of atoms in a draw, ``None`` for no limit; ``"auto"`` is 96 where the kernel
-            is learned, and no limit under a fixed one.
-        initial_dictionary: how the first dictionary is drawn from a history, ``"bless"`` or ``"rls"``.
-        resparsify: the dictionary is drawn again when the history has grown by this share; in between, new points join
-            it with their sampling probability as feedback is taken in. 0, the default under a fixed kernel, draws it at
-            the end of every batch, as the papers do; the default where the kernel is learned is 0.1.
-        trend: whether a learned kernel has a linear and quadratic part.
-        winsorize: whether outliers on the bad side are clipped under a learned kernel.
+        settings: all settings; what is given by name goes before.
 
     Raises:
         ValueError: for an unsupported value.
         TypeError: for an unknown setting.
     """
 
-    @_checks.settings_by_name
+    settings: BKBSettings
+    _settings_class = BKBSettings
+
+    @settings_by_name(BKBSettings)
     def __init__(
         self,
         space: Space | Arms | Mapping[str, Any] | None = None,
@@ -75,21 +107,23 @@ class BKB(BBKB):
         n_initial: int | None = None,
         seed: _checks.Seed = None,
         avoid_repeats: bool | str | None = None,
-        learn_failures: bool | str = "auto",
-        beta: float | str = 2.0,
-        kernel: str = "matern52",
+        beta: float | str | None = None,
         lengthscale: float | Sequence[float] | Array | None = None,
         noise_std: float | None = None,
-        norm_bound: float = 1.0,
-        delta: float = 0.1,
-        qbar: float = 2.0,
-        max_dictionary: int | str | None = "auto",
-        initial_dictionary: str = "bless",
-        resparsify: float | None = None,
-        trend: bool = True,
-        winsorize: bool = True,
+        settings: BKBSettings | None = None,
     ) -> None:
-        super().__init__(ratio_threshold=1.0, **_checks.arguments(locals()))
+        super().__init__(
+            space,
+            arms=arms,
+            direction=direction,
+            n_initial=n_initial,
+            seed=seed,
+            avoid_repeats=avoid_repeats,
+            beta=beta,
+            lengthscale=lengthscale,
+            noise_std=noise_std,
+            settings=settings,
+        )
 
     def _scheduled_width(self, schedule: str, model: FeedbackModel, lam: float) -> float:
         """beta_t of a named schedule."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,30 +13,24 @@ from numbo import _checks
 from numbo._types import Array, ObservationIndices
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
+from numbo.optimizers.parts.settings import GPSettings, settings_by_name
 from numbo.run.run import Run, Suggestion
 from numbo.search.gp_search import GPSearch
 from numbo.spaces import Arms, Space
 
 
-class GPUCB(Optimizer):
-    """Exact GP-UCB. O(n^2) a suggestion and O(n^3) at a refit: for comparison, and for a few hundred trials.
-
-        opt = GPUCB({"x": Float(-5, 5)}, beta="log", seed=0)
+@dataclass(frozen=True, kw_only=True)
+class GPUCBSettings(GPSettings):
+    """Settings of `GPUCB`.
 
     Args:
-        space: what is searched: a `numbo.Space`, or a mapping of names to `Float`, `Int` and `Categorical`; or
-        arms: an explicit set of arms, an array (A, d) of features or `numbo.Arms`. Points are then row indices.
-        direction: ``"minimize"`` or ``"maximize"``; by default spaces are minimised and arms are maximised.
-        directions: those of two to five objectives, in place of ``direction``; `tell` takes as many values then.
-        n_initial: number of points of the space-filling initial design before the model takes over.
-        seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
+        n_initial: number of points of the space-filling initial design before the model takes over; by default 10.
         avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
-            observed points may be measured again where values are noisy.
-        learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"`` to decide from the
-            data.
+            the default, observed points may be measured again where values are noisy.
+        learn_failures: whether failures depend on the parameters: ``True`` weights points by their probability of
+            success, ``False`` only never repeats a point that failed, ``"auto"`` lets the data decide between the two.
         use_curves: whether the curve of a trial that was stopped says where it would have ended, and how uncertain
             that is. Otherwise its last value counts as its final one.
-        constraints: names of values that have to be 0 or less, which `tell` takes.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
             ``"alternate"``: alternates between the two.
@@ -50,10 +45,36 @@ class GPUCB(Optimizer):
         TypeError: for an unknown setting.
     """
 
-    _takes_std = True
-    _expects_ends = True
 
-    @_checks.settings_by_name
+class GPUCB(Optimizer):
+    """Exact GP-UCB. O(n^2) a suggestion and O(n^3) at a refit: for comparison, and for a few hundred trials.
+
+        opt = GPUCB({"x": Float(-5, 5)}, beta="log", seed=0)
+
+    Args:
+        space: what is searched: a `numbo.Space`, or a mapping of names to `Float`, `Int` and `Categorical`; or
+        arms: an explicit set of arms, an array (A, d) of features or `numbo.Arms`. Points are then row indices.
+        direction: ``"minimize"`` or ``"maximize"``; by default spaces are minimised and arms are maximised.
+        directions: those of two to five objectives, in place of ``direction``; `tell` takes as many values then.
+        constraints: names of values that have to be 0 or less, which `tell` takes.
+        n_initial: number of points of the space-filling initial design before the model takes over; by default 10.
+        seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
+        avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
+            the default, observed points may be measured again where values are noisy.
+        beta: the multiplier of UCB, by default 2, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015,
+            section 4).
+        settings: all settings; what is given by name goes before.
+
+    Raises:
+        ValueError: for an unsupported value.
+        TypeError: for an unknown setting.
+    """
+
+    settings: GPUCBSettings
+    _settings_class = GPUCBSettings
+    _takes_std = True
+
+    @settings_by_name(GPUCBSettings)
     def __init__(
         self,
         space: Space | Arms | Mapping[str, Any] | None = None,
@@ -61,30 +82,36 @@ class GPUCB(Optimizer):
         arms: Arms | ArrayLike | None = None,
         direction: str | None = None,
         directions: Sequence[str] | None = None,
-        n_initial: int = 10,
-        seed: _checks.Seed = None,
-        avoid_repeats: bool | str = "auto",
-        learn_failures: bool | str = "auto",
-        use_curves: bool = True,
         constraints: Sequence[str] = (),
-        kernel: str = "matern52",
-        acquisition: str = "ucb",
-        beta: float | str = 2.0,
-        trend: bool = False,
-        additive: bool = False,
-        winsorize: bool = False,
-        warp: bool = False,
+        n_initial: int | None = None,
+        seed: _checks.Seed = None,
+        avoid_repeats: bool | str | None = None,
+        beta: float | str | None = None,
+        settings: GPUCBSettings | None = None,
     ) -> None:
-        super().__init__(**_checks.arguments(locals(), Optimizer))
-        self.kernel = kernel
-        self.acquisition = acquisition
-        self.beta = _checks.number_or(("log",), "beta", beta)
-        self.trend = trend
-        self.additive = additive
-        self.winsorize = winsorize
-        self.warp = warp
-        settings = _checks.arguments(locals(), GPSearch)
-        self._search = GPSearch(self.space.categorical, self.space.conditional, goal=self._run.goal, **settings)
+        settings = GPUCBSettings.of(settings, n_initial=n_initial, avoid_repeats=avoid_repeats, beta=beta)
+        super().__init__(
+            space,
+            arms=arms,
+            direction=direction,
+            directions=directions,
+            constraints=constraints,
+            seed=seed,
+            settings=settings,
+            use_curves=settings.use_curves,
+        )
+        self._search = GPSearch(
+            self.space.categorical,
+            self.space.conditional,
+            kernel=settings.kernel,
+            acquisition=settings.acquisition,
+            beta=settings.beta,
+            trend=settings.trend,
+            additive=settings.additive,
+            winsorize=settings.winsorize,
+            warp=settings.warp,
+            goal=self._run.goal,
+        )
         self._run.listen(self._search.outputs.objectives)
 
     def _propose(self) -> Suggestion:

@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,6 +36,7 @@ from numbo.models.feedback import FeedbackModel, SparseStatus
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
 from numbo.optimizers.parts.race import Filter, lambda_max
+from numbo.optimizers.parts.settings import checked, settings_by_name
 from numbo.optimizers.parts.sparse import SparseSettings, sparse_search
 from numbo.run.availability import ENUMERABLE
 from numbo.run.candidates import CANDIDATES
@@ -43,14 +44,59 @@ from numbo.run.run import Run, Suggestion
 from numbo.search.box_search import BoxSearch
 from numbo.spaces import Arms, Space
 
-#: Atoms of a dictionary under a learned kernel, unless it is set. Judging needs a model that is nearly exact: with too
-#: few atoms, bounds stay so wide that nothing is eliminated.
-DEFAULT_DICTIONARY = 256
+#: N, unless it is set.
+HORIZON = 1000
 #: Within a batch the dictionary is drawn again when variances may have shrunk by this factor, as in BBKB.
 RATIO_THRESHOLD = 2.0
 BETAS = ("union", "paper")
 #: Maximum number of draws of candidates in search of points of a large space that are in the race.
 ROUNDS = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class SBPESettings(SparseSettings):
+    """Settings of `SBPE`.
+
+    Args:
+        n_initial: number of points of the space-filling initial design: by default 1 under a fixed kernel, otherwise
+            10.
+        avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
+            the default for spaces, observed points may be measured again where values are noisy; False for arms.
+        learn_failures: whether failures depend on the parameters: ``True`` weights points by their probability of
+            success, ``False`` only never repeats a point that failed, ``"auto"`` lets the data decide between the two.
+        horizon: N, the expected number of evaluations, by default 1000; it determines the sizes of the batches.
+        beta: multiplier of the standard deviation in the bounds. ``"union"`` is ``sqrt(2 log(4 B |X| / delta))``: with
+            probability ``1 - delta``, a draw from the model is within its bounds at all points and after each of the B
+            batches (Srinivas et al. 2010, lemma 5.1); a space too large to be enumerated counts as the largest one that
+            can be. ``"paper"`` is theorem 3.5, or corollary 3.7 in a continuous space, for an objective within
+            `norm_bound`. Or a number.
+        kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
+        lengthscale: a number or (d,), fixes the kernel; in the units of the arms' features, or of the unit cube that a
+            space is mapped to. A fixed kernel has unit variance, and values are not standardised.
+        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective, at least 1e-6;
+            lambda is its square. Without these two, the kernel is learned from the data, on a schedule.
+        norm_bound: F, a bound on the objective's RKHS norm under the kernel.
+        delta: failure probability of the confidence bounds; by default 0.1.
+        qbar: oversampling factor of the dictionary. With infinity every observed point is an atom: the exact GP.
+        max_dictionary: maximum number of atoms in a draw, ``None`` for no limit; ``"auto"`` is 256 where the kernel
+            is learned, and no limit under a fixed one.
+        initial_dictionary: how the first dictionary is drawn from a history, ``"bless"`` or ``"rls"``.
+        resparsify: the dictionary is drawn again when the history has grown by this share; in between, new points join
+            it with their sampling probability as feedback is taken in. 0, the default under a fixed kernel, draws it at
+            the end of every batch, as the papers do; the default where the kernel is learned is 0.1.
+        trend: whether a learned kernel has a linear and quadratic part.
+        winsorize: whether outliers on the bad side are clipped under a learned kernel.
+
+    Raises:
+        ValueError: for an unsupported value.
+        TypeError: for an unknown setting.
+    """
+
+    #: Judging needs a model that is nearly exact: with too few atoms, bounds stay so wide that nothing is eliminated.
+    LEARNED_DICTIONARY: ClassVar[int] = 256
+
+    horizon: int | None = checked(None, _checks.integer, 1)
+    beta: float | str = checked("union", _checks.number_or, BETAS)
 
 
 class SBPE(Optimizer):
@@ -69,41 +115,24 @@ class SBPE(Optimizer):
         n_initial: number of points of the space-filling initial design: by default 1 under a fixed kernel, otherwise
             10.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
-        avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
-            the default for spaces, observed points may be measured again where values are noisy; False for arms.
-        learn_failures: whether failures depend on the parameters: ``True``, ``False``, or ``"auto"`` to decide from the
-            data.
-        horizon: N, the expected number of evaluations; it determines the sizes of the batches.
-        beta: multiplier of the standard deviation in the bounds. ``"union"`` is ``sqrt(2 log(4 B |X| / delta))``: with
-            probability ``1 - delta``, a draw from the model is within its bounds at all points and after each of the B
-            batches (Srinivas et al. 2010, lemma 5.1); a space too large to be enumerated counts as the largest one that
-            can be. ``"paper"`` is theorem 3.5, or corollary 3.7 in a continuous space, for an objective within
-            `norm_bound`. Or a number.
-        kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
+        horizon: N, the expected number of evaluations, by default 1000; it determines the sizes of the batches.
+        beta: multiplier of the standard deviation in the bounds: ``"union"``, the default, ``"paper"``, or a number
+            (`SBPESettings`).
         lengthscale: a number or (d,), fixes the kernel; in the units of the arms' features, or of the unit cube that a
             space is mapped to. A fixed kernel has unit variance, and values are not standardised.
         noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective; lambda is its
             square. Without these two, the kernel is learned from the data, on a schedule.
-        norm_bound: F, a bound on the objective's RKHS norm under the kernel.
-        delta: failure probability of the confidence bounds.
-        qbar: oversampling factor of the dictionary. With infinity every observed point is an atom: the exact GP.
-        max_dictionary: maximum number of atoms in a draw, ``None`` for no limit; ``"auto"`` is 256 where the
-            kernel is learned, and no limit under a fixed one.
-        initial_dictionary: how the first dictionary is drawn from a history, ``"bless"`` or ``"rls"``.
-        resparsify: the dictionary is drawn again when the history has grown by this share; in between, new points join
-            it with their sampling probability as feedback is taken in. 0, the default under a fixed kernel, draws it at
-            the end of every batch, as the papers do; the default where the kernel is learned is 0.1.
-        trend: whether a learned kernel has a linear and quadratic part.
-        winsorize: whether outliers on the bad side are clipped under a learned kernel.
+        settings: all settings; what is given by name goes before.
 
     Raises:
         ValueError: for an unsupported value.
         TypeError: for an unknown setting.
     """
 
-    _repeats_arms = True
+    settings: SBPESettings
+    _settings_class = SBPESettings
 
-    @_checks.settings_by_name
+    @settings_by_name(SBPESettings)
     def __init__(
         self,
         space: Space | Arms | Mapping[str, Any] | None = None,
@@ -112,31 +141,17 @@ class SBPE(Optimizer):
         direction: str | None = None,
         n_initial: int | None = None,
         seed: _checks.Seed = None,
-        avoid_repeats: bool | str | None = None,
-        learn_failures: bool | str = "auto",
-        horizon: int = 1000,
-        beta: float | str = "union",
-        kernel: str = "matern52",
+        horizon: int | None = None,
+        beta: float | str | None = None,
         lengthscale: float | Sequence[float] | Array | None = None,
         noise_std: float | None = None,
-        norm_bound: float = 1.0,
-        delta: float = 0.1,
-        qbar: float = 2.0,
-        max_dictionary: int | str | None = "auto",
-        initial_dictionary: str = "bless",
-        resparsify: float | None = None,
-        trend: bool = True,
-        winsorize: bool = True,
+        settings: SBPESettings | None = None,
     ) -> None:
-        if n_initial is None:
-            n_initial = 10 if lengthscale is None else 1
-        given = _checks.arguments(locals())
-        super().__init__(**_checks.arguments(given, Optimizer))
-        settings = SparseSettings.checked(self.space.d, given, DEFAULT_DICTIONARY)
-        vars(self).update(asdict(settings))
-        self.horizon = _checks.integer("horizon", horizon, 1)
-        self.beta = _checks.number_or(BETAS, "beta", beta)
-        self._sparse = settings
+        settings = SBPESettings.of(
+            settings, n_initial=n_initial, horizon=horizon, beta=beta, lengthscale=lengthscale, noise_std=noise_std
+        )
+        super().__init__(space, arms=arms, direction=direction, seed=seed, settings=settings)
+        self._horizon = HORIZON if settings.horizon is None else settings.horizon
         self._model, self._chooser = sparse_search(self._run, settings, _no_width)
         self._model.by_variance = True
         self._model.on_schedule = False
@@ -155,7 +170,7 @@ class SBPE(Optimizer):
         return self._model.status(tuple(self._batch_sizes))
 
     def _next_size(self, size: int) -> int:
-        return max(1, math.ceil(math.sqrt(self.horizon * size)))
+        return max(1, math.ceil(math.sqrt(self._horizon * size)))
 
     @property
     def n_batches(self) -> int:
@@ -163,7 +178,7 @@ class SBPE(Optimizer):
         size = 1
         total = 0
         count = 0
-        while total < self.horizon:
+        while total < self._horizon:
             size = self._next_size(size)
             total = total + size
             count = count + 1
@@ -304,8 +319,8 @@ class SBPE(Optimizer):
         counts = pulls.counts(told)
         points = np.flatnonzero(counts)
         X = np.ascontiguousarray(pulls.X[points])
-        delta = min(self._sparse.delta / (2.0 * self.n_batches), 1.0 / 33.0)
-        limit = self._sparse.max_dictionary
+        delta = min(self.settings.failing / (2.0 * self.n_batches), 1.0 / 33.0)
+        limit = self.settings.dictionary
         chosen = recursive_rls(kernel.covariance, X, self._run.rng, delta=delta, limit=limit)
         gp = SparseGP.over(kernel.covariance, X, counts[points].astype(np.float64), chosen)
         gp.set_values(np.bincount(told, values, pulls.u)[points].astype(np.float64))
@@ -329,17 +344,17 @@ class SBPE(Optimizer):
 
     def _filter(self, gp: SparseGP, n: int) -> Filter:
         """The confidence bounds of a batch of ``n`` observations."""
-        delta = self._sparse.delta
+        delta = self.settings.failing
         grid = self._run.grid
-        if self.beta == "union":
+        if self.settings.beta == "union":
             points = ENUMERABLE if grid is None else len(grid)
             return Filter(gp.posterior, union_bound(delta, self.n_batches, points), 0.0, 0.0)
-        if self.beta != "paper":
-            return Filter(gp.posterior, float(self.beta), 0.0, 0.0)
+        if self.settings.beta != "paper":
+            return Filter(gp.posterior, float(self.settings.beta), 0.0, 0.0)
         tau = math.sqrt(gp.regularization)
         top = lambda_max(gp)
         share = delta / (4.0 * self.n_batches)
-        bound = self._sparse.norm_bound
+        bound = self.settings.norm_bound
         if grid is not None:
             beta = sparse_confidence(share / len(grid), top, tau, bound, tau)
             return Filter(gp.posterior, beta, 0.0, 0.0)

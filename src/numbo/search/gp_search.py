@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from numbo import _checks
 from numbo._types import Array, Mask, ObservationIndices
 from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, mean_variance
-from numbo.models.gp import FAMILIES
 from numbo.models.outputs import Outputs
 from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
@@ -93,16 +91,15 @@ class GPSearch:
     ) -> None:
         self._kinds = categorical, optional
         self._settings: dict[str, Any] = {
-            "kernel": _checks.one_of("kernel", kernel, FAMILIES),
-            "trend": _checks.flag("trend", trend),
-            "additive": _checks.flag("additive", additive),
-            "winsorize": _checks.flag("winsorize", winsorize),
-            "all_data": _checks.flag("all_data", all_data),
+            "kernel": kernel,
+            "trend": trend,
+            "additive": additive,
+            "winsorize": winsorize,
+            "all_data": all_data,
         }
-        self._coordinate_lines = _checks.flag("coordinate_lines", coordinate_lines)
-        self._cover_categories = _checks.flag("cover_categories", cover_categories)
+        self._coordinate_lines = coordinate_lines
+        self._cover_categories = cover_categories
         self._combinations: Combinations | None = None
-        warp = _checks.flag("warp", warp)
         self.outputs = Outputs(lambda: self.new_surrogate(warp=warp), self.new_constraint, goal)
         self.maximiser = Maximiser(acquisition, beta, self.surrogate, avoid_ties=avoid_ties)
 

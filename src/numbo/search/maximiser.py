@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from numbo import _checks
 from numbo._types import Array, ObservationIndices
 from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, Term, mean_variance
 from numbo.kernels.covariance import squared_distances
@@ -45,10 +44,10 @@ class Maximiser:
     """
 
     def __init__(self, acquisition: str, beta: float | str, noise_model: Surrogate, *, avoid_ties: bool) -> None:
-        self._acquisition = _checks.one_of("acquisition", acquisition, ACQUISITIONS)
-        self._beta = _checks.number_or(("log",), "beta", beta)
+        self._acquisition = acquisition
+        self._beta = beta
         self._noise_model = noise_model
-        self._avoid_ties = _checks.flag("avoid_ties", avoid_ties)
+        self._avoid_ties = avoid_ties
 
     def exploring(self, run: Run) -> bool:
         """Whether it is the global model's turn to explore, where it has turns."""

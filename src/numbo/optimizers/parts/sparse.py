@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,63 +16,153 @@ from numbo.models.dictionaries import DictionaryRule
 from numbo.models.feedback import FeedbackModel
 from numbo.models.gp import FAMILIES
 from numbo.models.learned_kernel import LearnedKernel
+from numbo.optimizers.parts.settings import Settings, checked
 from numbo.run.run import Run
 from numbo.search.arm_search import ArmSearch
 from numbo.search.box_search import BoxSearch
-from numbo.spaces import Arms
+from numbo.spaces import Arms, Domain
 
 #: Smallest noise_std of a fixed kernel. Its square meets rounding errors of the kernel's unit variance, 2e-16 times the
 #: number of observations that are summed up: at 3e-8 and below models cannot be conditioned, or variances explode.
 LEAST_NOISE = 1e-6
 INITIAL_DICTIONARIES = ("bless", "rls")
+#: Failure probability of the confidence bounds, unless it is set.
+DELTA = 0.1
+#: Growth after which the dictionary is drawn again where the kernel is learned, unless it is set.
+RESPARSIFY = 0.1
 
 
-@dataclass(frozen=True)
-class SparseSettings:
-    """Settings of a sparse model, as `numbo.BBKB` describes them, with all defaults resolved."""
+def _limit(name: str, value: Any) -> int | str | None:
+    """A maximum number, None for no limit, or ``"auto"``."""
+    if value is None or value == "auto":
+        return value
+    try:
+        return _checks.integer(name, value, 1)
+    except ValueError:
+        raise ValueError(f"{name} must be 'auto', None or an integer of at least 1, got {value!r}.") from None
 
-    kernel: str
-    lengthscale: float | Array | None
-    noise_std: float | None
-    norm_bound: float
-    delta: float
-    qbar: float
-    max_dictionary: int | None
-    initial_dictionary: str
-    resparsify: float
-    trend: bool
-    winsorize: bool
 
-    @classmethod
-    def checked(cls, d: int, given: Mapping[str, Any], learned_dictionary: int) -> SparseSettings:
-        """The settings of a model over ``d`` coordinates.
+def _scales(name: str, value: Any) -> float | tuple[float, ...]:
+    """A positive number, or several."""
+    try:
+        scales = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        scales = np.empty(0)
+    if scales.ndim > 1 or scales.size == 0 or not (np.isfinite(scales).all() and (scales > 0.0).all()):
+        raise ValueError(f"{name} must be a positive number or one for each coordinate, got {value!r}.")
+    return float(scales) if scales.ndim == 0 else tuple(scales.tolist())
 
-        Args:
-            d: number of coordinates.
-            given: the arguments of an optimizer's constructor.
-            learned_dictionary: what ``max_dictionary="auto"`` means where the kernel is learned.
+
+def _noise(name: str, value: Any) -> float:
+    """The standard deviation of the noise under a fixed kernel."""
+    if not (isinstance(value, int | float) and 0.0 < value < math.inf):
+        raise ValueError(
+            f"{name} must be a positive number, got {value!r}: its square, lambda, regularises the model. For an "
+            "objective without noise take a small share of its range, such as 0.01."
+        )
+    if value < LEAST_NOISE:
+        raise ValueError(
+            f"{name} must be at least {LEAST_NOISE:g} of the kernel's unit standard deviation, got {value!r}: smaller "
+            "values are lost to rounding."
+        )
+    return float(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparseSettings(Settings):
+    """Settings that BKB, BBKB and S-BPE have.
+
+    Args:
+        n_initial: number of points of the space-filling initial design: by default 1 under a fixed kernel, otherwise
+            10.
+        avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
+            the default for spaces, observed points may be measured again where values are noisy; False for arms.
+        learn_failures: as `Settings`.
+        kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
+        lengthscale: a number or (d,), fixes the kernel; in the units of the arms' features, or of the unit cube that a
+            space is mapped to. A fixed kernel has unit variance, and values are not standardised.
+        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective, at least 1e-6;
+            lambda is its square. Without these two, the kernel is learned from the data, on a schedule.
+        norm_bound: F, a bound on the objective's RKHS norm under the kernel.
+        delta: failure probability of the confidence bounds; by default 0.1.
+        qbar: oversampling factor of the dictionary. With infinity every observed point is an atom: the exact GP.
+        max_dictionary: maximum number of atoms in a draw, ``None`` for no limit; ``"auto"`` is `LEARNED_DICTIONARY`
+            where the kernel is learned, and no limit under a fixed one.
+        initial_dictionary: how the first dictionary is drawn from a history, ``"bless"`` or ``"rls"``.
+        resparsify: the dictionary is drawn again when the history has grown by this share; in between, new points join
+            it with their sampling probability as feedback is taken in. 0, the default under a fixed kernel, draws it at
+            the end of every batch, as the papers do; the default where the kernel is learned is 0.1.
+        trend: whether a learned kernel has a linear and quadratic part.
+        winsorize: whether outliers on the bad side are clipped under a learned kernel.
+    """
+
+    #: Atoms of a dictionary under a learned kernel, unless it is set.
+    LEARNED_DICTIONARY: ClassVar[int] = 96
+    _none_counts: ClassVar[tuple[str, ...]] = ("max_dictionary",)
+
+    kernel: str = checked("matern52", _checks.one_of, FAMILIES)
+    lengthscale: float | Sequence[float] | Array | None = checked(None, _scales)
+    noise_std: float | None = checked(None, _noise)
+    norm_bound: float = checked(1.0, _checks.number, 0.0, above=True)
+    delta: float | None = checked(None, _checks.number, 0.0, 1.0, above=True)
+    qbar: float = checked(2.0, _checks.number, 0.0, above=True, infinite=True)
+    max_dictionary: int | str | None = checked("auto", _limit)
+    initial_dictionary: str = checked("bless", _checks.one_of, INITIAL_DICTIONARIES)
+    resparsify: float | None = checked(None, _checks.number, 0.0)
+    trend: bool = checked(True, _checks.flag)
+    winsorize: bool = checked(True, _checks.flag)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.lengthscale is None) != (self.noise_std is None):
+            raise ValueError("lengthscale and noise_std fix the kernel together: give both, or neither to learn it.")
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the kernel is fixed."""
+        return self.lengthscale is not None
+
+    @property
+    def failing(self) -> float:
+        """``delta``, decided."""
+        return DELTA if self.delta is None else self.delta
+
+    @property
+    def redrawn(self) -> float:
+        """``resparsify``, decided."""
+        usual = 0.0 if self.fixed else RESPARSIFY
+        return usual if self.resparsify is None else self.resparsify
+
+    @property
+    def dictionary(self) -> int | None:
+        """``max_dictionary``, decided."""
+        if isinstance(self.max_dictionary, int):
+            return self.max_dictionary
+        return None if self.max_dictionary is None or self.fixed else self.LEARNED_DICTIONARY
+
+    @property
+    def dimensions(self) -> int:
+        return len(self.lengthscale) if isinstance(self.lengthscale, tuple) else 1
+
+    def initial(self, d: int) -> int:
+        usual = 1 if self.fixed else super().initial(d)
+        return usual if self.n_initial is None else self.n_initial
+
+    def avoiding(self, explicit: bool) -> bool | str:
+        return False if explicit and self.avoid_repeats is None else super().avoiding(explicit)
+
+    def scales(self, space: Domain) -> Array | None:
+        """``lengthscale``, one number or (d,), in the units of the unit cube.
 
         Raises:
-            ValueError: for a setting that is not accepted.
+            ValueError: if it has another number of coordinates.
         """
-        kernel = _checks.one_of("kernel", given["kernel"], FAMILIES)
-        trend, winsorize = (_checks.flag(name, given[name]) for name in ("trend", "winsorize"))
-        lengthscale, noise_std = _check_kernel(given["lengthscale"], given["noise_std"], d)
-        fixed = lengthscale is not None
-        resparsify = (0.0 if fixed else 0.1) if given["resparsify"] is None else given["resparsify"]
-        return cls(
-            kernel=kernel,
-            lengthscale=lengthscale,
-            noise_std=noise_std,
-            norm_bound=_checks.number("norm_bound", given["norm_bound"], 0.0, above=True),
-            delta=_checks.number("delta", given["delta"], 0.0, 1.0, above=True),
-            qbar=_checks.number("qbar", given["qbar"], 0.0, above=True, infinite=True),
-            max_dictionary=_check_limit(given["max_dictionary"], None if fixed else learned_dictionary),
-            initial_dictionary=_checks.one_of("initial_dictionary", given["initial_dictionary"], INITIAL_DICTIONARIES),
-            resparsify=_checks.number("resparsify", resparsify, 0.0),
-            trend=trend,
-            winsorize=winsorize,
-        )
+        if self.lengthscale is None:
+            return None
+        scales = np.asarray(self.lengthscale)
+        if scales.shape not in ((), (space.d,)):
+            raise ValueError(f"lengthscale must be a positive number or {space.d} of them, got {self.lengthscale!r}.")
+        return scales / space.ranges if isinstance(space, Arms) else scales
 
 
 def sparse_search(
@@ -88,53 +178,19 @@ def sparse_search(
         settings: of the model.
         width, counting: as `numbo.models.feedback.FeedbackModel`.
     """
-    scale = settings.lengthscale
-    if scale is not None and isinstance(run.space, Arms):
-        scale = np.asarray(scale) / run.space.ranges
     kernel = LearnedKernel(
         run.space.categorical,
         settings.kernel,
-        None if scale is None else np.asarray(scale),
+        settings.scales(run.space),
         settings.noise_std,
         trend=settings.trend,
         winsorize=settings.winsorize,
         optional=run.space.conditional,
     )
-    rule = DictionaryRule(settings.qbar, settings.max_dictionary, settings.initial_dictionary, settings.delta)
-    model = FeedbackModel(run.space.d, kernel, rule, resparsify=settings.resparsify, width=width, counting=counting)
-    one_by_one = settings.resparsify == 0.0
+    rule = DictionaryRule(settings.qbar, settings.dictionary, settings.initial_dictionary, settings.failing)
+    model = FeedbackModel(run.space.d, kernel, rule, resparsify=settings.redrawn, width=width, counting=counting)
+    one_by_one = settings.redrawn == 0.0
     chooser = BoxSearch(run) if run.grid is None else ArmSearch(run, run.grid, one_by_one=one_by_one)
     model.chooser = chooser
     run.listen([kernel])
     return model, chooser
-
-
-def _check_limit(limit: int | str | None, default: int | None) -> int | None:
-    """Maximum dictionary size, None for no limit; ``"auto"`` means ``default``."""
-    if limit is None or limit == "auto":
-        return default if limit else None
-    try:
-        return _checks.integer("max_dictionary", limit, 1)
-    except ValueError:
-        raise ValueError(f"max_dictionary must be 'auto', None or an integer of at least 1, got {limit!r}.") from None
-
-
-def _check_kernel(lengthscale: Any, noise_std: Any, d: int) -> tuple[Any, float | None]:
-    if (lengthscale is None) != (noise_std is None):
-        raise ValueError("lengthscale and noise_std fix the kernel together: give both, or neither to learn it.")
-    if lengthscale is None:
-        return None, None
-    scales = np.asarray(lengthscale, dtype=np.float64)
-    if scales.shape not in ((), (d,)) or not (np.isfinite(scales).all() and (scales > 0.0).all()):
-        raise ValueError(f"lengthscale must be a positive number or {d} of them, got {lengthscale!r}.")
-    if not (isinstance(noise_std, int | float) and 0.0 < noise_std < math.inf):
-        raise ValueError(
-            f"noise_std must be a positive number, got {noise_std!r}: its square, lambda, regularises the model. For "
-            "an objective without noise take a small share of its range, such as 0.01."
-        )
-    if noise_std < LEAST_NOISE:
-        raise ValueError(
-            f"noise_std must be at least {LEAST_NOISE:g} of the kernel's unit standard deviation, got {noise_std!r}: "
-            "smaller values are lost to rounding."
-        )
-    return float(scales) if scales.ndim == 0 else scales, float(noise_std)

@@ -1,0 +1,159 @@
+"""Settings of the algorithms: frozen values that check themselves.
+
+An algorithm has everyday settings in its signature and all of them in a dataclass of its own, which is also what a
+saved state keeps. What is None is decided where the space is known.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec
+
+from numbo import _checks
+from numbo.models.gp import FAMILIES
+from numbo.search.maximiser import ACQUISITIONS
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+P = ParamSpec("P")
+
+#: Points of the initial design, unless it is set.
+INITIAL = 10
+
+
+def checked(default: Any, check: Callable[..., Any], *accepted: Any, **options: Any) -> Any:
+    """A field whose value passes ``check(name, value, *accepted, **options)``; None passes where it is the default."""
+
+    def of(name: str, value: Any) -> Any:
+        return value if value is None and default is None else check(name, value, *accepted, **options)
+
+    return field(default=default, metadata={"check": of})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Settings that all algorithms have.
+
+    Args:
+        n_initial: number of points of the space-filling initial design before the model takes over; by default 10.
+        avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
+            the default, observed points may be measured again where values are noisy.
+        learn_failures: whether failures depend on the parameters: ``True`` weights points by their probability of
+            success, ``False`` only never repeats a point that failed, ``"auto"`` lets the data decide between the two
+            (`numbo.models.Feasibility`).
+
+    Raises:
+        ValueError: for an unsupported value.
+        TypeError: for an unknown setting.
+    """
+
+    n_initial: int | None = checked(None, _checks.integer, 1)
+    avoid_repeats: bool | str | None = checked(None, _checks.one_of, _checks.AUTO)
+    learn_failures: bool | str = checked("auto", _checks.one_of, _checks.AUTO)
+
+    #: Settings for which None is a value of its own.
+    _none_counts: ClassVar[tuple[str, ...]] = ()
+
+    def __new__(cls, **given: Any) -> Self:
+        _checks.known_settings(cls.__name__, given, cls.names())
+        return super().__new__(cls)
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            if check := one.metadata.get("check"):
+                object.__setattr__(self, one.name, check(one.name, getattr(self, one.name)))
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """Names of the settings that can be given."""
+        return [one.name for one in fields(cls) if one.init]
+
+    @classmethod
+    def of(cls, settings: Self | None, **given: Any) -> Self:
+        """These ``settings``, by default the usual ones, with those ``given``; None says nothing."""
+        if settings is not None and type(settings) is not cls:
+            raise ValueError(f"settings must be a numbo.{cls.__name__}, got {settings!r}.")
+        base = cls() if settings is None else settings
+        return replace(base, **{n: value for n, value in given.items() if value is not None or n in cls._none_counts})
+
+    def state_dict(self) -> dict[str, Any]:
+        """The settings as plain data, with which the class can be called."""
+        return {name: getattr(self, name) for name in self.names()}
+
+    @property
+    def dimensions(self) -> int:
+        """Least number of coordinates of a space that the settings fit."""
+        return 1
+
+    def initial(self, d: int) -> int:
+        """Number of points of the initial design in ``d`` dimensions."""
+        return INITIAL if self.n_initial is None else self.n_initial
+
+    def avoiding(self, explicit: bool) -> bool | str:
+        """Whether to avoid repeats of ``explicit`` arms, or of the points of a space."""
+        return "auto" if self.avoid_repeats is None else self.avoid_repeats
+
+
+@dataclass(frozen=True, kw_only=True)
+class GPSettings(Settings):
+    """Settings of algorithms with an exact Gaussian process.
+
+    Args:
+        n_initial, avoid_repeats, learn_failures: as `Settings`.
+        use_curves: whether the curve of a trial that was stopped says where it would have ended, and how uncertain
+            that is (`numbo.models.curves`). Otherwise its last value counts as its final one.
+        kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
+        acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
+            ``"alternate"``: the global model alternates between the two. EI exploits where the model is confident;
+            UCB lets the search escape when EI stalls.
+        beta: the multiplier of UCB, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015, section 4).
+        trend: whether the covariance has a linear and quadratic part.
+        additive: whether the covariance has an additive part, a sum of functions of one coordinate each.
+        winsorize: whether outliers on the bad side are clipped if the model then predicts better.
+        warp: whether the global model sees the logarithm of the gap to the best value if it then predicts better.
+    """
+
+    use_curves: bool = checked(True, _checks.flag)
+    kernel: str = checked("matern52", _checks.one_of, FAMILIES)
+    acquisition: str = checked("ucb", _checks.one_of, ACQUISITIONS)
+    beta: float | str = checked(2.0, _checks.number_or, ("log",))
+    trend: bool = checked(False, _checks.flag)
+    additive: bool = checked(False, _checks.flag)
+    winsorize: bool = checked(False, _checks.flag)
+    warp: bool = checked(False, _checks.flag)
+
+
+def settings_by_name(settings: type[Settings]) -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """Decorate a constructor that takes all ``settings`` in an argument of this name, and everyday ones by themselves.
+
+    Settings that are given by name and are not in the signature still work, with a `FutureWarning`. For unknown ones
+    Python would name the class that defines the constructor; the error here names the class that was called, and the
+    setting that was probably meant.
+    """
+
+    def decorate(init: Callable[P, None]) -> Callable[P, None]:
+        known = [name for name in inspect.signature(init).parameters if name != "self"]
+        moved = [name for name in settings.names() if name not in known and _checks.ELSEWHERE.get(name) not in known]
+
+        @functools.wraps(init)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> None:
+            cls = type(args[0]).__name__
+            _checks.known_settings(cls, kwargs, [*known, *moved])
+            given = {name: kwargs.pop(name) for name in moved if name in kwargs}
+            if given:
+                listed = ", ".join(f"{name}={value!r}" for name, value in given.items())
+                moved_to = f"pass settings={settings.__name__}({listed})"
+                warnings.warn(f"{cls}({listed}) is deprecated: {moved_to}.", FutureWarning, stacklevel=2)
+                base = {name: kwargs.pop(name) for name in ("settings", "preset") if name in kwargs}
+                together: dict[str, Any] = {"settings": None, **base, **given}
+                kwargs["settings"] = settings.of(**together)
+            init(*args, **kwargs)
+
+        return checked
+
+    return decorate
