@@ -50,7 +50,7 @@ types: $(READY)
 	ln -sfn $(CURDIR)/src/numbo/* build/types/numbo/
 	ln -sfn $(CURDIR)/integrations/optuna build/types/numbo/optuna
 	ln -sfn $(CURDIR)/integrations/ray build/types/numbo/ray
-	MYPYPATH=build/types:examples $(BIN)/mypy --explicit-package-bases build/types/numbo benchmarks examples
+	MYPYPATH=build/types:examples $(BIN)/mypy --explicit-package-bases build/types/numbo benchmarks tests/harness examples
 
 # The site goes to build/site; any warning is an error.
 docs: types

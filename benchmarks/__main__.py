@@ -37,11 +37,11 @@ def _check(parser: argparse.ArgumentParser, kind: str, names: list[str], known: 
 
 
 def _bandits(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    from benchmarks import bandits
-    from benchmarks.arms import PROBLEMS
+    from benchmarks.bandits import runner
+    from benchmarks.problems.arms import PROBLEMS
 
     _check(parser, "problem", arguments.problems, PROBLEMS)
-    _check(parser, "algorithm", arguments.algorithms, bandits.ALGORITHMS)
+    _check(parser, "algorithm", arguments.algorithms, runner.ALGORITHMS)
     if arguments.reference is not None:
         os.environ["BATCH_BKB"] = str(arguments.reference.resolve())
     jobs = [
@@ -50,7 +50,7 @@ def _bandits(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> 
         for algorithm in arguments.algorithms
         for problem in arguments.problems
     ]
-    bandits.run(RESULTS / f"{arguments.name}.jsonl", jobs, arguments.jobs)
+    runner.run(RESULTS / f"{arguments.name}.jsonl", jobs, arguments.jobs)
 
 
 def _add_compare(parser: argparse.ArgumentParser) -> None:
@@ -66,8 +66,8 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
 
 
 def _compare(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    from benchmarks import compare
-    from benchmarks.families import FAMILIES
+    from benchmarks.compare import versions
+    from benchmarks.problems.families import FAMILIES
 
     a = arguments
     if not (a.before / "pyproject.toml").is_file():
@@ -78,7 +78,7 @@ def _compare(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> 
     _check(parser, "family", families, FAMILIES)
     settings = {"now": a.settings_now, "before": a.settings_before}
     shape = {"quick": a.quick, "seeds": a.seeds, "jobs": a.jobs, "sampler": a.sampler, "settings": settings}
-    compare.compare(RESULTS, a.name or a.before.resolve().name, a.before, families, **shape)
+    versions.compare(RESULTS, a.name or a.before.resolve().name, a.before, families, **shape)
 
 
 def _add_hpob(parser: argparse.ArgumentParser) -> None:
@@ -91,7 +91,7 @@ def _add_hpob(parser: argparse.ArgumentParser) -> None:
 
 
 def _hpob(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    from benchmarks import hpob
+    from benchmarks.compare import hpob
 
     spaces = arguments.spaces or sorted({hpob.space_of(task) for task in hpob.tasks()})
     _check(parser, "space", spaces, {hpob.space_of(task) for task in hpob.tasks()})
@@ -115,7 +115,8 @@ def _add_curves(parser: argparse.ArgumentParser) -> None:
 
 
 def _curves(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    from benchmarks import budgets, curves
+    from benchmarks.compare import curves
+    from benchmarks.samplers import budgets
 
     samplers = arguments.samplers or [*curves.SAMPLERS, *budgets.installed()]
     pruners = arguments.pruners or list(curves.PRUNERS)
@@ -143,7 +144,7 @@ def _add_searches(parser: argparse.ArgumentParser, trials: int) -> None:
 
 
 def _searches(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    from benchmarks import constrained, fronts
+    from benchmarks.compare import constrained, fronts
 
     module: Any = constrained if arguments.command == "constrained" else fronts
     samplers = arguments.samplers or list(module.SAMPLERS)
@@ -169,7 +170,7 @@ def _add_biobj(parser: argparse.ArgumentParser) -> None:
 
 
 def _biobj(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    from benchmarks import biobj, fronts
+    from benchmarks.compare import biobj, fronts
 
     samplers = arguments.samplers or list(biobj.USUAL)
     functions = arguments.functions or list(biobj.FUNCTIONS)
@@ -197,7 +198,7 @@ def _add_record_curves(parser: argparse.ArgumentParser) -> None:
 
 
 def _record_curves(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    from benchmarks import record_curves
+    from benchmarks.problems import record_curves
 
     tasks = arguments.tasks or list(record_curves.PLANS)
     _check(parser, "task", tasks, record_curves.PLANS)
@@ -214,7 +215,7 @@ def _add_bayesmark(parser: argparse.ArgumentParser) -> None:
 
 
 def _bayesmark(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    from benchmarks import bayesmark
+    from benchmarks.compare import bayesmark
 
     optimizers = arguments.optimizers or list(bayesmark.OPTIMIZERS)
     problems = arguments.problems or bayesmark.problems()
@@ -310,9 +311,9 @@ def main() -> None:
     fingerprints.add_argument("--steps", type=int, default=300)
     arguments = parser.parse_args()
     if arguments.command == "run":
-        from benchmarks import runner  # first: it sets the number of threads
-        from benchmarks.problems import COMPARED, PROBLEMS, SUITES
-        from benchmarks.samplers import SAMPLERS
+        from benchmarks.compare import runner  # first: it sets the number of threads
+        from benchmarks.problems.suites import COMPARED, PROBLEMS, SUITES
+        from benchmarks.samplers.registry import SAMPLERS
 
         suites = arguments.suites or list(COMPARED)
         _check(parser, "suite", suites, SUITES)
@@ -322,34 +323,34 @@ def main() -> None:
         path = RESULTS / f"{arguments.name}.jsonl"
         runner.run(path, problems, arguments.samplers, arguments.seeds, arguments.trials, arguments.jobs)
     elif arguments.command == "report":
-        from benchmarks.report import write_report
+        from benchmarks.compare.report import write_report
 
         write_report(RESULTS, arguments.name)
     elif arguments.command == "pages":
-        from benchmarks import pages
+        from benchmarks.compare import pages
 
         pages.write()
     elif arguments.command == "ask-time":
-        from benchmarks.ask_time import measure, measure_branching
+        from benchmarks.compare.ask_time import measure, measure_branching
 
         if arguments.branching:
             measure_branching()
         else:
             measure(RESULTS, gpsampler=arguments.gpsampler)
     elif arguments.command == "ray-scale":
-        from benchmarks import ray_scale
+        from benchmarks.compare import ray_scale
 
         names = arguments.searchers or list(ray_scale.SEARCHERS)
         _check(parser, "searcher", names, ray_scale.SEARCHERS)
         ray_scale.measure(RESULTS, names, arguments.trials, arguments.real)
     elif arguments.command == "reliability":
-        from benchmarks import reliability
+        from tests.harness import reliability
 
         if not arguments.restores:
             reliability.measure(RESULTS)
         reliability.measure_restores(RESULTS)
     elif arguments.command == "calibration":
-        from benchmarks import calibration
+        from benchmarks.checks import calibration
 
         functions = arguments.functions or list(calibration.FUNCTIONS)
         algorithms = arguments.algorithms or list(calibration.ALGORITHMS)
@@ -357,21 +358,21 @@ def main() -> None:
         _check(parser, "algorithm", algorithms, calibration.ALGORITHMS)
         calibration.measure(RESULTS, functions, algorithms, arguments.seeds, arguments.trials, arguments.jobs)
     elif arguments.command == "digests":
-        from benchmarks import digests
+        from benchmarks.checks import digests
 
         names = arguments.algorithms or list(digests.ALGORITHMS)
         _check(parser, "algorithm", names, digests.ALGORITHMS)
         if not digests.measure(arguments.path, arguments.against, names, arguments.steps):
             raise SystemExit(1)
     elif arguments.command == "survival":
-        from benchmarks import survival
+        from benchmarks.bandits import survival
 
         _check(parser, "domain", arguments.domains, survival.DOMAINS)
         _check(parser, "kernel", arguments.kernels, survival.KERNELS)
         a = arguments
         survival.measure(RESULTS, a.name, a.domains, a.kernels, a.noises, a.seeds)
     elif arguments.command == "batches":
-        from benchmarks import batches as wide
+        from benchmarks.compare import batches as wide
 
         searches = arguments.searches or list(wide.SEARCHES)
         _check(parser, "search", searches, wide.SEARCHES)
@@ -379,13 +380,13 @@ def main() -> None:
         wide.run(path, searches, arguments.widths or list(wide.WIDTHS), arguments.seeds, arguments.jobs)
         wide.write_report(path)
     elif arguments.command == "first-use":
-        from benchmarks import first_use
+        from benchmarks.checks import first_use
 
         first_use.measure(RESULTS, arguments.before, arguments.repeats)
     elif arguments.command == "compare":
         _compare(parser, arguments)
     elif arguments.command == "interrupts":
-        from benchmarks import interrupts
+        from tests.harness import interrupts
 
         interrupts.measure(RESULTS)
     elif arguments.command == "hpob":
@@ -403,7 +404,7 @@ def main() -> None:
     elif arguments.command == "bandits":
         _bandits(parser, arguments)
     else:
-        from benchmarks.bandits_report import write_report as write_bandits_report
+        from benchmarks.bandits.report import write_report as write_bandits_report
 
         write_bandits_report(RESULTS, arguments.name)
 

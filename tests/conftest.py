@@ -9,13 +9,13 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from benchmarks.processes import LOCAL_RAY
 from hypothesis import HealthCheck, settings
 
 from numbo.kernels.acquisition import acquisition_gradient_into
 from numbo.kernels.covariance import MATERN32, MATERN52, RBF, Covariance
 from numbo.kernels.optional import active_columns
 from numbo.spaces import INACTIVE
+from tests.harness.local_ray import LOCAL_RAY
 
 os.environ.setdefault("NUMBO_COMPILE_AHEAD", "0")  # tests keep both cores busy themselves
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -8,10 +8,10 @@ import shutil
 
 import numpy as np
 import pytest
-from benchmarks import restores
 from numbo.ray import BBKBSearch, GSSBOSearch, SBPESearch
 from numbo.ray._snapshot import read_setup, read_trials
 from ray.tune.search import ConcurrencyLimiter, Repeater, SearchGenerator
+from tests.harness import restores
 
 from ray import cloudpickle, tune
 

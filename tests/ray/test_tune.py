@@ -11,10 +11,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from benchmarks import restores
 from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
 from numbo.ray._snapshot import read_trials
 from ray.tune.schedulers import HyperBandForBOHB
+from tests.harness import restores
 
 from ray import tune
 

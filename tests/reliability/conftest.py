@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import pytest
-from benchmarks import faults
+from tests.harness import faults
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.interrupts import Outcome, interrupt_processes, interrupt_study
+from tests.harness.interrupts import Outcome, interrupt_processes, interrupt_study
 
 
 @pytest.mark.parametrize(("count", "jobs"), [(30, 1), (10, 2)])
@@ -16,7 +16,7 @@ def test_an_interrupted_process_ends_and_loses_nothing(tmp_path):
 
 
 def test_a_measurement_is_written_down(tmp_path):
-    from benchmarks.interrupts import measure
+    from tests.harness.interrupts import measure
 
     measure(tmp_path, {"main thread": 2})
     assert "| main thread | 2 | 2 | 0 | 0 |" in (tmp_path / "interrupts.md").read_text()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks import faults
-from benchmarks.reliability import storage_url
-from benchmarks.worker import SPACE, storage
 from optuna.trial import TrialState
+from tests.harness import faults
+from tests.harness.reliability import storage_url
+from tests.harness.worker import SPACE, storage
 
 import optuna
 

@@ -8,10 +8,11 @@ import json
 import tracemalloc
 
 import pytest
-from benchmarks import faults, processes, reliability, soak
-from benchmarks.samplers import SAMPLERS
+from tests.harness import faults, reliability, soak
 
 import optuna
+from benchmarks import processes
+from benchmarks.samplers.registry import SAMPLERS
 
 
 @pytest.fixture(autouse=True)

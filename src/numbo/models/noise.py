@@ -44,7 +44,7 @@ ODDS = 20.0
 LEVELS = 4
 #: Where values are coarse, one observation in so many may be spent on telling whether there is noise. With two in all,
 #: 0/1 outcomes were taken for exact in 2 of 20 runs on a grid and 4 of 10 among categories, whose recommendations lost
-#: 0.05 and 0.20 in the mean; with this, 0.03 and 0.07 (`benchmarks.families.successes` is a grid of the kind).
+#: 0.05 and 0.20 in the mean; with this, 0.03 and 0.07 (`benchmarks.problems.families.successes` is a grid of the kind).
 COARSELY = 10
 #: Rounding errors, in the same unit.
 DUST = 1e-9

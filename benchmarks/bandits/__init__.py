@@ -1,0 +1,1 @@
+"""Explicit arms: regret and time, and the race of S-BPE."""

@@ -1,0 +1,1 @@
+"""Samplers against each other, and numbo against earlier versions of itself: quality and time."""

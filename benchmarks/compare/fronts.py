@@ -1,0 +1,174 @@
+"""Searches of several objectives: how much of the best known front is found after some trials.
+
+The problems are those of `benchmarks.problems.fronts`. What is measured is the hypervolume that is missing: 1 less the
+part of the best known front's volume that the points found so far dominate.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import warnings
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.samplers import BaseSampler
+
+import optuna
+from benchmarks.compare import searches
+from benchmarks.compare.searches import Study, from_cube
+from benchmarks.problems.fronts import APART, PROBLEMS, Values, nondominated, problem
+
+Space: TypeAlias = dict[str, BaseDistribution]
+MARKS = (100, 300, 1000)
+#: Samplers whose suggestions take long make fewer trials.
+SHORT = {"GPSampler": 100, "MORBO": 300}
+
+OPTUNA: dict[str, Callable[[int], BaseSampler]] = {
+    "TPE": lambda seed: optuna.samplers.TPESampler(seed=seed),
+    "NSGA-II": lambda seed: optuna.samplers.NSGAIISampler(seed=seed),
+    "GPSampler": lambda seed: optuna.samplers.GPSampler(seed=seed),
+    "Random": lambda seed: optuna.samplers.RandomSampler(seed=seed),
+}
+SAMPLERS = ("GSSBO", *OPTUNA)
+#: All of these, and a peer that needs BoTorch.
+NAMES = (*SAMPLERS, "MORBO")
+
+
+class _GSSBO:
+    """A search by GSSBO, without Optuna."""
+
+    def __init__(self, space: Space, k: int, seed: int) -> None:
+        from numbo import GSSBO, Categorical, Float, Int
+        from numbo import Space as Searched
+
+        def dimension(of: BaseDistribution) -> Categorical | Float | Int:
+            if isinstance(of, CategoricalDistribution):
+                return Categorical(of.choices)
+            assert isinstance(of, FloatDistribution | IntDistribution)
+            return (Float if isinstance(of, FloatDistribution) else Int)(of.low, of.high, of.log)  # type: ignore
+
+        logging.getLogger("numbo").setLevel(logging.ERROR)
+        searched = Searched({name: dimension(distribution) for name, distribution in space.items()})
+        directions: dict[str, Any] = {"directions": ("minimize",) * k}
+        self._optimizer = GSSBO(searched, seed=seed, **directions)
+
+    def ask(self) -> dict[str, Any]:
+        self._params: dict[str, Any] = self._optimizer.ask()
+        return self._params
+
+    def tell(self, values: Sequence[float]) -> None:
+        told: Any = tuple(values)
+        self._optimizer.tell(self._params, told)
+
+
+class _MORBO:
+    """A search by MORBO."""
+
+    def __init__(self, space: Space, far: Values, seed: int) -> None:
+        from benchmarks.samplers.morbo import MORBO
+
+        self._space = space
+        self._peer = MORBO(len(space), far, seed)
+
+    def ask(self) -> dict[str, Any]:
+        self._x = self._peer.ask()
+        return from_cube(self._space, self._x)
+
+    def tell(self, values: Sequence[float]) -> None:
+        self._peer.tell(self._x, values)
+
+
+def search(sampler: str, space: Space, k: int, seed: int) -> Any:
+    """A search by one of the `SAMPLERS` that asks for a configuration and is told its k objectives."""
+    return _GSSBO(space, k, seed) if sampler == "GSSBO" else Study(space, OPTUNA[sampler](seed), k)
+
+
+def run_one(sampler: str, name: str, seed: int, trials: int) -> dict[str, Any]:
+    """One run: the volumes at the marks, and the last front where the best one is not known."""
+    warnings.simplefilter("ignore")
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    of = problem(name)
+    number = zlib.crc32(f"{name} {seed}".encode())
+    one = _MORBO(of.space, of.far, number) if sampler == "MORBO" else search(sampler, of.space, len(of.far), number)
+    Y = list[Sequence[float]]()
+    volumes = list[float]()
+    asks = list[float]()
+    for n in range(1, min(trials, SHORT.get(sampler, trials)) + 1):
+        started = time.perf_counter()
+        params = one.ask()
+        asks.append(1e3 * (time.perf_counter() - started))
+        Y.append(of.evaluate(params))
+        one.tell(Y[-1])
+        if n in MARKS:
+            volumes.append(of.volume(Y))
+    row = {"sampler": sampler, "problem": name, "seed": seed, "trials": trials, "volume": volumes}
+    if of.front is None:
+        row["front"] = nondominated(np.array(Y)).tolist()
+    return row | {"ask_ms": round(float(np.mean(asks)), 3)}
+
+
+def run(path: Path, jobs: Sequence[searches.Job], jobs_at_once: int) -> None:
+    """Run what is missing in ``path``."""
+    searches.run(path, run_one, jobs, jobs_at_once)
+
+
+# -- the report ----------------------------------------------------------------------------------------------------
+
+
+def best_volume(rows: Sequence[dict[str, Any]], name: str) -> float:
+    """The volume of a problem's best known front: where that is not known, of what all runs have found."""
+    of = problem(name)
+    if of.front is not None:
+        return of.volume(of.front)
+    return of.volume(np.concatenate([np.array(row["front"]) for row in rows if row["problem"] == name]))
+
+
+def missing(rows: Sequence[dict[str, Any]], mark: int, best: float) -> list[float]:
+    """The part of the best volume that runs lack at a mark."""
+    return [1.0 - row["volume"][mark] / best for row in rows if mark < len(row["volume"])]
+
+
+def ranks(rows: list[dict[str, Any]], names: Sequence[str], mark: int) -> dict[str, float]:
+    """Mean ranks of the samplers that have run to a mark, over problems and seeds that all of them have."""
+
+    def lost(row: dict[str, Any]) -> float | None:
+        return -float(row["volume"][mark]) if mark < len(row["volume"]) else None
+
+    samplers = [name for name in SAMPLERS if any(row["sampler"] == name and mark < len(row["volume"]) for row in rows)]
+    return searches.mean_ranks(searches.outcomes(rows, names, samplers, lost), samplers)
+
+
+def write_report(path: Path) -> None:
+    """Tables of all runs in ``path``, beside it."""
+    intro = (
+        "The part of the best known front's hypervolume that is missing, medians over seeds, after the number of "
+        "trials. `ms` is the mean time of a suggestion."
+    )
+    searches.write_report(path, ["# Several objectives", "", intro], PROBLEMS, APART, _tables)
+
+
+def _tables(rows: list[dict[str, Any]], names: Sequence[str]) -> list[str]:
+    found = [ranks(rows, names, mark) for mark in range(len(MARKS))]
+    lines = searches.rank_table(found, SAMPLERS, MARKS)
+    lines += ["", "| problem | sampler | " + " | ".join(map(str, MARKS)) + " | seeds | ms |", "|---" * 7 + "|"]
+    for name in names:
+        best = best_volume(rows, name)
+        for sampler in NAMES:
+            mine = [row for row in rows if row["problem"] == name and row["sampler"] == sampler]
+            if mine:
+                lines.append(_line(name, sampler, mine, best))
+    return lines
+
+
+def _line(name: str, sampler: str, rows: list[dict[str, Any]], best: float) -> str:
+    cells = []
+    for mark in range(len(MARKS)):
+        lost = missing(rows, mark, best)
+        cells.append(f"{np.median(lost):.3g}" if lost else "")
+    asks = float(np.median([row["ask_ms"] for row in rows]))
+    return f"| {name} | {sampler} | {' | '.join(cells)} | {len(rows)} | {asks:.1f} |"

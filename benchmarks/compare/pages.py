@@ -1,0 +1,463 @@
+"""The numbers of the README and of the documentation, from the files in ``benchmarks/results``.
+
+A page says where a number or a table goes:
+
+    <!-- results: rank suite GSSBO 1000 -->1.2<!-- end -->
+
+What stands in between is written by ``python -m benchmarks pages``, and so are the plots in ``docs/images`` that these
+files show.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import matplotlib.pyplot as plt  # without a screen: `benchmarks.compare.report` sees to that
+import numpy as np
+
+from benchmarks.compare import hpob as recorded_searches
+from benchmarks.compare.report import Runs, bootstrap, finished, grouped, plot_headline
+from benchmarks.problems.suites import SUITES
+from benchmarks.storage import load
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks" / "results"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PLACE = re.compile(r"(<!-- results: ([^>]*?) -->).*?(<!-- end -->)", flags=re.DOTALL)
+
+#: Samplers as the pages call them, in the order of their columns.
+NAMES = {
+    "GSSBO": "GSSBO",
+    "GSSBO core": "GSSBO without Optuna",
+    "GSSBO-paper": "GSSBO, as in the paper",
+    "BBKB": "BBKB",
+    "BKB": "BKB",
+    "GPUCB": "GP-UCB",
+    "GPSampler": "GPSampler",
+    "HEBO": "HEBO",
+    "TuRBO": "TuRBO",
+    "AutoSampler": "AutoSampler",
+    "SMAC": "SMAC",
+    "CMA-ES": "CMA-ES",
+    "TPE": "TPE",
+    "TPE-group": "TPE, `group=True`",
+    "Random": "random",
+}
+Table: TypeAlias = list[list[str]]
+
+
+@cache
+def runs(name: str) -> Runs:
+    """The runs of a results file, by problem and sampler."""
+    return grouped(load(RESULTS / f"{name}.jsonl"))
+
+
+@cache
+def rows(name: str) -> list[dict[str, str]]:
+    """The rows of a results file."""
+    with (RESULTS / f"{name}.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def ask_times(which: str = "median_ms") -> dict[tuple[str, int], float]:
+    """The times of a suggestion, by sampler and number of trials."""
+    return {(row["sampler"], int(row["trials"])): float(row[which]) for row in rows("ask-time")}
+
+
+def problems_of(name: str) -> list[str]:
+    """The problems of a results file, as they come."""
+    return list(dict.fromkeys(row["problem"] for row in load(RESULTS / f"{name}.jsonl")))
+
+
+def samplers_of(name: str) -> list[str]:
+    """The samplers of a results file, in the order of `NAMES`."""
+    known = {sampler for _, sampler in runs(name)}
+    return [sampler for sampler in NAMES if sampler in known]
+
+
+@cache
+def mean_ranks(name: str, trials: int) -> dict[str, tuple[float, float, float]]:
+    """Mean rank and its 90 % interval, of the samplers that finished all problems with this number of trials."""
+    names = finished(runs(name), samplers_of(name), problems_of(name), trials)
+    found = bootstrap(runs(name), names, problems_of(name), trials)
+    return {
+        sampler: (m, low, high) for sampler, m, low, high in zip(names, *map(np.ndarray.tolist, found), strict=True)
+    }
+
+
+def milliseconds(value: float) -> str:
+    """A time, with two digits."""
+    if value >= 1000:
+        return f"{value / 1000:.1f} s"
+    return f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"
+
+
+def markdown(table: Table) -> str:
+    """A table, of which the first row is the head."""
+    lines = ["| " + " | ".join(row) + " |" for row in table]
+    return "\n\n" + "\n".join([lines[0], "|---" * len(table[0]) + "|", *lines[1:]]) + "\n\n"
+
+
+def bold(texts: list[str], values: list[float]) -> list[str]:
+    """The ``texts``, those that say the same as that of the smallest of the ``values`` in bold."""
+    best = texts[int(np.nanargmin(values))]
+    return [f"**{text}**" if text == best else text for text in texts]
+
+
+def number(value: float) -> str:
+    """A regret, with two digits; it is zero below 1e-9."""
+    if value < 1e-9:
+        return "0"
+    if not 1e-4 <= value < 1e6:
+        return f"{value:.1e}"
+    return np.format_float_positional(float(f"{value:.2g}"), trim="-")
+
+
+# -- single numbers ------------------------------------------------------------------------------------------------
+
+
+def rank(name: str, sampler: str, trials: str) -> str:
+    """The mean rank of a sampler."""
+    return f"{mean_ranks(name, int(trials))[sampler][0]:.1f}"
+
+
+def unseen_rank(sampler: str, trials: str) -> str:
+    """The mean rank of a sampler of the suite on the problems that played no part when settings were chosen."""
+    found = {key: some for key, some in runs("suite").items() if key[0] in SUITES["unseen"]}
+    names = finished(found, samplers_of("suite"), SUITES["unseen"], int(trials))
+    means, _, _ = bootstrap(found, names, SUITES["unseen"], int(trials))
+    return f"{means[names.index(sampler)]:.1f}"
+
+
+def count(name: str) -> str:
+    """The number of problems."""
+    return str(len(problems_of(name)))
+
+
+def seeds(name: str, sampler: str) -> str:
+    """The smallest number of seeds of a sampler on a problem."""
+    return str(min(len(found) for (_, s), found in runs(name).items() if s == sampler))
+
+
+def ask(sampler: str, trials: str) -> str:
+    """The median time of a suggestion on Levy's function in 20 dimensions."""
+    return milliseconds(ask_times()[sampler, int(trials)])
+
+
+def asks(name: str, sampler: str, trials: str) -> str:
+    """The median time of a suggestion, from the fastest problem to the slowest."""
+    medians = [
+        np.median([row["ask_ms"][trials] for row in found])
+        for (_, s), found in runs(name).items()
+        if s == sampler and all(trials in row["ask_ms"] for row in found)
+    ]
+    low = milliseconds(min(medians)).removesuffix(" ms")
+    high = milliseconds(max(medians))
+    return f"{low} to {high}"
+
+
+def _asked(name: str, sampler: str, trials: str) -> float:
+    found = [row["ask_ms"][trials] for (_, s), some in runs(name).items() if s == sampler for row in some]
+    return float(np.median(found))
+
+
+def asked(name: str, sampler: str, trials: str) -> str:
+    """The median time of a suggestion, over the problems."""
+    return milliseconds(_asked(name, sampler, trials))
+
+
+# -- tables --------------------------------------------------------------------------------------------------------
+
+
+def rank_table(name: str, *marks: str) -> str:
+    """Mean ranks at numbers of trials, with 90 % intervals."""
+    samplers = [s for s in samplers_of(name) if any(s in mean_ranks(name, int(t)) for t in marks)]
+    table = [["trials", *(NAMES[s] for s in samplers)]]
+    for trials in marks:
+        found = mean_ranks(name, int(trials))
+        values = [found[s][0] if s in found else np.nan for s in samplers]
+        spans = {s: f"{mean:.1f} ({low:.1f}\u2013{high:.1f})" for s, (mean, low, high) in found.items()}
+        texts = [spans.get(s, "-") for s in samplers]
+        table.append([trials, *bold(texts, values)])
+    return markdown(table)
+
+
+def regret_table(name: str, trials: str) -> str:
+    """The median best regret on each problem."""
+    problems = problems_of(name)
+    samplers = finished(runs(name), samplers_of(name), problems, int(trials))
+    table = [["problem", *(NAMES[s] for s in samplers)]]
+    for problem in problems:
+        values = [float(np.median([r["best"][trials] for r in runs(name)[problem, s]])) for s in samplers]
+        texts = [number(value) for value in values]
+        table.append([problem, *bold(texts, values)])
+    return markdown(table)
+
+
+def spread_table(name: str, trials: str) -> str:
+    """The median best regret on each problem, and the smallest and the largest of the seeds."""
+    samplers = samplers_of(name)
+    table = [["problem", *(NAMES[s] for s in samplers)]]
+    for problem in problems_of(name):
+        found = [[r["best"][trials] for r in runs(name)[problem, s]] for s in samplers]
+        values = [float(np.median(some)) for some in found]
+        texts = [
+            f"{number(v)} ({number(min(some))} - {number(max(some))})" for v, some in zip(values, found, strict=True)
+        ]
+        table.append([problem, *bold(texts, values)])
+    return markdown(table)
+
+
+def failure_table(name: str, trials: str) -> str:
+    """The median best regret on each problem and, in brackets, the number of trials that failed."""
+    samplers = samplers_of(name)
+    table = [["problem", *(NAMES[s] for s in samplers)]]
+    for problem in problems_of(name):
+        values = []
+        texts = []
+        for sampler in samplers:
+            found = runs(name)[problem, sampler]
+            values.append(float(np.median([r["best"][trials] for r in found])))
+            failed = np.median([r.get("failed", {}).get(trials, 0) for r in found])
+            texts.append(number(values[-1]) + (f" ({failed:.0f})" if failed else ""))
+        table.append([problem, *bold(texts, values)])
+    return markdown(table)
+
+
+def ask_table() -> str:
+    """The median time of a suggestion, and the mean, against the number of trials."""
+    times = ask_times()
+    means = ask_times("mean_ms")
+    marks = sorted({trials for _, trials in times})
+    shown = {at: f"{milliseconds(times[at])} ({milliseconds(means[at])})" for at in times}
+    known = [sampler for sampler in NAMES if any(s == sampler for s, _ in times)]
+    body = [[NAMES[sampler], *(shown.get((sampler, t), "-") for t in marks)] for sampler in known]
+    return markdown([["sampler", *(f"{t:,}" for t in marks)], *body])
+
+
+def ray_table() -> str:
+    """The cost of a searcher to Ray Tune's control loop."""
+    suggest = {(row["searcher"], row["trials"]): float(row["median_ms"]) for row in rows("ray-scale")}
+    table = [["searcher", "1,000 trials", "10,000 trials", "real trials, in all"]]
+    for row in rows("ray-real"):
+        name = row["searcher"]
+        times = [milliseconds(suggest[name, t]) if (name, t) in suggest else "-" for t in ("1000", "10000")]
+        table.append([name, *times, f"{float(row['searcher_seconds']):.1f} s for {int(row['trials']):,}"])
+    return markdown(table)
+
+
+def arms_table(name: str, problem: str, horizon: str) -> str:
+    """Runs on explicit arms, medians over seeds."""
+    known: dict[str, list[dict[str, Any]]] = {}
+    for row in load(RESULTS / f"{name}.jsonl"):
+        if (row["problem"], row["T"], row["initial"]) == (problem, int(horizon), 0):
+            known.setdefault(row["algorithm"], []).append(row)
+    table = [["algorithm", "regret ratio", "seconds", "batches", "seeds"]]
+    order = sorted(known, key=lambda a: float(np.median([r["seconds"] for r in known[a]])))
+    for algorithm in order:
+        found = known[algorithm]
+        ratio, seconds, batches = (float(np.median([r[key] for r in found])) for key in ("ratio", "seconds", "batches"))
+        table.append([algorithm, f"{ratio:.3g}", f"{seconds:.2g}", f"{batches:,.0f}", str(len(found))])
+    return markdown(table)
+
+
+def speed_table() -> str:
+    """The BBKB authors' code against ours."""
+    known: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for row in load(RESULTS / "bandits-speed.jsonl"):
+        known.setdefault((row["algorithm"], row["T"]), []).append(row)
+    table = [["algorithm", "evaluations", "seconds, theirs", "ours", "ratio", "regret ratio, theirs", "ours"]]
+    for (algorithm, horizon), mine in known.items():
+        if theirs := known.get((f"reference-{algorithm}", horizon)):
+            seconds = [float(np.median([r["seconds"] for r in found])) for found in (theirs, mine)]
+            regrets = [float(np.median([r["ratio"] for r in found])) for found in (theirs, mine)]
+            times = [f"{s:.2g}" for s in seconds]
+            own = {row["seed"]: row["seconds"] for row in mine}
+            ratio = np.median([row["seconds"] / own[row["seed"]] for row in theirs if row["seed"] in own])
+            table.append([algorithm, f"{horizon:,}", *times, f"{ratio:.0f}", *(f"{r:.2g}" for r in regrets)])
+    return markdown(table)
+
+
+def cells(name: str) -> list[list[str]]:
+    """The rows of all tables in a results file, heads among them."""
+    lines = (RESULTS / f"{name}.md").read_text().splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
+
+
+def calibration_table(trials: str, *algorithms: str) -> str:
+    """Whether intervals of 90 % hold, and the mean error."""
+    table = [["", "noise", "coverage, even", "error, even", "coverage, near", "error, near"]]
+    for row in cells("calibration"):
+        if row[0] in algorithms and row[2] == trials and len(row) == 7:
+            noise = "none" if float(row[1]) == 0.0 else f"{float(row[1]):.0%}"
+            even, near = (cell.split(" ")[0] for cell in (row[3], row[5]))
+            table.append([NAMES.get(row[0], "S-BPE"), noise, even, row[4], near, row[6]])
+    return markdown(table)
+
+
+def first_use(version: str, takes: str) -> str:
+    """The longest wait for a suggestion with an empty cache; ``takes`` is the duration of a trial in seconds."""
+    version = version.replace("-", " ").replace("now ", "now, ")
+    found = [row[5] for row in cells("first-use") if row[:3] == [version, f"{takes} s", "empty"]]
+    return f"{float(found[0].split(' ')[0]):.0f} seconds"
+
+
+def behind(search: str, width: str) -> str:
+    """By how many decades a search of this width is behind GSSBO one at a time, in the median."""
+    head, *rest = cells("batches")
+    found = next(row for row in rest if row[0].startswith("behind"))
+    return f"{float(found[head.index(f'{search}, {width}')]):.1f}"
+
+
+def hpob(method: str, trials: str) -> str:
+    """The mean regret of a method on HPO-B."""
+    return f"{recorded_searches.mean_regret(_hpob()[method], recorded_searches.tasks(), int(trials))[0]:.3f}"
+
+
+def hpob_seeds() -> str:
+    """The smallest number of seeds of GSSBO on a task of HPO-B."""
+    return str(min(len(found) for found in _hpob()["GSSBO"].values()))
+
+
+def hpob_best(trials: str) -> str:
+    """The smallest mean regret of the methods that others ran on HPO-B."""
+    return min(hpob(method, trials) for method in recorded_searches.METHODS)
+
+
+def hpob_table() -> str:
+    """Mean regrets on HPO-B, with 90 % intervals."""
+    names = recorded_searches.tasks()
+    marks = recorded_searches.CHECKPOINTS
+    head = ["trials", *(f"{m}, recorded" if m in recorded_searches.METHODS else m for m in _hpob())]
+    table = [head]
+    for trials in marks:
+        spans = [recorded_searches.mean_regret(found, names, trials) for found in _hpob().values()]
+        texts = [f"{mean:.3f} ({low:.3f}\u2013{high:.3f})" for mean, low, high in spans]
+        table.append([str(trials), *bold(texts, [mean for mean, _, _ in spans])])
+    return markdown(table)
+
+
+@cache
+def _hpob() -> dict[str, Any]:
+    return recorded_searches.regrets(RESULTS / "hpob.jsonl")
+
+
+def batch_table() -> str:
+    """Many points at once: the table of the results file."""
+    return markdown(cells("batches"))
+
+
+#: What may stand in a place, with its arguments.
+FIGURES: dict[str, Callable[..., str]] = {
+    f.__name__.replace("_", "-"): f
+    for f in (
+        rank,
+        unseen_rank,
+        count,
+        seeds,
+        ask,
+        asks,
+        asked,
+        rank_table,
+        regret_table,
+        spread_table,
+        failure_table,
+        ask_table,
+        ray_table,
+        arms_table,
+        speed_table,
+        batch_table,
+        calibration_table,
+        first_use,
+        behind,
+        hpob,
+        hpob_best,
+        hpob_seeds,
+        hpob_table,
+    )
+}
+
+
+def rendered(text: str) -> str:
+    """A page with all places filled.
+
+    Raises:
+        ValueError: if a place asks for what is not there.
+    """
+
+    def fill(place: re.Match[str]) -> str:
+        name, *arguments = place[2].split()
+        if name not in FIGURES:
+            raise ValueError(f"A place must ask for one of {', '.join(FIGURES)}; got {place[2]!r}.")
+        return place[1] + FIGURES[name](*arguments) + place[3]
+
+    return PLACE.sub(fill, text)
+
+
+# -- plots ---------------------------------------------------------------------------------------------------------
+
+
+def quality_and_time(name: str, trials: int, path: Path) -> None:
+    """Mean rank against the median time of a suggestion: one point for each sampler."""
+    figure, axis = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
+    for sampler, (mean, low, high) in mean_ranks(name, trials).items():
+        time = _asked(name, sampler, str(trials))
+        ours = sampler == "GSSBO"
+        color = "tab:red" if ours else "tab:gray"
+        span = np.maximum([[mean - low], [high - mean]], 0.0)  # the mean may lie outside
+        axis.errorbar(time, mean, span, fmt="o", color=color, markersize=9 if ours else 6)
+        axis.annotate(
+            NAMES[sampler],
+            (time, mean),
+            (9, 4),
+            textcoords="offset points",
+            color=color,
+            weight="bold" if ours else None,
+        )
+    axis.set(xscale="log", xlabel="median time of a suggestion (ms)")
+    axis.set_ylabel(f"mean rank on {len(problems_of(name))} problems after {trials} trials")
+    axis.set_xlim(right=axis.get_xlim()[1] * 3)
+    axis.set_xticks([1, 10, 100, 1000], ["1", "10", "100", "1,000"])
+    axis.invert_yaxis()
+    axis.grid(alpha=0.25)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+def ask_plot(path: Path) -> None:
+    """The median time of a suggestion against the number of trials."""
+    figure, axis = plt.subplots(figsize=(7.5, 4.0), layout="constrained")
+    for sampler, title in NAMES.items():
+        known = [(trials, time) for (s, trials), time in ask_times().items() if s == sampler]
+        if known:
+            axis.plot(*zip(*known, strict=True), "o-", label=title, linewidth=2.5 if sampler == "GSSBO" else 1.2)
+    axis.set(xscale="log", yscale="log", xlabel="trials", ylabel="median time of a suggestion (ms)")
+    axis.grid(alpha=0.25)
+    axis.legend(fontsize=8)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+def draw() -> None:
+    """The plots in ``docs/images`` that show results."""
+    images = ROOT / "docs" / "images"
+    quality_and_time("suite", 300, images / "quality.png")
+    ask_plot(images / "ask-time.png")
+    for name in ("suite", "noisy", "branching"):
+        plot_headline(runs(name), sorted(samplers_of(name)), problems_of(name), images / f"{name}-ranks.png")
+
+
+def write() -> None:
+    """Fill the places of all pages, and draw."""
+    for page in PAGES:
+        before = page.read_text()
+        after = rendered(before)
+        if after != before:
+            page.write_text(after)
+            print(f"wrote {page.relative_to(ROOT)}")
+    draw()
