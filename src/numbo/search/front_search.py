@@ -22,7 +22,7 @@ PATIENCE = 1 / 3
 LOOKED_AT = 256
 
 
-class Box(TrustRegion):
+class ShrinkingRegion(TrustRegion):
     """The length of the box, which never grows, and starts again at the full one when it has become too short.
 
     Most points of a good model join the front, however long the box is. On nine problems of 5 to 30 dimensions, one
@@ -44,7 +44,7 @@ class Box(TrustRegion):
 class FrontSearch(LocalSearch):
     """`LocalSearch` for several objectives."""
 
-    new_region = Box
+    new_region = ShrinkingRegion
 
     def eager(self, run: Run) -> bool:
         return False
