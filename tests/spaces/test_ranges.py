@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from numbo import Categorical, Float, Int, Space
+from numbo import GSSBO, Categorical, Float, Int, Space
 from numbo.spaces import INACTIVE
 from numbo.spaces.ranges import RangeRule, RangeUsage, interpolated
 
@@ -161,3 +161,12 @@ def test_how_often_a_range_changes_does_not_depend_on_the_order_in_which_trials_
 def test_between_two_integers_a_range_covers_both():
     known = {1: (0, 1), 4: (-2, 3), 5: (5, 5)}
     assert interpolated(known) == known | {2: (-2, 3), 3: (-2, 3)}
+
+
+def test_a_range_follows_a_parent_whose_value_is_given():
+    space = Space({"n": Int(1, 4), "m": Int(0, 9), "x": Float(0.0, 1.0)}, ranges={"m": RULES["m"]})
+    opt = GSSBO(space, n_initial=4, seed=0)
+    for t in range(10):
+        params = space.decode(opt.suggest(fixed={"n": 1 + t % 3}).x)
+        assert fits(params)
+        opt.tell(params, params["x"] - 0.1 * params["m"])

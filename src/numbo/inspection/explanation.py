@@ -9,7 +9,7 @@ import numpy as np
 
 from numbo._types import Array, Indices, TrialPositions
 from numbo.search.trust_region import Region
-from numbo.spaces import INACTIVE, Domain, Space
+from numbo.spaces import INACTIVE, Domain
 
 #: Points at which relevance is estimated, a power of two; the mean is computed at this number for each parameter.
 SAMPLES = 256
@@ -29,31 +29,28 @@ def relevance(mean: Callable[[Array], Array], space: Domain) -> dict[str, float]
     conditional parameter counts by its effect where it is active.
     """
     names = space.names
-    if isinstance(space, Space) and space.conditional.any():
-        total = _effects(mean, space)
-    else:
-        total = _total_indices(lambda X: mean(space.snap(X)), space.d)
+    total = (_effects if space.conditional.any() else _total_indices)(mean, space)
     shares = total / max(float(total.sum()), np.finfo(float).tiny)
     return {names[j]: float(shares[j]) for j in np.argsort(-shares, kind="stable")}
 
 
-def _total_indices(mean: Callable[[Array], Array], d: int) -> Array:
-    """Total Sobol' indices (d,) of a function of the unit cube."""
+def _total_indices(mean: Callable[[Array], Array], space: Domain) -> Array:
+    """Total Sobol' indices (d,) of ``mean`` over the points of a space."""
     from scipy.stats import sobol_indices, uniform
 
-    if d == 1:
+    if space.d == 1:
         return np.ones(1)
     found = sobol_indices(
-        func=lambda x: mean(np.ascontiguousarray(x.T)),
+        func=lambda x: mean(space.snap(np.ascontiguousarray(x.T))),
         n=SAMPLES,
-        dists=[uniform()] * d,
+        dists=[uniform()] * space.d,
         rng=np.random.default_rng(0),
     )
     out: Array = np.nan_to_num(np.maximum(np.atleast_1d(found.total_order), 0.0))
     return out
 
 
-def _effects(mean: Callable[[Array], Array], space: Space) -> Array:
+def _effects(mean: Callable[[Array], Array], space: Domain) -> Array:
     """Half the mean squared effect (d,) of drawing one parameter again, where it is active (Jansen 1999)."""
     rng = np.random.default_rng(0)
     drawn = rng.random((DRAWN, space.d))

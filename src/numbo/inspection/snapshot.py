@@ -30,7 +30,7 @@ from numbo.models.view import ModelView
 from numbo.run.run import Run
 from numbo.run.times import AskTimes
 from numbo.search.trust_region import Region
-from numbo.spaces import INACTIVE, Condition, Space
+from numbo.spaces import INACTIVE, Condition
 from numbo.trials import Curve, Goal, best_first, own, point_key
 from numbo.trials.front import NonDominated, best_of_first, front_rows, non_dominated, thinned
 
@@ -56,13 +56,18 @@ class Snapshot:
     ) -> None:
         self.algorithm = algorithm
         self._run = run
-        self.space: Any = run.space
+        self._space = run.space
         self._history = run.history
         self._goal = run.goal
         self._view = view
         self._region = region
         self._asks = list(times.asks)
         self._phases = dict(times.phases)
+
+    @property
+    def space(self) -> Any:
+        """What was searched: a `Space`, or `Arms`."""
+        return self._space
 
     def _model(self, what: str) -> ModelView:
         if self._view is None:
@@ -159,7 +164,7 @@ class Snapshot:
         X = X[order]
         mean = mean[order]
         std = std[order]
-        return list(zip(map(self.space.decode, X), self._told(mean), map(tuple, std.tolist()), strict=True))
+        return list(zip(map(self._space.decode, X), self._told(mean), map(tuple, std.tolist()), strict=True))
 
     def _settled(self, objective: int) -> Array:
         """The values (n,) of an ``objective``: what was told, or the mean of the model where values are noisy."""
@@ -292,7 +297,7 @@ class Snapshot:
         if anywhere and (found := self._optimum) is not None:
             x, mean, assured = found
             if assured > self._assured[i] and self._view.constraints.log_probability(x[None])[0] > ASSURED:
-                return self.space.decode(x), self._goal.value(float(mean))
+                return self._space.decode(x), self._goal.value(float(mean))
         same = point_key(history.X[i]) == point_key(history.X[history.best])
         return history.params(history.best if same else i), self._goal.value(float(self._value[i]))
 
@@ -321,7 +326,7 @@ class Snapshot:
         view = self._model("best_predicted")
         if view.noise_is_given:
             return view.noise_std
-        return 0.0 if self._run.noise.refuted else noise_near_best(self.space, self._history)
+        return 0.0 if self._run.noise.refuted else noise_near_best(self._space, self._history)
 
     @cached_property
     def _recommending(self) -> ModelView:
@@ -389,8 +394,8 @@ class Snapshot:
         best = best_first(np.where(self._met, self._expected, self._history.scores()))
         observed = self._history.X[best]
         first = np.argmax(observed != INACTIVE, axis=0)
-        values: Array = observed[first, np.arange(self.space.d)]
-        out: Array = self.space.snap(X, np.where(values == INACTIVE, 0.5, values)[None])
+        values: Array = observed[first, np.arange(self._space.d)]
+        out: Array = self._space.snap(X, np.where(values == INACTIVE, 0.5, values)[None])
         return out
 
     @interrupts_get_out()
@@ -411,8 +416,9 @@ class Snapshot:
         view = self._model("explain")
         history = self._history
         names = self.parameter_names
-        drawn = np.random.default_rng(0).random((SAMPLES, self.space.d))
-        points = self.space.grid()[(drawn[:, 0] * self.space.cardinality).astype(int)] if self.space.explicit else drawn
+        space = self._space
+        drawn = np.random.default_rng(0).random((SAMPLES, space.d))
+        points = space.grid()[(drawn[:, 0] * space.cardinality).astype(int)] if space.explicit else drawn
         unit = view.transform.scale  # values may be of any size
         variance = float(np.var(history.values() / unit))
         return Explanation(
@@ -420,10 +426,10 @@ class Snapshot:
             n_told=history.told,
             n_pending=len(history.pending),
             members=history.positions(view.members),
-            relevance=relevance(lambda X: view.mean_sd(X)[0] / unit, self.space),
+            relevance=relevance(lambda X: view.mean_sd(X)[0] / unit, space),
             lengthscales=dict(zip(names, view.lengthscales.tolist(), strict=True)),
             noise_std=view.noise_std,
-            spread_std=unit * float(np.std(view.mean_sd(self.space.snap(points))[0] / unit)),
+            spread_std=unit * float(np.std(view.mean_sd(space.snap(points))[0] / unit)),
             n_feasible=int(history.meets(np.arange(history.n)).sum()) if history.constrained else None,
             violated=dict(zip(self._goal.constraints, np.mean(history.C > 0.0, axis=0).tolist(), strict=True)),
             noise_share=min(1.0, (view.noise_std / unit) ** 2 / variance) if variance > 0.0 else 0.0,
@@ -452,12 +458,12 @@ class Snapshot:
     @property
     def parameter_names(self) -> list[str]:
         """Names of the dimensions, in the order of the coordinates of the unit cube."""
-        return self.space.names
+        return self._space.names
 
     @property
     def conditions(self) -> Mapping[str, Condition]:
         """Conditions of the dimensions that have one."""
-        return self.space.conditions if isinstance(self.space, Space) else {}
+        return self._space.conditions
 
     @property
     def observations(self) -> tuple[Array, Array]:
@@ -495,7 +501,7 @@ class Snapshot:
         return [own(p.params) for p in self._history.pending.values()]
 
     def _encoded(self, params: Sequence[Any]) -> Array:
-        return np.array([self.space.encode(p) for p in params]).reshape(-1, self.space.d)
+        return np.array([self._space.encode(p) for p in params]).reshape(-1, self._space.d)
 
 
 def _moments(view: ModelView, X: Array) -> tuple[Array, Array]:

@@ -203,9 +203,10 @@ class Optimizer(Inspectable):
         """
         self._repair()
         run = self._run
-        if run.history.n < self.n_initial:
+        space = run.named_space
+        if space is None or run.history.n < self.n_initial:
             return None
-        values, X = completions(run.named_space, self.space.partial(params), name, among, np.random.default_rng(seed))
+        values, X = completions(space, space.partial(params), name, among, np.random.default_rng(seed))
         scores = run.attempt(lambda: self._scores(run.quiet(), X), lambda: None)
         if scores is None:
             return None

@@ -15,7 +15,7 @@ import numpy as np
 from numbo._types import ArmIndices, Array, Mask
 from numbo.models import Feasibility
 from numbo.models.noise import NOISY, Noise
-from numbo.spaces import Arms, Domain, Space
+from numbo.spaces import Arms, Domain
 from numbo.trials import History, point_key
 
 #: Largest finite space whose points are kept as a list.
@@ -106,11 +106,8 @@ class Availability:
         return points if self.fixed is None else np.where(np.isnan(self.fixed), points, self.fixed)
 
     def fix_points(self, points: Array, dormant: Array | None) -> Array:
-        """Points ``(c, d)`` of the space with fixed coordinates, unless these are inactive then (`Space.wake`)."""
-        if self.fixed is None or dormant is None:
-            return self.fix(points)
-        assert isinstance(self.space, Space)
-        return self.space.wake(self.fix(points), dormant)[0]
+        """Points ``(c, d)`` of the space with fixed coordinates, unless these are inactive then (`Domain.wake`)."""
+        return points if self.fixed is None else self.space.wake(self.fix(points), dormant)[0]
 
     # -- one point -----------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from numbo.run.candidates import DORMANT, BestWhereActive
 from numbo.run.design import Design
 from numbo.run.resolution import Resolution
 from numbo.run.times import AskTimes
-from numbo.spaces import Domain, Space
+from numbo.spaces import Domain, named_space
 from numbo.trials import Curve, Ends, Goal, History, Pending, own
 
 T = TypeVar("T")
@@ -50,6 +50,7 @@ class Run:
         ends: as `History`.
 
     Attributes:
+        named_space: the space, if its coordinates are parameters with names; None for arms.
         history: what was told, and what is pending.
         feasibility: the model of failures.
         noises: whether values of each objective are noisy, and how much.
@@ -71,12 +72,12 @@ class Run:
         ends: Ends | None = None,
     ) -> None:
         self.space = space
+        self.named_space = named_space(space)
         self.goal = goal
         self.rng = rng
         self.history = History(space.d, len(goal.directions), len(goal.constraints), ends)
         self._awake = BestWhereActive.of_none(space.d)
-        continuous = space.continuous if isinstance(space, Space) else None
-        self.feasibility = Feasibility(space.categorical, learn_failures, space.conditional, continuous)
+        self.feasibility = Feasibility(space.categorical, learn_failures, space.conditional, space.continuous)
         self.times = AskTimes()
         self.search_rng = rng
         self.warned = False
@@ -84,12 +85,6 @@ class Run:
         self.available = Availability(space, self.history, self.feasibility, self.noises, avoid_repeats)
         self.design = Design(self.available, int(rng.integers(2**31)))
         self.resolution = Resolution(self.history, self.noise)
-
-    @property
-    def named_space(self) -> Space:
-        """What is searched, where it is a space of named parameters: `Domain` says less than a large space has."""
-        assert isinstance(self.space, Space)
-        return self.space
 
     @property
     def grid(self) -> Array | None:
@@ -186,12 +181,13 @@ class Run:
 
         None where every coordinate is always active.
         """
-        if not self.space.conditional.any():
+        space = self.named_space
+        if space is None or not space.conditional.any():
             return None
         history = self.history
         compared = history.scores() if history.constrained or history.several else history.y
         self._awake = self._awake.seeing(history.X, compared)
-        return self._awake.filled(self.named_space.rounded(rng.random((DORMANT, self.space.d))))
+        return self._awake.filled(space.rounded(rng.random((DORMANT, space.d))))
 
     # -- state -------------------------------------------------------------------------------------------------
 

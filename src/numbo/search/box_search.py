@@ -55,7 +55,7 @@ class BoxSearch(Chooser):
         upper = run.available.fix(np.ones(run.space.d))
         groups = [run.available.fix_points(group, dormant) for group in groups]
         utility = Utility((Term(posterior, acquisition),))
-        return maximize(utility, Box(run.named_space, lower, upper, dormant), groups, out, starts=BOX_STARTS)
+        return maximize(utility, Box(run.space, lower, upper, dormant), groups, out, starts=BOX_STARTS)
 
     def elites(self) -> Array:
         """The best observed points (e, d)."""

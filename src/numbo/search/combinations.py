@@ -8,7 +8,7 @@ import numpy as np
 
 from numbo._types import Array, Indices
 from numbo.run.run import Run
-from numbo.spaces import INACTIVE, Space
+from numbo.spaces import INACTIVE, SearchSpace
 from numbo.spaces.dimensions import middles
 from numbo.trials import best_first
 
@@ -30,7 +30,7 @@ class Combinations:
         space: what is searched.
     """
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: SearchSpace) -> None:
         self._space = space
         self._at: Indices = np.flatnonzero(space.categorical & ~space.conditional)
         sizes = space.sizes[self._at].astype(int).tolist()

@@ -196,10 +196,11 @@ class GPSearch:
 
     def _covering(self, run: Run) -> Combinations | None:
         """The combinations of categories, if one that no trial had is due."""
-        if not self._cover_categories or run.grid is not None:
+        space = run.named_space
+        if space is None or run.grid is not None or not self._cover_categories:
             return None
         if self._combinations is None:
-            self._combinations = Combinations(run.named_space)
+            self._combinations = Combinations(space)
         return self._combinations if self._combinations.due(run) else None
 
     def _candidates(self, run: Run, members: ObservationIndices, scores: Array) -> list[Array]:

@@ -22,7 +22,7 @@ from numbo.search.engine import Engine, Origin
 from numbo.search.maximiser import Maximiser
 from numbo.search.near import condition_near
 from numbo.search.trust_region import Region, TrustRegion
-from numbo.spaces import INACTIVE, Space
+from numbo.spaces import INACTIVE, Domain
 from numbo.trials import History
 
 LOCAL_CANDIDATES = 256
@@ -44,7 +44,7 @@ class LocalSearch(Engine):
 
     def __init__(
         self,
-        space: Space,
+        space: Domain,
         outputs: Outputs,
         size: int,
         maximiser: Maximiser,

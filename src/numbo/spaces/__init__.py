@@ -7,7 +7,7 @@ from typing import Any
 from numbo.spaces.arms import Arms
 from numbo.spaces.conditions import INACTIVE, Condition
 from numbo.spaces.dimensions import Categorical, Dimension, Float, Int
-from numbo.spaces.domain import Domain
+from numbo.spaces.domain import Domain, SearchSpace
 from numbo.spaces.inference import Record, Usage
 from numbo.spaces.space import Space, misfit
 from numbo.spaces.table import Table
@@ -22,11 +22,13 @@ __all__ = [
     "Float",
     "Int",
     "Record",
+    "SearchSpace",
     "Space",
     "Table",
     "Usage",
     "domain_of",
     "misfit",
+    "named_space",
 ]
 
 
@@ -46,3 +48,8 @@ def domain_of(owner: str, space: Any, arms: Any = None) -> Domain:
     if arms is not None:
         return arms if isinstance(arms, Arms) else Arms(arms)
     return space if isinstance(space, Space | Arms) else Space(space)
+
+
+def named_space(domain: Domain) -> SearchSpace | None:
+    """The domain, if it is a space of named parameters; None for arms."""
+    return domain if isinstance(domain, Space) else None

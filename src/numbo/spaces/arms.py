@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from numbo._types import Array, Indices, Mask
+from numbo.spaces.conditions import Condition
 
 #: Number of arms around one to which the search steps from there.
 NEIGHBOURS = 64
@@ -30,6 +33,8 @@ class Arms:
     """
 
     explicit: ClassVar[bool] = True
+    #: No feature depends on another one.
+    conditions: Mapping[str, Condition] = MappingProxyType({})
 
     def __init__(self, X: Any) -> None:
         try:
@@ -129,6 +134,10 @@ class Arms:
     def snap(self, X: Array, dormant: Array | None = None) -> Array:
         """The arms nearest to the points ``X (n, d)`` of the unit cube."""
         return self._grid[self._nearest(X)]
+
+    def wake(self, X: Array, dormant: Array | None) -> tuple[Array, Indices]:
+        """The points as they are, and their rows (n,): all features are always active."""
+        return X, np.arange(len(X))
 
     def limits(self, X: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
         """The corners as they are."""

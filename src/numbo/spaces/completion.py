@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array
-from numbo.spaces import INACTIVE, Categorical, Dimension, Space
+from numbo.spaces import INACTIVE, Categorical, Dimension, SearchSpace
 from numbo.spaces.dimensions import middles
 
 #: Maximum number of values.
@@ -15,7 +15,7 @@ COMPLETIONS = 64
 
 
 def completions(
-    space: Space, x: Array, name: str, among: Dimension, rng: np.random.Generator
+    space: SearchSpace, x: Array, name: str, among: Dimension, rng: np.random.Generator
 ) -> tuple[list[Any], Array]:
     """Values of the dimension ``name``, and the points (c, d) with them that are ``x (d,)`` otherwise.
 

@@ -1,14 +1,20 @@
-"""What the search needs to know about a domain, whether a space of named parameters or a set of arms."""
+"""What the search needs to know about a domain: any, or a space of named parameters.
+
+`numbo.Space` is a `SearchSpace`. `numbo.Arms` and `numbo.Table` are a `Domain` only: their points are rows.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
 from numbo._types import Array, Indices, Mask
+from numbo.spaces.conditions import Condition
+from numbo.spaces.dimensions import Dimension
 
 
 class Domain(Protocol):
-    """User points <-> points of the unit cube; implemented by `numbo.Space` and `numbo.Arms`.
+    """User points <-> points of the unit cube.
 
     Attributes:
         explicit: whether the domain is an explicit set of arms, whose points are row indices.
@@ -48,6 +54,10 @@ class Domain(Protocol):
     def names(self) -> list[str]:
         """Names of the coordinates."""
 
+    @property
+    def conditions(self) -> Mapping[str, Condition]:
+        """Conditions of the coordinates that have one, by name."""
+
     def encode(self, params: Any) -> Array:
         """The unit-cube point (d,) of a user point; raises `ValueError` if the point is not in the domain."""
 
@@ -61,7 +71,16 @@ class Domain(Protocol):
         """The coordinates (d,) of the user point at ``x (d,)``."""
 
     def snap(self, X: Array, dormant: Array | None = None) -> Array:
-        """The points of the domain nearest to ``X (n, d)``."""
+        """The points of the domain nearest to ``X (n, d)``.
+
+        What becomes active has its value from the first row of ``dormant (m, d)``.
+        """
+
+    def wake(self, X: Array, dormant: Array | None) -> tuple[Array, Indices]:
+        """Points (k, d) of the domain that are ``X (n, d)`` where conditions hold, and the rows (k,) of these.
+
+        What they make active has the values of each row of ``dormant (m, d)`` in turn.
+        """
 
     def limits(self, X: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
         """The corners (d,) or (n, d) of the box that points ``X (n, d)`` may move in."""
@@ -74,3 +93,20 @@ class Domain(Protocol):
 
     def grid_index(self, X: Array) -> Indices:
         """Row numbers in `grid` of the points ``X (n, d)`` of a finite domain."""
+
+
+class SearchSpace(Domain, Protocol):
+    """A domain whose coordinates are parameters, each with a dimension of its own."""
+
+    @property
+    def sizes(self) -> Array:
+        """(d,) number of values of each dimension, ``inf`` for continuous ones."""
+
+    def __getitem__(self, name: str) -> Dimension:
+        """The dimension of a parameter."""
+
+    def cells(self, X: Array) -> Indices:
+        """Numbers (n, d), from 0, of the discrete values at ``X (n, d)``."""
+
+    def rounded(self, X: Array) -> Array:
+        """``X (n, d)`` with discrete coordinates at their values, whatever is active."""

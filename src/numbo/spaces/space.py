@@ -359,14 +359,17 @@ class Space(Mapping[str, Dimension]):
         found, rows = self.wake(found, dormant)
         return found, owner[rows]
 
-    def wake(self, X: Array, dormant: Array) -> tuple[Array, Indices]:
+    def wake(self, X: Array, dormant: Array | None) -> tuple[Array, Indices]:
         """``X (n, d)`` where conditions hold: the inactive out, and values for what they make active.
 
-        These are taken from each row of ``dormant (m, d)`` in turn, so that a point may become ``m``.
+        These are taken from each row of ``dormant (m, d)`` in turn, so that a point may become ``m``. Without these,
+        nothing becomes active.
 
         Returns:
             the points (k, d), and the rows (k,) of ``X`` that they come from.
         """
+        if dormant is None:
+            return self._without_inactive(X), np.arange(len(X))
         asleep = X == INACTIVE
         found = self._without_inactive(np.where(asleep, dormant[0], X))
         wakes = np.flatnonzero((asleep & (found != INACTIVE)).any(axis=1))

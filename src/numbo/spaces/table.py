@@ -6,7 +6,6 @@ import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral, Real
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -50,9 +49,6 @@ class Table(Arms):
     Warns:
         UserWarning: if outliers set the range of a column.
     """
-
-    #: No parameter depends on another one.
-    conditions: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, data: Any, *, columns: Iterable[str] | None = None, log: Iterable[str] = ()) -> None:
         names = list(data) if hasattr(data, "keys") else []
