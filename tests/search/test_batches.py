@@ -12,6 +12,7 @@ from numbo.models import ExactGP
 from numbo.run.run import GLOBAL
 from numbo.search.maximize import Box, maximize
 from numbo.search.utility import CROWDED, Utility, remaining_share
+from numbo.spaces import Corners
 
 SPACE = Space({name: Float(-2, 2) for name in "wxyz"})
 
@@ -84,7 +85,7 @@ def test_a_crowded_optimum_is_left_to_the_point_that_is_there():
     def best(*alone):
         candidates = [make_points(200, 2, seed=3)]
         utility = Utility((Term(gp.posterior, mean_only),), alone)
-        return maximize(utility, Box(space, np.zeros(2), np.ones(2)), candidates, lambda x: False, starts=2)
+        return maximize(utility, Box(space, Corners.of_cube(2)), candidates, lambda x: False, starts=2)
 
     alone = gp.posterior
     optimum = best()
@@ -103,7 +104,7 @@ def test_a_box_that_is_full_proposes_nothing():
     near = [x + 1e-6 * make_points(20, 2)]
     lower, upper = x - 1e-6, x + 1e-6
     utility = Utility((Term(gp.posterior, Acquisition(UCB, 1.0)),), (alone,))
-    found = maximize(utility, Box(space, lower, upper), near, lambda x: False, starts=2)
+    found = maximize(utility, Box(space, Corners(lower, upper)), near, lambda x: False, starts=2)
     assert found is None
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from numbo import Arms, Float, Int, Space, Table
-from numbo.spaces import Domain, SearchSpace, named_space
+from numbo.spaces import Corners, Domain, SearchSpace, named_space
 
 DOMAINS = {
     "space": Space({"n": Int(1, 3), "x": Float(0.0, 1.0, when={"n": [2, 3]})}),
@@ -45,7 +45,7 @@ def test_shapes(name):
     assert set(domain.conditions) <= set(domain.names)
     points, owners = domain.neighbours(X, None)
     assert points.shape == (len(owners), domain.d)
-    lower, upper = domain.limits(X, np.zeros(domain.d), np.ones(domain.d))
+    lower, upper = domain.limits(X, Corners.of_cube(domain.d))
     assert lower.shape == upper.shape
     for x in X:
         np.testing.assert_allclose(domain.encode(domain.decode(domain.representable(x))), x)

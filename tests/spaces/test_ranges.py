@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from numbo import GSSBO, Categorical, Float, Int, Space
-from numbo.spaces import INACTIVE
+from numbo.spaces import INACTIVE, Corners
 from numbo.spaces.ranges import RangeRule, RangeUsage, interpolated
 
 DIMENSIONS = {
@@ -60,7 +60,7 @@ def test_points_are_in_range(space, seed):
     near, owner = space.neighbours(snapped, space.rounded(rng.random((2, space.d))))
     assert len(near) == len(owner)
     assert all(fits(space.decode(x)) for x in near)
-    low, high = space.limits(snapped, np.zeros(space.d), np.ones(space.d))
+    low, high = space.limits(snapped, Corners.of_cube(space.d))
     asleep = snapped == INACTIVE
     assert np.all((snapped >= low - 1e-12) & (snapped <= high + 1e-12) | asleep)
 

@@ -36,7 +36,7 @@ from numbo.run.run import Run
 from numbo.search.maximize import Box, maximize
 from numbo.search.near import condition_near
 from numbo.search.utility import Utility
-from numbo.spaces import Domain
+from numbo.spaces import Corners, Domain
 from numbo.trials import History, best_first
 
 #: The noise is estimated from the half of the observations nearest to the best one: minimum and maximum number.
@@ -123,7 +123,7 @@ def optimum(run: Run, view: ModelView, scores: Array) -> Array | None:
         values = values + view.constraints.log_probability(run.grid[free])
         return run.grid[free[np.argmax(values)]] if len(free) else None
     groups = run.design.candidates.groups(X[elite_rows(X, scores)], view.lengthscales, rng)
-    box = Box(run.space, np.zeros(run.space.d), np.ones(run.space.d), run.dormant(rng))
+    box = Box(run.space, Corners.of_cube(run.space.d), run.dormant(rng))
     if run.history.constrained and not run.history.any_feasible:
         return None
     utility = Utility(view.constraints.weigh(Term(view.posterior, acquisition), feasible=True))

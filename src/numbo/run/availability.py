@@ -15,7 +15,7 @@ import numpy as np
 from numbo._types import ArmIndices, Array, Mask
 from numbo.models import Feasibility
 from numbo.models.noise import NOISY, Noise
-from numbo.spaces import Arms, Domain
+from numbo.spaces import Arms, Corners, Domain
 from numbo.trials import History, point_key
 
 #: Largest finite space whose points are kept as a list.
@@ -105,9 +105,13 @@ class Availability:
         """``points (..., d)`` with the coordinates that the present suggestion must keep."""
         return points if self.fixed is None else np.where(np.isnan(self.fixed), points, self.fixed)
 
+    def fix_corners(self, corners: Corners) -> Corners:
+        """The part of a box where coordinates have the values that the present suggestion must keep."""
+        return Corners(self.fix(corners.lower), self.fix(corners.upper))
+
     def fix_points(self, points: Array, dormant: Array | None) -> Array:
         """Points ``(c, d)`` of the space with fixed coordinates, unless these are inactive then (`Domain.wake`)."""
-        return points if self.fixed is None else self.space.wake(self.fix(points), dormant)[0]
+        return points if self.fixed is None else self.space.wake(self.fix(points), dormant).X
 
     # -- one point -----------------------------------------------------------------------------------------------
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from numbo._types import Array
 from numbo.kernels.acquisition import UCB, Acquisition, Posterior, Term
 from numbo.models.feedback import Chooser, FeedbackModel
@@ -14,6 +12,7 @@ from numbo.run.candidates import elite_rows
 from numbo.run.run import Run
 from numbo.search.maximize import Box, maximize
 from numbo.search.utility import Utility
+from numbo.spaces import Corners
 
 BOX_STARTS = 2
 #: Space-filling candidates of a search.
@@ -51,11 +50,10 @@ class BoxSearch(Chooser):
         run = self._run
         dormant = run.dormant(run.search_rng)
         acquisition = Acquisition(UCB, beta, run.success(), model.worst(run.history, posterior))
-        lower = run.available.fix(np.zeros(run.space.d))
-        upper = run.available.fix(np.ones(run.space.d))
+        corners = run.available.fix_corners(Corners.of_cube(run.space.d))
         groups = [run.available.fix_points(group, dormant) for group in groups]
         utility = Utility((Term(posterior, acquisition),))
-        return maximize(utility, Box(run.space, lower, upper, dormant), groups, out, starts=BOX_STARTS)
+        return maximize(utility, Box(run.space, corners, dormant), groups, out, starts=BOX_STARTS)
 
     def elites(self) -> Array:
         """The best observed points (e, d)."""

@@ -14,6 +14,7 @@ from numbo._types import Array
 from numbo.run.run import Run
 from numbo.search.local_search import LocalSearch
 from numbo.search.trust_region import INITIAL_LENGTH, TrustRegion
+from numbo.spaces import Corners
 from numbo.trials.front import isolation
 
 #: The box is halved after so many points in turn that did not join the front, as a share of the active dimensions.
@@ -55,7 +56,7 @@ class FrontSearch(LocalSearch):
     def _averages(self, run: Run) -> bool:
         return False
 
-    def update(self, run: Run) -> tuple[Array, Array] | None:
+    def update(self, run: Run) -> Corners | None:
         self.trust_region.center = self._chosen(run)
         return super().update(run)
 

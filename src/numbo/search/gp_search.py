@@ -19,6 +19,7 @@ from numbo.run.run import Run
 from numbo.search.combinations import Combinations
 from numbo.search.maximiser import Maximiser
 from numbo.search.utility import Utility
+from numbo.spaces import Corners
 from numbo.trials import Data, Goal, History, best_first
 
 #: Number of observations from which exploring suggestions lie on lines; before that the best point is not good enough.
@@ -145,27 +146,25 @@ class GPSearch:
     def next_point(self, run: Run, members: ObservationIndices) -> Array:
         """The next point (d,) by a model on ``members`` of the history, over the whole space."""
         history = run.history
-        d = run.space.d
+        everywhere = Corners.of_cube(run.space.d)
         with run.times.phase("model"):
             data = self.update(run, members)
             # a slice may lie far from the optimum, where the model of the search discriminates poorly
             models = self.outputs if run.available.fixed is None else self.outputs.shown(data)
         x = None
-        lower = np.zeros(d)
-        upper = np.ones(d)
         exploring = self.maximiser.exploring(run)
         if (combinations := self._covering(run)) is not None:
             groups = [combinations.candidates(run)]
-            x = self.maximiser.best(run, models, groups, lower, upper, starts=0, exploring=exploring)
+            x = self.maximiser.best(run, models, groups, everywhere, starts=0, exploring=exploring)
             if x is not None:
                 return x
             models.release()
         if self._coordinate_lines and run.grid is None and history.n >= LINES_FROM and exploring:
-            x = self.maximiser.best(run, models, [self._lines(run)], lower, upper, starts=0, exploring=True)
+            x = self.maximiser.best(run, models, [self._lines(run)], everywhere, starts=0, exploring=True)
             models.release()
         if x is None:
             groups = self._candidates(run, members, run.history.scores(members))
-            x = self.maximiser.best(run, models, groups, lower, upper, exploring=exploring)
+            x = self.maximiser.best(run, models, groups, everywhere, exploring=exploring)
         return run.space_filling() if x is None else x
 
     def stands_out(self, run: Run) -> bool:
@@ -216,7 +215,7 @@ class GPSearch:
             some = run.grid[rows if few else run.rng.choice(rows, limit, replace=False)]
             if len(rows) == 0:
                 return [run.available.fix(run.grid[:1])]
-            return [some] if few or not run.space.explicit else [run.space.neighbours(elites)[0], some]
+            return [some] if few or not run.space.explicit else [run.space.neighbours(elites).X, some]
         candidates = run.design.candidates
         scales = self.outputs.lengthscales
         if not run.history.several:

@@ -22,7 +22,7 @@ from numbo.search.engine import Engine, Origin
 from numbo.search.maximiser import Maximiser
 from numbo.search.near import condition_near
 from numbo.search.trust_region import Region, TrustRegion
-from numbo.spaces import INACTIVE, Domain
+from numbo.spaces import INACTIVE, Corners, Domain
 from numbo.trials import History
 
 LOCAL_CANDIDATES = 256
@@ -85,19 +85,16 @@ class LocalSearch(Engine):
             corners = self.update(run)
         if corners is None:
             return None
-        fixed = run.available.fix(corners[0])
+        fixed = run.available.fix(corners.lower)
         if not np.array_equal(np.clip(fixed, *corners), fixed):
             return None  # the slice that is searched does not intersect the region
         spread = run.design.candidates.spread(LOCAL_CANDIDATES, run.rng)
         groups = [self._candidates(run.history, spread, corners, run.rng)]
-        x = self._maximiser.best(run, self.outputs, groups, *corners, center=self.trust_region.center)
+        x = self._maximiser.best(run, self.outputs, groups, corners, center=self.trust_region.center)
         return None if x is None else Suggestion(x, Origin(self._number, self.trust_region.origin).packed)
 
-    def update(self, run: Run) -> tuple[Array, Array] | None:
-        """Condition the models on the data near the incumbent; returns the corners (d,) and (d,) of the region.
-
-        None if the region was given up.
-        """
+    def update(self, run: Run) -> Corners | None:
+        """Condition the models on the data near the incumbent; returns the region, None if it was given up."""
         history = run.history
         trust_region = self.trust_region
         condition_near(self.outputs, history, run.noises, trust_region.center, self.size)
@@ -109,13 +106,10 @@ class LocalSearch(Engine):
         center = history.X[trust_region.center]
         return trust_region.box(center, self.outputs.lengthscales, ~self.space.categorical & (center != INACTIVE))
 
-    def _candidates(
-        self, history: History, spread: Array, corners: tuple[Array, Array], rng: np.random.Generator
-    ) -> Array:
+    def _candidates(self, history: History, spread: Array, corners: Corners, rng: np.random.Generator) -> Array:
         """Points (c, d) that differ from the incumbent in some coordinates, taken from ``spread (c, d)`` in the box."""
-        lower, upper = corners
         center = history.X[self.trust_region.center]
-        anywhere = lower + (upper - lower) * spread
+        anywhere = corners.lower + (corners.upper - corners.lower) * spread
         asleep = center == INACTIVE
         count = len(spread)
         awake = np.flatnonzero(~asleep)

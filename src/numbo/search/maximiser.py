@@ -17,7 +17,7 @@ from numbo.run.resolution import NEWEST
 from numbo.run.run import Run
 from numbo.search.maximize import Box, maximize
 from numbo.search.utility import Utility
-from numbo.spaces import INACTIVE
+from numbo.spaces import Corners
 from numbo.trials import best_first
 from numbo.trials.front import BEYOND, beaten, joined, non_dominated
 
@@ -84,8 +84,7 @@ class Maximiser:
         run: Run,
         outputs: Outputs,
         groups: Sequence[Array],
-        lower: Array,
-        upper: Array,
+        corners: Corners,
         *,
         starts: int = STARTS,
         exploring: bool = False,
@@ -99,7 +98,7 @@ class Maximiser:
             run: what is known.
             outputs: models that are up to date.
             groups, starts: as `numbo.search.maximize.maximize`.
-            lower, upper: corners (d,) of the box.
+            corners: (d,) of the box.
             exploring: as `acquisition`.
             center: of several objectives, the observation around which the front has to be known best.
         """
@@ -110,7 +109,7 @@ class Maximiser:
             dormant = run.dormant(run.rng)
             outputs.hallucinate(run.history)
             if available.repeating and not run.space.continuous.any():  # nothing is as near as the point itself
-                groups = [*groups, _again(run.history.X, surrogate, lower, upper)]
+                groups = [*groups, _again(run.history.X, surrogate, corners)]
             groups = [available.fix_points(group, dormant) for group in groups]
             if run.history.several:
                 utility = self.improving(run, outputs, center)
@@ -122,7 +121,7 @@ class Maximiser:
                     acquisition = acquisition._replace(parameter=float(mean.max()))
                 utility = self.of_one(run, outputs, acquisition)
             utility = utility._replace(alone=alone[: utility.objectives])
-            box = Box(run.space, available.fix(lower), available.fix(upper), dormant)
+            box = Box(run.space, available.fix_corners(corners), dormant)
             return maximize(utility, box, groups, self._taken(run, surrogate), starts=starts)
 
     def improving(self, run: Run, outputs: Outputs, center: int | None = None) -> Utility:
@@ -211,8 +210,7 @@ def _incumbent(run: Run, outputs: Outputs) -> float:
     return float(max(means.max(), mean_variance(surrogate.posterior, likely)[0].max(initial=-np.inf)))
 
 
-def _again(X: Array, surrogate: Surrogate, lower: Array, upper: Array) -> Array:
+def _again(X: Array, surrogate: Surrogate, corners: Corners) -> Array:
     """The best observed points (s, d) of ``X (n, d)`` by the model that lie in a box, which may be measured again."""
     best = X[surrogate.rows[best_first(surrogate.means)[:STARTS]]]
-    out: Array = best[np.all((best >= lower) & (best <= upper) | (best == INACTIVE), axis=1)]
-    return out
+    return best[corners.hold(best)]

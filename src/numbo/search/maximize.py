@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from numbo._types import Array
-from numbo.search.utility import Utility
-from numbo.spaces import INACTIVE, Domain
+from numbo.search.utility import Utility, Valued
+from numbo.spaces import INACTIVE, Corners, Domain
 
 FLIP_ROUNDS = 4
 
@@ -24,13 +24,12 @@ class Box(NamedTuple):
 
     Attributes:
         space: what is searched.
-        lower, upper: corners (d,).
+        corners: (d,) of the box.
         dormant: (m, d) values for coordinates that become active; None where all are always active.
     """
 
     space: Domain
-    lower: Array
-    upper: Array
+    corners: Corners
     dormant: Array | None = None
 
 
@@ -55,15 +54,14 @@ def maximize(
         chosen += [first + i for i in islice(some, starts)]
         first += len(group)
     best = np.array(chosen, dtype=np.int64)
-    X = candidates[best]
-    found = values[best]
-    improve = _Improvement(utility, *box)
+    found = Valued(candidates[best], values[best])
+    improve = _Improvement(utility, box)
     if starts and box.space.relaxed.any():
-        X, found = improve.ascend(X, found)
+        found = improve.ascend(found)
     if starts and box.space.discrete.any():
-        X, found = improve.flip(X, found)
-    points = np.concatenate([X, candidates])
-    values = np.concatenate([found, values])
+        found = improve.flip(found)
+    points = np.concatenate([found.X, candidates])
+    values = np.concatenate([found.values, values])
     free = (points[i] for i in utility.uncrowded(points, values) if not taken(points[i]))
     return next(free, None)
 
@@ -72,35 +70,35 @@ class _Improvement(NamedTuple):
     """Moves points of the space within a box to larger values of a utility."""
 
     utility: Utility
-    space: Domain
-    lower: Array
-    upper: Array
-    dormant: Array | None
+    box: Box
 
-    def ascend(self, X: Array, found: Array) -> tuple[Array, Array]:
-        """Climb from ``X (s, d)`` of values ``found (s,)`` in the relaxed coordinates, snap, and keep what improved."""
-        space = self.space
-        moving = space.relaxed & (X != INACTIVE)
-        low, high = (np.where(moving, side, X) for side in space.limits(X, self.lower, self.upper))
-        climbed, values = self.utility.climb(X, low, high)
-        if space.discrete.any() or self.dormant is not None:
-            snapped = space.snap(climbed, self.dormant)
-            if (moved := (snapped != climbed).any(axis=1)).any():
-                climbed = snapped
-                values[moved] = self.utility.values(snapped[moved])
-        better = values > found
-        return np.where(better[:, None], climbed, X), np.where(better, values, found)
+    def ascend(self, start: Valued) -> Valued:
+        """Climb from some points in the relaxed coordinates, snap, and keep what improved."""
+        space = self.box.space
+        moving = space.relaxed & (start.X != INACTIVE)
+        limits = space.limits(start.X, self.box.corners)
+        found = self.utility.climb(
+            start.X, np.where(moving, limits.lower, start.X), np.where(moving, limits.upper, start.X)
+        )
+        if space.discrete.any() or self.box.dormant is not None:
+            snapped = space.snap(found.X, self.box.dormant)
+            if (moved := (snapped != found.X).any(axis=1)).any():
+                found = found._replace(X=snapped)
+                found.values[moved] = self.utility.values(snapped[moved])
+        better = found.values > start.values
+        return Valued(np.where(better[:, None], found.X, start.X), np.where(better, found.values, start.values))
 
-    def flip(self, X: Array, found: Array) -> tuple[Array, Array]:
-        """Move ``X (s, d)`` to their best neighbours in the discrete coordinates, then climb, until neither helps."""
-        X = X.copy()
-        found = found.copy()
+    def flip(self, start: Valued) -> Valued:
+        """Move points to their best neighbours in the discrete coordinates, then climb, until neither helps."""
+        space = self.box.space
+        X = start.X.copy()
+        found = start.values.copy()
         moving = np.arange(len(X))
         for _ in range(FLIP_ROUNDS):
-            near, owner = self.space.neighbours(X[moving], self.dormant)
-            inside = np.all((near >= self.lower) & (near <= self.upper) | (near == INACTIVE), axis=1)
-            near = near[inside]
-            owner = moving[owner[inside]]
+            neighbours = space.neighbours(X[moving], self.box.dormant)
+            inside = self.box.corners.hold(neighbours.X)
+            near = neighbours.X[inside]
+            owner = moving[neighbours.rows[inside]]
             values = self.utility.values(near)
             moved = []
             for r in moving:
@@ -112,6 +110,8 @@ class _Improvement(NamedTuple):
             if not moved:
                 break
             moving = np.array(moved)
-            if self.space.continuous.any():
-                X[moving], found[moving] = self.ascend(X[moving], found[moving])
-        return X, found
+            if space.continuous.any():
+                climbed = self.ascend(Valued(X[moving], found[moving]))
+                X[moving] = climbed.X
+                found[moving] = climbed.values
+        return Valued(X, found)

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array, Mask
+from numbo.spaces import Corners
 
 INITIAL_LENGTH = 0.8
 MAX_LENGTH = 1.6
@@ -177,16 +178,15 @@ class TrustRegion:
             self.length = INITIAL_LENGTH
             self.shortest = MIN_LENGTH
 
-    def box(self, center: Array, lengthscales: Array, numerical: Mask) -> tuple[Array, Array]:
-        """Lower and upper corner (d,) of the region in the unit cube; categorical sides are whole."""
-        lower = np.zeros(self.d)
-        upper = np.ones(self.d)
+    def box(self, center: Array, lengthscales: Array, numerical: Mask) -> Corners:
+        """The region in the unit cube; categorical sides are whole."""
+        box = Corners.of_cube(self.d)
         if numerical.any():
             scales = lengthscales[numerical]
             sides = self.length * scales / np.exp(np.mean(np.log(scales)))
-            lower[numerical] = np.clip(center[numerical] - 0.5 * sides, 0.0, 1.0)
-            upper[numerical] = np.clip(center[numerical] + 0.5 * sides, 0.0, 1.0)
-        return lower, upper
+            box.lower[numerical] = np.clip(center[numerical] - 0.5 * sides, 0.0, 1.0)
+            box.upper[numerical] = np.clip(center[numerical] + 0.5 * sides, 0.0, 1.0)
+        return box
 
     def state_dict(self) -> dict[str, Any]:
         return asdict(self)

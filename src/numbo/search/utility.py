@@ -38,6 +38,13 @@ CROWDED = 0.1
 TESTED = 4
 
 
+class Valued(NamedTuple):
+    """Points ``X (s, d)`` and their ``values (s,)``."""
+
+    X: Array
+    values: Array
+
+
 class Utility(NamedTuple):
     """The sum of the ``terms``, of which the first ones are those of the objectives.
 
@@ -66,10 +73,9 @@ class Utility(NamedTuple):
             total = total + acquisition_values(*term, X)
         return total
 
-    def climb(self, X: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
-        """Local optima (s, d) and their utility (s,), from ``X (s, d)`` each within its own corners (s, d)."""
-        climbed, values = ascend(self.terms, self.front, X, lower, upper, ASCENT_ITERATIONS, ASCENT_TOLERANCE)
-        return climbed, values
+    def climb(self, X: Array, lower: Array, upper: Array) -> Valued:
+        """Local optima from ``X (s, d)``, each within its own corners (s, d)."""
+        return Valued(*ascend(self.terms, self.front, X, lower, upper, ASCENT_ITERATIONS, ASCENT_TOLERANCE))
 
     def uncrowded(self, points: Array, values: Array) -> Iterator[int]:
         """Rows of ``points (c, d)`` that are not crowded, by descending ``values (c,)``."""

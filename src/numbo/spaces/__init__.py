@@ -7,7 +7,7 @@ from typing import Any
 from numbo.spaces.arms import Arms
 from numbo.spaces.conditions import INACTIVE, Condition
 from numbo.spaces.dimensions import Categorical, Dimension, Float, Int
-from numbo.spaces.domain import Domain, SearchSpace
+from numbo.spaces.domain import Corners, Domain, SearchSpace
 from numbo.spaces.inference import Record, Usage
 from numbo.spaces.space import Space, misfit
 from numbo.spaces.table import Table
@@ -17,6 +17,7 @@ __all__ = [
     "Arms",
     "Categorical",
     "Condition",
+    "Corners",
     "Dimension",
     "Domain",
     "Float",

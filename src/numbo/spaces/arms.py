@@ -11,6 +11,7 @@ import numpy as np
 
 from numbo._types import Array, Indices, Mask
 from numbo.spaces.conditions import Condition
+from numbo.spaces.domain import Corners, Derived
 
 #: Number of arms around one to which the search steps from there.
 NEIGHBOURS = 64
@@ -135,19 +136,19 @@ class Arms:
         """The arms nearest to the points ``X (n, d)`` of the unit cube."""
         return self._grid[self._nearest(X)]
 
-    def wake(self, X: Array, dormant: Array | None) -> tuple[Array, Indices]:
+    def wake(self, X: Array, dormant: Array | None) -> Derived:
         """The points as they are, and their rows (n,): all features are always active."""
-        return X, np.arange(len(X))
+        return Derived(X, np.arange(len(X)))
 
-    def limits(self, X: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
+    def limits(self, X: Array, corners: Corners) -> Corners:
         """The corners as they are."""
-        return lower, upper
+        return corners
 
-    def neighbours(self, X: Array, dormant: Array | None = None) -> tuple[Array, Indices]:
-        """The `NEIGHBOURS` arms (k, d) nearest to each row of ``X (n, d)``, and the numbers (k,) of the rows."""
+    def neighbours(self, X: Array, dormant: Array | None = None) -> Derived:
+        """The `NEIGHBOURS` arms (k, d) nearest to each row of ``X (n, d)``."""
         count = min(NEIGHBOURS, len(self))
         nearest = self._tree.query(X, count, eps=TOLERANCE)[1].reshape(-1)
-        return self._grid[nearest], np.repeat(np.arange(len(X)), count)
+        return Derived(self._grid[nearest], np.repeat(np.arange(len(X)), count))
 
     def _nearest(self, X: Array) -> Indices:
         nearest: Indices = self._tree.query(X)[1]

@@ -6,11 +6,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
 
 from numbo._types import Array, Indices, Mask
-from numbo.spaces.conditions import Condition
+from numbo.spaces.conditions import INACTIVE, Condition
 from numbo.spaces.dimensions import Dimension
+
+
+class Corners(NamedTuple):
+    """The ``lower`` and the ``upper`` corner of a box in the unit cube: (d,), or (n, d), one box for each point."""
+
+    lower: Array
+    upper: Array
+
+    @classmethod
+    def of_cube(cls, d: int) -> Corners:
+        """The whole unit cube."""
+        return cls(np.zeros(d), np.ones(d))
+
+    def hold(self, X: Array) -> Mask:
+        """Which of the points ``X (n, d)`` lie in the box, as far as their coordinates are active."""
+        inside: Mask = np.all((self.lower <= X) & (self.upper >= X) | (X == INACTIVE), axis=1)
+        return inside
+
+
+class Derived(NamedTuple):
+    """Points ``X (k, d)`` that were made from others, and the ``rows (k,)`` of these."""
+
+    X: Array
+    rows: Indices
 
 
 class Domain(Protocol):
@@ -76,17 +102,17 @@ class Domain(Protocol):
         What becomes active has its value from the first row of ``dormant (m, d)``.
         """
 
-    def wake(self, X: Array, dormant: Array | None) -> tuple[Array, Indices]:
-        """Points (k, d) of the domain that are ``X (n, d)`` where conditions hold, and the rows (k,) of these.
+    def wake(self, X: Array, dormant: Array | None) -> Derived:
+        """Points (k, d) of the domain that are ``X (n, d)`` where conditions hold.
 
         What they make active has the values of each row of ``dormant (m, d)`` in turn.
         """
 
-    def limits(self, X: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
-        """The corners (d,) or (n, d) of the box that points ``X (n, d)`` may move in."""
+    def limits(self, X: Array, corners: Corners) -> Corners:
+        """Those (d,) or (n, d) of the box that points ``X (n, d)`` may move in, within the given ``corners (d,)``."""
 
-    def neighbours(self, X: Array, dormant: Array | None = None) -> tuple[Array, Indices]:
-        """Points (k, d) near the rows of ``X (n, d)``, and the numbers (k,) of these rows."""
+    def neighbours(self, X: Array, dormant: Array | None = None) -> Derived:
+        """Points (k, d) near the rows of ``X (n, d)``."""
 
     def grid(self) -> Array:
         """All points (cardinality, d) of a finite domain."""

@@ -16,6 +16,7 @@ import numpy as np
 from numbo._types import Array, Indices, Mask
 from numbo.spaces.conditions import INACTIVE, Activity, Condition
 from numbo.spaces.dimensions import COUNTABLE, Categorical, Dimension, Float, Int, cells, middles
+from numbo.spaces.domain import Corners, Derived
 from numbo.spaces.ranges import Limits, RangeRule
 
 NO_RANGES: Mapping[str, RangeRule] = MappingProxyType({})
@@ -251,20 +252,20 @@ class Space(Mapping[str, Dimension]):
             snapped = np.where(X == INACTIVE, dormant[0], snapped)
         return self._without_inactive(snapped)
 
-    def limits(self, X: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
-        """The corners of the box ``[lower, upper]`` within the ranges of the dimensions at ``X (n, d)``.
+    def limits(self, X: Array, corners: Corners) -> Corners:
+        """The ``corners (d,)`` of a box within the ranges of the dimensions at ``X (n, d)``.
 
-        They are (n, d), or the given ones (d,) where no range depends on another parameter.
+        They are (n, d), or the given ones where no range depends on another parameter.
         """
         if not self._limits:
-            return lower, upper
-        low = np.broadcast_to(lower, X.shape).copy()
-        high = np.broadcast_to(upper, X.shape).copy()
+            return corners
+        low = np.broadcast_to(corners.lower, X.shape).copy()
+        high = np.broadcast_to(corners.upper, X.shape).copy()
         for limits in self._limits:
             first, last = limits.of(X)
             low[:, limits.j] = np.maximum(low[:, limits.j], first)
             high[:, limits.j] = np.minimum(high[:, limits.j], last)
-        return low, high
+        return Corners(low, high)
 
     def rounded(self, X: Array) -> Array:
         """A copy of ``X (n, d)`` with each discrete coordinate at the midpoint of its cell, whatever is active."""
@@ -326,8 +327,8 @@ class Space(Mapping[str, Dimension]):
             X[:, j] = np.where(active[owner], middles(self._parts[j], numbers.astype(np.int64)), INACTIVE)
         return X, counts
 
-    def neighbours(self, X: Array, dormant: Array | None = None) -> tuple[Array, Indices]:
-        """Points (k, d) that differ from a row of ``X (n, d)`` in one discrete coordinate, and the row numbers (k,).
+    def neighbours(self, X: Array, dormant: Array | None = None) -> Derived:
+        """Points (k, d) that differ from a row of ``X (n, d)`` in one discrete coordinate.
 
         Categorical and small ordinal dimensions take all other values; larger ones move by one step and by a tenth of
         their range, up and down. Where this makes other coordinates active, there is one point for each row of
@@ -355,27 +356,24 @@ class Space(Mapping[str, Dimension]):
         found = np.concatenate(points)
         owner = np.concatenate(owners)
         if self._activity is None or dormant is None:
-            return self._without_inactive(found), owner
-        found, rows = self.wake(found, dormant)
-        return found, owner[rows]
+            return Derived(self._without_inactive(found), owner)
+        awake = self.wake(found, dormant)
+        return Derived(awake.X, owner[awake.rows])
 
-    def wake(self, X: Array, dormant: Array | None) -> tuple[Array, Indices]:
+    def wake(self, X: Array, dormant: Array | None) -> Derived:
         """``X (n, d)`` where conditions hold: the inactive out, and values for what they make active.
 
         These are taken from each row of ``dormant (m, d)`` in turn, so that a point may become ``m``. Without these,
         nothing becomes active.
-
-        Returns:
-            the points (k, d), and the rows (k,) of ``X`` that they come from.
         """
         if dormant is None:
-            return self._without_inactive(X), np.arange(len(X))
+            return Derived(self._without_inactive(X), np.arange(len(X)))
         asleep = X == INACTIVE
         found = self._without_inactive(np.where(asleep, dormant[0], X))
         wakes = np.flatnonzero((asleep & (found != INACTIVE)).any(axis=1))
         others = np.where(asleep[wakes], dormant[1:, None], X[wakes]).reshape(-1, self.d)
         rows = np.concatenate([np.arange(len(X)), np.tile(wakes, len(dormant) - 1)])
-        return np.concatenate([found, self._without_inactive(others)]), rows
+        return Derived(np.concatenate([found, self._without_inactive(others)]), rows)
 
     def _without_inactive(self, X: Array) -> Array:
         if self._activity is None:
