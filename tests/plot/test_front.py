@@ -5,10 +5,6 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-import matplotlib
-
-matplotlib.use("agg")
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from tests.configured import configured
@@ -65,12 +61,6 @@ def noisy():
 @pytest.fixture(scope="module")
 def limited():
     return searched(30, constraints=("c",))
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    yield
-    plt.close("all")
 
 
 def traces(figure):

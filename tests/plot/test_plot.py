@@ -1,0 +1,169 @@
+"""The plots: what they show is what the model says, in the terms of the framework, by either library."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from numbo.optuna import BBKBSampler
+from tests.plot.shown import NAMES, SPACE
+
+import numbo.plot
+import numbo.plot.matplotlib
+import optuna
+from numbo import BBKB, GSSBO, Categorical, Float, Int, Space
+
+
+@pytest.mark.parametrize("source", ["study", "searcher", "optimizer"])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_plot_of_every_source_by_both_libraries(name, source, request):
+    source = request.getfixturevalue(source)
+    figure = getattr(numbo.plot, name)(source)
+    assert figure.layout.title.text
+    assert all(
+        len(trace.y if trace.y is not None else trace.z) for trace in figure.data if trace.name != "observations"
+    )
+    assert figure.to_json()
+    axes = getattr(numbo.plot.matplotlib, name)(source)
+    axes[0].figure.canvas.draw()
+    assert axes[0].figure.get_suptitle() == figure.layout.title.text
+
+
+def test_the_posterior_along_a_parameter_is_that_of_the_model(study):
+    figure = numbo.plot.plot_posterior(study, ["x"])
+    mean = next(trace for trace in figure.data if trace.name == "mean")
+    best, _ = study.sampler.best_predicted(study)
+    expected, std = study.sampler.predict([best | {"x": float(x)} for x in mean.x], study)
+    np.testing.assert_allclose(mean.y, expected)
+    band = next(trace for trace in figure.data if trace.name == "± 2 sd")
+    np.testing.assert_allclose(band.y[: len(expected)], expected + 2 * std)
+    assert figure.layout.xaxis.type == "log"
+    assert (min(mean.x), max(mean.x)) == (pytest.approx(1e-4), pytest.approx(1.0))
+
+
+def test_both_libraries_draw_the_same(study):
+    figure = numbo.plot.plot_posterior(study, ["k"])
+    ax = numbo.plot.matplotlib.plot_posterior(study, ["k"])[0]
+    mean = next(trace for trace in figure.data if trace.name == "mean")
+    line = next(line for line in ax.get_lines() if line.get_label() == "mean")
+    np.testing.assert_allclose(mean.x, line.get_xdata())
+    np.testing.assert_allclose(mean.y, line.get_ydata())
+
+
+def test_the_subset_is_marked(study):
+    found = study.sampler.explain(study)
+    figure = numbo.plot.plot_subset(study)
+    marked = next(trace for trace in figure.data if trace.name == "in the model")
+    rest = next(trace for trace in figure.data if trace.name == "observations")
+    assert len(found.members) == 20
+    assert set(marked.x) | set(rest.x) == set(range(50)) - {7}  # a failure has no value to show
+    assert set(marked.x) == set(found.members.tolist()) - {7}
+    complete = {t.number: t.value for t in study.trials if t.value is not None}
+    assert all(y == complete[x] for x, y in zip(marked.x, marked.y, strict=True))
+
+
+def test_categories_and_steps_are_shown_as_the_user_wrote_them(study, searcher):
+    category = numbo.plot.plot_posterior(study, ["act"])
+    assert next(t for t in category.data if t.name == "mean ± 2 sd").x == ("relu", "tanh")
+    tuned = numbo.plot.plot_posterior(searcher, ["net/k", "net/act"])
+    steps = next(t for t in tuned.data if t.name == "mean").x
+    assert list(steps) == [1 + 0.5 * i for i in range(17)]
+    assert next(t for t in tuned.data if t.name == "mean ± 2 sd").x == (str(np.tanh), "None")
+
+
+def test_a_contour_takes_two_parameters_of_any_kind(study):
+    figure = numbo.plot.plot_contour(study, ["act", "k"])
+    surface = figure.data[0]
+    assert list(surface.x) == ["relu", "tanh"]
+    assert np.shape(surface.z) == (9, 2)
+    best, _ = study.sampler.best_predicted(study)
+    assert surface.z[3][1] == pytest.approx(study.sampler.predict(best | {"k": 4, "act": "tanh"}, study)[0])
+    numbo.plot.matplotlib.plot_contour(study, ["act", "k"])[0].figure.canvas.draw()
+    for names in (["x"], ["x", "x"], ["x", "k", "act"]):
+        with pytest.raises(ValueError, match="two different parameters"):
+            numbo.plot.plot_contour(study, names)
+
+
+def test_awkward_parameters():
+    choices = [1, "1", None, "None", *range(2, 50)]
+    space = {"log": Int(1, 20, log=True), "many": Categorical(choices), "one": Float(2.0, 2.0), "x": Float(0, 1)}
+    opt = GSSBO(space, seed=0)
+    for _ in range(20):
+        p = opt.ask()
+        opt.tell(p, p["log"] + p["x"])
+    shown = {axis.title.text: trace for axis, trace in zip(*panels(numbo.plot.plot_posterior(opt)), strict=True)}
+    assert list(shown["log"].x) == list(range(1, 21))
+    assert len(set(shown["many"].x)) == len(choices)
+    for library in (numbo.plot, numbo.plot.matplotlib):
+        library.plot_posterior(opt)
+        library.plot_contour(opt)
+        library.plot_contour(opt, ["many", "log"])
+        with pytest.raises(ValueError, match="several values each"):
+            library.plot_contour(opt, ["one", "x"])
+        for wrong in ([], "x"):
+            with pytest.raises(ValueError, match="must be a sequence of names"):
+                library.plot_posterior(opt, wrong)
+
+
+def panels(figure):
+    """The axes of a figure's panels and the mean drawn in each."""
+    means = [trace for trace in figure.data if trace.name in ("mean", "mean ± 2 sd")]
+    return [figure.layout[trace.xaxis.replace("x", "xaxis")] for trace in means], means
+
+
+def test_batches():
+    study = optuna.create_study(sampler=BBKBSampler(seed=0))
+    study.optimize(lambda t: t.suggest_float("x", 0, 1) ** 2, n_trials=25)
+    figure = numbo.plot.plot_batch_sizes(study)
+    assert tuple(figure.data[0].y) == study.sampler.explain().batch_sizes
+    assert numbo.plot.matplotlib.plot_batch_sizes(study)[0].patches
+
+
+def test_ask_times(study):
+    figure = numbo.plot.plot_ask_times(study)
+    assert len(figure.data[0].x) >= 45
+    assert min(figure.data[0].y) > 0.0
+
+
+def test_what_cannot_be_plotted_is_said(study, optimizer):
+    with pytest.raises(ValueError, match=r"names of searched parameters.*got \['y'\]"):
+        numbo.plot.plot_posterior(study, ["y"])
+    with pytest.raises(TypeError, match="an optimizer of numbo, an Optuna study"):
+        numbo.plot.plot_relevance(optuna.create_study())
+    with pytest.raises(TypeError, match="got 3"):
+        numbo.plot.plot_relevance(3)
+    with pytest.raises(ValueError, match="No batch has ended"):
+        numbo.plot.plot_batch_sizes(optimizer)
+    with pytest.raises(ValueError, match="at least one successful observation"):
+        numbo.plot.plot_relevance(GSSBO(Space(SPACE)))
+    arms = BBKB(arms=np.random.default_rng(0).random((20, 2)), seed=0)
+    for _ in range(5):
+        arms.tell(arms.ask(), 1.0)
+    assert numbo.plot.plot_relevance(arms).data
+    with pytest.raises(ValueError, match="the rows of a table, and arms, have none"):
+        numbo.plot.plot_posterior(arms)
+
+
+@pytest.mark.parametrize(("module", "package"), [("numbo.plot", "plotly"), ("numbo.plot.matplotlib", "matplotlib")])
+def test_a_missing_library_is_named(module, package):
+    code = f"import sys; sys.modules[{package!r}] = None\nimport {module}"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stderr.strip().endswith("which is not installed: pip install 'numbo[plot]'.")
+    assert result.stderr.strip().splitlines()[-1].lower().startswith(f"importerror: {module}".lower())
+
+
+def test_a_sampler_inside_of_another_is_found(study):
+    base = study.sampler
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        study.sampler = optuna.samplers.PartialFixedSampler({"k": 2}, base)
+    try:
+        axes = numbo.plot.matplotlib.plot_relevance(study)
+    finally:
+        study.sampler = base
+    assert isinstance(axes, np.ndarray)
+    plt.close(axes[0].figure)
