@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import log_ndtr
 from tests import naive
-from tests.conftest import entry, gradient_at, points_of
+from tests.helpers import entry, gradient_at, points_of
 
 from numbo.kernels import acquisition as kernels
 from numbo.kernels.acquisition import LOG_EI, LOG_FEASIBLE, UCB, Acquisition, Posterior

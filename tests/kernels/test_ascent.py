@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.conftest import gradient_at, make_covariance
+from tests.helpers import gradient_at, make_covariance
 from tests.kernels.test_acquisition import conditioned
 from tests.kernels.test_success import success_of
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.conftest import entry
+from tests.helpers import entry
 
 from numbo.kernels.cholesky import (
     cholesky_append,

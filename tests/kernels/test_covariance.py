@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests import naive
-from tests.conftest import entry, make_covariance, points_of
+from tests.helpers import entry, make_covariance, points_of
 
 from numbo.kernels import covariance as kernels
 

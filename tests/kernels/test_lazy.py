@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.conftest import make_covariance, make_points
+from tests.helpers import make_covariance, make_points
 
 from numbo.kernels.covariance import RBF
 from numbo.kernels.lazy import BLOCK_WIDTH, UNKNOWN, Bounds, best_of_block, lazy_argmax, rank_blocks, reveal

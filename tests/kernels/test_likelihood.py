@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests import naive
-from tests.conftest import entry, points_of
+from tests.helpers import entry, points_of
 
 from numbo.kernels import likelihood
 from numbo.kernels.covariance import RBF, stationary

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests import naive
-from tests.conftest import make_covariance, make_points, points_of
+from tests.helpers import make_covariance, make_points, points_of
 
 from numbo.kernels.covariance import RBF
 from numbo.kernels.selection import independent_columns, kmeans_plus_plus, pivoted_cholesky

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 from tests import naive
-from tests.conftest import make_covariance, make_points
+from tests.helpers import make_covariance, make_points
 
 from numbo.kernels.covariance import MATERN52, RBF
 from numbo.kernels.sparse import (

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from tests import naive
-from tests.conftest import entry, gradient_at, make_covariance, make_points
+from tests.helpers import entry, gradient_at, make_covariance, make_points
 from tests.kernels.test_acquisition import conditioned
 
 from numbo.kernels import acquisition as kernels

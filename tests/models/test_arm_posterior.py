@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import naive
-from tests.conftest import compiled_only, make_covariance, make_points
+from tests.helpers import compiled_only, make_covariance, make_points
 
 from numbo.kernels.covariance import MATERN52, RBF
 from numbo.models import ArmPosterior, SparseGP

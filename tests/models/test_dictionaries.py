@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 from tests import naive
-from tests.conftest import make_covariance, make_points
+from tests.helpers import make_covariance, make_points
 
 from numbo.kernels.covariance import RBF, cross_covariance, stationary
 from numbo.models import SparseGP

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import naive
-from tests.conftest import compiled_only, make_covariance, points_of
+from tests.helpers import compiled_only, make_covariance, points_of
 
 from numbo.kernels.acquisition import mean_variance
 from numbo.kernels.covariance import MATERN52, RBF

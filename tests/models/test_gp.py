@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 from tests import naive
-from tests.conftest import compiled_only, make_points
+from tests.helpers import compiled_only, make_points
 
 from numbo.models import ExactGP
 from numbo.models import gp as gp_module

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 from tests import naive
-from tests.conftest import entry, make_points
+from tests.helpers import entry, make_points
 
 from numbo.kernels.acquisition import LOG_EI, acquisition_terms
 from numbo.kernels.covariance import RBF, stationary

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.conftest import make_points
+from tests.helpers import make_points
 
 from numbo import GPUCB, GSSBO, Float, GSSBOSettings, Space
 from numbo.kernels.acquisition import UCB, Acquisition, Term

@@ -1,0 +1,81 @@
+"""What tests of several folders build their cases from."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+from numbo.kernels.acquisition import acquisition_gradient_into
+from numbo.kernels.covariance import Covariance
+from numbo.kernels.optional import active_columns
+from numbo.spaces import INACTIVE
+
+#: For tests of models that take long where kernels are interpreted; what they call of kernels, kernel tests call too.
+compiled_only = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="takes too long interpreted")
+
+
+@functools.cache
+def entry(subroutine: Any) -> Callable[..., Any]:
+    """A kernel that does nothing but call a subroutine, so that it can be called from Python."""
+
+    @numba.njit(error_model="numpy")
+    def kernel(*arguments):
+        return subroutine(*arguments)
+
+    return kernel
+
+
+@numba.njit(error_model="numpy")
+def gradient_at(posterior, acquisition, x):
+    """An acquisition function at ``x (d,)``, and its gradient (d,)."""
+    starts, columns = active_columns(posterior.XT, posterior.covariance.optional)
+    gradient = np.empty_like(x)
+    return acquisition_gradient_into(posterior, acquisition, starts, columns, x, gradient), gradient
+
+
+def make_covariance(
+    family: int,
+    d: int,
+    trend: bool,
+    n_categorical: int = 0,
+    noise: float = 1e-2,
+    additive: bool = False,
+    branching: bool = False,
+) -> Covariance:
+    rng = np.random.default_rng(d)
+    categorical, optional = np.zeros(d, dtype=bool), np.zeros(d, dtype=bool)
+    categorical[:n_categorical] = True
+    optional[::2] = branching
+    return Covariance(
+        family,
+        rng.uniform(0.3, 4.0, d),
+        1.3,
+        0.2 if trend else 0.0,
+        0.1 if trend else 0.0,
+        0.07 if trend else 0.0,
+        noise,
+        categorical,
+        rng.uniform(0.2, 0.8, d),
+        0.4,
+        0.6 if additive else 0.0,
+        30.0,
+        optional,
+    )
+
+
+def make_points(n: int, d: int, n_categorical: int = 0, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    X[:, :n_categorical] = (rng.integers(3, size=(n, n_categorical)) + 0.5) / 3
+    return X
+
+
+def points_of(cov: Covariance, n: int, seed: int = 0) -> np.ndarray:
+    """Points of the dimensions of a covariance; about every third optional coordinate is inactive."""
+    X = make_points(n, len(cov.categorical), int(cov.categorical.sum()), seed)
+    return np.where(cov.optional & (np.random.default_rng(seed).random(X.shape) < 1 / 3), INACTIVE, X)
