@@ -1,6 +1,6 @@
 """What tests of several folders build their cases from."""
 
-from __future__ import annotations
+from __future__ import inspect
 
 import functools
 from collections.abc import Callable
@@ -13,6 +13,7 @@ import pytest
 from numbo.kernels.acquisition import acquisition_gradient_into
 from numbo.kernels.covariance import Covariance
 from numbo.kernels.optional import active_columns
+from numbo.optimizers import Optimizer
 from numbo.spaces import INACTIVE
 
 #: For tests of models that take long where kernels are interpreted; what they call of kernels, kernel tests call too.
@@ -79,3 +80,15 @@ def points_of(cov: Covariance, n: int, seed: int = 0) -> np.ndarray:
     """Points of the dimensions of a covariance; about every third optional coordinate is inactive."""
     X = make_points(n, len(cov.categorical), int(cov.categorical.sum()), seed)
     return np.where(cov.optional & (np.random.default_rng(seed).random(X.shape) < 1 / 3), INACTIVE, X)
+
+
+def configured(cls, *args, **given):
+    """``cls(*args, **given)`` for an optimizer, sampler or searcher; others go in ``settings``."""
+    named = inspect.signature(cls.__init__).parameters
+    own = {name: value for name, value in given.items() if name in named}
+    rest = {name: value for name, value in given.items() if name not in named}
+    kind = (cls if issubclass(cls, Optimizer) else cls._optimizer)._settings_class
+    if set(rest) <= set(kind.names()) and rest:
+        preset = {"preset": own.pop("preset")} if "preset" in own else {}
+        return cls(*args, **own, settings=kind.of(own.pop("settings", None), **preset, **rest))
+    return cls(*args, **given)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.helpers import configured
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int, Space
 
 SPACE = Space({"x": Float(-2.0, 2.0), "k": Int(1, 9), "act": Categorical(["relu", "tanh"])})
 ALGORITHMS = {
-    "GSSBO": lambda **k: GSSBO(SPACE, **k),
-    "GSSBO-subset": lambda **k: GSSBO(SPACE, buffer_size=20, **k),
-    "paper": lambda **k: GSSBO(SPACE, preset="paper", **k),
-    "GPUCB": lambda **k: GPUCB(SPACE, **k),
-    "BKB": lambda **k: BKB(SPACE, **k),
-    "BBKB": lambda **k: BBKB(SPACE, **k),
-    "SBPE": lambda **k: SBPE(SPACE, horizon=60, **k),
+    "GSSBO": lambda **k: configured(GSSBO, SPACE, **k),
+    "GSSBO-subset": lambda **k: configured(GSSBO, SPACE, buffer_size=20, **k),
+    "paper": lambda **k: configured(GSSBO, SPACE, preset="paper", **k),
+    "GPUCB": lambda **k: configured(GPUCB, SPACE, **k),
+    "BKB": lambda **k: configured(BKB, SPACE, **k),
+    "BBKB": lambda **k: configured(BBKB, SPACE, **k),
+    "SBPE": lambda **k: configured(SBPE, SPACE, horizon=60, **k),
 }
 algorithms = pytest.mark.parametrize("make", list(ALGORITHMS.values()), ids=list(ALGORITHMS))
 ARMS = np.random.default_rng(3).random((60, 2))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.inspection.runs import ALGORITHMS, ARMS, SPACE, algorithms, objective, run
 
-from numbo import BBKB, GPUCB, GSSBO, Categorical, Float, Space
+from numbo import BBKB, GPUCB, GSSBO, BBKBSettings, Categorical, Float, Space
 from numbo.inspection import relevance
 
 
@@ -96,7 +96,7 @@ def test_ask_times_do_not_travel_with_the_state():
 
 
 def test_asks_in_batches_are_timed_too():
-    opt = BBKB(arms=ARMS, seed=0, ratio_threshold=50.0)
+    opt = BBKB(arms=ARMS, seed=0, settings=BBKBSettings(ratio_threshold=50.0))
     while opt.n_told < 40:
         rows = opt.next_batch(limit=8)
         opt.tell(rows, ARMS[rows, 0])

@@ -6,9 +6,10 @@ import pickle
 
 import numpy as np
 import pytest
+from tests.helpers import configured
 from tests.inspection.runs import ALGORITHMS, ARMS, SPACE, algorithms, objective, run
 
-from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Float, Space
+from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, BBKBSettings, Float, GPUCBSettings, GSSBOSettings, Space
 
 
 @algorithms
@@ -92,7 +93,7 @@ CUBE = {f"x{i}": Float(0.0, 1.0) for i in range(5)}
 @pytest.mark.parametrize("cls", [GSSBO, GPUCB, BKB, BBKB, SBPE])
 def test_without_noise_the_best_predicted_is_the_best(cls):
     settings = {"horizon": 200} if cls is SBPE else {}
-    opt = cls(CUBE, seed=0, **settings)
+    opt = configured(cls, CUBE, seed=0, **settings)
     for _ in range(110):
         p = opt.ask()
         opt.tell(p, spike(p))
@@ -172,7 +173,7 @@ def test_points_outside_of_the_space_are_named():
 def test_points_that_are_out_while_exploring_are_no_observations():
     def explored(held):
         fixed = {"kernel": "rbf", "lengthscale": 0.4, "noise_std": 0.3}
-        opt = BBKB(arms=ARMS, **fixed, min_batch=8, seed=0)
+        opt = BBKB(arms=ARMS, seed=0, settings=BBKBSettings(min_batch=8), **fixed)
         for _ in range(4):
             rows = opt.ask(2)
             opt.tell(rows, 4.0 + ARMS[rows, 0])
@@ -235,7 +236,9 @@ def test_a_recommendation_under_noise_is_made_by_a_model_of_more_than_the_subset
     noisy, plain = run(subset, 60, 0.5).snapshot(), run(subset, 60).snapshot()
     assert len(noisy.explain().members) == 20
     assert len(noisy._recommending.members) == 60
-    twin = GPUCB(SPACE, trend=True, additive=True, winsorize=True, seed=0)  # an exact GP with the same settings
+    twin = GPUCB(
+        SPACE, seed=0, settings=GPUCBSettings(trend=True, additive=True, winsorize=True)
+    )  # an exact GP with the same settings
     X, y = noisy.observations
     twin.tell([SPACE.decode(x) for x in X], y)
     assert noisy.best_predicted()[1] == pytest.approx(twin.predict(noisy.best_predicted()[0])[0], abs=0.1)
@@ -297,7 +300,7 @@ def test_a_value_that_was_told_is_predicted_near_what_was_told(crowded):
 
 
 def test_values_are_not_clipped_where_that_is_switched_off(crowded):
-    opt = GSSBO(crowded.space, seed=0, winsorize=False)
+    opt = GSSBO(crowded.space, seed=0, settings=GSSBOSettings(winsorize=False))
     X, y = crowded.observations
     opt.tell([opt.space.decode(x) for x in X], y.tolist())
     view = opt._view(opt._run.quiet())

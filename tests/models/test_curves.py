@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.configured import configured
+from tests.helpers import configured
 
 from numbo import BKB, GPUCB, GSSBO, Float, GSSBOSettings, Space
 from numbo.models.curves import Chain

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.configured import configured
+from tests.helpers import configured
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, GSSBOSettings, Int, Space
 from numbo.kernels.acquisition import CERTAIN, success_probabilities

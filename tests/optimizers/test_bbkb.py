@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import linalg
 from tests import naive
-from tests.configured import configured
+from tests.helpers import configured
 
 from numbo import BBKB, BKB, SBPE, Arms, BBKBSettings, Float, Int, Space
 from numbo.kernels.covariance import RBF, prior_variances, stationary

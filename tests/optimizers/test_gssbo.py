@@ -6,8 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from tests.configured import configured
-from tests.helpers import compiled_only
+from tests.helpers import compiled_only, configured
 
 from numbo import GPUCB, GSSBO, Categorical, Float, GSSBOSettings, Space
 from numbo.optimizers.gssbo import TURN

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.configured import configured
+from tests.helpers import configured
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Float, GSSBOSettings, Space
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import naive
-from tests.configured import configured
+from tests.helpers import configured
 
 from numbo import SBPE, Float, Int, SBPESettings, Space
 from numbo.kernels.covariance import RBF, stationary

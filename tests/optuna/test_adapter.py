@@ -20,7 +20,7 @@ from numbo.optuna._distributions import Searched
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import RandomSampler
 from optuna.trial import TrialState
-from tests.configured import configured
+from tests.helpers import configured
 
 import optuna
 from numbo import BBKBSettings

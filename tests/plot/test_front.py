@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from tests.configured import configured
+from tests.helpers import configured
 
 import numbo.plot
 import numbo.plot.matplotlib

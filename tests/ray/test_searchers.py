@@ -14,7 +14,7 @@ from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
 from numbo.ray._domains import TuneSpace
 from ray.tune.search import Searcher
 from ray.tune.utils.util import flatten_dict
-from tests.configured import configured
+from tests.helpers import configured
 
 from numbo import BBKBSettings, BKBSettings
 from ray import tune

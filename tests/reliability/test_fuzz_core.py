@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, assume, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from tests.configured import configured
+from tests.helpers import configured
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, BBKBSettings, BKBSettings, Categorical, Float, Int, SBPESettings, Space
 
