@@ -14,15 +14,16 @@ ROOT = Path(__file__).parents[1]
 #: The floors of the house, from the ground up: a module may import from its own and from those below.
 FLOORS = [
     {"numbo._types"},
-    {"numbo._checks", "numbo._interrupts", "numbo._imports", "numbo._rows", "numbo.compiling"},
+    {"numbo._checks", "numbo._interrupts", "numbo._imports", "numbo._hooks", "numbo._rows", "numbo.compiling"},
     {"numbo.kernels"},
-    {"numbo.spaces", "numbo.trials", "numbo.compiling.ahead"},
+    {"numbo.spaces", "numbo.trials"},
     {"numbo.models"},
     {"numbo.run"},
     {"numbo.search"},
     {"numbo.inspection", "numbo.optimizers.parts"},
     {"numbo.optimizers"},
     {"numbo.compiling.first_use", "numbo.selection", "numbo.dictionaries", "numbo.plot"},
+    {"numbo.compiling.ahead"},
     {"numbo.optuna", "numbo.ray", "numbo"},
 ]
 #: Packages of others that a module may import.
@@ -33,6 +34,7 @@ FOREIGN = {
     "numbo._rows": {"numpy"},
     "numbo.compiling.ahead": set(),
     "numbo._imports": set(),
+    "numbo._hooks": set(),
     "numbo.compiling": {"numba"},
     "numbo.kernels": {"numpy"},
     "numbo.spaces": {"numpy", "scipy"},

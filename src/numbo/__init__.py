@@ -13,6 +13,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from numbo import _hooks
+
 if TYPE_CHECKING:
     from numbo.compiling.first_use import warmup
     from numbo.optimizers import (
@@ -70,6 +72,15 @@ _HOMES = {
     "select_subset": "numbo.selection",
     "warmup": "numbo.compiling.first_use",
 }
+
+
+def _compile_ahead(algorithm: type) -> None:
+    from numbo.compiling.ahead import compile_ahead
+
+    compile_ahead(algorithm)
+
+
+_hooks.do_before_ask(_compile_ahead)
 
 
 def __getattr__(name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -68,6 +69,23 @@ def test_children_end_with_the_process_that_started_them(end, tmp_path):
         assert process.wait() == 0
         assert not any(map(running, pids))
     process.stdin.close()  # which ends the fork
+
+
+#: As `START`, of an optimizer whose class nobody has imported by name.
+UNPICKLED = """
+import pickle, sys
+pickle.loads(bytes.fromhex(sys.stdin.readline())).ask()
+from numbo.compiling import ahead
+print(*(child.pid for child in ahead._children), flush=True)
+"""
+
+
+def test_an_optimizer_from_a_pickle_compiles_in_the_background_too(tmp_path):
+    process = start(tmp_path, UNPICKLED)
+    process.stdin.write(pickle.dumps(GSSBO({"x": Float(0, 1)}, seed=0)).hex() + "\n")
+    process.stdin.close()
+    assert len(children_of(process)) == ahead.PARTS
+    assert process.wait() == 0
 
 
 @pytest.fixture

@@ -37,10 +37,6 @@ with ahead.work(parent, algorithm, part, lock) as wanted:
         from numbo.compiling.first_use import compile_part
         compile_part(algorithm, part, lock)
 """
-#: The algorithms that it knows.
-SPARSE = {"BKB", "BBKB", "SBPE"}
-ALGORITHMS = {"GSSBO", "GPUCB"} | SPARSE
-
 _lock = threading.Lock()
 _children: list[subprocess.Popen[bytes]] = []
 _considered: set[type] = set()
@@ -56,21 +52,18 @@ def compile_ahead(algorithm: type) -> None:
     with _lock, contextlib.suppress(Exception):
         if algorithm not in _considered:
             _considered.add(algorithm)
-            _start(next(c.__name__ for c in algorithm.__mro__ if c.__name__ in ALGORITHMS))
+            _start(algorithm)
 
 
-def _start(algorithm: str) -> None:
+def _start(algorithm: type) -> None:
+    """Start the processes, if an algorithm's kernels have to be compiled, and can be by them."""
     global _owner
-    from numbo.compiling import jit, turns
-    from numbo.kernels.acquisition import mean_variance, unweighted_values
-    from numbo.kernels.ascent import ascend
-    from numbo.kernels.likelihood import log_marginal_likelihood
-    from numbo.kernels.sparse import dtc_weights
+    from numbo.compiling import jit, turns  # here, as the processes import this module before they have work to do
+    from numbo.compiling.first_use import ALGORITHMS, lock_path
 
-    # what every study compiles by itself, if it is interrupted before the background is ready
-    kernels = [log_marginal_likelihood, ascend, mean_variance, unweighted_values]
-    kernels += [dtc_weights] if algorithm in SPARSE else []
-    lock = jit.lock_path(mean_variance)
+    known = next(cls for cls in algorithm.__mro__ if cls in ALGORITHMS)
+    kernels = ALGORITHMS[known]
+    lock = lock_path()
     if os.environ.get(SWITCH) == "0" or lock is None or not turns.possible() or _cores() == 1:
         return
     if all(map(jit.is_cached, kernels)) or not _python_can_be_started():
@@ -80,7 +73,7 @@ def _start(algorithm: str) -> None:
         _children.clear()
         atexit.register(_end)
     for part in range(PARTS):
-        task = json.dumps([[str(Path(p or ".").absolute()) for p in sys.path], _owner, algorithm, part, lock])
+        task = json.dumps([[str(Path(p or ".").absolute()) for p in sys.path], _owner, known.__name__, part, lock])
         _children.append(
             subprocess.Popen(
                 [sys.executable, "-I", "-B", "-c", CHILD, task],

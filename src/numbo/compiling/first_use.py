@@ -9,15 +9,35 @@ from typing import Any
 import numpy as np
 
 from numbo.compiling import jit
-from numbo.kernels.acquisition import LOG_EI, Acquisition, Posterior, Term, acquisition_values, mean_variance
+from numbo.kernels.acquisition import (
+    LOG_EI,
+    Acquisition,
+    Posterior,
+    Term,
+    acquisition_values,
+    mean_variance,
+    unweighted_values,
+)
 from numbo.kernels.ascent import ascend
 from numbo.kernels.cholesky import cholesky_append
 from numbo.kernels.covariance import MATERN52, stationary
+from numbo.kernels.likelihood import log_marginal_likelihood
+from numbo.kernels.sparse import dtc_weights
 from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE, BBKBSettings, GSSBOSettings, Optimizer
 from numbo.search.utility import ASCENT_ITERATIONS, ASCENT_TOLERANCE
 from numbo.spaces import Categorical, Float, Int, Space
 
-ALGORITHMS = {"GSSBO": GSSBO, "GPUCB": GPUCB, "BKB": BKB, "BBKB": BBKB, "SBPE": SBPE}
+#: What every study compiles by itself, if it is interrupted before the background is ready.
+KERNELS = (log_marginal_likelihood, ascend, mean_variance, unweighted_values)
+SPARSE_KERNELS = (*KERNELS, dtc_weights)
+#: The algorithms, with those of their kernels.
+ALGORITHMS: dict[type[Optimizer], tuple[Any, ...]] = {
+    GSSBO: KERNELS,
+    GPUCB: KERNELS,
+    BKB: SPARSE_KERNELS,
+    BBKB: SPARSE_KERNELS,
+    SBPE: SPARSE_KERNELS,
+}
 #: Seconds that a process in the background waits for a kernel that another one is compiling.
 PATIENCE = 120.0
 
@@ -27,9 +47,14 @@ def cache_path() -> str | None:
     return jit.cache_path(mean_variance)
 
 
+def lock_path() -> str | None:
+    """The file whose locks decide which process compiles a kernel; None where nothing is cached."""
+    return jit.lock_path(mean_variance)
+
+
 def compilation_time() -> float:
     """Seconds that this process has spent on getting kernels ready: compiling them, or loading them from the cache."""
-    return jit.seconds
+    return jit.seconds_spent()
 
 
 def announce_compilation(log: Callable[[str], Any]) -> None:
@@ -40,18 +65,18 @@ def announce_compilation(log: Callable[[str], Any]) -> None:
         where = f" and caches them in {place}" if place else ", in every process, as no cache folder is writable"
         log(f"numbo compiles its kernels for this machine{where}. The first suggestions wait for it.")
 
-    jit.announce = say
+    jit.announce_by(say)
 
 
 def compile_part(algorithm: str, part: int, lock: str) -> None:
-    """Compile the kernels of an algorithm's default settings, in an order that depends on the ``part``.
+    """Compile the kernels of the default settings of an algorithm, by its name, in an order that the ``part`` decides.
 
     Every part compiles all that no other process has compiled or is compiling. Nothing is done if this process would
     write to another cache than the one whose lock is given.
     """
-    if jit.lock_path(mean_variance) != lock:
+    if lock_path() != lock:
         return
-    jit.patience = PATIENCE
+    jit.wait_at_most(PATIENCE)
     if part == 1:  # the largest kernel, which is needed last, and the smallest
         n = 2
         d = 1
@@ -63,8 +88,9 @@ def compile_part(algorithm: str, part: int, lock: str) -> None:
         cholesky_append(np.eye(n), np.eye(n), np.eye(n), 1, np.zeros(n), 1.0)
         acquisition_values(posterior, acquisition, X)
     space = Space({f"x{j}": Float(0.0, 1.0) for j in range(4)} | {"units": Int(1, 100)})
+    chosen = next(known for known in ALGORITHMS if known.__name__ == algorithm)
     for objective in (_smooth, _rough):
-        optimizer = ALGORITHMS[algorithm](space, seed=0)
+        optimizer = chosen(space, seed=0)
         for i in range(10):  # what a first ask would load to design them is not needed here
             params = space.decode(np.random.default_rng(i).random(space.d))
             optimizer.tell(params, objective(i, params))
@@ -134,7 +160,7 @@ def warmup() -> float:
         optimizer.ask(2)
         optimizer.explain()
         _stop(optimizer)
-        if optimizer._run.warned:
+        if optimizer.fell_back:
             raise RuntimeError(f"{type(optimizer).__name__} could not fit its model on this machine; the log says why.")
     for names in ("a", "ab"):
         _constrain(space, names)

@@ -8,8 +8,8 @@ folder is writable (a read-only installation without a home directory), kernels 
 failing to import. A file that cannot be read is written anew; one that cannot be written is done without.
 
 Processes that start at the same time, such as the workers of a study, compile each kernel once between them: whoever
-has the turn compiles, and the others then find it in the cache. No process waits for a kernel longer than its
-`patience`: whoever has the turn may be stopped or starved.
+has the turn compiles, and the others then find it in the cache. A process waits for a kernel only so long
+(`wait_at_most`): whoever has the turn may be stopped or starved.
 
 An exception that a signal handler raises while LLVM compiles or loads a kernel leaves LLVM in a state that crashes
 the process later. Signals that arrive meanwhile are therefore deferred until the kernel is ready.
@@ -36,14 +36,28 @@ from numba.core.compiler_lock import global_compiler_lock
 from numbo.compiling import turns
 
 logger = logging.getLogger("numbo")
-#: Seconds that this process waits for another one to compile a kernel, before it compiles the kernel itself.
-patience = 15.0
-#: Seconds that this process has spent on getting kernels ready: compiling them, loading them, waiting for others.
-seconds = 0.0
+_patience = 15.0
+_seconds = 0.0
 _depth = 0
 _unwritable = False
-#: Called once, before the first kernel that is not in the cache is compiled or waited for.
-announce: Callable[[], None] | None = None
+_announce: Callable[[], None] | None = None
+
+
+def wait_at_most(seconds: float) -> None:
+    """Set how long this process waits for another one to compile a kernel, before it compiles the kernel itself."""
+    global _patience
+    _patience = seconds
+
+
+def announce_by(say: Callable[[], None]) -> None:
+    """Let ``say`` be called once, before the first kernel that is not in the cache is compiled or waited for."""
+    global _announce
+    _announce = say
+
+
+def seconds_spent() -> float:
+    """Seconds that this process has spent on getting kernels ready: compiling, loading, waiting for others."""
+    return _seconds
 
 
 @functools.cache
@@ -138,8 +152,8 @@ def lock_path(kernel: Any) -> str | None:
 
 @contextmanager
 def _timed() -> Iterator[None]:
-    """Add the time of the block to `seconds`, unless it is part of another such block."""
-    global seconds, _depth
+    """Add the time of the block to `seconds_spent`, unless it is part of another such block."""
+    global _seconds, _depth
     started = time.perf_counter()
     _depth += 1
     try:
@@ -147,7 +161,7 @@ def _timed() -> Iterator[None]:
     finally:
         _depth -= 1
         if _depth == 0:
-            seconds += time.perf_counter() - started
+            _seconds += time.perf_counter() - started
 
 
 def _in_turn(dispatcher: Any, compile_: Callable[..., Any]) -> Callable[..., Any]:
@@ -155,26 +169,26 @@ def _in_turn(dispatcher: Any, compile_: Callable[..., Any]) -> Callable[..., Any
 
     @functools.wraps(compile_)
     def compile_in_turn(*args: Any) -> Any:
-        global patience, announce
-        if announce is not None and not is_cached(dispatcher):
-            say = announce
-            announce = None
+        global _patience, _announce
+        if _announce is not None and not is_cached(dispatcher):
+            say = _announce
+            _announce = None
             say()
         # Threads queue up for the compiler first: one that had the turn, but not the compiler, could block the other.
         # Processes cannot block each other, as a kernel waits only for kernels that it calls.
         with (
             global_compiler_lock,
             _timed(),
-            turns.turn(lock_path(dispatcher), dispatcher.py_func.__qualname__, patience) as came,
+            turns.turn(lock_path(dispatcher), dispatcher.py_func.__qualname__, _patience) as came,
         ):
-            usual = patience
+            usual = _patience
             if not came:  # the other process probably has the turn of one of this kernel's callees, too
-                patience = 0.0
+                _patience = 0.0
             try:
                 with signals_wait():
                     return compile_(*args)
             finally:
-                patience = usual
+                _patience = usual
 
     return compile_in_turn
 

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from numbo import _checks
+from numbo import _checks, _hooks
 from numbo._imports import load_needed
 from numbo._interrupts import interrupts_get_out
 from numbo._types import Array
-from numbo.compiling import ahead
 from numbo.inspection import Inspectable
 from numbo.models.bounds import off_bounds
 from numbo.models.curves import LARGEST_STD, Curves
@@ -163,7 +162,7 @@ class Optimizer(Inspectable):
         fixed: Array | None = None,
         propose: Callable[[], Suggestion] | None = None,
     ) -> Suggestion:
-        ahead.compile_ahead(type(self))
+        _hooks.before_ask(type(self))
         load_needed()
         run = self._run
         with run.times.ask(run.history.n), run.available.fixing(fixed):
@@ -480,6 +479,11 @@ class Optimizer(Inspectable):
     def n_told(self) -> int:
         """Number of trials told, failures included."""
         return self._run.history.told
+
+    @property
+    def fell_back(self) -> bool:
+        """Whether a model could not be fitted, so that a space-filling point was suggested; the log says why."""
+        return self._run.warned
 
     @property
     def best(self) -> tuple[Any, float] | None:
