@@ -1,8 +1,9 @@
 """What tests of several folders build their cases from."""
 
-from __future__ import inspect
+from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 

@@ -172,8 +172,8 @@ def test_points_outside_of_the_space_are_named():
 
 def test_points_that_are_out_while_exploring_are_no_observations():
     def explored(held):
-        fixed = {"kernel": "rbf", "lengthscale": 0.4, "noise_std": 0.3}
-        opt = BBKB(arms=ARMS, seed=0, settings=BBKBSettings(min_batch=8), **fixed)
+        settings = BBKBSettings(min_batch=8, kernel="rbf", lengthscale=0.4, noise_std=0.3)
+        opt = BBKB(arms=ARMS, seed=0, settings=settings)
         for _ in range(4):
             rows = opt.ask(2)
             opt.tell(rows, 4.0 + ARMS[rows, 0])
@@ -236,9 +236,8 @@ def test_a_recommendation_under_noise_is_made_by_a_model_of_more_than_the_subset
     noisy, plain = run(subset, 60, 0.5).snapshot(), run(subset, 60).snapshot()
     assert len(noisy.explain().members) == 20
     assert len(noisy._recommending.members) == 60
-    twin = GPUCB(
-        SPACE, seed=0, settings=GPUCBSettings(trend=True, additive=True, winsorize=True)
-    )  # an exact GP with the same settings
+    same = GPUCBSettings(trend=True, additive=True, winsorize=True)
+    twin = GPUCB(SPACE, seed=0, settings=same)  # an exact GP
     X, y = noisy.observations
     twin.tell([SPACE.decode(x) for x in X], y)
     assert noisy.best_predicted()[1] == pytest.approx(twin.predict(noisy.best_predicted()[0])[0], abs=0.1)

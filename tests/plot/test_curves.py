@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numbo.optuna import CurvePruner, GSSBOSampler
 from numbo.ray import GSSBOSearch
+from tests.helpers import configured
 from tests.plot.shown import SPACE
 
 import numbo.plot
@@ -128,7 +129,7 @@ def test_both_libraries_draw_the_same_curves(pruned_study):
 
 def reporting(curves, **settings):
     """An optimizer that was told these curves at points side by side: the values by step, and whether it is final."""
-    opt = GSSBO({"x": Float(0.0, 1.0)}, seed=0, **settings)
+    opt = configured(GSSBO, {"x": Float(0.0, 1.0)}, seed=0, **settings)
     for k, (values, final) in enumerate(curves):
         p = {"x": (k + 0.5) / len(curves)}
         opt.tell(p, values[-1], partial=not final, reports=dict(enumerate(values)))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +18,7 @@ from numbo._types import Array
 from numbo.inspection import Inspectable
 from numbo.models.bounds import off_bounds
 from numbo.models.curves import LARGEST_STD, Curves
+from numbo.optimizers._transaction import Transaction
 from numbo.optimizers.parts.settings import Settings
 from numbo.run.run import GLOBAL, Run, Suggestion
 from numbo.search.trust_region import Region
@@ -30,6 +32,26 @@ if TYPE_CHECKING:
 
 #: Version of what `Optimizer.state_dict` returns.
 STATE_FORMAT = 9
+
+
+class Record(NamedTuple):
+    """What was told of one point.
+
+    Attributes:
+        params: the point as the user has it.
+        x: (d,) in the unit cube.
+        outputs: (k,) larger ones are better; NaN for a failure.
+        variance: that of the first of them.
+        constraints: (q,) NaN where nothing was told.
+        curve: what was reported, where that counts.
+    """
+
+    params: Any
+    x: Array
+    outputs: Array
+    variance: float
+    constraints: Array
+    curve: Curve | None
 
 
 class Optimizer(Inspectable):
@@ -81,10 +103,7 @@ class Optimizer(Inspectable):
         goal = Goal((str(self.direction),) if self.directions is None else self.directions, self.constraints)
         ends = Curves() if use_curves and len(goal.directions) == 1 else None
         self._run = Run(domain, goal, self.avoid_repeats, settings.learn_failures, stream, ends)
-        self._unfinished = False
-        self._telling: tuple[Hashable, int] = None, 0
-        self._asked = 0
-        self._handed = 0
+        self._transaction = Transaction()
 
     def __setattr__(self, name: str, value: Any) -> None:
         final = {"direction", "directions", "constraints", "settings", "preset", *self._settings_class.names()}
@@ -110,25 +129,15 @@ class Optimizer(Inspectable):
         reason is logged once.
         """
         count = 1 if n is None else _checks.integer("n", n, 0)
-        points = self._handing_out(lambda: [self._hand_out() for _ in range(count)])
+        with self._whole():
+            points = [self._hand_out() for _ in range(count)]
         return points[0] if n is None else points
-
-    @interrupts_get_out()
-    def _handing_out(self, choose: Callable[[], list[Any]]) -> list[Any]:
-        """The points that ``choose`` makes pending: all of them, or none if it is interrupted."""
-        self._repair()
-        self._unfinished = True
-        points = choose()
-        self._asked = self._handed
-        self._unfinished = False
-        return points
 
     def _hand_out(self, suggestion: Suggestion | None = None) -> Any:
         """The user's form of a suggested point, by default of the next one; it is pending from now on."""
         suggestion = self._suggest() if suggestion is None else suggestion
         params = self.space.decode(suggestion.x)
-        self.hold(("asked", self._handed), params, suggestion.origin)
-        self._handed += 1
+        self._run.hold(self._transaction.next_key(), params, suggestion.origin)
         return params
 
     def suggest(
@@ -148,11 +157,8 @@ class Optimizer(Inspectable):
             ValueError: if ``fixed`` names an unknown parameter, or a value outside its range.
         """
         coordinates = self.space.partial(fixed) if fixed else None
-        self._repair()
-        self._unfinished = True
-        found = self._suggest(seed, position, coordinates)
-        self._unfinished = False
-        return found
+        with self._whole():
+            return self._suggest(seed, position, coordinates)
 
     @interrupts_get_out()
     def _suggest(
@@ -349,12 +355,15 @@ class Optimizer(Inspectable):
         if reports is not None and self._run.history.several:
             raise ValueError(f"reports are those of one objective, and there are {self._run.history.k}.")
         if isinstance(params, Mapping) or np.ndim(params) == 0:
-            x, outputs, variance = self._record(params, value, std)
-            found = self._run.goal.constrained(constraints)
-            self._store(x, outputs, params, key, partial=partial, variance=variance, reports=reports, constraints=found)
+            self._store(self._record(params, value, std, constraints, reports), key, partial=partial)
             return
         if reports is not None:
             raise ValueError("reports are those of one point; got a sequence of points.")
+        for record in self._records(params, value, std, constraints):
+            self._store(record, None, partial=partial)
+
+    def _records(self, params: Sequence[Any], value: Any, std: Any, constraints: Any) -> list[Record]:
+        """What was told of several points, all of it checked."""
         values = list(value) if isinstance(value, Iterable) else [value]
         stds = list(std) if isinstance(std, Iterable) else [std] * len(values)
         limits = [None] * len(values) if constraints is None else list(constraints)
@@ -362,12 +371,7 @@ class Optimizer(Inspectable):
             given = f"{len(params)} points and {len(values)} values" + f" and {len(stds)} std" * (std is not None)
             given += f" and {len(limits)} constraints" * (constraints is not None)
             raise ValueError(f"tell got {given}; they must match.")
-        records = [
-            (p, *self._record(p, v, s), self._run.goal.constrained(c))
-            for p, v, s, c in zip(params, values, stds, limits, strict=True)
-        ]
-        for p, x, outputs, variance, found in records:
-            self._store(x, outputs, p, None, partial=partial, variance=variance, constraints=found)
+        return [self._record(*one) for one in zip(params, values, stds, limits, strict=True)]
 
     def learn(
         self,
@@ -381,95 +385,61 @@ class Optimizer(Inspectable):
         constraints: Mapping[str, Any] | None = None,
     ) -> None:
         """`tell` for adapters that keep the ``origin`` of their points, whether these are pending here or not."""
-        x = self.space.encode(params)
-        outputs = self._run.goal.outputs(value)
-        found = self._run.goal.constrained(constraints)
-        self._store(x, outputs, params, key, origin, partial=partial, reports=reports, constraints=found)
+        record = self._record(params, value, None, constraints, reports)
+        self._store(record, key, origin, partial=partial)
 
-    def _record(self, params: Any, value: Any, std: Any) -> tuple[Array, Array, float]:
-        """What was told as it is kept: the point (d,), the outputs (k,), and the variance of the first."""
-        x = self.space.encode(params)
-        outputs = self._run.goal.outputs(value)
+    def _record(
+        self,
+        params: Any,
+        value: Any,
+        std: Any = None,
+        constraints: Any = None,
+        reports: Mapping[Any, Any] | None = None,
+    ) -> Record:
+        """What was told of one point, checked."""
+        return Record(
+            params,
+            self.space.encode(params),
+            self._run.goal.outputs(value),
+            self._variance(std),
+            self._run.goal.constrained(constraints),
+            self._curve(reports),
+        )
+
+    def _variance(self, std: Any) -> float:
+        """The variance of a value with this standard deviation; 0 where none was told."""
         if std is None:
-            return x, outputs, 0.0
+            return 0.0
         if not self._takes_std:
             raise ValueError(f"std is not supported by {type(self).__name__}: GSSBO and GPUCB take it; got {std!r}.")
         if self._run.history.several:
             raise ValueError(f"std is that of one objective, and there are {self._run.history.k}; got {std!r}.")
-        return x, outputs, min(_checks.number("std", std, 0.0), LARGEST_STD) ** 2
+        return min(_checks.number("std", std, 0.0), LARGEST_STD) ** 2
 
-    @interrupts_get_out()
-    def _store(
-        self,
-        x: Array,
-        outputs: Array,
-        params: Any,
-        key: Hashable | None,
-        origin: int | None = None,
-        *,
-        partial: bool,
-        variance: float = 0.0,
-        reports: Mapping[Any, Any] | None = None,
-        constraints: Array | None = None,
-    ) -> None:
-        self._repair()
-        history = self._run.history
-        key = history.key_of(x) if key is None else key
-        pending = history.pending.get(key)
-        curve = self._curve(reports)
-        if origin is None:
-            origin = UNASKED if pending is None else pending.origin
-        if pending is not None:
-            curve = pending.reporting(curve).curve
-        self._telling = (key, history.told)
-        self._unfinished = True
-        i = history.add(
-            x,
-            outputs,
-            params,
-            origin,
-            final=not partial,
-            variance=variance,
-            curve=curve,
-            constraints=constraints,
-        )
-        if i >= 0:
-            self._run.available.see(x[None])
-            self._observed(i, history.assured(i), origin)
-        history.pending.pop(key, None)
-        # models that averaged what is exact start again from what was told
-        self._telling = (None, 0)
-        self._unfinished = self._outdated
-
-    def _repair(self) -> None:
-        """Build again, from what was told, whatever an interrupted call may have left half done."""
-        if self._unfinished:
-            self._rebuild()
-
-    @interrupts_get_out()
-    def _rebuild(self) -> None:
-        run = self._run
-        history = self._run.history
-        (key, known) = self._telling
-        history.refresh()
-        if history.told > known:
+    def _store(self, told: Record, key: Hashable | None, origin: int | None = None, *, partial: bool) -> None:
+        """Add a trial to the history, and let the parts of the algorithm see it; its point is not pending any more."""
+        with self._whole() as call:
+            history = self._run.history
+            key = history.key_of(told.x) if key is None else key
+            pending = history.pending.get(key)
+            if origin is None:
+                origin = UNASKED if pending is None else pending.origin
+            call.telling = key
+            i = history.add(
+                told.x,
+                told.outputs,
+                told.params,
+                origin,
+                final=not partial,
+                variance=told.variance,
+                curve=told.curve if pending is None else pending.reporting(told.curve).curve,
+                constraints=told.constraints,
+            )
+            if i >= 0:
+                self._run.available.see(told.x[None])
+                self._observed(i, history.assured(i), origin)
             history.pending.pop(key, None)
-        for k in range(self._asked, self._handed + 1):
-            history.pending.pop(("asked", k), None)  # chosen, but never handed out
-        twin = type(self)(self.space, **self._arguments(), settings=self.settings)
-        twin._know(history, run.design.seed)
-        twin._run.rng = run.rng
-        twin._run.times = run.times
-        twin._run.warned = run.warned
-        twin._asked = self._asked
-        twin._handed = twin._asked
-        self.__dict__.update(twin.__dict__)
-
-    def _know(self, history: History, design_seed: int) -> None:
-        """Take in the history of another optimizer; there is no model of it yet."""
-        self._run.adopt(history, design_seed)
-        for i, origin in enumerate(history.origins.tolist()):
-            self._observed(i, history.assured(i), origin)
+            call.outdated = self._outdated
 
     def exclude(self, params: Any) -> None:
         """Never suggest ``params`` again, and learn nothing else from them."""
@@ -511,7 +481,10 @@ class Optimizer(Inspectable):
 
     @property
     def _outdated(self) -> bool:
-        """Whether models have averaged values, while noise was believed in, that repeats have shown to be exact."""
+        """Whether models have averaged values, while noise was believed in, that repeats have shown to be exact.
+
+        They are then built again, from what was told.
+        """
         return False
 
     def _observed(self, i: int, y: float, origin: int) -> None:
@@ -524,6 +497,28 @@ class Optimizer(Inspectable):
     @abstractmethod
     def _restore_model(self, state: dict[str, Any]) -> None:
         """Take in `_model_state`; the history is known already."""
+
+    # -- interrupts ----------------------------------------------------------------------------------------------
+
+    def _whole(self) -> AbstractContextManager[Transaction]:
+        """A block that is carried out as a whole, or as if it had not been begun."""
+        self._repair()
+        return self._transaction.whole(self._run.history.told)
+
+    def _repair(self) -> None:
+        """Build again, from what was told, what an interrupted call may have left half done."""
+        self._transaction.repair(self._run.history, self._start_again)
+
+    def _start_again(self) -> None:
+        """Replace the model, and all else that is not told, by what the history says."""
+        run = self._run
+        twin = type(self)(self.space, **self._arguments(), settings=self.settings)
+        twin._know(run.history, run.design.seed)
+        twin._run.rng = run.rng
+        twin._run.times = run.times
+        twin._run.warned = run.warned
+        twin._transaction = self._transaction
+        vars(self).update(vars(twin))  # all at once: an interrupt comes before that or after it
 
     # -- state ---------------------------------------------------------------------------------------------------
 
@@ -541,7 +536,7 @@ class Optimizer(Inspectable):
             "arguments": self._arguments(),
             "settings": self.settings.state_dict(),
             "run": self._run.state_dict(),
-            "asked": self._asked,
+            "asked": self._transaction.asked,
             "model": self._model_state(),
         }
 
@@ -560,7 +555,12 @@ class Optimizer(Inspectable):
         self = cls(run["space"], **state["arguments"], settings=cls._settings_class(**state["settings"]))
         self._know(History.of(run["history"], self._run.history.ends), run["design_seed"])
         self._run.restore(run)
-        self._asked = state["asked"]
-        self._handed = self._asked
+        self._transaction = Transaction(state["asked"])
         self._restore_model(state["model"])
         return self
+
+    def _know(self, history: History, design_seed: int) -> None:
+        """Take in the history of another optimizer; there is no model of it yet."""
+        self._run.adopt(history, design_seed)
+        for i, origin in enumerate(history.origins.tolist()):
+            self._observed(i, history.assured(i), origin)

@@ -30,7 +30,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbo import _checks
-from numbo._interrupts import interrupts_get_out
 from numbo._types import Array
 from numbo.models.confidence import SCHEDULES, Confidence, Information
 from numbo.models.feedback import FeedbackModel, SparseStatus
@@ -179,7 +178,8 @@ class BBKB(Optimizer):
 
         The first batch is the initial design; with ``min_batch``, the whole uncertainty sampling is part of the next.
         """
-        return self._handing_out(lambda: self._choose_batch(limit))
+        with self._whole():
+            return self._choose_batch(limit)
 
     # -- algorithm 1 -------------------------------------------------------------------------------------------
 
@@ -193,7 +193,6 @@ class BBKB(Optimizer):
                 self._take_in_feedback()  # lines 11 to 18
         return self._next_point()  # line 4
 
-    @interrupts_get_out()
     def _choose_batch(self, limit: int | None) -> list[Any]:
         """Lines 4 to 9: points until the batch is over."""
         run = self._run
