@@ -88,7 +88,7 @@ def configured(cls, *args, **given):
     named = inspect.signature(cls.__init__).parameters
     own = {name: value for name, value in given.items() if name in named}
     rest = {name: value for name, value in given.items() if name not in named}
-    kind = (cls if issubclass(cls, Optimizer) else cls._optimizer)._settings_class
+    kind = (cls if issubclass(cls, Optimizer) else cls._optimizer).settings_class
     if set(rest) <= set(kind.names()) and rest:
         preset = {"preset": own.pop("preset")} if "preset" in own else {}
         return cls(*args, **own, settings=kind.of(own.pop("settings", None), **preset, **rest))

@@ -90,7 +90,7 @@ def compile_part(algorithm: str, part: int, lock: str) -> None:
     space = Space({f"x{j}": Float(0.0, 1.0) for j in range(4)} | {"units": Int(1, 100)})
     chosen = next(known for known in ALGORITHMS if known.__name__ == algorithm)
     for objective in (_smooth, _rough):
-        optimizer = chosen(space, seed=0)
+        optimizer = chosen(space, seed=0, settings=chosen.settings_class())
         for i in range(10):  # what a first ask would load to design them is not needed here
             params = space.decode(np.random.default_rng(i).random(space.d))
             optimizer.tell(params, objective(i, params))

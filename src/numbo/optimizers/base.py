@@ -68,12 +68,13 @@ class Optimizer(Inspectable):
         use_curves: whether to learn from the curve of a trial that was stopped (`numbo.models.curves`).
 
     Attributes:
+        settings_class: the type of the settings.
         settings: as they were given.
         n_initial: number of points of the space-filling initial design before the model takes over.
         avoid_repeats: whether to avoid points that were observed or are pending while others are left.
     """
 
-    _settings_class: ClassVar[type[Settings]]
+    settings_class: ClassVar[type[Settings]]
     _takes_std: ClassVar[bool] = False
 
     def __init__(
@@ -106,7 +107,7 @@ class Optimizer(Inspectable):
         self._transaction = Transaction()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        final = {"direction", "directions", "constraints", "settings", "preset", *self._settings_class.names()}
+        final = {"direction", "directions", "constraints", "settings", "preset", *self.settings_class.names()}
         if name in final and "_run" in vars(self):
             raise AttributeError(f"{name} is a setting of {type(self).__name__}, which cannot be changed later.")
         super().__setattr__(name, value)
@@ -552,7 +553,7 @@ class Optimizer(Inspectable):
         if state["optimizer"] != cls.__name__:
             raise ValueError(f"Cannot restore {cls.__name__} from a state saved by {state['optimizer']}.")
         run = state["run"]
-        self = cls(run["space"], **state["arguments"], settings=cls._settings_class(**state["settings"]))
+        self = cls(run["space"], **state["arguments"], settings=cls.settings_class(**state["settings"]))
         self._know(History.of(run["history"], self._run.history.ends), run["design_seed"])
         self._run.restore(run)
         self._transaction = Transaction(state["asked"])

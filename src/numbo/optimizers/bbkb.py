@@ -131,7 +131,7 @@ class BBKB(Optimizer):
     """
 
     settings: BBKBSettings
-    _settings_class: ClassVar[type[BBKBSettings]] = BBKBSettings
+    settings_class: ClassVar[type[BBKBSettings]] = BBKBSettings
 
     @settings_by_name(BBKBSettings)
     def __init__(
@@ -148,7 +148,7 @@ class BBKB(Optimizer):
         noise_std: float | None = None,
         settings: BBKBSettings | None = None,
     ) -> None:
-        settings = self._settings_class.of(
+        settings = self.settings_class.of(
             settings,
             n_initial=n_initial,
             avoid_repeats=avoid_repeats,

@@ -95,7 +95,7 @@ class BKB(BBKB):
     """
 
     settings: BKBSettings
-    _settings_class = BKBSettings
+    settings_class = BKBSettings
 
     @settings_by_name(BKBSettings)
     def __init__(

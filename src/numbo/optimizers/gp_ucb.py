@@ -71,7 +71,7 @@ class GPUCB(Optimizer):
     """
 
     settings: GPUCBSettings
-    _settings_class = GPUCBSettings
+    settings_class = GPUCBSettings
     _takes_std = True
 
     @settings_by_name(GPUCBSettings)

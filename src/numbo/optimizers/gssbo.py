@@ -300,7 +300,7 @@ class GSSBO(Optimizer):
     """
 
     settings: GSSBOSettings
-    _settings_class = GSSBOSettings
+    settings_class = GSSBOSettings
     _takes_std = True
 
     @settings_by_name(GSSBOSettings)

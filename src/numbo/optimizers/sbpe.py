@@ -130,7 +130,7 @@ class SBPE(Optimizer):
     """
 
     settings: SBPESettings
-    _settings_class = SBPESettings
+    settings_class = SBPESettings
 
     @settings_by_name(SBPESettings)
     def __init__(
