@@ -83,13 +83,17 @@ def points_of(cov: Covariance, n: int, seed: int = 0) -> np.ndarray:
     return np.where(cov.optional & (np.random.default_rng(seed).random(X.shape) < 1 / 3), INACTIVE, X)
 
 
-def configured(cls, *args, **given):
-    """``cls(*args, **given)`` for an optimizer, sampler or searcher; others go in ``settings``."""
+def configured(make, *args, **given):
+    """``make(*args, **given)`` for an optimizer, sampler or searcher, or a `functools.partial` of one.
+
+    Settings that are not in its signature go in ``settings``.
+    """
+    cls = make.func if isinstance(make, functools.partial) else make
     named = inspect.signature(cls.__init__).parameters
     own = {name: value for name, value in given.items() if name in named}
     rest = {name: value for name, value in given.items() if name not in named}
     kind = (cls if issubclass(cls, Optimizer) else cls._optimizer).settings_class
-    if set(rest) <= set(kind.names()) and rest:
-        preset = {"preset": own.pop("preset")} if "preset" in own else {}
-        return cls(*args, **own, settings=kind.of(own.pop("settings", None), **preset, **rest))
-    return cls(*args, **given)
+    if not rest or not set(rest) <= set(kind.names()):
+        return make(*args, **given)
+    base = {name: own.pop(name) for name in ("settings", "preset") if name in own}
+    return make(*args, **own, settings=kind.of(**({"settings": None} | base | rest)))

@@ -610,7 +610,8 @@ def test_settings_that_depend_on_the_space_are_checked_against_it():
     kernel = {"lengthscale": [0.2, 0.5], "noise_std": 0.1}
     configured(BBKBSampler, **kernel)
     finite = {"a": IntDistribution(0, 3), "b": IntDistribution(0, 3), "one": IntDistribution(4, 4)}
-    sampler = BBKBSampler(seed=0, search_space=finite, n_startup_trials=2, settings=BBKBSettings(min_batch=2), **kernel)
+    settings = BBKBSettings(min_batch=2, **kernel)
+    sampler = BBKBSampler(seed=0, search_space=finite, n_startup_trials=2, settings=settings)
     study = optuna.create_study(sampler=sampler)
     for _ in range(6):
         trial = study.ask(finite)

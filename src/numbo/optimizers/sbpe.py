@@ -151,7 +151,6 @@ class SBPE(Optimizer):
             settings, n_initial=n_initial, horizon=horizon, beta=beta, lengthscale=lengthscale, noise_std=noise_std
         )
         super().__init__(space, arms=arms, direction=direction, seed=seed, settings=settings)
-        self._horizon = HORIZON if settings.horizon is None else settings.horizon
         self._model, self._chooser = sparse_search(self._run, settings, _no_width)
         self._model.by_variance = True
         self._model.on_schedule = False
@@ -165,12 +164,17 @@ class SBPE(Optimizer):
         self._pool_of = (0, 0)
 
     @property
+    def horizon(self) -> int:
+        """N, the expected number of evaluations."""
+        return HORIZON if self.settings.horizon is None else self.settings.horizon
+
+    @property
     def status(self) -> SparseStatus:
         """Effective dimension, sizes of the dictionary and of the batches, and beta."""
         return self._model.status(tuple(self._batch_sizes))
 
     def _next_size(self, size: int) -> int:
-        return max(1, math.ceil(math.sqrt(self._horizon * size)))
+        return max(1, math.ceil(math.sqrt(self.horizon * size)))
 
     @property
     def n_batches(self) -> int:
@@ -178,7 +182,7 @@ class SBPE(Optimizer):
         size = 1
         total = 0
         count = 0
-        while total < self._horizon:
+        while total < self.horizon:
             size = self._next_size(size)
             total = total + size
             count = count + 1
