@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+RESULTS = Path(__file__).parent / "results"
+
 
 def load(path: Path) -> list[dict[str, Any]]:
     """The finished runs in a results file; lines torn by an interruption are left out."""

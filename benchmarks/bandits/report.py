@@ -1,7 +1,8 @@
-"""Tables (Markdown) and plots (PNG) from the results of `runner`, as in section 5 of the BBKB paper."""
+"""Tables (Markdown) and plots (PNG) from the results of `bandits`, as in section 5 of the BBKB paper."""
 
 from __future__ import annotations
 
+import argparse
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 
-from benchmarks.storage import load
+from benchmarks.storage import RESULTS, load
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -143,3 +144,11 @@ def write_report(results: Path, name: str) -> None:
     if ratios:
         parts += ["## Against the authors' code", ratios]
     (results / f"{name}.md").write_text("\n\n".join(parts) + "\n")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--name", default="bandits", help="of the results of `bandits`")
+
+
+def main(arguments: argparse.Namespace) -> None:
+    write_report(RESULTS, arguments.name)

@@ -1,26 +1,25 @@
-"""The experiments of Calandriello et al. (2020), section 5: regret, time and batch sizes on explicit arms.
+"""Regret, time and batch sizes on explicit arms: the experiments of Calandriello et al. (2020), section 5.
 
 Each finished run is written at once to the results file, as a line of JSON; runs already there are not repeated.
 """
 
 from __future__ import annotations
 
+import argparse
 import functools
-import json
 import math
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import as_completed
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from benchmarks import processes
+from benchmarks.arguments import add_name, add_names, results
 from benchmarks.problems.arms import PROBLEMS, BanditProblem
 from benchmarks.storage import load
 
@@ -244,20 +243,36 @@ def run(path: Path, jobs: list[tuple[Any, ...]], workers: int) -> None:
     """Run what is missing in ``path``. One worker runs in this process, with all BLAS threads."""
     done = {(r["problem"], r["algorithm"], r["seed"], r["T"], r["initial"]) for r in load(path)}
     todo = [job for job in jobs if job[:5] not in done]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
+    if workers == 1:
+        processes.record_here(path, run_one, todo)
+    else:
+        processes.record(path, run_one, todo, workers, fresh=True)
 
-        def write(row: dict[str, Any]) -> None:
-            file.write(json.dumps(row) + "\n")
-            file.flush()
 
-        if workers == 1:
-            for job in tqdm(todo, desc=path.stem, unit="run"):
-                write(run_one(*job))
-            return
-        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-            os.environ.setdefault(name, "1")  # one core per run; the workers load NumPy themselves
-        with processes.one_each(workers) as submit:
-            futures = [submit(run_one, *job) for job in todo]
-            for future in tqdm(as_completed(futures), total=len(todo), desc=path.stem, unit="run"):
-                write(future.result())
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_name(parser, "bandits")
+    usual = {"problem": ["abalone", "cadata"], "algorithm": ["BBKB", "GlobalLocal-BBKB"]}
+    for kind, known in (("problem", list(PROBLEMS)), ("algorithm", list(ALGORITHMS))):
+        some = ", ".join(usual[kind])
+        add_names(parser, f"--{kind}s", kind, known, usual[kind], help=f"{', '.join(known)}; {some} by default")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--horizon", type=int, default=10_000, help="T, evaluations of a run")
+    parser.add_argument("--initial", type=int, default=0, help="random evaluations that are given at the start")
+    parser.add_argument("--jobs", type=int, default=2, help="runs at once; 1 leaves all threads of the BLAS to one run")
+    parser.add_argument(
+        "--data", type=Path, help="folder with abalone.csv and california_housing.csv; else from OpenML"
+    )
+    parser.add_argument("--reference", type=Path, help="checkout of luigicarratino/batch-bkb, for the reference-* runs")
+
+
+def main(arguments: argparse.Namespace) -> None:
+    a = arguments
+    if a.reference is not None:
+        os.environ["BATCH_BKB"] = str(a.reference.resolve())
+    jobs = [
+        (problem, algorithm, seed, a.horizon, a.initial, a.data)
+        for seed in range(a.seeds)
+        for algorithm in a.algorithms
+        for problem in a.problems
+    ]
+    run(results(a), jobs, a.jobs)

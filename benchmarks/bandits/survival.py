@@ -1,4 +1,4 @@
-"""``python -m benchmarks survival``: how often S-BPE keeps the optimum in the race, and how much else it keeps.
+"""How often S-BPE keeps the optimum in the race, and how much else it keeps.
 
 Objectives are drawn at random: half of them from a Gaussian process, the others from `FUNCTIONS`, which are no such
 samples. They are scaled to a standard deviation of 1 over the domain, so ``noise`` is a share of their spread. A run
@@ -8,18 +8,20 @@ line of JSON; runs already there are not repeated.
 
 from __future__ import annotations
 
-import json
+import argparse
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
-from benchmarks.storage import load
+from benchmarks import processes
+from benchmarks.arguments import add_name, add_names
+from benchmarks.storage import RESULTS, load
 from numbo import SBPE, Float, Int
 
 Array = NDArray[np.float64]
@@ -217,11 +219,7 @@ def measure(
     path = results / f"{name}.jsonl"
     done = {(r["domain"], r["kernel"], r["noise"], r["seed"]) for r in load(path)}
     jobs = [(d, k, noise, seed) for seed in range(seeds) for k in kernels for d in domains for noise in noises]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
-        for job in tqdm([job for job in jobs if job not in done], desc=path.stem, unit="run"):
-            file.write(json.dumps(run_one(*job, **settings)) + "\n")
-            file.flush()
+    processes.record_here(path, partial(run_one, **settings), [job for job in jobs if job not in done])
     parts = [
         "# The optimum in the race of S-BPE",
         f"Horizon {HORIZON}; the share left after each batch is the median over runs, and the simple regret is that of "
@@ -230,3 +228,16 @@ def measure(
         table(load(path)),
     ]
     (results / f"{name}.md").write_text("\n\n".join(parts) + "\n")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_name(parser, "survival")
+    add_names(parser, "--domains", "domain", DOMAINS)
+    add_names(parser, "--kernels", "kernel", KERNELS, ["learned"], help="learned, fixed (the true one)")
+    parser.add_argument("--noises", nargs="+", type=float, default=[0.1, 0.5, 1.0], help="shares of the spread")
+    parser.add_argument("--seeds", type=int, default=100)
+
+
+def main(arguments: argparse.Namespace) -> None:
+    a = arguments
+    measure(RESULTS, a.name, a.domains, a.kernels, a.noises, a.seeds)

@@ -9,23 +9,21 @@ Everything is in units of the standard deviation of the function over the space.
 
 from __future__ import annotations
 
-import os
+from benchmarks import processes
+from benchmarks.compare.runner import WIDTH  # first: it sets the number of threads
 
-for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_variable, "1")  # one core per run; before NumPy is loaded
-
-import json
+# isort: split
+import argparse
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
+from benchmarks.arguments import add_names, add_runs
 from benchmarks.problems.functions import rotation
-from benchmarks.storage import load
+from benchmarks.storage import RESULTS, load
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Float, Space
 
 Array = NDArray[np.float64]
@@ -36,8 +34,6 @@ NOISES = (0.0, 0.1, 0.5)
 POINTS = 400
 #: Standard deviation of the points around the best predicted one, in the unit cube.
 AROUND = 0.05
-#: Number of standard deviations around the mean within which 90 % of a normal distribution lie.
-WIDTH = 1.645
 
 
 def bumps(d: int, seed: int) -> Function:
@@ -152,15 +148,10 @@ def measure(
     """Run what is missing in ``calibration.jsonl``, and write ``calibration.md``."""
     path = results / "calibration.jsonl"
     trials = sorted(trials)
-    results.mkdir(parents=True, exist_ok=True)
     done = {(r["function"], r["algorithm"], r["noise"], r["seed"], *r["figures"]) for r in load(path)}
     todo = [(f, a, noise, seed) for seed in range(seeds) for a in algorithms for noise in NOISES for f in functions]
-    todo = [job for job in todo if (*job, *map(str, trials)) not in done]
-    with ProcessPoolExecutor(jobs) as pool, path.open("a") as file:
-        futures = [pool.submit(run_one, *job, trials) for job in todo]
-        for future in tqdm(as_completed(futures), total=len(todo), desc="calibration", unit="run"):
-            file.write(json.dumps(future.result()) + "\n")
-            file.flush()
+    missing = [(*job, trials) for job in todo if (*job, *map(str, trials)) not in done]
+    processes.record(path, run_one, missing, jobs)
     write_report(results)
 
 
@@ -230,3 +221,15 @@ def _coverage(runs: Runs, where: str) -> str:
         by_function.setdefault(name, []).append(figures[where]["coverage"])
     means = [float(np.mean(values)) for values in by_function.values()]
     return f"{np.mean(means):.2f} ({min(means):.2f})"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_names(parser, "--algorithms", "algorithm", ALGORITHMS)
+    add_names(parser, "--functions", "function", FUNCTIONS)
+    parser.add_argument("--trials", nargs="+", type=int, default=[60, 240], help="after which the model is asked")
+    add_runs(parser, seeds=5, jobs=2)
+
+
+def main(arguments: argparse.Namespace) -> None:
+    a = arguments
+    measure(RESULTS, a.functions, a.algorithms, a.seeds, a.trials, a.jobs)

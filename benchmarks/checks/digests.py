@@ -1,4 +1,4 @@
-"""``python -m benchmarks digests``: fingerprints of what every algorithm suggests and predicts.
+"""Fingerprints of what every algorithm suggests and predicts.
 
 A change that only moves code must not change a single bit of any suggestion. Each run tells a made-up objective to one
 algorithm over one kind of space, and takes a fingerprint of everything that it returns: points, predictions,
@@ -9,6 +9,7 @@ Fingerprints are comparable only on one machine with one set of packages.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import pickle
@@ -25,6 +26,7 @@ from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
 from tqdm import tqdm
 
 import optuna
+from benchmarks.arguments import add_names
 from numbo import (
     BBKB,
     BKB,
@@ -260,3 +262,15 @@ def measure(path: Path, against: Path | None, names: list[str], steps: int) -> b
         path.write_text(json.dumps(found, indent=1))
     print(f"{len(found)} runs in {time.perf_counter() - started:.0f} s" + (", all equal" if against and same else ""))
     return same
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", type=Path, help="where they are written, as JSON")
+    parser.add_argument("--against", type=Path, help="fingerprints of the same machine to compare with")
+    add_names(parser, "--algorithms", "algorithm", ALGORITHMS)
+    parser.add_argument("--steps", type=int, default=STEPS)
+
+
+def main(arguments: argparse.Namespace) -> None:
+    if not measure(arguments.path, arguments.against, arguments.algorithms, arguments.steps):
+        raise SystemExit(1)

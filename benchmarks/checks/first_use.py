@@ -1,4 +1,4 @@
-"""``python -m benchmarks first-use``: how long the first suggestions on a machine take.
+"""How long the first suggestions on a machine take.
 
 Each study of 40 trials runs in a process of its own: with an empty cache of compiled kernels, or with the warm one that
 the process before has left. With ``--before``, another checkout of numbo takes turns with this one.
@@ -6,6 +6,7 @@ the process before has left. With ``--before``, another checkout of numbo takes 
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -17,6 +18,8 @@ from statistics import median
 from typing import Any
 
 from tqdm import tqdm
+
+from benchmarks.storage import RESULTS
 
 TRIALS = 40
 #: Seconds that a trial takes.
@@ -100,3 +103,12 @@ def write_report(results: Path, rows: dict[tuple[str, float, str], list[dict[str
         cells = [name, f"{duration:.0f} s", state, *(cell(found, key) for key in ("total", "waiting", "longest"))]
         lines.append("| " + " | ".join(cells) + " |")
     (results / "first-use.md").write_text("\n".join(lines) + "\n")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--before", type=Path, metavar="PATH", help="another checkout of numbo to compare with")
+    parser.add_argument("--repeats", type=int, default=3, help="number of runs of each kind")
+
+
+def main(arguments: argparse.Namespace) -> None:
+    measure(RESULTS, arguments.before, arguments.repeats)

@@ -9,6 +9,7 @@ compared with 40 plain ones instead, in the core.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import time
 from collections.abc import Callable
@@ -20,6 +21,8 @@ import numpy as np
 import optuna
 from benchmarks.problems.suites import make
 from benchmarks.samplers.registry import SAMPLERS
+from benchmarks.samplers.search import numbo_space
+from benchmarks.storage import RESULTS
 from numbo import GSSBO, Categorical, Float, Space
 
 PROBLEM = make("levy-20")
@@ -64,9 +67,7 @@ def ask_ms(sampler: str, n: int, repeats: int = REPEATS) -> list[float]:
 
 def core_ms(n: int) -> list[float]:
     """Like `ask_ms`, but for asking and telling the optimizer itself."""
-    from numbo.optuna._distributions import Searched, to_space
-
-    optimizer = GSSBO(to_space(Searched(SPACE)), direction="minimize", seed=0)
+    optimizer = GSSBO(numbo_space(SPACE), direction="minimize", seed=0)
     for trial in prefilled("GSSBO", n).trials:
         optimizer.tell(trial.params, trial.value)
     return timed(optimizer, PROBLEM.function, REPEATS + 1)[1:]
@@ -135,3 +136,15 @@ def measure(results: Path, *, gpsampler: bool) -> None:
         writer = csv.writer(file)
         writer.writerow(["sampler", "trials", "median_ms", "mean_ms", "q90_ms"])
         writer.writerows(rows)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--gpsampler", action="store_true", help="also measure Optuna's GPSampler at 500 trials (slow)")
+    parser.add_argument("--branching", action="store_true", help="compare a branching space with a plain one instead")
+
+
+def main(arguments: argparse.Namespace) -> None:
+    if arguments.branching:
+        measure_branching()
+    else:
+        measure(RESULTS, gpsampler=arguments.gpsampler)

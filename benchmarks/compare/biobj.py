@@ -7,6 +7,9 @@ nadir, the distance to the region that does is added. The targets are 51, from 1
 
 from __future__ import annotations
 
+import argparse
+import itertools
+import os
 import warnings
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -18,8 +21,9 @@ from numpy.typing import NDArray
 
 import optuna
 from benchmarks import processes
+from benchmarks.arguments import add_name, add_names, one_of, results
 from benchmarks.compare.fronts import SAMPLERS, search
-from benchmarks.compare.searches import floats
+from benchmarks.problems.spaces import floats
 from benchmarks.storage import load
 
 Array = NDArray[np.float64]
@@ -112,3 +116,27 @@ def write_report(path: Path) -> None:
         if budget == 20:
             text.append("| MOTPE, recorded | " + " | ".join(f"{MOTPE[d]:.3f} (825)" for d in DIMENSIONS) + " |")
     path.with_suffix(".md").write_text("\n".join(text) + "\n")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_name(parser, "biobj")
+    add_names(parser, "--samplers", "sampler", SAMPLERS, USUAL, help="GSSBO and Random by default")
+    for kind, known, which in (
+        ("function", FUNCTIONS, "1 to 55"),
+        ("instance", INSTANCES, "1 to 15"),
+        ("dimension", DIMENSIONS, "2, 3, 5, 10, 20"),
+    ):
+        numbers: dict[str, Any] = {"type": one_of(kind, known, int), "default": list(known)}
+        parser.add_argument(f"--{kind}s", nargs="+", metavar="NUMBER", help=f"{which}, all by default", **numbers)
+    parser.add_argument("--budget", type=int, default=20, help="evaluations a dimension")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="number of runs at the same time")
+    parser.add_argument("--report", action="store_true", help="only the table of the runs that there are")
+
+
+def main(arguments: argparse.Namespace) -> None:
+    a = arguments
+    path = results(a)
+    if not a.report:
+        todo = itertools.product(a.dimensions, a.instances, a.functions, a.samplers)
+        run(path, [(s, d, f, i, a.budget) for d, i, f, s in todo], a.jobs)
+    write_report(path)

@@ -6,7 +6,7 @@ part of the best known front's volume that the points found so far dominate.
 
 from __future__ import annotations
 
-import logging
+import argparse
 import time
 import warnings
 import zlib
@@ -15,13 +15,15 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler
 
 import optuna
+from benchmarks.arguments import results
 from benchmarks.compare import searches
-from benchmarks.compare.searches import Study, from_cube
-from benchmarks.problems.fronts import APART, PROBLEMS, Values, nondominated, problem
+from benchmarks.problems.fronts import APART, PROBLEMS, Problem, nondominated, problem
+from benchmarks.samplers.morbo import MORBO
+from benchmarks.samplers.search import Core, InCube, Study
 
 Space: TypeAlias = dict[str, BaseDistribution]
 MARKS = (100, 300, 1000)
@@ -39,53 +41,16 @@ SAMPLERS = ("GSSBO", *OPTUNA)
 NAMES = (*SAMPLERS, "MORBO")
 
 
-class _GSSBO:
-    """A search by GSSBO, without Optuna."""
-
-    def __init__(self, space: Space, k: int, seed: int) -> None:
-        from numbo import GSSBO, Categorical, Float, Int
-        from numbo import Space as Searched
-
-        def dimension(of: BaseDistribution) -> Categorical | Float | Int:
-            if isinstance(of, CategoricalDistribution):
-                return Categorical(of.choices)
-            assert isinstance(of, FloatDistribution | IntDistribution)
-            return (Float if isinstance(of, FloatDistribution) else Int)(of.low, of.high, of.log)  # type: ignore
-
-        logging.getLogger("numbo").setLevel(logging.ERROR)
-        searched = Searched({name: dimension(distribution) for name, distribution in space.items()})
-        directions: dict[str, Any] = {"directions": ("minimize",) * k}
-        self._optimizer = GSSBO(searched, seed=seed, **directions)
-
-    def ask(self) -> dict[str, Any]:
-        self._params: dict[str, Any] = self._optimizer.ask()
-        return self._params
-
-    def tell(self, values: Sequence[float]) -> None:
-        told: Any = tuple(values)
-        self._optimizer.tell(self._params, told)
-
-
-class _MORBO:
-    """A search by MORBO."""
-
-    def __init__(self, space: Space, far: Values, seed: int) -> None:
-        from benchmarks.samplers.morbo import MORBO
-
-        self._space = space
-        self._peer = MORBO(len(space), far, seed)
-
-    def ask(self) -> dict[str, Any]:
-        self._x = self._peer.ask()
-        return from_cube(self._space, self._x)
-
-    def tell(self, values: Sequence[float]) -> None:
-        self._peer.tell(self._x, values)
-
-
-def search(sampler: str, space: Space, k: int, seed: int) -> Any:
+def search(sampler: str, space: Space, k: int, seed: int) -> Core | Study:
     """A search by one of the `SAMPLERS` that asks for a configuration and is told its k objectives."""
-    return _GSSBO(space, k, seed) if sampler == "GSSBO" else Study(space, OPTUNA[sampler](seed), k)
+    return Core(space, k, seed) if sampler == "GSSBO" else Study(space, OPTUNA[sampler](seed), k)
+
+
+def _search(sampler: str, of: Problem, seed: int) -> Core | Study | InCube:
+    """A search by one of the `NAMES`."""
+    if sampler == "MORBO":
+        return InCube(of.space, MORBO(len(of.space), of.far, seed))
+    return search(sampler, of.space, len(of.far), seed)
 
 
 def run_one(sampler: str, name: str, seed: int, trials: int) -> dict[str, Any]:
@@ -94,7 +59,7 @@ def run_one(sampler: str, name: str, seed: int, trials: int) -> dict[str, Any]:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     of = problem(name)
     number = zlib.crc32(f"{name} {seed}".encode())
-    one = _MORBO(of.space, of.far, number) if sampler == "MORBO" else search(sampler, of.space, len(of.far), number)
+    one = _search(sampler, of, number)
     Y = list[Sequence[float]]()
     volumes = list[float]()
     asks = list[float]()
@@ -172,3 +137,15 @@ def _line(name: str, sampler: str, rows: list[dict[str, Any]], best: float) -> s
         cells.append(f"{np.median(lost):.3g}" if lost else "")
     asks = float(np.median([row["ask_ms"] for row in rows]))
     return f"| {name} | {sampler} | {' | '.join(cells)} | {len(rows)} | {asks:.1f} |"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    searches.add_arguments(parser, "fronts", NAMES, SAMPLERS, PROBLEMS | APART)
+    parser.add_argument("--trials", type=int, default=1000)
+
+
+def main(arguments: argparse.Namespace) -> None:
+    path = results(arguments)
+    if not arguments.report:
+        run(path, searches.jobs_of(arguments, PROBLEMS, APART), arguments.jobs)
+    write_report(path)

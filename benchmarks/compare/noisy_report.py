@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.compare.report import Runs, checkpoints, finished, mean_ranks
-from benchmarks.problems.noisy import LEVELS, make, spread
+from benchmarks.compare.ranks import Runs, checkpoints, finished, mean_ranks
+from benchmarks.problems.noisy import LEVELS, spread
+from benchmarks.problems.suites import make
 
 
 def sections(runs: Runs, samplers: list[str], problems: list[str]) -> list[str]:

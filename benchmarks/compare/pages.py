@@ -10,6 +10,7 @@ files show.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import re
 from collections.abc import Callable
@@ -20,8 +21,10 @@ from typing import Any, TypeAlias
 import matplotlib.pyplot as plt  # without a screen: `benchmarks.compare.report` sees to that
 import numpy as np
 
-from benchmarks.compare import hpob as recorded_searches
-from benchmarks.compare.report import Runs, bootstrap, finished, grouped, plot_headline
+from benchmarks.compare.hpob import CHECKPOINTS, mean_regret, regrets
+from benchmarks.compare.ranks import Runs, bootstrap, finished, grouped
+from benchmarks.compare.report import plot_headline
+from benchmarks.problems.hpob import METHODS, tasks
 from benchmarks.problems.suites import SUITES
 from benchmarks.storage import load
 
@@ -316,7 +319,7 @@ def behind(search: str, width: str) -> str:
 
 def hpob(method: str, trials: str) -> str:
     """The mean regret of a method on HPO-B."""
-    return f"{recorded_searches.mean_regret(_hpob()[method], recorded_searches.tasks(), int(trials))[0]:.3f}"
+    return f"{mean_regret(_hpob()[method], tasks(), int(trials))[0]:.3f}"
 
 
 def hpob_seeds() -> str:
@@ -326,17 +329,17 @@ def hpob_seeds() -> str:
 
 def hpob_best(trials: str) -> str:
     """The smallest mean regret of the methods that others ran on HPO-B."""
-    return min(hpob(method, trials) for method in recorded_searches.METHODS)
+    return min(hpob(method, trials) for method in METHODS)
 
 
 def hpob_table() -> str:
     """Mean regrets on HPO-B, with 90 % intervals."""
-    names = recorded_searches.tasks()
-    marks = recorded_searches.CHECKPOINTS
-    head = ["trials", *(f"{m}, recorded" if m in recorded_searches.METHODS else m for m in _hpob())]
+    names = tasks()
+    marks = CHECKPOINTS
+    head = ["trials", *(f"{m}, recorded" if m in METHODS else m for m in _hpob())]
     table = [head]
     for trials in marks:
-        spans = [recorded_searches.mean_regret(found, names, trials) for found in _hpob().values()]
+        spans = [mean_regret(found, names, trials) for found in _hpob().values()]
         texts = [f"{mean:.3f} ({low:.3f}\u2013{high:.3f})" for mean, low, high in spans]
         table.append([str(trials), *bold(texts, [mean for mean, _, _ in spans])])
     return markdown(table)
@@ -344,7 +347,7 @@ def hpob_table() -> str:
 
 @cache
 def _hpob() -> dict[str, Any]:
-    return recorded_searches.regrets(RESULTS / "hpob.jsonl")
+    return regrets(RESULTS / "hpob.jsonl")
 
 
 def batch_table() -> str:
@@ -461,3 +464,11 @@ def write() -> None:
             page.write_text(after)
             print(f"wrote {page.relative_to(ROOT)}")
     draw()
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """There are none."""
+
+
+def main(arguments: argparse.Namespace) -> None:
+    write()

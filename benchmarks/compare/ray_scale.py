@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import os
 import time
@@ -13,7 +14,9 @@ import numpy as np
 from ray.tune.search import Searcher
 from tqdm import tqdm
 
+from benchmarks.arguments import add_names
 from benchmarks.problems.functions import levy
+from benchmarks.storage import RESULTS
 from ray import tune
 
 DIMENSIONS = 20
@@ -185,3 +188,13 @@ def _write(path: Path, rows: list[dict[str, Any]]) -> None:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_names(parser, "--searchers", "searcher", SEARCHERS)
+    parser.add_argument("--trials", type=int, default=10_000, help="trials of 64 simulated workers; 0 for none")
+    parser.add_argument("--real", type=int, default=1000, help="quick trials on a local Ray; 0 for none")
+
+
+def main(arguments: argparse.Namespace) -> None:
+    measure(RESULTS, arguments.searchers, arguments.trials, arguments.real)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
-from optuna.samplers import BaseSampler
 
-import optuna
 from benchmarks import processes
+from benchmarks.arguments import add_name, add_names, add_runs, one_of
 from benchmarks.storage import load
 
 Array = NDArray[np.float64]
@@ -20,44 +19,29 @@ Array = NDArray[np.float64]
 Job = tuple[str, str, int, int]
 
 
-def floats(**bounds: tuple[float, float]) -> dict[str, BaseDistribution]:
-    """Real parameters by name."""
-    return {name: FloatDistribution(*pair) for name, pair in bounds.items()}
+#: What options say of themselves.
+PROBLEMS = "all that settings were chosen on by default"
+APART = "the problems put aside in place of those"
 
 
-def from_cube(space: Mapping[str, BaseDistribution], u: Array) -> dict[str, Any]:
-    """The configuration at a place of the unit cube (d,): integers are rounded, categories have equal shares."""
-    params = dict[str, Any]()
-    for share, (name, distribution) in zip(u.tolist(), space.items(), strict=True):
-        if isinstance(distribution, CategoricalDistribution):
-            choices = distribution.choices
-            params[name] = choices[min(int(share * len(choices)), len(choices) - 1)]
-            continue
-        assert isinstance(distribution, FloatDistribution | IntDistribution)
-        low = distribution.low
-        high = distribution.high
-        value = low * (high / low) ** share if distribution.log else low + share * (high - low)
-        params[name] = round(value) if isinstance(distribution, IntDistribution) else min(max(value, low), high)
-    return params
+def add_arguments(
+    parser: argparse.ArgumentParser, name: str, known: Collection[str], usual: Collection[str], every: Collection[str]
+) -> None:
+    """Options of a command that runs ``usual`` samplers, or others that are ``known``, on some of ``every`` problem."""
+    add_name(parser, name)
+    add_names(parser, "--samplers", "sampler", known, list(usual), help=f"{', '.join(usual)} by default")
+    one = one_of("problem", every, str)
+    parser.add_argument("--problems", nargs="+", metavar="PROBLEM", type=one, help=PROBLEMS)
+    parser.add_argument("--apart", action="store_true", help=APART)
+    add_runs(parser, seeds=5)
+    parser.add_argument("--report", action="store_true", help="only the tables of the runs that there are")
 
 
-class Study:
-    """A search by one of Optuna's samplers, of k objectives that are minimised."""
-
-    def __init__(self, space: dict[str, BaseDistribution], sampler: BaseSampler, k: int = 1) -> None:
-        self._space = space
-        self._study = optuna.create_study(directions=["minimize"] * k, sampler=sampler)
-
-    def ask(self) -> dict[str, Any]:
-        """The next configuration."""
-        self._trial = self._study.ask(self._space)
-        return self._trial.params
-
-    def tell(self, values: float | Sequence[float], limits: Sequence[float] | None = None) -> None:
-        """Its objectives, and its constraints, which become the attribute ``c`` of the trial."""
-        if limits is not None:
-            self._trial.set_user_attr("c", limits)
-        self._study.tell(self._trial, values)
+def jobs_of(arguments: argparse.Namespace, problems: Collection[str], apart: Collection[str]) -> list[Job]:
+    """The runs that are asked for."""
+    a = arguments
+    names = a.problems or list(apart if a.apart else problems)
+    return [(sampler, name, seed, a.trials) for seed in range(a.seeds) for name in names for sampler in a.samplers]
 
 
 def run(path: Path, one: Callable[..., dict[str, Any]], jobs: Sequence[Job], jobs_at_once: int) -> None:

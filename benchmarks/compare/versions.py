@@ -1,4 +1,4 @@
-"""``python -m benchmarks compare BEFORE``: this checkout of numbo against another one, as ``results/compare-NAME.md``.
+"""Another checkout of numbo against this one, on families of problems.
 
 Both sides run the same problems, those of this checkout (`benchmarks.problems.families`), with equal seeds. A slot for
 each core has two processes, one of each side, which take turns; so their times can be compared. Each finished run is
@@ -8,6 +8,7 @@ changed.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import os
@@ -23,9 +24,11 @@ from typing import IO, Any
 
 from tqdm import tqdm
 
+from benchmarks.arguments import add_names
 from benchmarks.compare import environments
+from benchmarks.compare.versions_report import Pair, write_report
 from benchmarks.problems.families import FAMILIES, Family
-from benchmarks.storage import load
+from benchmarks.storage import RESULTS, load
 
 SIDES = ("before", "now")
 #: A kernel that is missing in the cache is compiled at once, and not by a thread beside the study that is timed.
@@ -48,16 +51,6 @@ class Side:
     def words(self) -> str:
         settings = f" with {json.dumps(self.settings)}" if self.settings else ""
         return f"{self.state}, {self.sampler}{settings}"
-
-
-@dataclass(frozen=True)
-class Pair:
-    """What both sides run once each."""
-
-    family: str
-    problem: str
-    seed: int
-    trials: int
 
 
 class Worker:
@@ -243,8 +236,6 @@ def compare(
     settings: dict[str, dict[str, Any]] | None = None,
 ) -> None:
     """Run what is missing, and write the table."""
-    from benchmarks.compare.versions_report import write_report
-
     settings = settings or {}
     clone = clone.resolve()
     places = {"before": (clone, environments.interpreter(clone)), "now": (environments.ROOT, Path(sys.executable))}
@@ -283,3 +274,37 @@ def _differences(before: dict[str, Any], now: dict[str, Any]) -> str:
     """Which packages have other versions on the two sides."""
     both = [{"Python": hello["python"]} | hello["versions"] for hello in (before, now)]
     return ", ".join(f"{n} {both[0][n]} and {both[1][n]}" for n in both[1] if both[0][n] != both[1][n])
+
+
+def _checkout(text: str) -> Path:
+    path = Path(text)
+    if not (path / "pyproject.toml").is_file():
+        raise argparse.ArgumentTypeError(f"must be a checkout of numbo; got {text!r}, without a pyproject.toml")
+    return path
+
+
+def _seeds(text: str) -> int:
+    if int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1; got {text}")
+    return int(text)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "before", type=_checkout, metavar="BEFORE", help="the other checkout of numbo, a clone of its own"
+    )
+    parser.add_argument("--name", help="results go to benchmarks/results/compare-NAME.md; the folder's name by default")
+    add_names(parser, "--families", "family", FAMILIES)
+    parser.add_argument("--seeds", type=_seeds, help="four by default, three of the long family")
+    parser.add_argument("--quick", action="store_true", help="two seeds, and runs of a third of the length")
+    parser.add_argument("--jobs", type=int, help="pairs of runs at once; one for each core by default")
+    parser.add_argument("--sampler", default="GSSBO", help="GSSBO, BBKB, ...: numbo.optuna.<SAMPLER>Sampler")
+    for side in SIDES[::-1]:
+        parser.add_argument(f"--settings-{side}", type=json.loads, default={}, metavar="JSON", help="of the sampler")
+
+
+def main(arguments: argparse.Namespace) -> None:
+    a = arguments
+    settings = {"now": a.settings_now, "before": a.settings_before}
+    shape = {"quick": a.quick, "seeds": a.seeds, "jobs": a.jobs, "sampler": a.sampler, "settings": settings}
+    compare(RESULTS, a.name or a.before.resolve().name, a.before, a.families, **shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,21 @@ from scipy.stats import binomtest, bootstrap
 
 from benchmarks.problems.families import FAMILIES
 
-if TYPE_CHECKING:
-    from benchmarks.compare.versions import Pair
-
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What both sides run once each."""
+
+    family: str
+    problem: str
+    seed: int
+    trials: int
+
+
 #: The rows of both sides, by pair.
-Rows = Mapping["Pair", Mapping[str, dict[str, Any]]]
+Rows = Mapping[Pair, Mapping[str, dict[str, Any]]]
 #: Regrets that differ by a smaller share are equal.
 EQUAL = 1e-9
 #: Smallest scale of the values of a run.

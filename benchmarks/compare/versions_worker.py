@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 
 import optuna
-from benchmarks.problems import noisy
 from benchmarks.problems.families import FAMILIES
 
 #: Packages whose versions decide about suggestions and times.
@@ -57,7 +56,7 @@ def run_one(family: str, name: str, seed: int, trials: int, sampler: str, settin
 
     def mark(t: int, study: optuna.Study) -> None:
         if problem.recommended and t in kind.checkpoints:
-            recommended[str(t)] = float(problem.function(noisy.recommended(study)) - problem.minimum)
+            recommended[str(t)] = float(problem.function(runner.recommended(study)) - problem.minimum)
 
     started = time.process_time()
     made = getattr(numbo.optuna, f"{sampler}Sampler")(seed=seed, **settings)

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from optuna.trial import BaseTrial
 
 from benchmarks.problems.examples import example
+from benchmarks.problems.problem import Array, Problem, program
 
-Array = NDArray[np.float64]
 Program = Callable[[BaseTrial], float]
 
 # -- functions with known optima ---------------------------------------------------------------------------------------
@@ -175,7 +174,7 @@ def classifier(trial: BaseTrial) -> Any:
 def pipeline(data: str) -> Program:
     """A scaler, a projection or selection of features, and a classifier, each of several kinds."""
 
-    def program(trial: BaseTrial) -> float:
+    def search(trial: BaseTrial) -> float:
         from sklearn.decomposition import PCA
         from sklearn.feature_selection import SelectKBest
         from sklearn.pipeline import make_pipeline
@@ -193,7 +192,7 @@ def pipeline(data: str) -> Program:
             steps.append(SelectKBest(k=trial.suggest_int("k", 1, width)))
         return _score(make_pipeline(*steps, classifier(trial)), data)
 
-    return program
+    return search
 
 
 def regressor(trial: BaseTrial) -> float:
@@ -264,3 +263,4 @@ PROGRAMS: dict[str, tuple[Program, float]] = {
     "regression": (regressor, 0.0),
     "network": (network, 0.0),
 }
+PROBLEMS: dict[str, Callable[[], Problem]] = {name: partial(program, *found) for name, found in PROGRAMS.items()}

@@ -16,8 +16,10 @@ import numpy as np
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from benchmarks.problems import few, functions, long, rough
-from benchmarks.problems.long import Array
-from benchmarks.problems.suites import FAILURES, Params, Problem, categories, failing, make, moved
+from benchmarks.problems.classic import FAILURES
+from benchmarks.problems.mixed import categories
+from benchmarks.problems.problem import Array, Params, Problem, failing, moved
+from benchmarks.problems.suites import make
 
 #: The problem of a seed.
 Maker = Callable[[int], Problem]

@@ -7,18 +7,16 @@ its data sets, or read one repeat at random of the tables of `tables`, whose val
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from benchmarks.problems import functions, tables
+from benchmarks.problems.problem import Array, Params, Problem, box, marked, moved
 
-Array = NDArray[np.float64]
-Params = Mapping[str, Any]
 Space = dict[str, BaseDistribution]
 
 CHECKPOINTS = (10, 20, 50, 100)
@@ -199,41 +197,34 @@ def elastic(p: Params) -> float:
 # -- the suite -----------------------------------------------------------------------------------------------------
 
 
-def problems() -> dict[str, Callable[[], Any]]:
-    """The makers of all problems by name; those of `ASIDE` were no help in choosing settings."""
-    from benchmarks.problems.suites import Problem, box, moved
-
-    def table(benchmark: str, dataset: str) -> Any:
-        space, value, minimum, told = tables.repeats(benchmark, dataset)
-        return Problem(space, value, minimum, told=told)
-
-    return {
-        "beale-2": lambda: box(beale, 2, -4.5, 4.5),
-        "goldstein-price-2": lambda: box(goldstein_price, 2, -2.0, 2.0, float(np.log(3.0))),
-        "shekel-4": lambda: box(shekel, 4, 0.0, 10.0, -10.536443153483528),
-        "dixon-price-5": lambda: moved(functions.dixon_price, 5, -10.0, 10.0, 206),
-        "zakharov-6": lambda: moved(functions.zakharov, 6, -5.0, 10.0, 201),
-        "rosenbrock-3": lambda: box(functions.rosenbrock, 3, -2.0, 2.0),
-        "levy-5-rotated": lambda: moved(lambda x: functions.levy(x + 1), 5, -10.0, 10.0, 202, rotate=True),
-        "ackley-4-rounded": lambda: moved(rounded, 4, -10.0, 10.0, 203),
-        "svm-wine": lambda: Problem(SVM, partial(svm, "wine")),
-        "boosting-diabetes": lambda: Problem(BOOSTING, boosting),
-        "forest-cancer": lambda: Problem(FOREST, forest),
-        "network-wine": lambda: Problem(NETWORK, network),
-        "hpobench-car-once": lambda: table("HPOBench", "car"),
-        "hpobench-phoneme-once": lambda: table("HPOBench", "phoneme"),
-        "hpolib-naval_propulsion-once": lambda: table("HPOLib", "naval_propulsion"),
-        "trid-6": lambda: box(trid, 6, -36.0, 36.0, -50.0),
-        "griewank-3": lambda: moved(functions.griewank, 3, -10.0, 10.0, 204),
-        "styblinski-tang-8": lambda: box(functions.styblinski_tang, 8, -5.0, 5.0, -39.16616570377142 * 8),
-        "ellipsoid-6-rotated": lambda: moved(functions.ellipsoid, 6, -5.0, 5.0, 205, rotate=True),
-        "svm-digits": lambda: Problem(SVM, partial(svm, "digits")),
-        "elastic-diabetes": lambda: Problem(ELASTIC, elastic),
-        "hpobench-australian-once": lambda: table("HPOBench", "australian"),
-        "hpolib-parkinsons_telemonitoring-once": lambda: table("HPOLib", "parkinsons_telemonitoring"),
-    }
-
-
+_MAKERS: dict[str, Callable[[], Problem]] = {
+    "beale-2": lambda: box(beale, 2, -4.5, 4.5),
+    "goldstein-price-2": lambda: box(goldstein_price, 2, -2.0, 2.0, float(np.log(3.0))),
+    "shekel-4": lambda: box(shekel, 4, 0.0, 10.0, -10.536443153483528),
+    "dixon-price-5": lambda: moved(functions.dixon_price, 5, -10.0, 10.0, 206),
+    "zakharov-6": lambda: moved(functions.zakharov, 6, -5.0, 10.0, 201),
+    "rosenbrock-3": lambda: box(functions.rosenbrock, 3, -2.0, 2.0),
+    "levy-5-rotated": lambda: moved(lambda x: functions.levy(x + 1), 5, -10.0, 10.0, 202, rotate=True),
+    "ackley-4-rounded": lambda: moved(rounded, 4, -10.0, 10.0, 203),
+    "svm-wine": lambda: Problem(SVM, partial(svm, "wine")),
+    "boosting-diabetes": lambda: Problem(BOOSTING, boosting),
+    "forest-cancer": lambda: Problem(FOREST, forest),
+    "network-wine": lambda: Problem(NETWORK, network),
+    "hpobench-car-once": partial(tables.once, "HPOBench", "car"),
+    "hpobench-phoneme-once": partial(tables.once, "HPOBench", "phoneme"),
+    "hpolib-naval_propulsion-once": partial(tables.once, "HPOLib", "naval_propulsion"),
+    "trid-6": lambda: box(trid, 6, -36.0, 36.0, -50.0),
+    "griewank-3": lambda: moved(functions.griewank, 3, -10.0, 10.0, 204),
+    "styblinski-tang-8": lambda: box(functions.styblinski_tang, 8, -5.0, 5.0, -39.16616570377142 * 8),
+    "ellipsoid-6-rotated": lambda: moved(functions.ellipsoid, 6, -5.0, 5.0, 205, rotate=True),
+    "svm-digits": lambda: Problem(SVM, partial(svm, "digits")),
+    "elastic-diabetes": lambda: Problem(ELASTIC, elastic),
+    "hpobench-australian-once": partial(tables.once, "HPOBench", "australian"),
+    "hpolib-parkinsons_telemonitoring-once": partial(tables.once, "HPOLib", "parkinsons_telemonitoring"),
+}
+#: Tables and data sets are read when a problem is made.
+PROBLEMS: dict[str, Callable[[], Problem]] = {n: partial(marked, make, CHECKPOINTS) for n, make in _MAKERS.items()}
+#: Those that were no help in choosing settings.
 ASIDE = (
     "trid-6",
     "griewank-3",

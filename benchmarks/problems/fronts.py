@@ -11,14 +11,13 @@ from functools import cache, partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from optuna.distributions import BaseDistribution
 
-from benchmarks.compare.searches import floats, from_cube
 from benchmarks.problems import network
+from benchmarks.problems.problem import Array
+from benchmarks.problems.spaces import floats, from_cube
 from benchmarks.problems.tables import columns
 
-Array = NDArray[np.float64]
 Values: TypeAlias = tuple[float, ...]
 #: Number of points in which a front of two objectives is sampled, and of each side of one of three.
 CURVE = 10_001

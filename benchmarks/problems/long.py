@@ -9,15 +9,12 @@ weights of the features of a support vector machine; and a controller of a cart 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from typing import Any
+from functools import cache, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.problems import functions
-
-Array = NDArray[np.float64]
+from benchmarks.problems.problem import Array, Problem, box, marked, moved
 
 CHECKPOINTS = (500, 1000, 2000, 5000, 10_000)
 
@@ -208,33 +205,30 @@ def two_poles(x: Array) -> float:
 # -- the suite -----------------------------------------------------------------------------------------------------
 
 
-def problems() -> dict[str, Callable[[], Any]]:
-    """The makers of all problems by name; those of `ASIDE` were no help in choosing settings."""
-    from benchmarks.problems.suites import box, moved
-
-    return {
-        "ill-conditioned-20-rotated": lambda: moved(ill_conditioned, 20, -5.0, 5.0, 101, rotate=True),
-        "sharp-ridge-20-rotated": lambda: moved(sharp_ridge, 20, -5.0, 5.0, 102, rotate=True),
-        "steps-20": lambda: moved(steps, 20, -5.0, 5.0, 103),
-        "rastrigin-40": lambda: moved(functions.rastrigin, 40, -5.12, 5.12, 104),
-        "rastrigin-20-rotated": lambda: moved(functions.rastrigin, 20, -5.12, 5.12, 105, rotate=True),
-        "ackley-40-rotated": lambda: moved(functions.ackley, 40, -20.0, 20.0, 106, rotate=True),
-        "levy-40": lambda: moved(lambda x: functions.levy(x + 1), 40, -10.0, 10.0, 107),
-        "rosenbrock-40-rotated": lambda: moved(lambda x: functions.rosenbrock(x + 1), 40, -5.0, 5.0, 108, rotate=True),
-        "schaffer-f7-20-rotated": lambda: moved(schaffer_f7, 20, -5.0, 5.0, 109, rotate=True),
-        "cigar-100": lambda: moved(cigar, 100, -5.0, 5.0, 110),
-        "griewank-rosenbrock-10": lambda: moved(griewank_rosenbrock, 10, -5.0, 5.0, 111),
-        "weighted-svm-66": lambda: box(weighted_svm, 66, 0.0, 1.0),
-        "discus-20-rotated": lambda: moved(discus, 20, -5.0, 5.0, 112, rotate=True),
-        "different-powers-40-rotated": lambda: moved(different_powers, 40, -5.0, 5.0, 113, rotate=True),
-        "two-funnels-20": lambda: moved(two_funnels, 20, -5.0, 5.0, 114),
-        "weierstrass-20-rotated": lambda: moved(weierstrass, 20, -5.0, 5.0, 115, rotate=True),
-        "peaks-10": lambda: moved(peaks(10, 116), 10, -5.0, 5.0, 116),
-        "rover-60": lambda: box(rover, 60, 0.0, 1.0),
-        "two-poles-40": lambda: box(two_poles, 40, -1.0, 1.0),
-    }
-
-
+_MAKERS: dict[str, Callable[[], Problem]] = {
+    "ill-conditioned-20-rotated": lambda: moved(ill_conditioned, 20, -5.0, 5.0, 101, rotate=True),
+    "sharp-ridge-20-rotated": lambda: moved(sharp_ridge, 20, -5.0, 5.0, 102, rotate=True),
+    "steps-20": lambda: moved(steps, 20, -5.0, 5.0, 103),
+    "rastrigin-40": lambda: moved(functions.rastrigin, 40, -5.12, 5.12, 104),
+    "rastrigin-20-rotated": lambda: moved(functions.rastrigin, 20, -5.12, 5.12, 105, rotate=True),
+    "ackley-40-rotated": lambda: moved(functions.ackley, 40, -20.0, 20.0, 106, rotate=True),
+    "levy-40": lambda: moved(lambda x: functions.levy(x + 1), 40, -10.0, 10.0, 107),
+    "rosenbrock-40-rotated": lambda: moved(lambda x: functions.rosenbrock(x + 1), 40, -5.0, 5.0, 108, rotate=True),
+    "schaffer-f7-20-rotated": lambda: moved(schaffer_f7, 20, -5.0, 5.0, 109, rotate=True),
+    "cigar-100": lambda: moved(cigar, 100, -5.0, 5.0, 110),
+    "griewank-rosenbrock-10": lambda: moved(griewank_rosenbrock, 10, -5.0, 5.0, 111),
+    "weighted-svm-66": lambda: box(weighted_svm, 66, 0.0, 1.0),
+    "discus-20-rotated": lambda: moved(discus, 20, -5.0, 5.0, 112, rotate=True),
+    "different-powers-40-rotated": lambda: moved(different_powers, 40, -5.0, 5.0, 113, rotate=True),
+    "two-funnels-20": lambda: moved(two_funnels, 20, -5.0, 5.0, 114),
+    "weierstrass-20-rotated": lambda: moved(weierstrass, 20, -5.0, 5.0, 115, rotate=True),
+    "peaks-10": lambda: moved(peaks(10, 116), 10, -5.0, 5.0, 116),
+    "rover-60": lambda: box(rover, 60, 0.0, 1.0),
+    "two-poles-40": lambda: box(two_poles, 40, -1.0, 1.0),
+}
+#: Tables and data sets are read when a problem is made.
+PROBLEMS: dict[str, Callable[[], Problem]] = {n: partial(marked, make, CHECKPOINTS) for n, make in _MAKERS.items()}
+#: Those that were no help in choosing settings.
 ASIDE = (
     "discus-20-rotated",
     "different-powers-40-rotated",

@@ -6,6 +6,8 @@ one. The losses of a configuration are known from then on: a recording that was 
 
 from __future__ import annotations
 
+import argparse
+import os
 import warnings
 from collections.abc import Collection
 from functools import cache
@@ -18,6 +20,7 @@ from optuna.distributions import FloatDistribution, IntDistribution
 from scipy.stats import qmc
 
 from benchmarks import processes
+from benchmarks.arguments import add_names
 from benchmarks.storage import load
 
 Array = NDArray[np.float64]
@@ -175,3 +178,12 @@ def record(names: Collection[str], jobs: int) -> None:
             logarithmic=np.array([distribution.log for distribution in space]),
             whole=np.array([isinstance(distribution, IntDistribution) for distribution in space]),
         )
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_names(parser, "--tasks", "task", PLANS, help=f"{', '.join(PLANS)}; all by default")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+
+
+def main(arguments: argparse.Namespace) -> None:
+    record(arguments.tasks, arguments.jobs)

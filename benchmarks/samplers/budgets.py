@@ -1,25 +1,18 @@
 """Peers that choose configurations and their numbers of steps: DEHB and SMAC's multi-fidelity facade.
 
-They have their defaults, and are optional (``pip install dehb smac``). A configuration that is asked for again with
-more steps goes on from where it was: it costs only those that are new.
+They have their defaults, and are optional (``pip install dehb smac``).
 """
 
 from __future__ import annotations
 
 import importlib.util
 import tempfile
-import time
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-import numpy as np
 from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
-
-if TYPE_CHECKING:
-    from benchmarks.compare.curves import Task
 
 #: More trials than any run has; a share of what SMAC is told is the most that its initial design may have.
 MANY = 100_000
@@ -119,47 +112,3 @@ PEERS: dict[str, type[DEHB] | type[SMAC]] = {"DEHB": DEHB, "SMAC": SMAC}
 def installed() -> list[str]:
     """The names of the peers that can be imported."""
     return [name for name in PEERS if importlib.util.find_spec(name.lower()) is not None]
-
-
-class Outcome(NamedTuple):
-    """Regrets after each cost, and the numbers of configurations, and of those that ran to their end."""
-
-    regrets: list[float]
-    trials: int
-    ended: int
-    asks: list[float]
-
-
-def run(peer: Peer, of: Task, costs: Sequence[int]) -> Outcome:
-    """Regrets after ``costs`` full runs.
-
-    What diverges costs the steps until it did; its value is the worst so far, and not better than the median's.
-    """
-    trained = dict[tuple[float, ...], int]()
-    ended = set[tuple[float, ...]]()
-    asks = list[float]()
-    regrets = list[float]()
-    spent = 0
-    best = np.inf
-    worst = of.median
-    while True:
-        started = time.perf_counter()
-        params, budget = peer.ask()
-        asks.append(1e3 * (time.perf_counter() - started))
-        steps = max(1, round(budget))
-        config = tuple(params.values())
-        values = of.curve(params)[:steps]
-        diverged = np.flatnonzero(~np.isfinite(values))
-        made = int(diverged[0]) + 1 if len(diverged) else steps
-        spent += max(0, made - trained.get(config, 0))
-        trained[config] = max(made, trained.get(config, 0))
-        while spent > costs[len(regrets)] * of.steps:
-            regrets.append(of.regret(best) if np.isfinite(best) else 1.0)
-            if len(regrets) == len(costs):
-                return Outcome(regrets, len(trained), len(ended), asks)
-        value = worst if len(diverged) else float(values[-1])
-        worst = max(worst, value)
-        if steps == of.steps and not len(diverged):
-            best = min(best, value)
-            ended.add(config)
-        peer.tell(value)

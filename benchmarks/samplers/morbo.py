@@ -48,7 +48,8 @@ class _Region:
     def told(self, better: bool, failures: int) -> bool:
         """Change the edge; whether it is now too small."""
         self.stays = False
-        self.good, self.bad = (self.good + 1, 0) if better else (0, self.bad + 1)
+        self.good = self.good + 1 if better else 0
+        self.bad = 0 if better else self.bad + 1
         if self.good == SUCCESSES:
             self.length = min(2.0 * self.length, LONGEST)
             self.good = 0

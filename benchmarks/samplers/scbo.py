@@ -72,7 +72,8 @@ class SCBO:
         if not started:
             return
         better = self._rank(len(self.X) - 1) < (before[0], before[1] - 1e-3 * abs(before[1]))
-        self._good, self._bad = (self._good + 1, 0) if better else (0, self._bad + 1)
+        self._good = self._good + 1 if better else 0
+        self._bad = 0 if better else self._bad + 1
         if self._good == SUCCESSES:
             self._length = min(2.0 * self._length, LONGEST)
             self._good = 0

@@ -36,7 +36,8 @@ from smac import HyperparameterOptimizationFacade, Scenario
 from smac.runhistory.dataclasses import TrialInfo, TrialValue
 
 import optuna
-from benchmarks.problems.suites import Program, make
+from benchmarks.problems.problem import Program
+from benchmarks.problems.suites import make
 from numbo.spaces.conditions import OneOf
 
 #: Random trials from which the space of a program is inferred.

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from benchmarks.compare import batches
+from benchmarks.problems import functions
+from benchmarks.problems.batches import PROBLEMS, bowl, mixed
 from benchmarks.problems.suites import PROBLEMS as SUITE
 
 OPTIMA = {
@@ -18,12 +20,12 @@ OPTIMA = {
 
 @pytest.mark.parametrize("name", OPTIMA)
 def test_minima_are_where_the_literature_has_them(name):
-    problem = batches.PROBLEMS[name]()
+    problem = PROBLEMS[name]()
     params = dict(zip(problem.space, OPTIMA[name], strict=True))
     assert problem.function(params) == pytest.approx(problem.minimum, abs=1e-5)
 
 
-@pytest.mark.parametrize("function", [batches.zakharov, batches.dixon_price, batches.bowl])
+@pytest.mark.parametrize("function", [functions.zakharov, functions.dixon_price, bowl])
 def test_minima_at_the_origin(function):
     assert function(np.zeros(10)) == pytest.approx(0.0, abs=1e-20)
     rng = np.random.default_rng(0)
@@ -32,11 +34,11 @@ def test_minima_at_the_origin(function):
 
 def test_the_minimum_of_the_mixed_problem():
     best = {"x0": 1.1, "x1": -0.7, "x2": 0.4, "k0": 6, "k1": 11, "k2": 15, "kind": "a", "extra": "no"}
-    assert batches.mixed().function(best) == pytest.approx(0.0, abs=1e-20)
+    assert mixed().function(best) == pytest.approx(0.0, abs=1e-20)
 
 
 def test_problems_are_in_no_suite():
-    assert set(batches.PROBLEMS).isdisjoint(SUITE)
+    assert set(PROBLEMS).isdisjoint(SUITE)
 
 
 @pytest.mark.parametrize("search", batches.SEARCHES)
@@ -51,7 +53,7 @@ def test_a_report_says_how_far_a_batch_is_behind(tmp_path):
     path = tmp_path / "b.jsonl"
     rows = [("GSSBO", 1, 1e-12), ("GSSBO", 50, 1e-7), ("TPE", 50, 1.0)]
     with path.open("w") as file:
-        for problem in batches.PROBLEMS:
+        for problem in PROBLEMS:
             for search, width, best in rows:
                 row = {"problem": problem, "search": search, "width": width, "seed": 0, "best": best}
                 file.write(json.dumps(row) + "\n")

@@ -9,16 +9,17 @@ import numpy as np
 import pytest
 
 from benchmarks.compare import bayesmark
+from benchmarks.problems import bayesmark as problems
 
 RUN = {"ask_ms": 2.0, "mean_ask_ms": 3.0, "seconds": 1.0, "failed": 0}
 
 
 def test_the_problems_are_those_whose_data_and_models_are_left():
-    names = bayesmark.problems()
+    names = problems.problems()
     assert len(names) == 82
     assert "ada_diabetes_mae" in names
     assert not {"ada_iris_acc", "SVM_boston_mse"} & set(names)
-    for record in bayesmark.recorded().values():
+    for record in problems.recorded().values():
         assert record["best"] < record["mean"][-1] <= record["mean"][0] <= record["clip"]
         assert len(record["mean"]) == bayesmark.ROUNDS
 
@@ -28,34 +29,34 @@ def test_the_problems_are_those_whose_data_and_models_are_left():
     ["kNN_iris_nll", "kNN_wine_acc", "kNN_diabetes_mse", "SVM_wine_acc", "SVM_diabetes_mae", "linear_diabetes_mse"],
 )
 def test_losses_are_those_recorded_where_a_model_has_no_randomness(problem):
-    np.testing.assert_allclose(bayesmark.signature(problem), bayesmark.recorded()[problem]["signature"], rtol=1e-5)
+    np.testing.assert_allclose(problems.signature(problem), problems.recorded()[problem]["signature"], rtol=1e-5)
 
 
 @pytest.mark.parametrize("problem", ["DT_digits_nll", "MLP-adam_wine_acc", "lasso_diabetes_mae", "linear_iris_acc"])
 def test_points_lie_in_their_spaces_with_ends_of_half_the_weight(problem):
-    space = bayesmark.space_of(problem)
+    space = problems.space_of(problem)
     assert list(space) == sorted(space)
-    points = bayesmark.drawn(space, np.random.default_rng(0), 300)
+    points = problems.drawn(space, np.random.default_rng(0), 300)
     for name, parameter in space.items():
         values = [point[name] for point in points]
         assert parameter.low <= min(values) < max(values) <= parameter.high
         assert all(isinstance(value, int) for value in values) == parameter.whole
         assert parameter.off_scale(parameter.on_scale(parameter.low)) == pytest.approx(parameter.low)
     if problem == "DT_digits_nll":
-        depths = np.array([point["max_depth"] for point in bayesmark.drawn(space, np.random.default_rng(1), 4000)])
+        depths = np.array([point["max_depth"] for point in problems.drawn(space, np.random.default_rng(1), 4000)])
         assert np.mean(depths == 1) == pytest.approx(0.5 / 14.0, abs=0.012)
         assert np.mean(depths == 2) == pytest.approx(1.0 / 14.0, abs=0.015)
 
 
 def test_folds_are_runs_of_rows_of_each_class():
     y = np.array([0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0])
-    np.testing.assert_array_equal(bayesmark.folds(y, True), [0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
-    np.testing.assert_array_equal(bayesmark.folds(y, False), [0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
-    np.testing.assert_array_equal(bayesmark.folds(np.repeat([0, 1], 5), True), [0, 1, 2, 3, 4] * 2)
+    np.testing.assert_array_equal(problems.folds(y, True), [0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
+    np.testing.assert_array_equal(problems.folds(y, False), [0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
+    np.testing.assert_array_equal(problems.folds(np.repeat([0, 1], 5), True), [0, 1, 2, 3, 4] * 2)
 
 
 def test_a_probability_of_zero_costs_a_finite_loss():
-    loss = bayesmark.log_loss(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([1, 0]))
+    loss = problems.log_loss(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([1, 0]))
     assert loss == pytest.approx((-np.log(1e-15) + np.log(2.0)) / 2.0, rel=1e-6)
 
 
@@ -70,7 +71,8 @@ def test_the_expected_smallest_of_some_values(count):
 def record(monkeypatch):
     """Two problems with a best loss of 1 and a median of 3."""
     one = {"best": 1.0, "clip": 3.0, "mean": [1.44] * 15 + [1.2], "signature": [0.0] * 5}
-    monkeypatch.setattr(bayesmark, "recorded", lambda: {"DT_iris_acc": one, "kNN_wine_nll": one})
+    for module in (bayesmark, problems):
+        monkeypatch.setattr(module, "recorded", lambda: {"DT_iris_acc": one, "kNN_wine_nll": one})
 
 
 def test_scores_by_hand(record, tmp_path):
@@ -79,18 +81,18 @@ def test_scores_by_hand(record, tmp_path):
     ends = {"GSSBO": (1.0, 2.0), "TPE": (1.5, 9.0), "Random": (-9.0, None)}
     rows = []
     for name, values in ends.items():
-        for problem, end in zip(bayesmark.recorded(), values, strict=True):
+        for problem, end in zip(problems.recorded(), values, strict=True):
             row = {"optimizer": name, "problem": problem, "seed": 0, "best": [None] + [end] * 15}
             rows.append(row | RUN | ({"losses": rng.uniform(1.0, 5.0, 128).tolist()} if name == "Random" else {}))
     path.write_text("\n".join(json.dumps(row) for row in [*rows, rows[0] | {"seed": 1}]))
     found = bayesmark.curves(path)
     assert list(found) == ["GSSBO", "TPE", "Random"]
-    scores = {name: [float(runs[p][0][-1]) for p in bayesmark.recorded()] for name, runs in found.items()}
+    scores = {name: [float(runs[p][0][-1]) for p in problems.recorded()] for name, runs in found.items()}
     assert scores == {"GSSBO": [0.0, 0.5], "TPE": [0.25, 1.0], "Random": [-1.0, 1.0]}
     assert bayesmark.score(scores["GSSBO"]) == 75.0
     low, high = bayesmark.interval(np.array(scores["TPE"]))
     assert (low, high) == (0.0, 75.0)
-    names = list(bayesmark.recorded())
+    names = list(problems.recorded())
     ours, _, _, recorded = bayesmark._score_table(found, names)[1:]
     assert ours[-3:] == ["75.00", "75.00", "1"]
     assert recorded[1:4] == ["78.00"] * 3

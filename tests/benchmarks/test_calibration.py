@@ -45,7 +45,7 @@ def test_a_run_repeats_itself(algorithm):
 
 
 def test_the_command_resumes_and_writes_its_table(tmp_path, monkeypatch):
-    monkeypatch.setattr(command, "RESULTS", tmp_path)
+    monkeypatch.setattr(calibration, "RESULTS", tmp_path)
     only = ["--functions", "bumps-2", "--algorithms", "BBKB", "--seeds", "1", "--trials", "12", "--jobs", "1"]
     monkeypatch.setattr(sys, "argv", ["benchmarks", "calibration", *only])
     for _ in range(2):

@@ -7,7 +7,7 @@ import pytest
 
 import optuna
 from benchmarks.compare import constrained
-from benchmarks.compare.constrained import APART, PROBLEMS, problem
+from benchmarks.problems.constrained import APART, PROBLEMS, problem
 
 #: Published optima; constraints hold there up to the digits that are given.
 KNOWN = {

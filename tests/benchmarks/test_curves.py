@@ -7,12 +7,13 @@ import pytest
 
 from benchmarks.compare import curves
 from benchmarks.problems import record_curves
+from benchmarks.problems.curves import Task, problems, task
 from benchmarks.samplers import budgets
 
 
 @pytest.mark.parametrize("name", record_curves.PLANS)
 def test_recorded_curves_are_those_of_the_plan(name):
-    table, plan = curves.task(f"recorded-{name}"), record_curves.PLANS[name]
+    table, plan = task(f"recorded-{name}"), record_curves.PLANS[name]
     assert table.steps == plan.steps
     assert list(table.space) == list(plan.space)
     assert [type(d) for d in table.space.values()] == [type(d) for d in plan.space.values()]
@@ -29,18 +30,18 @@ def test_recorded_curves_are_those_of_the_plan(name):
 def test_a_curve_begins_as_it_was_recorded(name, monkeypatch):
     monkeypatch.setitem(record_curves.PLANS, name, record_curves.PLANS[name]._replace(steps=2))
     x = record_curves.configurations(name)[0].tolist()
-    recorded = curves.task(f"recorded-{name}").curve(dict(zip(record_curves.PLANS[name].space, x, strict=True)))
+    recorded = task(f"recorded-{name}").curve(dict(zip(record_curves.PLANS[name].space, x, strict=True)))
     assert record_curves.train(name, 0)["losses"] == pytest.approx(recorded[:2], rel=0.2)
 
 
 def test_one_recorded_task_is_put_apart():
     names = {f"recorded-{name}" for name in record_curves.PLANS}
-    assert len(names & set(curves.problems())) == 2
-    assert len(names & set(curves.problems(apart=True))) == 1
-    assert names <= {*curves.problems(), *curves.problems(apart=True)}
+    assert len(names & set(problems())) == 2
+    assert len(names & set(problems(apart=True))) == 1
+    assert names <= {*problems(), *problems(apart=True)}
 
 
-class Lines(curves.Task):
+class Lines(Task):
     """Of which ``x`` is the value at each step, and those above 5 diverge at the third."""
 
     def __init__(self):
@@ -69,7 +70,7 @@ class Scripted(budgets.Peer):
 
 def test_more_steps_of_a_configuration_cost_only_those_that_are_new():
     peer = Scripted((4.0, 3), (4.0, 10), (4.0, 10), (3.0, 9.6), (2.0, 1), (1.0, 10))
-    found = budgets.run(peer, Lines(), (1, 2))
+    found = curves.run_peer(peer, Lines(), (1, 2))
     assert found.regrets == pytest.approx([0.4, 0.3])
     assert (found.trials, found.ended) == (3, 2)
     assert peer.told == [4.0, 4.0, 4.0, 3.0]
@@ -77,12 +78,12 @@ def test_more_steps_of_a_configuration_cost_only_those_that_are_new():
 
 def test_what_ran_to_fewer_steps_does_not_count_and_half_a_run_too_late_neither():
     peer = Scripted((1.0, 5), (3.0, 10), (2.0, 10), (0.5, 10))
-    assert budgets.run(peer, Lines(), (1, 2)).regrets == pytest.approx([1.0, 0.3])
+    assert curves.run_peer(peer, Lines(), (1, 2)).regrets == pytest.approx([1.0, 0.3])
 
 
 def test_what_diverges_costs_until_it_did_and_is_told_the_worst_value():
     peer = Scripted((4.0, 7), (6.0, 10), (6.0, 2), (3.0, 10), (1.0, 10))
-    assert budgets.run(peer, Lines(), (1, 2)).regrets == pytest.approx([1.0, 0.3])
+    assert curves.run_peer(peer, Lines(), (1, 2)).regrets == pytest.approx([1.0, 0.3])
     assert peer.told == [4.0, 10.0, 6.0, 3.0]
 
 

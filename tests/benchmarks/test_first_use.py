@@ -21,7 +21,7 @@ def test_versions_are_measured_with_an_empty_and_a_warm_cache(tmp_path, monkeypa
         return {"total": waited + duration, "waiting": waited, "longest": waited / 2}
 
     monkeypatch.setattr(first_use, "run_one", run_one)
-    monkeypatch.setattr(command, "RESULTS", tmp_path)
+    monkeypatch.setattr(first_use, "RESULTS", tmp_path)
     before = ["--before", str(first_use.ROOT)]
     monkeypatch.setattr(sys, "argv", ["benchmarks", "first-use", *before, "--repeats", "2"])
     command.main()

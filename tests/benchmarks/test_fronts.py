@@ -10,7 +10,7 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from benchmarks.compare import biobj, fronts
-from benchmarks.compare.searches import from_cube, mean_ranks
+from benchmarks.compare.searches import mean_ranks
 from benchmarks.problems import network
 from benchmarks.problems.fronts import (
     APART,
@@ -28,6 +28,7 @@ from benchmarks.problems.fronts import (
     wfg,
     zdt,
 )
+from benchmarks.problems.spaces import from_cube
 
 pytest.importorskip("moocore")
 

@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 
 from benchmarks.compare import hpob
+from benchmarks.problems.hpob import ASIDE, METHODS, recorded, space_of, table, tasks
 
 
 def test_the_recorded_runs_are_those_of_51_tasks_of_ten_spaces():
-    names = hpob.tasks()
+    names = tasks()
     assert len(names) == 51
-    spaces = sorted({hpob.space_of(task) for task in names})
+    spaces = sorted({space_of(task) for task in names})
     assert len(spaces) == 10
-    assert tuple(spaces[2::3]) == hpob.ASIDE
-    assert all(values.shape == (5, 101) for values in hpob.recorded().values())
-    assert all(np.all(np.diff(values) >= 0.0) for values in hpob.recorded().values())
-    assert {key.split("/")[0] for key in hpob.recorded()} == set(hpob.METHODS)
+    assert tuple(spaces[2::3]) == ASIDE
+    assert all(values.shape == (5, 101) for values in recorded().values())
+    assert all(np.all(np.diff(values) >= 0.0) for values in recorded().values())
+    assert {key.split("/")[0] for key in recorded()} == set(METHODS)
 
 
 @pytest.fixture
@@ -33,14 +34,14 @@ def tables(tmp_path):
 
 
 def test_a_table_goes_from_0_to_1(tables):
-    X, y = hpob.table("a_1", tables)
+    X, y = table("a_1", tables)
     assert X.shape == (300, 2)
     assert (y.min(), y.max()) == (0.0, 1.0)
     assert abs(X[np.argmax(y), 1] - 0.3) < 0.02
 
 
 def test_a_run_starts_from_five_and_is_counted(tables, monkeypatch):
-    original = hpob.table
+    original = table
     monkeypatch.setattr(hpob, "table", lambda task: original(task, tables))
     monkeypatch.setattr(hpob, "TRIALS", 20)
     row = hpob.run_one("GSSBO", {}, "a_0", 3)
@@ -56,17 +57,17 @@ def test_a_run_starts_from_five_and_is_counted(tables, monkeypatch):
 def test_the_report_compares_those_who_did_all_tasks(tmp_path):
     path = tmp_path / "hpob.jsonl"
     curve = np.linspace(0.9, 1.0, 101).tolist()
-    rows = [{"optimizer": "GSSBO", "task": task, "seed": s, "best": curve} for task in hpob.tasks() for s in (0, 1)]
-    rows += [{"optimizer": "BKB", "task": hpob.tasks()[0], "seed": 0, "best": curve}]
+    rows = [{"optimizer": "GSSBO", "task": task, "seed": s, "best": curve} for task in tasks() for s in (0, 1)]
+    rows += [{"optimizer": "BKB", "task": tasks()[0], "seed": 0, "best": curve}]
     rest = {"ask_ms": 2.0, "mean_ask_ms": 3.0, "again": 1}
     path.write_text("\n".join(json.dumps(row | rest) for row in rows))
     found = hpob.regrets(path)
-    assert list(found) == ["GSSBO", *hpob.METHODS]
-    mean, low, high = hpob.mean_regret(found["GSSBO"], hpob.tasks(), 20)
+    assert list(found) == ["GSSBO", *METHODS]
+    mean, low, high = hpob.mean_regret(found["GSSBO"], tasks(), 20)
     assert (mean, low, high) == pytest.approx((0.08, 0.08, 0.08))
-    mean, low, high = hpob.mean_regret(found["GP"], hpob.tasks(), 50)
+    mean, low, high = hpob.mean_regret(found["GP"], tasks(), 50)
     assert low < mean < high
-    ranks = hpob.mean_rank(found, hpob.tasks(), 100)
+    ranks = hpob.mean_rank(found, tasks(), 100)
     assert sum(ranks.values()) == pytest.approx(15.0)
     hpob.write_report(path)
     report = path.with_suffix(".md").read_text()

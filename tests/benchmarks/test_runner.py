@@ -14,9 +14,10 @@ import pytest
 
 import optuna
 from benchmarks import storage
-from benchmarks.compare import report, runner
+from benchmarks.compare import ranks, report, runner
 from benchmarks.problems import functions, long, noisy
-from benchmarks.problems.suites import COMPARED, PROBLEMS, SUITES, categories, make
+from benchmarks.problems.mixed import categories
+from benchmarks.problems.suites import COMPARED, PROBLEMS, SUITES, make
 
 ROOT = Path(__file__).parents[2]
 OPTIMA = {
@@ -256,7 +257,7 @@ def test_mean_ranks():
     def runs(**bests):
         return {("levy-20", s): [{"best": {"100": v}, "trials": 100} for v in values] for s, values in bests.items()}
 
-    table = report.mean_ranks(runs(a=[1.0, 2.0], b=[3.0], c=[3.0], d=[]), ["a", "b", "c", "d"], ["levy-20"])
+    table = ranks.mean_ranks(runs(a=[1.0, 2.0], b=[3.0], c=[3.0], d=[]), ["a", "b", "c", "d"], ["levy-20"])
     assert table.splitlines()[2:] == [
         "| 100 | a | 1 | 1.00 | 1.00 - 1.00 | 1 | - |",
         "| 100 | b | 1 | 2.50 | 2.50 - 2.50 | 2.5 | levy-20 |",
@@ -268,8 +269,8 @@ def test_ranks_on_the_problems_that_all_finished():
     row = {"best": {"100": 1.0}, "trials": 100}
     runs = {("levy-20", "a"): [row], ("levy-20", "b"): [row], ("eggholder-2", "a"): [row]}
     problems = ["levy-20", "eggholder-2"]
-    assert report.mean_ranks(runs, ["a", "b"], problems).splitlines()[2:] == []
-    table = report.mean_ranks(runs, ["a", "b"], problems, common=True).splitlines()[2:]
+    assert ranks.mean_ranks(runs, ["a", "b"], problems).splitlines()[2:] == []
+    table = ranks.mean_ranks(runs, ["a", "b"], problems, common=True).splitlines()[2:]
     assert [line.split("|")[2:5] for line in table] == [[" a ", " 1 ", " 1.50 "], [" b ", " 1 ", " 1.50 "]]
 
 

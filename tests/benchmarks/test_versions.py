@@ -14,7 +14,8 @@ from scipy.stats import binomtest
 
 import optuna
 from benchmarks.compare import environments, versions, versions_report
-from benchmarks.compare.versions import Pair, Side, Worker
+from benchmarks.compare.versions import Side, Worker
+from benchmarks.compare.versions_report import Pair
 from benchmarks.problems import families, long, rough
 from benchmarks.problems.families import FAMILIES
 

@@ -1,4 +1,4 @@
-"""``python -m benchmarks interrupts``: studies that are interrupted repeatedly, at random times.
+"""Studies that are interrupted repeatedly, at random times.
 
 Ctrl-C strikes in the objective, in a kernel, in the storage, or while trials are learned. Each time it has to propagate
 out of `study.optimize`, and the sampler must then know exactly what a fresh sampler learns from the study.
@@ -6,6 +6,7 @@ out of `study.optimize`, and the sampler must then know exactly what a fresh sam
 
 from __future__ import annotations
 
+import argparse
 import concurrent.futures
 import json
 import random
@@ -26,6 +27,7 @@ from numbo.optuna import GSSBOSampler
 from tqdm import tqdm
 
 import optuna
+from benchmarks.storage import RESULTS
 
 #: Number of interrupts for each kind of run.
 COUNTS = {"main thread": 400, "two threads": 50, "processes": 50}
@@ -187,3 +189,11 @@ def measure(results: Path, counts: dict[str, int] | None = None) -> dict[str, Ou
     )
     (results / "interrupts.md").write_text(text + "\n".join(rows) + "\n")
     return outcomes
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """There are none."""
+
+
+def main(arguments: argparse.Namespace) -> None:
+    measure(RESULTS)

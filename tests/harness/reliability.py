@@ -1,7 +1,8 @@
-"""``python -m benchmarks reliability``: effects of long runs and of faults, as ``results/reliability.md``."""
+"""Effects of long runs and of faults: killed workers and drivers, many trials at once."""
 
 from __future__ import annotations
 
+import argparse
 import csv
 import dataclasses
 import json
@@ -17,7 +18,7 @@ from tqdm import tqdm
 
 import optuna
 from benchmarks import processes
-from benchmarks.storage import load
+from benchmarks.storage import RESULTS, load
 from tests.harness import faults, restores, soak
 
 matplotlib.use("Agg")
@@ -182,3 +183,13 @@ def _plot(path: Path, soaked: dict[str, list[dict[str, Any]]]) -> None:
     axes[0].legend()
     figure.savefig(path, dpi=110)
     plt.close(figure)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--restores", action="store_true", help="only the restored Ray runs with damaged files")
+
+
+def main(arguments: argparse.Namespace) -> None:
+    if not arguments.restores:
+        measure(RESULTS)
+    measure_restores(RESULTS)
