@@ -88,7 +88,7 @@ def compile_part(algorithm: str, part: int, lock: str) -> None:
         cholesky_append(np.eye(n), np.eye(n), np.eye(n), 1, np.zeros(n), 1.0)
         acquisition_values(posterior, acquisition, X)
     space = Space({f"x{j}": Float(0.0, 1.0) for j in range(4)} | {"units": Int(1, 100)})
-    chosen = next(known for known in ALGORITHMS if known.__name__ == algorithm)
+    chosen: Any = next(known for known in ALGORITHMS if known.__name__ == algorithm)
     for objective in (_smooth, _rough):
         optimizer = chosen(space, seed=0, settings=chosen.settings_class())
         for i in range(10):  # what a first ask would load to design them is not needed here

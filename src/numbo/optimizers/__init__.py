@@ -7,6 +7,7 @@ from numbo.optimizers.bkb import BKB, BKBSettings
 from numbo.optimizers.gp_ucb import GPUCB, GPUCBSettings
 from numbo.optimizers.gssbo import GSSBO, GSSBOSettings
 from numbo.optimizers.parts.settings import Settings
+from numbo.optimizers.port import Port
 from numbo.optimizers.sbpe import SBPE, SBPESettings
 from numbo.run.run import GLOBAL, Suggestion
 
@@ -24,6 +25,7 @@ __all__ = [
     "GSSBOSettings",
     "LearningCurve",
     "Optimizer",
+    "Port",
     "SBPESettings",
     "Settings",
     "Snapshot",

@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,11 +20,12 @@ from numbo.models.bounds import off_bounds
 from numbo.models.curves import LARGEST_STD, Curves
 from numbo.optimizers._transaction import Transaction
 from numbo.optimizers.parts.settings import Settings
-from numbo.run.run import GLOBAL, Run, Suggestion
+from numbo.optimizers.port import Port
+from numbo.run.run import Run, Suggestion
 from numbo.search.trust_region import Region
-from numbo.spaces import Arms, Dimension, Space, domain_of
-from numbo.spaces.completion import completions
-from numbo.trials import UNASKED, Curve, Goal, History, Pending, own
+from numbo.spaces import Arms, Space, domain_of
+from numbo.trials import UNASKED, Goal, History, own
+from numbo.trials.record import Record
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -34,27 +35,7 @@ if TYPE_CHECKING:
 STATE_FORMAT = 9
 
 
-class Record(NamedTuple):
-    """What was told of one point.
-
-    Attributes:
-        params: the point as the user has it.
-        x: (d,) in the unit cube.
-        outputs: (k,) larger ones are better; NaN for a failure.
-        variance: that of the first of them.
-        constraints: (q,) NaN where nothing was told.
-        curve: what was reported, where that counts.
-    """
-
-    params: Any
-    x: Array
-    outputs: Array
-    variance: float
-    constraints: Array
-    curve: Curve | None
-
-
-class Optimizer(Inspectable):
+class Optimizer(Port, Inspectable):
     """Ask/tell optimisation of a black box over a `Space`, or over explicit `Arms`.
 
     Args:
@@ -141,26 +122,6 @@ class Optimizer(Inspectable):
         self._run.hold(self._transaction.next_key(), params, suggestion.origin)
         return params
 
-    def suggest(
-        self, seed: Any = None, *, position: int | None = None, fixed: Mapping[str, Any] | None = None
-    ) -> Suggestion:
-        """The next point (d,) in the unit cube and its origin, without making it pending.
-
-        For adapters that keep their own trials. The origin says which part of the search proposed the point, so that
-        its result can be credited there: pass it on to `hold`.
-
-        Args:
-            seed: replaces the random stream from now on, unless the initial design is still in use; None keeps it.
-            position: place in the initial design, if it is still in use; by default the number of points so far.
-            fixed: values of some of the parameters, for which the others are chosen.
-
-        Raises:
-            ValueError: if ``fixed`` names an unknown parameter, or a value outside its range.
-        """
-        coordinates = self.space.partial(fixed) if fixed else None
-        with self._whole():
-            return self._suggest(seed, position, coordinates)
-
     @interrupts_get_out()
     def _suggest(
         self,
@@ -169,6 +130,12 @@ class Optimizer(Inspectable):
         fixed: Array | None = None,
         propose: Callable[[], Suggestion] | None = None,
     ) -> Suggestion:
+        """The next point: of the initial design, or one to be measured again, or by the algorithm.
+
+        Args:
+            seed, position, fixed: as for `Port.suggest`; the latter (d,), NaN where the point is free.
+            propose: takes the place of `_propose`.
+        """
         _hooks.before_ask(type(self))
         load_needed()
         run = self._run
@@ -188,134 +155,7 @@ class Optimizer(Inspectable):
         history = self._run.history
         return self._run.step < self.n_initial or history.blind
 
-    @interrupts_get_out()
-    def suggest_value(self, name: str, params: Mapping[str, Any], among: Dimension, seed: Any) -> Any:
-        """A value of the dimension ``name`` for a point that is fixed otherwise, whatever the conditions say.
-
-        For adapters, where a point needs a dimension that a suggestion did not foresee, or in another range.
-
-        Args:
-            name: a dimension of the space.
-            params: values of the others that the point has.
-            among: the dimension that the value is taken from, of the same kind.
-            seed: of the values that are compared, if they are too many to be listed.
-
-        Returns:
-            the value with the largest acquisition under the model with nothing pending, among those that make no point
-            that is taken, if there are any; None as long as there is no model.
-
-        Raises:
-            ValueError: if ``params`` names an unknown dimension, or a value outside its dimension.
-        """
-        self._repair()
-        run = self._run
-        space = run.named_space
-        if space is None or run.history.n < self.n_initial:
-            return None
-        values, X = completions(space, space.partial(params), name, among, np.random.default_rng(seed))
-        scores = run.attempt(lambda: self._scores(run.quiet(), X), lambda: None)
-        if scores is None:
-            return None
-        free = np.array([not self.taken(x) for x in X])
-        return values[int(np.argmax(np.where(free | ~free.any(), scores, -np.inf)))]
-
-    def suggest_anywhere(self, seed: Any, *, fixed: Mapping[str, Any] | None = None) -> Suggestion:
-        """A random point of the initial design, where a collision with other processes is unlikely."""
-        with self._run.available.fixing(self.space.partial(fixed) if fixed else None):
-            return Suggestion(self._run.design.anywhere(seed))
-
-    def taken(self, x: Array, known: int | None = None) -> bool:
-        """Whether ``x (d,)`` should not be suggested: it is barred, or would be a repeat that is avoided.
-
-        With ``known``, ``x`` was suggested when so many results were known: a later one there makes it a repeat that
-        the suggestion did not mean.
-        """
-        x = self.space.representable(x)
-        unmeant = known is not None and bool(self.avoid_repeats) and self._run.history.was_told_since(x, known)
-        return unmeant or self._run.available.taken(x)
-
-    @property
-    @interrupts_get_out()
-    def exhausted(self) -> bool:
-        """Whether every point of a finite space was told or is pending, and repeats are avoided."""
-        run = self._run
-        if not run.available.exhausted:
-            return False
-        unknown = self.avoid_repeats == "auto" and run.noise.claimed is None and run.history.n >= self.n_initial
-        if not (unknown and run.noise.repeatable):
-            return True
-        claimed = run.attempt(lambda: self._view(run.quiet()).claimed_noise, lambda: 0.0)
-        return not run.noise.plausible(claimed)
-
-    def hold(self, key: Hashable, params: Any, origin: int = GLOBAL) -> None:
-        """Make ``params`` pending under ``key``: what other workers are evaluating shapes the next suggestions."""
-        self._run.hold(key, params, origin)
-
-    def pending_point(self, params: Any, origin: int, reports: Mapping[Any, Any] | None = None) -> Pending:
-        """What `hold` makes pending, for `hold_only`, with what it has reported so far."""
-        return self._run.pending_point(params, origin, self._curve(reports))
-
-    def hold_only(self, points: Mapping[Hashable, Pending]) -> None:
-        """Make these points pending, oldest first, and no others."""
-        self._run.history.pending = dict(points)
-
-    def release(self, key: Hashable) -> None:
-        """Forget a pending point that will not be told."""
-        self._run.history.pending.pop(key, None)
-
-    def release_all(self) -> None:
-        """Forget all pending points."""
-        self._run.history.pending.clear()
-
-    @property
-    def pending(self) -> list[Any]:
-        """Points that are pending, oldest first."""
-        self._repair()
-        return [own(p.params) for p in self._run.history.pending.values()]
-
-    def holds(self, key: Hashable) -> bool:
-        """Whether a point is pending under ``key``."""
-        return key in self._run.history.pending
-
-    def reseed(self, seed: Any) -> None:
-        """Draw what follows from a new random stream; data, model and initial design stay."""
-        self._run.rng = np.random.default_rng(seed)
-
     # -- tell --------------------------------------------------------------------------------------------------
-
-    def report(self, params: Any, step: Any, value: Any, *, key: Hashable | None = None) -> None:
-        """Report the objective at ``params`` after a ``step`` of an evaluation that goes on.
-
-        As long as the point is pending, suggestions count with the value that is expected at its end, given the curves
-        of all trials (``use_curves``). `tell` knows these ``reports`` then. Reports may come in any order; one at a
-        step that is known replaces the one before. NaN says nothing.
-
-        Args:
-            params: a pending point.
-            step: a finite number: of epochs, say.
-            value: the objective there; an infinite one counts as the best or worst finite one.
-            key: under which the point is pending; by default the oldest pending one that is equal.
-
-        Raises:
-            ValueError: if ``params`` are not pending or lie outside the space, ``step`` or ``value`` are no numbers, or
-                there are several objectives.
-        """
-        self._repair()
-        history = self._run.history
-        if history.several:
-            raise ValueError(f"report takes values of one objective, and this {type(self).__name__} has {history.k}.")
-        if key is not None and key not in history.pending:
-            raise ValueError(f"key must be that of a pending point, got {key!r}.")
-        key = history.key_of(self.space.encode(params)) if key is None else key
-        if key is None:
-            raise ValueError(f"params must be pending: asked for, or held, and not told yet; got {params!r}.")
-        step = _checks.finite("step", step)
-        value = _checks.objective(value if value is not None else math.nan)
-        history.pending[key] = history.pending[key].reporting(self._curve({step: value}))
-
-    def _curve(self, reports: Mapping[Any, Any] | None) -> Curve | None:
-        """What was reported, where that counts."""
-        return None if self._run.history.ends is None else self._run.goal.curve(reports)
 
     def tell(
         self,
@@ -374,21 +214,6 @@ class Optimizer(Inspectable):
             raise ValueError(f"tell got {given}; they must match.")
         return [self._record(*one) for one in zip(params, values, stds, limits, strict=True)]
 
-    def learn(
-        self,
-        params: Any,
-        value: Any,
-        *,
-        origin: int,
-        key: Hashable,
-        partial: bool = False,
-        reports: Mapping[Any, Any] | None = None,
-        constraints: Mapping[str, Any] | None = None,
-    ) -> None:
-        """`tell` for adapters that keep the ``origin`` of their points, whether these are pending here or not."""
-        record = self._record(params, value, None, constraints, reports)
-        self._store(record, key, origin, partial=partial)
-
     def _record(
         self,
         params: Any,
@@ -397,14 +222,14 @@ class Optimizer(Inspectable):
         constraints: Any = None,
         reports: Mapping[Any, Any] | None = None,
     ) -> Record:
-        """What was told of one point, checked."""
+        """What was told of one trial, checked."""
         return Record(
             params,
             self.space.encode(params),
             self._run.goal.outputs(value),
             self._variance(std),
             self._run.goal.constrained(constraints),
-            self._curve(reports),
+            self._run.curve(reports),
         )
 
     def _variance(self, std: Any) -> float:
@@ -442,19 +267,50 @@ class Optimizer(Inspectable):
             history.pending.pop(key, None)
             call.outdated = self._outdated
 
+    def report(self, params: Any, step: Any, value: Any, *, key: Hashable | None = None) -> None:
+        """Report the objective at ``params`` after a ``step`` of an evaluation that goes on.
+
+        As long as the point is pending, suggestions count with the value that is expected at its end, given the curves
+        of all trials (``use_curves``). `tell` knows these ``reports`` then. Reports may come in any order; one at a
+        step that is known replaces the one before. NaN says nothing.
+
+        Args:
+            params: a pending point.
+            step: a finite number: of epochs, say.
+            value: the objective there; an infinite one counts as the best or worst finite one.
+            key: under which the point is pending; by default the oldest pending one that is equal.
+
+        Raises:
+            ValueError: if ``params`` are not pending or lie outside the space, ``step`` or ``value`` are no numbers, or
+                there are several objectives.
+        """
+        self._repair()
+        history = self._run.history
+        if history.several:
+            raise ValueError(f"report takes values of one objective, and this {type(self).__name__} has {history.k}.")
+        if key is not None and key not in history.pending:
+            raise ValueError(f"key must be that of a pending point, got {key!r}.")
+        key = history.key_of(self.space.encode(params)) if key is None else key
+        if key is None:
+            raise ValueError(f"params must be pending: asked for, or held, and not told yet; got {params!r}.")
+        step = _checks.finite("step", step)
+        value = _checks.objective(value if value is not None else math.nan)
+        history.pending[key] = history.pending[key].reporting(self._run.curve({step: value}))
+
     def exclude(self, params: Any) -> None:
         """Never suggest ``params`` again, and learn nothing else from them."""
         self._run.history.exclude(self.space.encode(params))
 
     @property
+    def pending(self) -> list[Any]:
+        """Points that are pending, oldest first."""
+        self._repair()
+        return [own(p.params) for p in self._run.history.pending.values()]
+
+    @property
     def n_told(self) -> int:
         """Number of trials told, failures included."""
         return self._run.history.told
-
-    @property
-    def fell_back(self) -> bool:
-        """Whether a model could not be fitted, so that a space-filling point was suggested; the log says why."""
-        return self._run.warned
 
     @property
     def best(self) -> tuple[Any, float] | None:

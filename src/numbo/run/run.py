@@ -164,6 +164,10 @@ class Run:
         """The user's point ``params`` as it is pending."""
         return Pending.of(self.space.encode(params), params, origin, curve)
 
+    def curve(self, reports: Mapping[Any, Any] | None) -> Curve | None:
+        """What a trial has reported by steps, where that counts."""
+        return None if self.history.ends is None else self.goal.curve(reports)
+
     def attempt(self, action: Callable[[], T], otherwise: Callable[[], T]) -> T:
         """What ``action`` returns, or ``otherwise`` if the data make it fail, for which the reason is logged once."""
         try:

@@ -1,0 +1,224 @@
+"""What adapters need of an optimizer: a framework keeps the trials, and asks and tells in its own way."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from numbo._interrupts import interrupts_get_out
+from numbo._types import Array
+from numbo.models.view import ModelView
+from numbo.run.run import GLOBAL, Run, Suggestion
+from numbo.spaces import Dimension
+from numbo.spaces.completion import completions
+from numbo.trials import Pending
+from numbo.trials.record import Record
+
+if TYPE_CHECKING:
+    from numbo.optimizers._transaction import Transaction
+
+
+class Port(ABC):
+    """The part of every optimizer that connects it to a framework, which keeps the trials and names them by keys.
+
+        suggestion = opt.suggest()
+        params = opt.space.decode(suggestion.x)
+        opt.hold(key, params, suggestion.origin)  # the trial runs: its point is pending
+        opt.report(params, step, value, key=key)  # as often as there is something to report
+        opt.tell(params, value, key=key)  # it has ended; or release(key), if it never will
+
+    The origin of a suggestion says which part of the search proposed the point, so that its result is credited there.
+    An optimizer that is held a point keeps its origin. Where the framework keeps it, so that another process can learn
+    the result, it is passed to `learn` instead.
+    """
+
+    _run: Run
+    n_initial: int
+
+    # -- suggestions -----------------------------------------------------------------------------------------------
+
+    def suggest(
+        self, seed: Any = None, *, position: int | None = None, fixed: Mapping[str, Any] | None = None
+    ) -> Suggestion:
+        """The next point (d,) in the unit cube and its origin, without making it pending.
+
+        Args:
+            seed: replaces the random stream from now on, unless the initial design is still in use; None keeps it.
+            position: place in the initial design, if it is still in use; by default the number of points so far.
+            fixed: values of some of the parameters, for which the others are chosen.
+
+        Raises:
+            ValueError: if ``fixed`` names an unknown parameter, or a value outside its range.
+        """
+        coordinates = self._run.space.partial(fixed) if fixed else None
+        with self._whole():
+            return self._suggest(seed, position, coordinates)
+
+    def suggest_anywhere(self, seed: Any, *, fixed: Mapping[str, Any] | None = None) -> Suggestion:
+        """A random point (d,) of the initial design, where a collision with other processes is unlikely.
+
+        Args:
+            seed: of the draw.
+            fixed: as for `suggest`.
+
+        Raises:
+            ValueError: as `suggest`.
+        """
+        with self._run.available.fixing(self._run.space.partial(fixed) if fixed else None):
+            return Suggestion(self._run.design.anywhere(seed))
+
+    @interrupts_get_out()
+    def suggest_value(self, name: str, params: Mapping[str, Any], among: Dimension, seed: Any) -> Any:
+        """A value of the dimension ``name`` for a point that is fixed otherwise, whatever the conditions say.
+
+        Where a point needs a dimension that a suggestion did not foresee, or in another range.
+
+        Args:
+            name: a dimension of the space.
+            params: values of the others that the point has.
+            among: the dimension that the value is taken from, of the same kind.
+            seed: of the values that are compared, if they are too many to be listed.
+
+        Returns:
+            the value with the largest acquisition under the model with nothing pending, among those that make no point
+            that is taken, if there are any; None as long as there is no model.
+
+        Raises:
+            ValueError: if ``params`` names an unknown dimension, or a value outside its dimension.
+        """
+        self._repair()
+        run = self._run
+        space = run.named_space
+        if space is None or run.history.n < self.n_initial:
+            return None
+        values, X = completions(space, space.partial(params), name, among, np.random.default_rng(seed))
+        scores = run.attempt(lambda: self._scores(run.quiet(), X), lambda: None)
+        if scores is None:
+            return None
+        free = np.array([not self.taken(x) for x in X])
+        return values[int(np.argmax(np.where(free | ~free.any(), scores, -np.inf)))]
+
+    def taken(self, x: Array, known: int | None = None) -> bool:
+        """Whether ``x (d,)`` should not be suggested: it is barred, or would be a repeat that is avoided.
+
+        Args:
+            x: a point of the unit cube.
+            known: if ``x`` was suggested when so many results were known, a later one there makes it a repeat that the
+                suggestion did not mean.
+        """
+        self._repair()
+        run = self._run
+        x = run.space.representable(x)
+        unmeant = known is not None and bool(run.available.avoid_repeats) and run.history.was_told_since(x, known)
+        return unmeant or run.available.taken(x)
+
+    @property
+    @interrupts_get_out()
+    def exhausted(self) -> bool:
+        """Whether every point of a finite space was told or is pending, and repeats are avoided."""
+        self._repair()
+        run = self._run
+        if not run.available.exhausted:
+            return False
+        auto = run.available.avoid_repeats == "auto"
+        unknown = auto and run.noise.claimed is None and run.history.n >= self.n_initial
+        if not (unknown and run.noise.repeatable):
+            return True
+        claimed = run.attempt(lambda: self._view(run.quiet()).claimed_noise, lambda: 0.0)
+        return not run.noise.plausible(claimed)
+
+    def reseed(self, seed: Any) -> None:
+        """Draw what follows from a new random stream; data, model and initial design stay."""
+        self._run.rng = np.random.default_rng(seed)
+
+    @property
+    def fell_back(self) -> bool:
+        """Whether a model could not be fitted, so that a space-filling point was suggested; the log says why."""
+        return self._run.warned
+
+    # -- trials that run -------------------------------------------------------------------------------------------
+
+    def hold(self, key: Hashable, params: Any, origin: int = GLOBAL) -> None:
+        """Make ``params`` pending under ``key``: what other workers are evaluating shapes the next suggestions.
+
+        What a trial at the same point has reported under this key is kept.
+
+        Raises:
+            ValueError: if ``params`` do not lie in the space.
+        """
+        self._repair()
+        self._run.hold(key, params, origin)
+
+    def holds(self, key: Hashable) -> bool:
+        """Whether a point is pending under ``key``."""
+        return key in self._run.history.pending
+
+    def release(self, key: Hashable) -> None:
+        """Forget a pending point that will not be told."""
+        self._run.history.pending.pop(key, None)
+
+    def release_all(self) -> None:
+        """Forget all pending points."""
+        self._run.history.pending.clear()
+
+    def pending_point(self, params: Any, origin: int, reports: Mapping[Any, Any] | None = None) -> Pending:
+        """What `hold` makes pending, for `hold_only`, with the values by step that its trial has reported so far.
+
+        Raises:
+            ValueError: if ``params`` do not lie in the space.
+        """
+        return self._run.pending_point(params, origin, self._run.curve(reports))
+
+    def hold_only(self, points: Mapping[Hashable, Pending]) -> None:
+        """Make these points pending, oldest first, and no others."""
+        self._run.history.pending = dict(points)
+
+    # -- trials that have ended ------------------------------------------------------------------------------------
+
+    def learn(
+        self,
+        params: Any,
+        value: Any,
+        *,
+        origin: int,
+        key: Hashable,
+        partial: bool = False,
+        reports: Mapping[Any, Any] | None = None,
+        constraints: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`Optimizer.tell` for a point whose ``origin`` the framework has kept, whether it is pending here or not.
+
+        Raises:
+            ValueError: as `Optimizer.tell`.
+        """
+        told = self._record(params, value, constraints=constraints, reports=reports)
+        self._store(told, key, origin, partial=partial)
+
+    # -- what `Optimizer` supplies ---------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _whole(self) -> AbstractContextManager[Transaction]: ...
+
+    @abstractmethod
+    def _repair(self) -> None: ...
+
+    @abstractmethod
+    def _suggest(self, seed: Any = None, position: int | None = None, fixed: Array | None = None) -> Suggestion: ...
+
+    @abstractmethod
+    def _scores(self, run: Run, X: Array) -> Array: ...
+
+    @abstractmethod
+    def _view(self, run: Run) -> ModelView: ...
+
+    @abstractmethod
+    def _record(
+        self, params: Any, value: Any, std: Any = None, constraints: Any = None, reports: Any = None
+    ) -> Record: ...
+
+    @abstractmethod
+    def _store(self, told: Record, key: Hashable | None, origin: int | None = None, *, partial: bool) -> None: ...

@@ -1,0 +1,223 @@
+"""What adapters need: a framework keeps the trials, under keys of its own."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from numbo import BBKB, GPUCB, GSSBO, Categorical, Float, Int, Space
+from numbo.inspection import Inspectable
+from numbo.optimizers import GLOBAL, Optimizer, Port
+
+SPACE = {"x": Float(-1, 1), "k": Int(1, 9), "c": Categorical(["a", "b"])}
+GRID = {"a": Int(0, 2), "b": Int(0, 1)}
+
+
+def value(params):
+    return (params["x"] - 0.3) ** 2 + 0.1 * params["k"] + (params["c"] == "b")
+
+
+def tried(cls=GSSBO, n=12, **settings):
+    opt = cls(SPACE, seed=0, n_initial=5, **settings)
+    for _ in range(n):
+        params = opt.ask()
+        opt.tell(params, value(params))
+    return opt
+
+
+def started(opt, key, **how):
+    """The parameters of a suggestion, which is pending from now on, and its origin."""
+    suggestion = opt.suggest(**how)
+    params = opt.space.decode(suggestion.x)
+    opt.hold(key, params, suggestion.origin)
+    return params, suggestion.origin
+
+
+@pytest.mark.parametrize("cls", [GSSBO, BBKB])
+def test_to_suggest_and_hold_is_to_ask(cls):
+    one, other = (cls(SPACE, seed=0, n_initial=5) for _ in range(2))
+    running = []
+    for i in range(24):
+        params, _ = started(one, f"trial {i}")
+        assert params == other.ask()
+        running.append((f"trial {i}", params))
+        if len(running) == 3:
+            key, params = running.pop(i % 3)
+            one.tell(params, value(params), key=key)
+            other.tell(params, value(params))
+    assert one.pending == other.pending == [params for _, params in running]
+
+
+def test_what_another_process_learns_is_what_was_told_here():
+    here, there = (GSSBO(SPACE, seed=0, n_initial=5) for _ in range(2))
+    origins = set()
+    for i in range(24):
+        params, origin = started(here, i, seed=(7, i), position=i)
+        origins.add(origin)
+        here.tell(params, value(params), key=i)
+        suggestion = there.suggest((7, i), position=i)
+        assert there.space.decode(suggestion.x) == params
+        assert suggestion.origin == origin
+        there.learn(params, value(params), origin=origin, key=i)
+    assert len(origins) > 1  # results were credited to several parts of the search
+    assert repr(here.state_dict()["run"]) == repr(there.state_dict()["run"])
+    assert here.explain().region == there.explain().region
+
+
+def test_learning_releases_and_joins_what_was_reported():
+    opt = tried()
+    params, origin = started(opt, "it")
+    opt.report(params, 1, 3.0, key="it")
+    opt.learn(params, 2.0, origin=origin, key="it", partial=True, reports={2: 2.5})
+    assert not opt.holds("it")
+    curve = next(c for c in opt.snapshot().curves() if c.kind == "pruned")
+    assert curve.steps.tolist() == [1.0, 2.0]
+
+
+def test_a_suggestion_is_not_pending_and_has_the_fixed_values():
+    opt = tried()
+    suggestion = opt.suggest(fixed={"c": "b", "k": 4})
+    params = opt.space.decode(suggestion.x)
+    assert (params["c"], params["k"]) == ("b", 4)
+    assert opt.pending == []
+    for wrong in ({"d": 1}, {"k": 40}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            opt.suggest(fixed=wrong)
+
+
+def test_points_are_held_and_released():
+    opt = tried()
+    points = [{"x": 0.1 * i, "k": i, "c": "a"} for i in range(1, 5)]
+    for key, params in zip("abc", points, strict=False):
+        opt.hold(key, params)
+    assert opt.pending == points[:3]
+    opt.release("b")
+    opt.release("nobody")
+    assert [opt.holds(key) for key in "abc"] == [True, False, True]
+    opt.hold("a", points[3])  # the trial goes on elsewhere
+    assert opt.pending == [points[3], points[2]]
+    opt.hold_only({"d": opt.pending_point(points[1], GLOBAL), "a": opt.pending_point(points[0], GLOBAL, {1: 0.5})})
+    assert opt.pending == [points[1], points[0]]
+    assert [c.kind for c in opt.snapshot().curves()] == ["running"]
+    opt.release_all()
+    assert opt.pending == []
+    with pytest.raises(ValueError, match="k"):
+        opt.hold("a", points[0] | {"k": 99})
+
+
+def test_values_for_a_dimension_that_was_not_foreseen():
+    opt, same = tried(n=14), tried(n=14)
+    assert tried(n=3).suggest_value("x", {"k": 2, "c": "a"}, Float(-1, 1), 0) is None
+    found = opt.suggest_value("x", {"k": 1, "c": "a"}, Float(-0.2, 0.9), 0)
+    assert -0.2 <= found <= 0.9
+    assert abs(found - 0.3) < 0.3  # by the model
+    assert opt.suggest_value("c", {"k": 1, "x": 0.3}, Categorical(["b"]), 0) == "b"
+    with pytest.raises(ValueError, match="d"):
+        opt.suggest_value("x", {"d": 1}, Float(-1, 1), 0)
+    assert opt.ask() == same.ask()
+
+
+def test_points_that_nobody_else_chooses():
+    opt, same = tried(), tried()
+    points = [opt.suggest_anywhere(seed).x for seed in range(20)]
+    assert len({x.tobytes() for x in points}) == 20
+    np.testing.assert_array_equal(opt.suggest_anywhere(3).x, points[3])
+    fixed = [opt.space.decode(opt.suggest_anywhere(seed, fixed={"k": 7}).x)["k"] for seed in range(5)]
+    assert fixed == 5 * [7]
+    assert opt.ask() == same.ask()
+
+
+def test_what_is_taken():
+    opt = GSSBO(SPACE, seed=0, avoid_repeats=True)
+    told, running, barred, free = (opt.space.encode({"x": 0.5, "k": k, "c": "a"}) for k in (1, 2, 3, 4))
+    opt.tell(opt.space.decode(told), 1.0)
+    opt.hold("it", opt.space.decode(running))
+    opt.exclude(opt.space.decode(barred))
+    assert [opt.taken(x) for x in (told, running, barred, free)] == [True, True, True, False]
+
+
+def test_a_repeat_that_a_suggestion_did_not_mean_is_taken():
+    opt = GSSBO(SPACE, seed=0, avoid_repeats="auto")
+    rng = np.random.default_rng(0)
+    params = {"x": 0.5, "k": 5, "c": "a"}
+    for _ in range(40):  # so noisy that points are measured again
+        opt.tell(opt.ask(), rng.normal())
+    x = opt.space.encode(params)
+    known = opt.n_told
+    assert not opt.taken(x, known)
+    opt.tell(params, 0.0)
+    assert opt.taken(x, known)
+    assert opt.taken(x, opt.n_told) == opt.taken(x)
+
+
+@pytest.mark.parametrize("cls", [GSSBO, GPUCB, BBKB])
+def test_asking_whether_a_space_is_exhausted_changes_nothing(cls):
+    opt, same = (cls(Space(GRID), seed=0, n_initial=3) for _ in range(2))
+    for i in range(6):
+        assert not opt.exhausted
+        params = opt.ask()
+        assert params == same.ask()
+        if i < 4:
+            for one in (opt, same):
+                one.tell(params, float(i))
+    assert opt.exhausted  # two of the six run
+    assert repr(opt.state_dict()) == repr(same.state_dict())
+    opt.release_all()
+    assert not opt.exhausted
+
+
+def test_a_new_stream():
+    one, other, third = (tried() for _ in range(3))
+    for opt in (one, other):
+        opt.reseed(5)
+    assert one.ask() == other.ask() != third.ask()
+
+
+@pytest.mark.allows_fallback
+def test_whether_a_model_was_missing(monkeypatch):
+    opt = tried()
+    assert not opt.fell_back
+    monkeypatch.setattr(GSSBO, "_propose", lambda self: 1 / 0)
+    assert not opt.fell_back
+    opt.ask()
+    assert opt.fell_back
+
+
+class Interrupted(BaseException):
+    """Stands for an interrupt."""
+
+
+def interrupt(*arguments):
+    raise Interrupted
+
+
+def test_what_is_asked_after_an_interrupted_call_is_repaired_first(monkeypatch):
+    opt = GSSBO(Space(GRID), seed=0, n_initial=3)
+    points = opt.ask(6)
+    for params in points[:5]:
+        opt.tell(params, 1.0)
+    opt.hold("it", points[5])
+    with monkeypatch.context() as patch:
+        patch.setattr(GSSBO, "_observed", interrupt)
+        with pytest.raises(Interrupted):
+            opt.tell(points[5], 2.0, key="it")
+    opt.hold("it", points[0])  # once more under the name of the trial that was told
+    assert opt.taken(opt.space.encode(points[5]))
+    assert opt.exhausted
+    opt.ask()
+    assert opt.holds("it")
+
+
+def test_users_see_all_but_the_port():
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "core.md").read_text()
+    shown = re.search(r"::: numbo\.optimizers\.Optimizer\n +options:\n +inherited_members:\n((?: +- \w+\n)+)", page)[1]
+
+    def public(cls):
+        return {name for name in vars(cls) if not name.startswith("_")}
+
+    assert set(re.findall(r"\w+", shown)) == public(Inspectable)
+    assert not public(Port) & (public(Inspectable) | public(Optimizer))
+    assert public(Port) | public(Inspectable) | public(Optimizer) == {n for n in dir(Optimizer) if n[0] != "_"}
