@@ -120,7 +120,8 @@ class Run:
     def quiet(self) -> Run:
         """The same run with nothing pending, for inspection: random draws and updates leave this one as it is."""
         twin = copy.copy(self)
-        twin.rng, twin.feasibility = copy.deepcopy((self.rng, self.feasibility))
+        twin.rng = copy.deepcopy(self.rng)
+        twin.feasibility = copy.deepcopy(self.feasibility)
         twin.history = self.history.copy()
         twin.times = AskTimes()
         twin.history.pending.clear()

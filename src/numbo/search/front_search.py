@@ -84,4 +84,4 @@ class FrontSearch(LocalSearch):
         if any(noise.found for noise in run.noises):
             return
         joined_front = bool((run.history.front.rows == i).any())
-        self.trust_region.count(joined_front, *self._asked_from(run, origin))
+        self.trust_region.count(joined_front, self._box_of(origin), self._active(run.history))

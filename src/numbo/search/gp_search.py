@@ -111,8 +111,7 @@ class GPSearch:
 
     def new_surrogate(self, **options: Any) -> Surrogate:
         """Another model with the same settings."""
-        categorical, optional = self._kinds
-        return Surrogate(categorical, optional, **(self._settings | options))
+        return Surrogate(*self._kinds, **(self._settings | options))
 
     def new_constraint(self, **options: Any) -> Surrogate:
         """A model of a constraint: clipping what is bad could move the margin 0 into what is good."""
@@ -258,7 +257,9 @@ class GPSearch:
     def copy(self) -> GPSearch:
         """The same search with a model of its own."""
         twin = copy.copy(self)
-        twin.outputs, twin.maximiser = copy.deepcopy((self.outputs, self.maximiser))
+        known: dict[int, Any] = {}  # the maximiser refers to one of the models
+        twin.outputs = copy.deepcopy(self.outputs, known)
+        twin.maximiser = copy.deepcopy(self.maximiser, known)
         return twin
 
     def view(self, run: Run, members: ObservationIndices, buffer_size: int | None = None) -> ModelView:
@@ -273,8 +274,8 @@ class GPSearch:
         success = Acquisition(LOG_EI, 0.0, run.success())
         data = [run.history.data(output=j) for j in range(run.history.k)]
         pairs = zip(self.outputs.objectives, data, strict=True)
-        first, *others = (self._view_of(one, own, success, run, buffer_size) for one, own in pairs)
-        return replace(first, others=tuple(others), improving=self._utility(run).values)
+        views = [self._view_of(one, own, success, run, buffer_size) for one, own in pairs]
+        return replace(views[0], others=tuple(views[1:]), improving=self._utility(run).values)
 
     def _view_of(
         self, surrogate: Surrogate, data: Data, acquisition: Acquisition, run: Run, buffer_size: int | None

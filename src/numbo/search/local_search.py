@@ -10,7 +10,7 @@ in a search, when the box is small, the trend is the quadratic model of classica
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,14 @@ from numbo.trials import History
 LOCAL_CANDIDATES = 256
 #: Maximum expected number of coordinates of the incumbent that are changed at once (Eriksson et al. 2019, supplement).
 PERTURBED = 20
+
+
+class Waiting(NamedTuple):
+    """Observation ``i``, which waits for the model to average it, as `TrustRegion.tell` takes it."""
+
+    i: int
+    box: int
+    active: int
 
 
 class LocalSearch(Engine):
@@ -56,7 +64,7 @@ class LocalSearch(Engine):
         self._maximiser = maximiser
         self._number = number
         self.trust_region = self.new_region(space.d)
-        self._waiting: list[tuple[int, int, int]] = []
+        self._waiting: list[Waiting] = []
 
     @property
     def surrogate(self) -> Surrogate:
@@ -139,33 +147,37 @@ class LocalSearch(Engine):
         now = trust_region.center
         if now >= 0 and not noisy and (run.history.constrained or run.history.stopped(now)):
             trust_region.expect(run.history.assured(now))  # what is expected, or a violation counts, may have changed
-        box, active = self._asked_from(run, origin)
+        box = self._box_of(origin)
+        active = self._active(run.history)
         if noisy and not trust_region.scouting:
-            self._waiting.append((i, box, active))
+            self._waiting.append(Waiting(i, box, active))
         else:
             trust_region.tell(i, y, box, active, record=not noisy)
 
-    def _asked_from(self, run: Run, origin: int) -> tuple[int, int]:
-        """The box that proposed a point, `GLOBAL` if none of this search, and how many dimensions the center has."""
-        engine, box = Origin.of(origin)
+    def _box_of(self, origin: int) -> int:
+        """The box that proposed a point, `GLOBAL` if none of this search."""
+        asked = Origin.of(origin)
+        return asked.box if asked.engine == self._number else GLOBAL
+
+    def _active(self, history: History) -> int:
+        """How many dimensions are active at the center."""
         center = self.trust_region.center
-        active = int(np.count_nonzero(run.history.X[center] != INACTIVE)) if center >= 0 else self.trust_region.d
-        return box if engine == self._number else GLOBAL, active
+        return int(np.count_nonzero(history.X[center] != INACTIVE)) if center >= 0 else self.trust_region.d
 
     def _fold_waiting(self, history: History) -> None:
         """Fold in what waits with the values that the model expects, and move to the best point by the model."""
         trust_region = self.trust_region
         surrogate = self.surrogate
         number = trust_region.number
-        best = int(surrogate.rows[np.argmax(self._expected(history, surrogate.rows))])
-        at = np.array([best, trust_region.center] + [i for i, _, _ in self._waiting])
-        (best_mean, center_mean, *means) = self._expected(history, at).tolist()
-        trust_region.expect(center_mean)
-        for mean in means:
-            i, box, active = self._waiting.pop(0)
-            trust_region.tell(i, mean, box, active)
-        if trust_region.number == number and best_mean > trust_region.best:
-            trust_region.recenter(best, best_mean)
+        expected = self._expected(history, surrogate.rows)
+        best = int(np.argmax(expected))
+        means = self._expected(history, np.array([trust_region.center] + [one.i for one in self._waiting])).tolist()
+        trust_region.expect(means[0])
+        for mean in means[1:]:
+            one = self._waiting.pop(0)
+            trust_region.tell(one.i, mean, one.box, one.active)
+        if trust_region.number == number and expected[best] > trust_region.best:
+            trust_region.recenter(int(surrogate.rows[best]), float(expected[best]))
 
     def _expected(self, history: History, rows: ObservationIndices) -> Array:
         """What the model expects of observations (m,), and the scores of those that do not meet the constraints.
@@ -187,11 +199,11 @@ class LocalSearch(Engine):
         return {
             "region": self.trust_region.state_dict(),
             "models": self.outputs.state_dict(),
-            "waiting": list(self._waiting),
+            "waiting": [tuple(one) for one in self._waiting],
         }
 
     def restore(self, state: dict[str, Any], history: History) -> None:
         """Take in a `state_dict`."""
         self.trust_region = self.new_region(**state["region"])
         self.outputs.restore(state["models"], history)
-        self._waiting = [tuple(one) for one in state["waiting"]]
+        self._waiting = [Waiting(*one) for one in state["waiting"]]
