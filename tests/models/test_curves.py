@@ -111,28 +111,6 @@ def test_the_better_of_two_curves_at_one_step_is_expected_to_end_better():
         assert np.corrcoef(np.arange(60), means)[0, 1] > 0.85
 
 
-@pytest.mark.parametrize(
-    "reports",
-    [
-        None,
-        {},
-        {1: float("nan")},
-        {float("nan"): 1.0},
-        {"a": 1.0},
-        {1: None},
-        {float("inf"): 2.0},
-    ],
-)
-def test_reports_that_say_nothing_are_no_curve(reports):
-    assert Curve.of(reports, 1.0) is None
-
-
-def test_a_curve_has_its_steps_in_order_and_no_gaps():
-    found = Curve.of({3: 1.0, 1: "2.5", 2: float("nan"), 9: -np.inf, None: 1.0}, -1.0)
-    assert found.steps.tolist() == [1.0, 3.0, 9.0]
-    assert found.values.tolist() == [-2.5, -1.0, np.inf]
-
-
 def told(opt, n, seed=0, stopped=3):
     """Tell ``n`` points with their curves, of which all but every ``stopped``-th are stopped after 4 steps."""
     for i, values in enumerate(-curves(n, seed)):
@@ -187,18 +165,6 @@ def test_the_best_trial_is_one_that_ended():
     assert opt.best[1] > -1e3
 
 
-def test_a_copy_of_a_history_keeps_what_was_expected():
-    """Later trials change what is expected of earlier ones, in the history that they are told to."""
-    opt = GSSBO(SPACE, seed=0)
-    told(opt, 30)
-    history = opt._run.history
-    copy, y, variance = history.copy(), history.y.copy(), history.variance.copy()
-    told(opt, 30, seed=5)
-    np.testing.assert_array_equal(copy.y, y)
-    np.testing.assert_array_equal(copy.variance, variance)
-    assert (history.y[:30] != y).any()
-
-
 def test_the_end_of_a_trial_is_predicted_in_the_units_of_the_objective():
     opt = GSSBO(SPACE, seed=0)
     told(opt, 60)
@@ -223,14 +189,6 @@ def test_an_end_that_nothing_is_known_of_is_not_predicted():
         GSSBO(SPACE, settings=GSSBOSettings(use_curves=False)).predict_end({1: 1.0})
     with pytest.raises(ValueError, match="which this BKB does not use"):
         BKB(SPACE).predict_end({1: 1.0})
-
-
-def test_the_best_of_trials_that_were_all_stopped_is_the_one_that_is_expected_to_be():
-    opt = GSSBO(SPACE, seed=0)
-    for values in -curves(30, 4):
-        opt.tell(opt.ask(), values[3], partial=True, reports=dict(enumerate(values[:4].tolist(), start=1)))
-        history = opt._run.history
-        assert history.y[history.best] == history.y.max()
 
 
 def test_reports_of_several_points_or_of_no_steps_are_refused_and_change_nothing():

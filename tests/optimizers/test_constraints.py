@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int, Space
-from numbo.trials.history import INFEASIBLE
 
 SPACE = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
 
@@ -55,31 +54,6 @@ def test_the_best_is_feasible_or_there_is_none(direction):
     assert opt.best_predicted()[0] == {"x": 0.3, "y": 0.3}
     opt.tell({"x": 0.35, "y": 0.3}, 4.0 * sign, constraints={"sum": 0.0, "left": -0.1})  # on the edge
     assert opt.best == ({"x": 0.35, "y": 0.3}, 4.0 * sign)
-
-
-def test_the_order_of_violations_does_not_depend_on_units():
-    scores = []
-    for unit in (1.0, 1e6):
-        opt = make()
-        rng = np.random.default_rng(0)
-        for _ in range(30):
-            p = {"x": float(rng.random()), "y": float(rng.random())}
-            opt.tell(p, objective(p), constraints={"sum": unit * (1.0 + p["x"]), "left": 0.5 + p["y"]})
-        scores.append(opt._run.history.scores())
-    np.testing.assert_allclose(scores[0], scores[1], rtol=1e-12)
-    assert (scores[0] <= INFEASIBLE).all()
-    assert len(np.unique(scores[0])) == 30
-
-
-def test_scores_are_values_where_constraints_hold():
-    opt = told(make(), 40)
-    history = opt._run.history
-    feasible = history.meets(np.arange(40))
-    np.testing.assert_array_equal(feasible, (history.C <= 0.0).all(axis=1))
-    np.testing.assert_array_equal(history.scores()[feasible], history.y[feasible])
-    assert history.scores()[~feasible].max() <= INFEASIBLE
-    assert history.best == np.argmax(history.scores())
-    np.testing.assert_array_equal(history.scores(np.array([3, 7])), history.scores()[[3, 7]])
 
 
 @pytest.mark.parametrize("cls", [GSSBO, GPUCB])

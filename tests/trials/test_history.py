@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numbo.trials import Goal, History, Pending, point_key
+from numbo.models.curves import Curves
+from numbo.trials import SCOUT, UNASKED, Curve, Goal, History, Pending, point_key
+from numbo.trials.front import closeness, front_rows
+from numbo.trials.history import INFEASIBLE, RESCALED
 
 
 def filled():
@@ -82,3 +86,257 @@ def test_observations_are_the_trials_that_succeeded(told):
         assert known.all_final == all(x > 0 for _, x, _ in observed)
         if observed:
             assert known.params(known.best) == {"x": observed[int(np.argmax(known.y))][1]}
+
+
+def test_what_is_pending_is_counted_by_what_it_is():
+    history = filled()
+    history.pending["again"] = Pending.of(np.array([0.1, 0.2]), {"a": 1}, 3)
+    history.pending["scout"] = Pending.of(np.array([0.2, 0.2]), {"a": 1}, SCOUT)
+    assert (history.step, history.pending_scouts(), history.pending_again()) == (5, 1, 1)
+    np.testing.assert_array_equal(history.pending_points(), [[0.5, 0.5], [0.1, 0.2], [0.2, 0.2]])
+    assert history.is_pending(np.array([0.2, 0.2]))
+    assert not history.is_pending(np.array([0.3, 0.4]))
+    assert (history.is_observed(np.array([0.1, 0.2])), history.is_observed(np.array([0.3, 0.4]))) == (True, False)
+
+
+def test_a_result_is_new_since_a_number_of_trials():
+    history = filled()
+    x, failed = np.array([0.1, 0.2]), np.array([0.3, 0.4])
+    assert [history.was_told_since(x, known) for known in (0, 1, 2)] == [True, False, False]
+    assert [history.was_told_since(failed, known) for known in (0, 1, 2)] == [True, True, False]
+
+
+def test_what_nobody_asked_for_is_known():
+    history = History(1)
+    history.add(np.array([0.1]), 1.0, {}, UNASKED)
+    history.add(np.array([0.2]), 1.0, {}, -1)
+    assert [history.asked(i) for i in range(2)] == [False, True]
+
+
+def test_values_of_models_are_finite_and_those_of_observations_are_what_was_told():
+    history = History(1, 2)
+    for value in (math.inf, 3.0, -math.inf, 1.0):
+        history.add(np.array([0.5]), np.array([value, -value]), {}, -1)
+    assert history.output(1).tolist() == [-math.inf, -3.0, math.inf, -1.0]
+    assert history.values(output=1).tolist() == [-3.0, -3.0, -1.0, -1.0]
+    assert history.data(2, output=0).y.tolist() == [3.0, 3.0]
+    np.testing.assert_array_equal(history.outputs(np.array([2, 1])), [[1.0, -1.0], [3.0, -3.0]])
+
+
+# -- constraints -----------------------------------------------------------------------------------------------------
+
+CONSTRAINED = st.lists(
+    st.tuples(
+        st.integers(-2, 2).map(float),
+        st.lists(st.sampled_from([-1.0, 0.0, 0.5, 2.0, math.inf, math.nan]), min_size=2, max_size=2),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+def constrained(told):
+    history = History(1, 1, 2)
+    for i, (y, limits) in enumerate(told):
+        history.add(np.array([i / 50]), y, {"i": i}, -1, constraints=np.array(limits))
+    return history
+
+
+def met(limits):
+    return not any(limit > 0.0 for limit in limits)
+
+
+@given(CONSTRAINED)
+def test_the_best_meets_all_constraints_or_violates_them_least(told):
+    """Of what meets them, whatever says everything comes first."""
+    history = constrained(told)
+    feasible = [i for i, (_, limits) in enumerate(told) if met(limits)]
+    np.testing.assert_array_equal(np.flatnonzero(history.meets(np.arange(len(told)))), feasible)
+    assert history.any_feasible == bool(feasible)
+    if feasible:
+        ranks = [(not any(map(math.isnan, told[i][1])), told[i][0], -i) for i in feasible]
+        assert history.best == -max(ranks)[2]
+    else:
+        assert history.scores()[history.best] == history.scores().max()
+    again = history.copy()
+    again.refresh()
+    assert again.best == history.best
+    np.testing.assert_array_equal(again.scores(), history.scores())
+
+
+@given(CONSTRAINED)
+def test_scores_are_values_where_constraints_hold_and_below_all_values_elsewhere(told):
+    history = constrained(told)
+    scores, rows = history.scores(), np.arange(len(told))
+    everything = any(met(limits) and not any(map(math.isnan, limits)) for _, limits in told)
+    for i, (y, limits) in enumerate(told):
+        if not met(limits):
+            assert scores[i] < INFEASIBLE
+        elif everything and any(map(math.isnan, limits)):
+            assert scores[i] == INFEASIBLE  # below what is known to be feasible
+        else:
+            assert scores[i] == y
+    np.testing.assert_array_equal(history.scores(rows[::2]), scores[::2])
+
+
+def test_violations_are_counted_in_units_of_their_typical_sizes():
+    rng, scores = np.random.default_rng(0), []
+    told = [(1.0, (1.0 + a, 0.5 + b)) for a, b in rng.random((30, 2))]
+    for unit in (1.0, 1e6):
+        scores.append(constrained([(y, (unit * a, b)) for y, (a, b) in told]).scores())
+    np.testing.assert_allclose(scores[0], scores[1], rtol=1e-12)
+    assert (scores[0] <= INFEASIBLE).all()
+    assert len(np.unique(scores[0])) == 30
+
+
+def test_the_typical_size_is_reckoned_when_a_tenth_is_new_from_the_medians_now_and_before():
+    rng = np.random.default_rng(0)
+    told = [(0.0, (size, 1.0)) for size in 10.0 ** -np.arange(0.0, 4.0, 0.08) * np.exp(rng.normal(size=50))]
+    sizes, largest, at = np.ones(2), np.full(2, np.nan), 0
+    for n in range(1, 51):
+        if n >= at + max(1, int(RESCALED * at)):
+            at = n
+            now = np.median([limits for _, limits in told[:n]], axis=0)
+            largest = np.fmax(largest, now)
+            sizes = np.sqrt(now * largest)
+        np.testing.assert_allclose(constrained(told[:n]).scales(n), sizes)
+    np.testing.assert_allclose(constrained(told).scales(20), constrained(told[:20]).scales(20))
+
+
+def test_a_search_is_blind_as_long_as_all_violate_by_the_same():
+    history = History(1, 1, 2)
+    assert history.blind
+    history.add(np.array([0.1]), 1.0, {}, -1, constraints=np.array([1.0, -1.0]))
+    history.add(np.array([0.2]), 1.0, {}, -1, constraints=np.array([1.0, -2.0]))
+    assert history.blind  # the second one holds
+    history.add(np.array([0.3]), 1.0, {}, -1, constraints=np.array([1.0, 2.0]))
+    assert not history.blind
+
+
+# -- several objectives ----------------------------------------------------------------------------------------------
+
+
+def several(n, seed=0):
+    history, rng = History(2, 3, 1), np.random.default_rng(seed)
+    for _ in range(n):
+        limit = rng.choice([-1.0, 1.0], p=[0.7, 0.3])
+        history.add(
+            rng.random(2), rng.normal(size=3), {}, -1, final=bool(rng.random() < 0.8), constraints=np.array([limit])
+        )
+    return history
+
+
+def test_the_front_is_of_final_observations_that_meet_all_constraints():
+    history = several(60)
+    counted = np.flatnonzero(history.trials.final & (history.C[:, 0] <= 0.0))
+    expected = counted[front_rows(history.trials.Y[counted])]
+    assert sorted(history.front.rows.tolist()) == sorted(expected.tolist())
+    scores, feasible = history.scores(), history.C[:, 0] <= 0.0
+    near = closeness(history.outputs(), history.outputs(history.front.rows))
+    np.testing.assert_array_equal(scores[feasible], near[feasible])
+    assert (scores[~feasible] < INFEASIBLE).all()
+
+
+def test_a_history_of_one_output_has_the_others_records():
+    history = several(40)
+    history.pending["k"] = Pending.of(np.array([0.5, 0.5]), {"a": 2}, 3)
+    own = history.of_output(2)
+    np.testing.assert_array_equal(own.y, history.trials.Y[:, 2])
+    np.testing.assert_array_equal(own.X, history.X)
+    np.testing.assert_array_equal(own.C, history.C)
+    assert (own.k, list(own.pending), own.all_final) == (1, ["k"], history.all_final)
+
+
+def test_observations_are_alike_if_all_their_outputs_are():
+    history = History(1, 2)
+    for outputs in ((1.0, 2.0), (1.0, 2.0), (1.0, 3.0), (0.0, 2.0)):
+        history.add(np.array([0.5]), np.array(outputs), {}, -1)
+    assert [history.alike(0, i) for i in (1, 2, 3)] == [True, False, False]
+
+
+def test_there_is_no_best_of_several_objectives():
+    with pytest.raises(ValueError, match=r"^There is no best point of 3 objectives: see front\(\)\.$"):
+        several(3).best_of(Goal(("minimize",) * 3))
+
+
+# -- trials that were stopped ----------------------------------------------------------------------------------------
+
+
+def decaying(n, seed=0, last=12):
+    """Curves (n, last) that decay to different ends, larger values being better."""
+    rng = np.random.default_rng(seed)
+    ends = rng.gamma(2.0, 0.2, n)
+    return -(ends[:, None] + (2.0 - ends[:, None]) * np.exp(-0.3 * np.arange(1, last + 1)))
+
+
+def reporting(n, every=3, seed=0):
+    """A history in which all but one trial in ``every``, or all, were stopped after four steps."""
+    history = History(1, ends=Curves())
+    for i, values in enumerate(decaying(n, seed)):
+        count = len(values) if every and i % every == 0 else 4
+        curve = Curve(np.arange(1.0, count + 1.0), values[:count])
+        history.add(np.array([i / n]), values[count - 1], {}, -1, final=count == len(values), curve=curve)
+    return history
+
+
+def test_values_of_trials_that_were_stopped_are_those_expected_at_their_ends():
+    history, truth = reporting(60), decaying(60)[:, -1]
+    stopped = history.were_stopped(np.arange(60))
+    assert stopped.tolist() == [i % 3 > 0 for i in range(60)] == [history.stopped(i) for i in range(60)]
+    np.testing.assert_array_equal(history.y[~stopped], truth[~stopped])
+    last = history.last_values(np.arange(60))
+    errors = [np.abs(values - truth)[stopped].mean() for values in (history.y, last)]
+    assert errors[0] < 0.5 * errors[1]
+    assert (history.variance[stopped] > 0.0).all()
+    assert not history.variance[~stopped].any()
+    for i in (0, 1):
+        assert history.assured(i) == history.y[i] - math.sqrt(history.variance[i])
+
+
+def test_the_best_of_trials_that_were_all_stopped_is_the_one_that_is_expected_to_be():
+    """An early lead is lost as soon as others show that it does not last."""
+    history, rng, best = History(1, ends=Curves()), np.random.default_rng(0), []
+    early, steady = [10.0], [8.0] * 6
+    falling = [[10.0 + e, *(10.0 - np.arange(1.0, 6.0) * 2.0 + 0.1 * rng.normal(size=5))] for e in rng.normal(size=20)]
+    for i, values in enumerate([early, steady, *falling]):
+        curve = Curve(np.arange(1.0, len(values) + 1.0), np.array(values))
+        history.add(np.array([i / 60]), values[-1], {}, -1, final=False, curve=curve)
+        assert history.y[history.best] == history.y.max()
+        best.append(history.best)
+    assert (best[0], best[-1]) == (0, 1)
+
+
+def test_a_copy_keeps_what_was_expected_and_a_rebuilt_history_expects_the_same():
+    """Later trials change what is expected of earlier ones, in the history that they are told to."""
+    history = reporting(30)
+    copy, y, variance = history.copy(), history.y.copy(), history.variance.copy()
+    for i, values in enumerate(decaying(30, seed=5)):
+        curve = Curve(np.arange(1.0, 13.0 if i % 2 else 5.0), values[: 12 if i % 2 else 4])
+        history.add(np.array([i / 30]), values[-1], {}, -1, final=bool(i % 2), curve=curve)
+    np.testing.assert_array_equal(copy.y, y)
+    np.testing.assert_array_equal(copy.variance, variance)
+    assert (history.y[:30] != y).any()
+    rebuilt = History.of(history.state_dict(), Curves())
+    np.testing.assert_array_equal(rebuilt.y, history.y)
+    np.testing.assert_array_equal(rebuilt.variance, history.variance)
+
+
+def test_pending_points_are_expected_to_end_where_their_reports_lead():
+    history = reporting(40)
+    values = decaying(3, seed=9)
+    for k, count in enumerate((0, 3, 6)):
+        curve = Curve(np.arange(1.0, count + 1.0), values[k, :count]) if count else None
+        history.pending[k] = Pending.of(np.array([k / 3]), {}, -1, curve)
+    expected = history.expected_pending()
+    assert np.isnan(expected.y).tolist() == np.isnan(expected.variance).tolist() == [True, False, False]
+    assert (np.abs(expected.y - values[:, -1])[1:] < 3.0 * np.sqrt(expected.variance[1:])).all()
+
+
+def test_scouts_are_due_only_where_trials_are_stopped():
+    history = reporting(40)
+    assert history.scout_is_due(0.5)
+    whole = History(1, ends=Curves())
+    for i, values in enumerate(decaying(40)):  # some are short, but all have ended
+        curve = Curve(np.arange(1.0, 13.0), values) if i % 9 == 0 else Curve(np.ones(1), values[:1])
+        whole.add(np.array([i / 40]), values[-1], {}, -1, curve=curve)
+    assert not whole.scout_is_due(0.5)

@@ -1,0 +1,53 @@
+"""Distinct points, numbered in the order in which they were first seen."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from numbo.trials import History, Pending, Pulls
+
+
+def point(place):
+    return np.array([place / 8, 1.0 - place / 16])
+
+
+MANY = [(k // 2, k % 3 > 0) for k in range(200)]  # more than there is room for at first
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), max_size=40))
+@example(MANY)
+def test_points_are_numbered_as_they_come_pending_or_told(events):
+    pulls, history, seen, told, pending = Pulls(2), History(2), [], [], []
+    for k, (place, arrives) in enumerate(events):
+        if arrives:
+            history.add(point(place), 0.5, {}, -1)
+            told.append(place)
+            pulls.told(history)
+        else:
+            history.pending[k] = Pending.of(point(place), {}, -1)
+            pending.append(place)
+            pulls.pending(history.pending.values())
+        seen += [place] * (place not in seen)
+    number = {place: k for k, place in enumerate(seen)}
+    assert pulls.u == len(seen)
+    np.testing.assert_array_equal(pulls.X, np.array([point(place) for place in seen]).reshape(-1, 2))
+    assert pulls.told(history).tolist() == [number[place] for place in told]
+    assert pulls.told(history, len(told) // 2).tolist() == [number[place] for place in told[: len(told) // 2]]
+    assert pulls.pending(history.pending.values()).tolist() == [number[place] for place in pending]
+    counts = pulls.counts(pulls.told(history))
+    assert counts.tolist() == [told.count(place) for place in seen]
+
+
+def test_numbers_survive_a_restore():
+    pulls, again = Pulls(2), Pulls(2)
+    for place in (3, 1, 3, 70, 5):
+        pulls.number(point(place))
+    again.restore(pulls.X)
+    assert [again.number(point(place)) for place in (70, 5, 3, 1, 9)] == [2, 3, 0, 1, 4]
+
+
+def test_points_that_differ_by_rounding_have_one_number():
+    pulls = Pulls(2)
+    assert pulls.number(point(3)) == pulls.number(point(3) + 1e-14)
