@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from numbo import Categorical, Float, Int, Space
 from numbo.spaces import Record, Usage
 from numbo.spaces.inference import _stage
-from numbo.spaces.trees import between
 
 DIMENSIONS = {
     "opt": Categorical(range(4)),
@@ -126,24 +125,6 @@ def test_integers_below_zero_are_told_apart():
     for i, n in enumerate(rng.integers(-6, 7, 80)):
         records.append(Record(i, {"n": float(n)} | ({"x": 0.5} if n in (-4, 0, 3) else {}), True))
     assert str(found(records).conditions({"n": Int(-6, 6), "x": Float(0, 1)})["x"]) == "n is -4, 0 or 3"
-
-
-@pytest.mark.parametrize(
-    ("without", "nearest", "threshold"),
-    [
-        (0.4137, 0.5931, 0.5),
-        (0.5931, 0.4137, 0.5),
-        (-0.2, 0.13, 0.0),
-        (0.00213, 0.00231, 0.0022),
-        (-7.3e5, -7.1e5, -7.2e5),
-    ],
-)
-def test_thresholds_have_few_digits(without, nearest, threshold):
-    assert between(False, without, nearest) == pytest.approx(threshold)
-
-
-def test_thresholds_lie_between_neighbouring_numbers():
-    assert between(False, 0.3, np.nextafter(0.3, 1.0)) == np.nextafter(0.3, 1.0)
 
 
 def test_trees_are_grown_again_when_there_are_a_fifth_more_trials():

@@ -1,52 +1,16 @@
+"""Spaces: user values <-> the unit cube, enumeration, neighbours."""
+
 from __future__ import annotations
 
-import copy
-import enum
-import fractions
 import math
-import pickle
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.spaces.samples import SPACES, WIDE
 
 from numbo import Categorical, Float, Int, Space
-from numbo.spaces.dimensions import _equal, _equal_and_of_one_type, _identical
-
-FINITE = st.floats(-1e300, 1e300, allow_nan=False)
-
-
-@st.composite
-def floats(draw):
-    low, high = sorted((draw(FINITE), draw(FINITE)))
-    log = low > 0 and draw(st.booleans())
-    step = None if log else draw(st.none() | st.floats(1e-3, 10.0))
-    if step is not None:
-        low = draw(st.floats(-1e3, 1e3))
-        high = low + step * draw(st.integers(0, 1000))
-    return Float(low, high, log=log, step=step)
-
-
-@st.composite
-def ints(draw):
-    low, high = sorted((draw(st.integers(-(2**40), 2**40)), draw(st.integers(-(2**40), 2**40))))
-    log = low > 0 and draw(st.booleans())
-    return Int(low, high, log=log, step=1 if log else draw(st.integers(1, 7)))
-
-
-CATEGORICALS = st.lists(st.none() | st.text(max_size=3) | st.integers(5, 9), min_size=1, max_size=6, unique=True).map(
-    Categorical
-)
-WIDE = [
-    Int(1, 2**64, log=True),
-    Int(2**60, 2**60 + 10, log=True),
-    Int(0, 2**64),
-    Float(1e300, 1.0000000000000002e300, log=True),
-    Float(0.0, 5e-324),
-    Float(-1.7e308, 1.7e308),
-]
-SPACES = st.dictionaries(st.text(max_size=3), floats() | ints() | CATEGORICALS, min_size=1, max_size=5).map(Space)
 
 
 @given(SPACES, st.integers(0, 2**32 - 1))
@@ -66,25 +30,6 @@ def test_decoded_values_lie_in_their_dimension_and_survive_the_round_trip(space,
             assert math.isclose(again[name], params[name], rel_tol=1e-9, abs_tol=1e-12 * scale)
         else:
             assert again[name] == params[name]
-
-
-@given(floats() | ints() | st.sampled_from(WIDE))
-def test_the_ends_of_the_unit_interval_are_exactly_the_bounds(dimension):
-    assume(dimension.low < dimension.high)
-    last = dimension.high
-    if isinstance(dimension, Int):  # a step may not lead to the bound
-        last = dimension.low + (dimension.high - dimension.low) // dimension.step * dimension.step
-    elif dimension.step is not None:
-        last = min(dimension.low + (dimension.size - 1) * dimension.step, dimension.high)
-    assert (dimension.from_unit(0.0), dimension.from_unit(1.0)) == (dimension.low, last)
-
-
-@given(st.floats(1e-300, 1e300), st.floats(1e-300, 1e300))
-def test_bounds_of_a_logarithmic_range_survive_the_round_trip(one, other):
-    assume(math.log(one) != math.log(other))
-    dimension = Float(min(one, other), max(one, other), log=True)
-    for bound in (dimension.low, dimension.high):
-        assert dimension.from_unit(dimension.to_unit(bound)) == bound
 
 
 @given(SPACES, st.integers(0, 2**32 - 1))
@@ -170,11 +115,6 @@ def test_a_grid_over_many_dimensions_of_one_value():
     np.testing.assert_array_equal(space.grid_index(space.grid()), np.arange(6))
 
 
-def test_values_off_the_grid_are_taken_for_the_nearest_on_it():
-    assert Int(0, 5, step=3).to_unit(5) == 0.75
-    assert Float(0, 1, step=0.6).to_unit(1.0) == 0.75
-
-
 def test_choices_of_any_kind():
     space = Space(
         {"n": Categorical([16, 32]), "s": Categorical(["a", "b"]), "v": Categorical([np.arange(2), np.ones(2)])}
@@ -183,37 +123,7 @@ def test_choices_of_any_kind():
     assert space.cells(space.encode(params)[None])[0].tolist() == [1, 1, 1]
 
 
-def test_equal_choices_of_different_types_are_told_apart():
-    space = Space({"c": Categorical([1, True, 1.0, float("nan"), None])})
-    for i, choice in enumerate(space["c"].choices):
-        assert space.cells(space.encode({"c": choice})[None])[0, 0] == i
-    assert Categorical([1, 2]).index(2.0) == 1
-    assert not Categorical(["a"]).contains(["a"])
-
-
-@given(floats(), FINITE)
-def test_contains_is_the_range(dimension, value):
-    assume(dimension.low != dimension.high)
-    assert dimension.contains(value) == (dimension.low <= value <= dimension.high)
-    assert not dimension.contains("text")
-    assert not Int(0, 5).contains(2.5)
-    assert not Int(0, 5).contains(float("nan"))
-    assert not Int(0, 5).contains(float("inf"))
-
-
 BAD = [
-    (lambda: Float(float("nan"), 1.0), "finite"),
-    (lambda: Float(0.0, float("inf")), "inf"),
-    (lambda: Int(0, float("inf")), "finite"),
-    (lambda: Float(2.0, 1.0), "low <= high"),
-    (lambda: Float(0.0, 1.0, log=True), "low > 0"),
-    (lambda: Float(0.0, 1.0, step=0.0), "step"),
-    (lambda: Float(0.1, 1.0, log=True, step=0.1), "not both"),
-    (lambda: Int(0.5, 3), "integers"),
-    (lambda: Int(0, 3, step=0), "step"),
-    (lambda: Int(1, 3, log=True, step=2), "not both"),
-    (lambda: Categorical([]), "at least one choice"),
-    (lambda: Categorical(["a", "b", "a"]), "'a' twice"),
     (lambda: Space({}), "at least one dimension"),
     (lambda: Space({"x": 3.0}), "'x'"),
     (lambda: Space({"x": Float(0, 1)}).encode({"x": 2.0}), "2.0"),
@@ -227,64 +137,6 @@ def test_bad_input_gets_one_clear_sentence(action, words):
     with pytest.raises(ValueError, match=words) as error:
         action()
     assert "\n" not in str(error.value)
-
-
-def slow_index(choices, value):
-    """By comparing all choices, as the dimension defines it."""
-    for same in (_identical, _equal_and_of_one_type, _equal):
-        for i, choice in enumerate(choices):
-            if same(choice, value):
-                return i
-    return -1
-
-
-class Name(str, enum.Enum):
-    A = "a"  # equal to "a", with another hash
-
-
-NAN = float("nan")
-CHOICES = [
-    (1, True, 1.0, 0, False, None, "a", "1", 2),
-    (True, 2.0, "b", None),
-    (1.0, NAN, "nan"),
-    (float("nan"), float("nan"), 3),
-    ((1, 2), [1, 2], {"k": 1}, {1}, frozenset({1}), np.array([1, 2])),
-    ("a", Name.A, b"a"),
-    (Name.A, "a"),
-    (int, str, len, object()),
-    (np.float64(0.5), 0.25, np.int64(3)),
-    tuple(range(5)),
-]
-VALUES = [v for choices in CHOICES for v in choices]
-VALUES += [np.int64(1), np.float64(2.0), np.str_("a"), np.bool_(True), np.array(1), np.array([1, 2]), float("nan"), 7]
-VALUES += [(1.0, 2), [1, 2], {"k": 1}, "absent", b"1", (np.float64(1), 2), 10**30, fractions.Fraction(1, 2), object()]
-
-
-@pytest.mark.parametrize("choices", CHOICES)
-def test_a_choice_is_found_as_by_comparing_all(choices):
-    dimension = Categorical(choices)
-    for one in (dimension, copy.deepcopy(dimension), pickle.loads(pickle.dumps(Categorical(choices)))):
-        for value in [*VALUES, *one.choices]:
-            assert one.index(value) == slow_index(one.choices, value)
-
-
-def test_a_choice_is_found_without_comparing_all():
-    class Counted:
-        compared = 0
-
-        def __init__(self, name):
-            self.name = name
-
-        def __hash__(self):
-            return hash(self.name)
-
-        def __eq__(self, other):
-            Counted.compared += 1
-            return self.name == other.name
-
-    dimension = Categorical([Counted(i) for i in range(1000)])
-    assert [dimension.index(Counted(i)) for i in range(1000)] == list(range(1000))
-    assert Counted.compared <= 2000
 
 
 @pytest.mark.parametrize(
