@@ -312,16 +312,14 @@ def test_the_budget_of_the_tuner_sets_the_horizon():
     searcher = SBPESearch(horizon=60)
     searcher.set_search_properties("loss", "min", SPACE, num_samples=500)
     assert searcher.optimizer.horizon == 60
-    searcher = configured(
-        BBKBSearch,
-    )
+    searcher = BBKBSearch()
     for unlimited in (-1, sys.maxsize):  # given by users, and what Tune makes of it
         searcher.set_search_properties("loss", "min", SPACE, num_samples=unlimited)
-    assert searcher.optimizer.delta == 0.1
+    assert searcher.optimizer.settings.failing == 0.1
     for given, expected in ((None, 0.002), (0.1, 0.1)):
         searcher = BKBSearch(settings=BKBSettings(delta=given))
         searcher.set_search_properties("loss", "min", SPACE, num_samples=500)
-        assert searcher.optimizer.delta == expected
+        assert searcher.optimizer.settings.failing == expected
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), None, 1e300, "bad"])
@@ -659,12 +657,11 @@ def test_settings_that_depend_on_the_space_are_checked_against_it():
     kernel = {"lengthscale": [0.2, 0.5], "noise_std": 0.1}
     configured(BBKBSearch, **kernel)
     finite = {"a": tune.randint(0, 4), "b": tune.randint(0, 4)}
-    searcher = configured(
-        BBKBSearch, finite, metric="loss", mode="min", seed=0, n_initial=2, settings=BBKBSettings(min_batch=2), **kernel
-    )
+    settings = BBKBSettings(min_batch=2, **kernel)
+    searcher = BBKBSearch(finite, metric="loss", mode="min", seed=0, n_initial=2, settings=settings)
     assert len(play(searcher, 6, lambda config: float(config["a"]))) == 6
     with pytest.raises(ValueError, match="lengthscale must be a positive number or 1 of them"):
-        BBKBSearch({"a": tune.uniform(0, 1)}, **kernel)
+        configured(BBKBSearch, {"a": tune.uniform(0, 1)}, **kernel)
 
 
 def test_looking_inside_in_the_terms_of_the_config(cls):
