@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 #: Version of what `Optimizer.state_dict` returns.
 STATE_FORMAT = 9
+#: Arguments of constructors that are no settings, but as final.
+ARGUMENTS = ("direction", "directions", "constraints", "settings", "preset")
 
 
 class Optimizer(Port, Inspectable):
@@ -88,8 +90,7 @@ class Optimizer(Port, Inspectable):
         self._transaction = Transaction()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        final = {"direction", "directions", "constraints", "settings", "preset", *self.settings_class.names()}
-        if name in final and "_run" in vars(self):
+        if not name.startswith("_") and "_run" in vars(self) and name in {*ARGUMENTS, *self.settings_class.names()}:
             raise AttributeError(f"{name} is a setting of {type(self).__name__}, which cannot be changed later.")
         super().__setattr__(name, value)
 
