@@ -90,12 +90,13 @@ def async_ts(problem: BanditProblem, T: int, rng: np.random.Generator, history: 
         played += len(rewards)
         opt.ask()  # brings the model up to date
         opt.release_all()
-        gp = opt._model.batch.gp
+        gp = opt._model.base.gp
         scale = 0.1 * opt._model.multiplier
         Z = gp.embed(opt.space.grid())
-        half = np.linalg.inv(gp._LV)
+        mean = np.linalg.solve(gp.LV @ gp.LV.T, gp.Z.T @ gp._sums[: gp.u])
+        half = np.linalg.inv(opt._model.batch.LV)
         draws = math.sqrt(gp.regularization) * scale * half.T @ rng.normal(size=(gp.m, ASYNC_BATCH))
-        weights = (half.T @ (half @ (gp.Z.T @ gp._sums[: gp.u])))[:, None] + draws
+        weights = mean[:, None] + draws
         outside = np.sqrt(np.maximum(gp.covariance.signal_variance - np.einsum("ij,ij->i", Z, Z), 0.0))
         arms = np.argmax(Z @ weights + scale * outside[:, None] * rng.normal(size=(len(Z), ASYNC_BATCH)), axis=0)
     return {"dictionary": gp.m}

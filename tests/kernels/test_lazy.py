@@ -5,13 +5,13 @@ import pytest
 from tests.helpers import make_covariance, make_points
 
 from numbo.kernels.covariance import RBF
-from numbo.kernels.lazy import BLOCK_WIDTH, UNKNOWN, Bounds, best_of_block, lazy_argmax, rank_blocks, reveal
+from numbo.kernels.lazy import BLOCK_WIDTH, UNKNOWN, Bounds, best_of_block, lazy_argmax, rank_blocks
 from numbo.models import SparseGP
 
 
 def bounds_of(bound):
     A = len(bound)
-    arrays = (np.zeros(A) for _ in range(3))
+    arrays = (np.zeros(A) for _ in range(2))
     stamp, top = np.full(A, UNKNOWN, dtype=np.int64), np.zeros(-(-A // BLOCK_WIDTH), dtype=np.int64)
     return Bounds(*arrays, np.array(bound), stamp, np.ones(A), np.zeros(A), top)
 
@@ -45,7 +45,7 @@ def test_arms_are_computed_until_the_best_is_certain(beta):
     assert computed == known.sum() < len(arms)
     assert (known == (loose >= truth.max())).all()
     np.testing.assert_allclose(bounds.bound[known], truth[known], rtol=1e-7)
-    np.testing.assert_allclose(bounds.start[known], variance[known], rtol=1e-6)
+    np.testing.assert_allclose(bounds.variance[known], variance[known], rtol=1e-6)
 
 
 def test_nothing_is_left_when_all_are_out():
@@ -54,26 +54,3 @@ def test_nothing_is_left_when_all_are_out():
     bounds = bounds_of(np.full(10, -np.inf))
     rank_blocks(bounds)
     assert lazy_argmax(gp.posterior, arms, np.empty((0, 3)), 0, 1.0, bounds) == (-1, 0)
-
-
-def test_revealing_an_arm_keeps_the_bounds_in_order():
-    arms = make_points(10, 2)
-    gp = SparseGP(make_covariance(RBF, 2, False), arms[:3])
-    gp.condition(arms[:5])
-    gp.set_values(np.ones(5))
-    bounds = bounds_of(np.full(10, 5.0))
-    rank_blocks(bounds)
-    reveal(gp.posterior, arms, 1.5, bounds, 0)
-    mean, variance = gp.mean_variance(arms)
-    truth = mean + 1.5 * np.sqrt(gp.regularization * variance)
-    assert bounds.bound[0] == pytest.approx(truth[0])
-    assert bounds.top[0] == 1
-    bounds.mean[0] = 123.0
-    reveal(gp.posterior, arms, 1.5, bounds, 0)
-    assert bounds.mean[0] == 123.0
-    bounds.bound[1] = truth[1] = -np.inf
-    reveal(gp.posterior, arms, 1.5, bounds, 1)
-    assert bounds.bound[1] == -np.inf
-    assert bounds.top[0] == 2
-    assert (bounds.stamp == UNKNOWN).sum() == 8
-    assert lazy_argmax(gp.posterior, arms, np.empty((0, gp.m)), 0, 1.5, bounds)[0] == int(np.argmax(truth))

@@ -48,7 +48,6 @@ def test_the_lazy_choice_is_the_choice_of_a_full_evaluation(seed, beta, core):
         posterior.start(beta, excluded)
         mean, batch = gp.mean_variance(arms)[0], []
         for _ in range(6):
-            posterior.prospect(int(rng.integers(300)))
             arm = posterior.choose()
             bound = mean + beta * np.sqrt(gp.regularization * gp.mean_variance(arms)[1])
             bound[excluded] = -np.inf
@@ -84,20 +83,6 @@ def test_uncertainty_sampling_leaves_the_mean_out():
     arm = posterior.choose()
     assert arm == int(np.argmax(variance))
     assert posterior.variance(arm) == pytest.approx(gp.regularization * variance[arm])
-
-
-def test_prospects_are_those_of_the_start():
-    arms = make_points(100, 2)
-    points = np.arange(10)
-    gp, atoms = model(arms, points, points)
-    posterior = ArmPosterior(arms)
-    posterior.condition(gp, points, atoms, np.zeros(len(atoms), dtype=bool))
-    posterior.start(1.0)
-    mean, variance = gp.mean_variance(arms)
-    for _ in range(3):
-        posterior.observe(gp.add(arms[posterior.choose()]))
-    for arm in (3, 50):
-        assert posterior.prospect(arm) == pytest.approx((mean[arm], gp.regularization * variance[arm]), rel=1e-8)
 
 
 @pytest.mark.parametrize("keep_columns", [True, False])

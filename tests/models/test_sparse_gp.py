@@ -186,23 +186,47 @@ def test_growing_the_dictionary_is_starting_with_it(cov):
     same_posterior(grown, whole, A, rtol=1e-5)
 
 
-def test_rollback_returns_to_the_mark():
+def test_a_copy_goes_its_own_way():
+    """Whoever is changed first, and whatever is copied: the others stay as they are to the last bit."""
     cov = COVARIANCES[0]
     X, y, A = data(n=60)
     gp, untouched = fitted(cov, X[:5], X[:10], y[:10]), fitted(cov, X[:5], X[:10], y[:10])
-    gp.mark()
-    for i in range(10, 60):
-        gp.grow(X[i])
-        gp.add(X[i], 3.0)
-        gp.repeat(0, 1.0)
-    gp.rollback()
-    assert (gp.u, gp.m) == (10, 5)
-    for found, expected in zip(gp.mean_variance(A), untouched.mean_variance(A), strict=True):
+    before = gp.copy()
+    models = [gp, before.copy(), before.copy()]
+    for rows, model in zip((range(10, 30), range(30, 60), range(10, 60)), models, strict=True):
+        for i in rows:
+            model.grow(X[i])
+            model.add(X[i], y[i])
+            model.repeat(i % 10, 0.5)
+    models[2].scale_up(3, 2.0, 1.0)
+    assert (before.u, before.m) == (10, 5)
+    for found, expected in zip(before.mean_variance(A), untouched.mean_variance(A), strict=True):
         np.testing.assert_array_equal(found, expected)
-    for model in (gp, untouched):
-        model.grow(X[30])
-        model.add(X[31], 1.0)
-    same_posterior(gp, untouched, A, rtol=1e-14)
+    for rows, model in zip((range(10, 30), range(30, 60)), models, strict=False):
+        alone = fitted(cov, X[:5], X[:10], y[:10])
+        for i in rows:
+            alone.grow(X[i])
+            alone.add(X[i], y[i])
+            alone.repeat(i % 10, 0.5)
+        for found, expected in zip(model.mean_variance(A), alone.mean_variance(A), strict=True):
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_a_hallucination_is_an_observation_of_another_model():
+    X, y, _ = data()
+    gp = fitted(COVARIANCES[1], X[:6], X[:20], y[:20])
+    LV, observed = gp.LV.copy(), gp.copy()
+    for x in X[20:]:
+        z = gp.embed(x[None])[0]
+        np.testing.assert_allclose(gp.hallucinate(LV, z), observed.add(x), rtol=1e-12)
+    np.testing.assert_allclose(LV, observed.LV, rtol=1e-12)
+    assert gp.u == 20
+
+
+def test_the_variance_at_one_point_is_that_of_many():
+    X, y, A = data()
+    gp = fitted(COVARIANCES[2], X[:6], X, y)
+    np.testing.assert_allclose([gp.variance(x) for x in A], gp.mean_variance(A)[1], rtol=1e-9)
 
 
 @pytest.mark.parametrize("case", ["repeats", "nearly", "one", "all equal"])
@@ -229,5 +253,14 @@ def test_what_cannot_be_a_model_is_refused():
     X, _, _ = data()
     with pytest.raises(ValueError, match=r"lambda .* must be positive, got 0\.0"):
         SparseGP(COVARIANCES[0]._replace(noise_variance=0.0), X)
-    with pytest.raises(ValueError, match="at least one point"):
-        SparseGP(COVARIANCES[0], X[:0])
+
+
+def test_on_an_empty_dictionary_the_posterior_is_the_prior():
+    X, y, A = data()
+    cov = COVARIANCES[2]
+    gp = fitted(cov, X[:0], X, y)
+    mean, variance = gp.mean_variance(A)
+    np.testing.assert_array_equal(mean, np.zeros(len(A)))
+    np.testing.assert_allclose(variance, np.diag(naive.gram(cov, A)) / cov.noise_variance)
+    assert gp.grow(X[0])
+    same_posterior(gp, fitted(cov, X[:1], X, y), A)

@@ -61,7 +61,7 @@ class Literal:
 
 def atoms_of(opt, X):
     """The dictionary as arms: rows of X in the unit cube, scaled back."""
-    S = opt._model.batch.gp.dictionary * opt.space.ranges + X.min(axis=0)
+    S = opt._model.base.gp.dictionary * opt.space.ranges + X.min(axis=0)
     return [int(np.argmin(((X - s) ** 2).sum(axis=1))) for s in S]
 
 
@@ -155,7 +155,7 @@ def test_a_batch_over_a_box_ends_by_its_own_points_too_and_by_its_length():
             continue
         waiting.append(opt.n_told - model.fed_back)
         pulled = model.pulls.X[model.batch.pulls]
-        own, largest = model.batch.ratios(pulled, pulled).max(), opt._largest_ratio()
+        own, largest = model.base.ratios(pulled, pulled).max(), opt._largest_ratio()
         assert own <= largest * (1.0 + 1e-6)
         by_own += own > largest * (1.0 - 1e-6)
     assert max(waiting) == LONGEST

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.helpers import make_points
 
 from numbo.trials import History, Pending, Pulls
 
@@ -51,3 +52,16 @@ def test_numbers_survive_a_restore():
 def test_points_that_differ_by_rounding_have_one_number():
     pulls = Pulls(2)
     assert pulls.number(point(3)) == pulls.number(point(3) + 1e-14)
+
+
+def test_a_copy_numbers_points_on_its_own():
+    X = make_points(150, 2)
+    pulls = Pulls(2)
+    assert [pulls.number(x) for x in (*X[:5], X[2])] == [0, 1, 2, 3, 4, 2]
+    twin = pulls.copy()
+    assert [pulls.number(x) for x in X[5:150]] == list(range(5, 150))  # past the room that there was
+    assert [twin.number(x) for x in X[149:4:-1]] == list(range(5, 150))
+    np.testing.assert_array_equal(pulls.X, X)
+    np.testing.assert_array_equal(twin.X, [*X[:5], *X[149:4:-1]])
+    assert pulls.number(X[7]) == 7
+    assert twin.number(X[7]) == 147

@@ -34,12 +34,11 @@ class Bounds(NamedTuple):
     """Current knowledge of the arms: arrays (A,), and ``top (ceil(A / BLOCK_WIDTH),)``.
 
     ``bound`` is an upper bound on the upper confidence bound, -inf for an excluded arm. ``stamp`` is the number of
-    directions that ``variance`` includes; where it is `UNKNOWN`, ``mean``, ``variance`` and ``start`` (the variance
-    before any direction) have not been computed yet. ``weight`` is p; where it is 1, ``shift`` is 0.
+    directions that ``variance`` includes; where it is `UNKNOWN`, ``mean`` and ``variance`` have not been computed yet.
+    ``weight`` is p; where it is 1, ``shift`` is 0.
     """
 
     mean: np.ndarray
-    start: np.ndarray
     variance: np.ndarray
     bound: np.ndarray
     stamp: np.ndarray
@@ -71,14 +70,13 @@ def refresh(posterior, X, H, count, beta, bounds, arm, k, v):
     """Bring the bound of one arm up to date. ``k (m,)`` and ``v (m,)`` are workspace."""
     m = posterior.n
     covariance_into(posterior.covariance, posterior.XT, m, X[arm], k)
-    if bounds.stamp[arm] == UNKNOWN:  # mean = alpha^T k, start = k(x, x) - |W k|^2
+    if bounds.stamp[arm] == UNKNOWN:  # mean = alpha^T k, variance_0 = k(x, x) - |W k|^2
         whiten_into(posterior.WT, m, k, v)
         mean, variance = 0.0, prior_variance(posterior.covariance, X[arm])
         for i in range(m):
             mean += posterior.alpha[i] * k[i]
             variance -= v[i] * v[i]
-        bounds.mean[arm], bounds.start[arm], bounds.stamp[arm] = mean, max(variance, 0.0), 0
-        bounds.variance[arm] = bounds.start[arm]
+        bounds.mean[arm], bounds.variance[arm], bounds.stamp[arm] = mean, max(variance, 0.0), 0
     variance = bounds.variance[arm]
     for t in range(bounds.stamp[arm], count):  # variance_t = variance_{t-1} - (h_t^T k)^2, for directions not included
         projection, h = 0.0, H[t]
@@ -110,14 +108,3 @@ def lazy_argmax(posterior, X, H, count, beta, bounds):
         refresh(posterior, X, H, count, beta, bounds, arm, k, v)
         bounds.top[arm // BLOCK_WIDTH] = best_of_block(bounds.bound, arm // BLOCK_WIDTH)
         computed += 1
-
-
-@jit
-def reveal(posterior, X, beta, bounds, arm):
-    """Compute the mean and starting variance of an arm if they are unknown. An excluded arm stays excluded."""
-    if bounds.stamp[arm] == UNKNOWN:
-        m, out = posterior.n, bounds.bound[arm] == -math.inf
-        refresh(posterior, X, np.empty((0, m)), np.int64(0), beta, bounds, arm, np.empty(m), np.empty(m))
-        if out:
-            bounds.bound[arm] = -math.inf
-        bounds.top[arm // BLOCK_WIDTH] = best_of_block(bounds.bound, arm // BLOCK_WIDTH)

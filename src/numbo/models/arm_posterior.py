@@ -20,7 +20,7 @@ import numpy as np
 from numbo._types import ArmIndices, Array, Indices, Mask
 from numbo.kernels.acquisition import Posterior
 from numbo.kernels.covariance import Covariance, cross_covariance, prior_variances
-from numbo.kernels.lazy import BLOCK_WIDTH, UNKNOWN, Bounds, best_of_block, lazy_argmax, rank_blocks, reveal
+from numbo.kernels.lazy import BLOCK_WIDTH, UNKNOWN, Bounds, best_of_block, lazy_argmax, rank_blocks
 from numbo.models.sparse_gp import SparseGP
 
 ARMS_AT_ONCE = 2048
@@ -40,7 +40,6 @@ class ArmPosterior:
         self._columns = _Columns(self._XT)
         self._bounds = Bounds(
             mean=np.zeros(A),
-            start=np.zeros(A),
             variance=np.zeros(A),
             bound=np.zeros(A),
             stamp=np.zeros(A, dtype=np.int64),
@@ -206,11 +205,6 @@ class ArmPosterior:
         block = arm // BLOCK_WIDTH
         self._bounds.bound[arm] = -np.inf
         self._bounds.top[block] = best_of_block(self._bounds.bound, block)
-
-    def prospect(self, arm: int) -> tuple[float, float]:
-        """Mean and variance ``lambda var~`` of ``arm`` before any `observe`."""
-        reveal(self._model, self.X, self._beta, self._bounds, arm)
-        return float(self._bounds.mean[arm]), float(self._bounds.start[arm])
 
     def variance(self, arm: int) -> float:
         """``lambda var~`` of ``arm``, which must just have been chosen."""

@@ -1,101 +1,166 @@
-"""A sparse posterior frozen at its last feedback, and the pulls made since then.
+"""A sparse posterior at its last feedback, and the pulls made since then.
 
 Within a batch only variances change: the mean, the dictionary and the variances ``var~_fb`` at the start of the batch
-are fixed. A pull is hallucinated, whether its value is pending or has arrived meanwhile: its value is taken to be the
-model's mean there. Arms are pulled one by one, each a rank-one update of V as in the papers. Points of large spaces,
-which a dictionary seldom represents, are conditioned on jointly and exactly (`SparseGP.extended`).
+are those of the last feedback. A pull is hallucinated, whether its value is pending or has arrived meanwhile: its value
+is taken to be the model's mean there. Arms are pulled one by one, each a rank-one update of V as in the papers. Points
+of large spaces, which a dictionary seldom represents, are conditioned on jointly and exactly (`SparseGP.extended`).
+
+The posterior at a feedback is a `Base`, which never changes. The pulls since then are a `Batch` over it: to forget them
+is to start another batch over the same base.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
+
 import numpy as np
 
-from numbo._types import Array, PointNumbers
+from numbo._types import Array, PointNumbers, SparseRows
 from numbo.kernels.acquisition import Posterior, mean_variance
+from numbo.kernels.covariance import Covariance
 from numbo.models.sparse_gp import SparseGP
 
 
-class BatchModel:
-    """A `SparseGP` whose points and atoms are identified by the numbers of `numbo.trials.pulls.Pulls`.
+class Base:
+    """The posterior at a feedback: a value, which never changes. `taking_in` makes the next one.
+
+    Points and atoms of its model are identified by the numbers of `numbo.trials.pulls.Pulls`.
 
     Args:
-        gp: conditioned on the points with the numbers ``points (u,)``; its atoms have the numbers ``atoms (m,)``.
-        sums: (numbers,) sums of the observed values of all points, by number.
-
-    Attributes:
-        gp: the sparse model, with the pulls entered since the last feedback.
+        gp: conditioned on the points; nobody else changes it from now on.
+        points: numbers (u,) of its points.
         atoms: numbers (m,) of its atoms.
-        posterior: mean and variance at the last feedback.
-        pulls, variances: numbers of the pulls since the last feedback, and ``var~_fb`` of each.
-        total: sum of ``variances``.
-        ratio_sums, summed: sums of lemma 3 at all arms, over the first ``summed`` pulls of the batch.
-        learned: pulls entered as feedback since the dictionary was drawn, and whether they were to become atoms.
+        sums: (numbers,) sums of the observed values of all points, by number.
+        learned: feedback taken in since the dictionary was drawn: the points, and whether each was to become an atom.
     """
 
-    def __init__(self, gp: SparseGP, points: PointNumbers, atoms: PointNumbers, sums: Array) -> None:
+    def __init__(
+        self,
+        gp: SparseGP,
+        points: PointNumbers,
+        atoms: PointNumbers,
+        sums: Array,
+        learned: tuple[tuple[int, bool], ...] = (),
+    ) -> None:
+        gp.set_values(sums[points])
         self.gp = gp
-        self._row = {int(p): row for row, p in enumerate(points)}
+        self.points = points
         self.atoms = atoms
-        self.learned: list[tuple[int, bool]] = []
-        self.take_in(sums)
+        self.learned = learned
 
-    def take_in(self, sums: Array) -> None:
-        """Set the values of all points by number, ``sums (numbers,)``; all is feedback now and the batch is empty."""
-        self.gp.set_values(sums[self.points])
-        self.gp.mark()
-        self.posterior: Posterior = self.gp.posterior
-        self._frozen = len(self._row)
-        self._start_batch()
+    @classmethod
+    def prior(cls, covariance: Covariance, d: int) -> Base:
+        """The posterior on an empty dictionary: ``mu~ = 0`` and ``var~ = k(x, x) / lambda``."""
+        none = np.empty(0, dtype=np.int64)
+        return cls(SparseGP(covariance, np.empty((0, d))), none, none, np.empty(0))
 
-    def _start_batch(self) -> None:
-        self.pulls: list[int] = []
-        self.variances: list[float] = []
-        self.total = 0.0
-        self.summed = 0
-        self.ratio_sums: Array | float = 0.0
+    @cached_property
+    def posterior(self) -> Posterior:
+        """Mean and variance."""
+        return self.gp.posterior
 
-    def thaw(self) -> None:
-        """Forget the pulls since the last feedback."""
-        self.gp.rollback()
-        while len(self._row) > self._frozen:
-            self._row.popitem()
-        self._start_batch()
+    @cached_property
+    def _rows(self) -> SparseRows:
+        """The rows of the model by the numbers of the points, -1 for one that has none."""
+        rows: SparseRows = np.full(1 + int(self.points.max(initial=-1)), -1)
+        rows[self.points] = np.arange(len(self.points))
+        return rows
 
-    @property
-    def points(self) -> PointNumbers:
-        """Numbers (u,) of the model's points."""
-        return np.fromiter(self._row, dtype=np.int64, count=len(self._row))
+    def row(self, number: int) -> int:
+        """The row of a point in the model, -1 if it has none."""
+        return int(self._rows[number]) if number < len(self._rows) else -1
 
     def variance(self, X: Array) -> Array:
         """``var~_fb (n,)`` at ``X (n, d)``."""
         return mean_variance(self.posterior, X)[1] / self.gp.regularization
 
-    def learn(self, number: int, x: Array, grow: bool) -> None:
-        """Enter a pull whose value has arrived, as an atom if ``grow``; call `take_in` next."""
-        self.learned.append((number, grow))
-        if grow and self.gp.grow(x):
-            self.atoms = np.append(self.atoms, number)
-        self.pull(number, x, 0.0)
+    def ratios(self, X: Array, pulled: Array) -> Array:
+        """``sum_s k~_fb(x, x_s)^2 / var~_fb(x)`` over the points ``pulled (b, d)``, at ``X (n, d)`` (lemma 3)."""
+        variance = np.maximum(self.variance(X), np.finfo(float).tiny)
+        out: Array = np.sum(self.gp.cross(X, pulled) ** 2, axis=1) / variance
+        return out
+
+    def taking_in(self, fresh: PointNumbers, X: Array, joins: Callable[[int, int], bool], sums: Array) -> Base:
+        """The posterior after more feedback, on the same dictionary and the points that join it.
+
+        Args:
+            fresh: numbers (f,) of the points of the new values.
+            X: all points (numbers, d), by number.
+            joins: whether the ``i``-th of ``fresh`` is to join a dictionary of so many atoms.
+            sums: (numbers,) as those of the class.
+        """
+        gp = self.gp.copy()
+        added: dict[int, int] = {}
+        atoms = self.atoms.tolist()
+        learned = list(self.learned)
+        for i, number in enumerate(fresh.tolist()):
+            join = joins(i, gp.m)
+            learned.append((number, join))
+            if join and gp.grow(X[number]):
+                atoms.append(number)
+            row = added.get(number, self.row(number))
+            if row < 0:
+                added[number] = gp.u
+                gp.add(X[number])
+            else:
+                gp.repeat(row)
+        points = np.concatenate([self.points, np.array(list(added), dtype=np.int64)])
+        return Base(gp, points, np.array(atoms, dtype=np.int64), sums, tuple(learned))
+
+
+class Batch:
+    """The pulls since the last feedback, over the posterior then.
+
+    Args:
+        base: the posterior at the last feedback.
+
+    Attributes:
+        pulls, variances: numbers of the points, and ``var~_fb`` of each.
+        total: sum of ``variances``.
+        ratio_sums, summed: sums of lemma 3 at all arms, over the first ``summed`` pulls.
+        LV: the Cholesky factor of V given the pulls, where they are pulled one by one.
+    """
+
+    def __init__(self, base: Base) -> None:
+        self.base = base
+        self.pulls: list[int] = []
+        self.variances: list[float] = []
+        self.total = 0.0
+        self.ratio_sums: Array | float = 0.0
+        self.summed = 0
+        self.LV = base.gp.LV
+        self._embedded: dict[int, Array] = {}  # points that are none of the base
+
+    def copy(self) -> Batch:
+        """The same pulls, to which others may be added."""
+        twin = Batch(self.base)
+        twin.pulls = list(self.pulls)
+        twin.variances = list(self.variances)
+        twin.total = self.total
+        twin.LV = self.LV.copy()
+        twin._embedded = dict(self._embedded)
+        return twin
 
     def note(self, number: int, variance: float) -> None:
-        """Add a pull, with its ``var~_fb``, to the batch."""
+        """Add a pull, with its ``var~_fb``."""
         self.pulls.append(number)
         self.variances.append(variance)
         self.total += variance
 
-    def pull(self, number: int, x: Array, value: float) -> Array:
-        """Enter a pull by an update of V; returns the direction by which it reduces variances."""
-        row = self._row.get(number)
-        if row is None:
-            self._row[number] = self.gp.u
-            return self.gp.add(x, value)
-        return self.gp.repeat(row, value)
+    def pull(self, number: int, x: Array) -> Array:
+        """Add a pull of the point ``x (d,)`` by an update of V; returns the direction by which it reduces variances."""
+        gp = self.base.gp
+        self.note(number, gp.variance(x))
+        if self.LV is gp.LV:
+            self.LV = gp.LV.copy()
+        return gp.hallucinate(self.LV, self._embed(number, x))
 
-    def ratios(self, X: Array, pulled: Array) -> Array:
-        """``sum_s k~_fb(x, x_s)^2 / var~_fb(x)`` over the points ``pulled (b, d)``, at ``X (n, d)`` (lemma 3).
-
-        For models whose batch is not pulled one by one, so that `gp` is unchanged since the last feedback.
-        """
-        variance = np.maximum(self.variance(X), np.finfo(float).tiny)
-        out: Array = np.sum(self.gp.cross(X, pulled) ** 2, axis=1) / variance
-        return out
+    def _embed(self, number: int, x: Array) -> Array:
+        """The point ``x (d,)`` as it is embedded (m,)."""
+        row = self.base.row(number)
+        if row >= 0:
+            return self.base.gp.Z[row]
+        if number not in self._embedded:
+            self._embedded[number] = self.base.gp.embed_one(x)
+        return self._embedded[number]

@@ -19,7 +19,7 @@ import numpy as np
 
 from numbo._types import Array, Indices, Mask, PointNumbers
 from numbo.kernels.acquisition import UCB, Acquisition, Posterior, Success
-from numbo.models.batch_model import BatchModel
+from numbo.models.batch_model import Base, Batch
 from numbo.models.confidence import Information
 from numbo.models.dictionaries import DictionaryRule
 from numbo.models.learned_kernel import LearnedKernel
@@ -80,7 +80,7 @@ class FeedbackModel:
         counting: how the information of confidence schedules is counted.
 
     Attributes:
-        batch: the posterior since the last feedback.
+        batch: the pulls since the last feedback, over the posterior then.
         chooser: notified of changes.
         by_variance: whether points are chosen by their variance alone. Pending points are then as good as observations.
         on_schedule: whether the kernel is learned again as the history grows; otherwise the owner decides.
@@ -111,7 +111,7 @@ class FeedbackModel:
         self.chooser = Chooser()
         self.by_variance = False
         self.on_schedule = True
-        self._batch: BatchModel | None = None
+        self.batch = self._nothing()
         self._drawn: PointNumbers = np.empty(0, dtype=np.int64)  # numbers of the atoms as they were drawn
         self._drawn_from = self._drawn  # the points they were drawn from; pending points assumed told
         self._assumed = self._drawn_from
@@ -126,13 +126,16 @@ class FeedbackModel:
     @property
     def empty(self) -> bool:
         """Whether no dictionary has been drawn yet."""
-        return self._batch is None
+        return self.base.gp.m == 0
 
     @property
-    def batch(self) -> BatchModel:
-        if self._batch is None:
-            raise RuntimeError("The model has no dictionary yet; call sync first.")
-        return self._batch
+    def base(self) -> Base:
+        """The posterior at the last feedback; the prior if there was none."""
+        return self.batch.base
+
+    def _nothing(self) -> Batch:
+        """Line 2: the dictionary is empty, and nothing was fed back."""
+        return Batch(Base.prior(self.kernel.covariance, self.pulls.d))
 
     @property
     def assumes(self) -> bool:
@@ -141,11 +144,11 @@ class FeedbackModel:
 
     def given_batch(self) -> Posterior:
         """The posterior with all pulls of the batch hallucinated jointly and exactly."""
-        return self.batch.gp.extended(self.pulls.X[self.batch.pulls])
+        return self.base.gp.extended(self.pulls.X[self.batch.pulls])
 
     def forget(self) -> None:
         """Discard the model: the next dictionary is a first one, of the observations from `window` on."""
-        self._batch = None
+        self.batch = self._nothing()
         self._assumed = self._assumed[:0]
         self.fed_back = self.window
         self.drawn_at = self.fed_back
@@ -154,11 +157,11 @@ class FeedbackModel:
 
     def sync(self, history: History, rng: np.random.Generator) -> None:
         """Lines 7 and 8: hallucinate what was pulled since the last call; draw a first dictionary if there is none."""
-        if self._batch is None:
+        if self.empty:
             self.redraw(history, rng)
             return
         if (self._missing(history) < 0).any():  # a point was released: a single pull cannot be undone
-            self.batch.thaw()
+            self.batch = Batch(self.base)
             if (self._missing(history) < 0).any():
                 self.redraw(history, rng)
                 return
@@ -189,7 +192,7 @@ class FeedbackModel:
             for number in numbers:
                 self.chooser.pull(self, number)
         elif numbers:
-            for number, variance in zip(numbers, self.batch.variance(self.pulls.X[numbers]), strict=True):
+            for number, variance in zip(numbers, self.base.variance(self.pulls.X[numbers]), strict=True):
                 self.batch.note(number, float(variance))
             self.chooser.show(self)
 
@@ -211,15 +214,15 @@ class FeedbackModel:
                 arrived[number] -= 1
                 self.information += math.log1p(self._counting.weight * variance)
         grown = n - self.drawn_at >= self.resparsify * (self.drawn_at - self.window)
-        if grown or self.dictionary.overgrown(batch.gp.m) or self._learning_is_due(n) or self.assumes:
+        if grown or self.dictionary.overgrown(self.base.gp.m) or self._learning_is_due(n) or self.assumes:
             self.redraw(history, rng)
             return
-        variances = batch.variance(self.pulls.X[fresh])
-        batch.thaw()
-        for number, variance in zip(fresh.tolist(), variances, strict=True):
-            joins = self.resparsify > 0.0 and self.dictionary.joins(variance, batch.gp.m, rng)
-            batch.learn(number, self.pulls.X[number], joins)
-        batch.take_in(self._sums(history))
+        variances = self.base.variance(self.pulls.X[fresh])
+
+        def joins(i: int, size: int) -> bool:
+            return self.resparsify > 0.0 and self.dictionary.joins(variances[i], size, rng)
+
+        self.batch = Batch(self.base.taking_in(fresh, self.pulls.X, joins, self._sums(history)))
         self._start_batch(history)
 
     def _learning_is_due(self, n: int) -> bool:
@@ -231,7 +234,7 @@ class FeedbackModel:
         If points are chosen by variance alone and pulled one by one, pending points are conditioned on like the others.
         """
         pulls = self.pulls
-        old = self._batch
+        first = self.empty
         told = self.told(history)
         pending = self._pending(history)
         self._assumed = pending if self.by_variance and self.chooser.one_by_one else pending[:0]
@@ -241,17 +244,17 @@ class FeedbackModel:
         learned = self._learning_is_due(history.n)
         if learned:
             self.kernel.learn(history.X, history.values(), rng)
-        if old is None:
+        if first:
             chosen, certain = self.dictionary.first(self.kernel.covariance, pulls.X[numbers], rng)
         else:
-            leverage = self._leverages(old, numbers, counts, learned) * wanted[numbers]
+            leverage = self._leverages(numbers, counts, learned) * wanted[numbers]
             chosen, certain = self.dictionary.draw(leverage, rng)
         self._drawn = numbers[chosen]
         self._drawn_from = numbers
         gp = self._conditioned(counts)
         self.effective_dimension = float(counts[numbers] @ gp.variances())
-        self._batch = BatchModel(gp, numbers, self._drawn[gp.kept], self._sums(history))
-        if old is None or self.by_variance:  # batches count neither a first history nor pulls assumed told
+        self.batch = Batch(Base(gp, numbers, self._drawn[gp.kept], self._sums(history)))
+        if first or self.by_variance:  # batches count neither a first history nor pulls assumed told
             arrivals = np.searchsorted(numbers, np.concatenate([told, self._assumed]))
             self.information = self._counting.carried(gp, arrivals)
         self.drawn_at = history.n
@@ -264,23 +267,23 @@ class FeedbackModel:
         atoms = np.searchsorted(numbers, self._drawn)
         return SparseGP.over(self.kernel.covariance, self.pulls.X[numbers], counts[numbers].astype(np.float64), atoms)
 
-    def _leverages(self, old: BatchModel, numbers: PointNumbers, counts: Indices, learned: bool) -> Array:
-        """``var~_fb`` of the points ``numbers``; under a new covariance, ``var~`` on the old dictionary."""
+    def _leverages(self, numbers: PointNumbers, counts: Indices, learned: bool) -> Array:
+        """``var~_fb`` of the points ``numbers``; under a new covariance, ``var~`` on the present dictionary."""
         X = self.pulls.X
+        base = self.base
         out = np.zeros(self.pulls.u)
         if learned:
             points = np.flatnonzero(counts)
-            gp = SparseGP(self.kernel.covariance, old.gp.dictionary)
+            gp = SparseGP(self.kernel.covariance, base.gp.dictionary)
             gp.condition(X[points], counts[points].astype(np.float64))
             out[numbers] = gp.mean_variance(X[numbers])[1]
             return out[numbers]
-        out[old.pulls] = old.variances
-        batch = np.array(old.pulls, dtype=np.int64)
-        old.thaw()
-        out[old.points] = old.gp.variances()
-        unknown = np.setdiff1d(numbers, np.concatenate([old.points, batch]))
+        batch = np.array(self.batch.pulls, dtype=np.int64)
+        out[batch] = self.batch.variances
+        out[base.points] = base.gp.variances()
+        unknown = np.setdiff1d(numbers, np.concatenate([base.points, batch]))
         if len(unknown):
-            out[unknown] = old.gp.mean_variance(X[unknown])[1]
+            out[unknown] = base.variance(X[unknown])
         return out[numbers]
 
     def _start_batch(self, history: History, certain: Mask | None = None) -> None:
@@ -305,8 +308,8 @@ class FeedbackModel:
         """The present state; ``batch_sizes`` are those of the completed batches."""
         return SparseStatus(
             effective_dimension=self.effective_dimension,
-            dictionary_size=0 if self._batch is None else self._batch.gp.m,
-            batch_size=0 if self._batch is None else len(self._batch.pulls),
+            dictionary_size=self.base.gp.m,
+            batch_size=len(self.batch.pulls),
             batch_sizes=batch_sizes,
             beta_tilde=self.multiplier * math.sqrt(self.kernel.covariance.noise_variance),
             resparsifications=self.draws,
@@ -315,7 +318,9 @@ class FeedbackModel:
     def settled(self, history: History, rng: np.random.Generator) -> FeedbackModel:
         """An independent model of all observations of a history in which nothing is pending."""
         twin = copy.copy(self)
-        twin._batch, twin.kernel, twin.pulls = copy.deepcopy((self._batch, self.kernel, self.pulls))
+        twin.batch = self.batch.copy()
+        twin.kernel = copy.deepcopy(self.kernel)
+        twin.pulls = self.pulls.copy()
         twin.chooser = Chooser()
         if twin.window > 0:
             twin.window = 0
@@ -325,8 +330,6 @@ class FeedbackModel:
         elif twin.fed_back < history.n or twin.assumes:
             twin.sync(history, rng)
             twin.take_in(history, rng)
-        else:
-            twin.batch.thaw()
         return twin
 
     def view(
@@ -342,8 +345,8 @@ class FeedbackModel:
         """
         twin = self.settled(history, rng)
         kernel = twin.kernel.shown(history.X, history.values(), rng)
-        gp = twin.batch.gp
-        searched = twin.batch.gp.posterior
+        gp = twin.base.gp
+        searched = twin.base.posterior
         if twin.by_variance:
             searched = searched._replace(alpha=np.zeros(searched.n))
         shown = gp if kernel is twin.kernel else twin._under(kernel, history)
@@ -353,7 +356,7 @@ class FeedbackModel:
             transform=kernel.transform,
             searched=searched,
             acquisition=Acquisition(UCB, twin.multiplier, success, twin.worst(history, searched)),
-            members=np.sort(first[np.isin(numbers, twin.batch.atoms)]),
+            members=np.sort(first[np.isin(numbers, twin.base.atoms)]),
             lengthscales=kernel.lengthscales,
             noise_std=math.sqrt(kernel.covariance.noise_variance) * kernel.transform.scale,
             noise_is_given=kernel.fixed,
@@ -369,7 +372,7 @@ class FeedbackModel:
         pulls = self.pulls
         counts = pulls.counts(told)
         points = np.flatnonzero(counts)
-        gp = SparseGP(kernel.covariance, self.batch.gp.dictionary)
+        gp = SparseGP(kernel.covariance, self.base.gp.dictionary)
         gp.condition(pulls.X[points], counts[points].astype(np.float64))
         values = kernel.transform.forward(history.values())[self.window :]
         gp.set_values(np.bincount(told, values, pulls.u)[points].astype(np.float64))
@@ -385,14 +388,14 @@ class FeedbackModel:
             "counters": (self.window, self.fed_back, self.drawn_at, self.draws),
             "numbers": (self.multiplier, self.information, self.effective_dimension),
         }
-        if self._batch is None:
+        if self.empty:
             return state
         return state | {
             "drawn": self._drawn.copy(),
             "drawn_from": self._drawn_from.copy(),
             "assumed": self._assumed.copy(),
-            "learned": list(self._batch.learned),
-            "batch": list(self._batch.pulls),
+            "learned": list(self.base.learned),
+            "batch": list(self.batch.pulls),
         }
 
     def restore(self, state: dict[str, Any], history: History) -> None:
@@ -409,9 +412,9 @@ class FeedbackModel:
         self._assumed = state["assumed"].copy()
         gp = self._conditioned(self.pulls.counts(np.concatenate([self.told(history, self.drawn_at), self._assumed])))
         sums = self._sums(history, self.fed_back)
-        self._batch = BatchModel(gp, self._drawn_from, self._drawn[gp.kept], sums)
-        for number, grow in state["learned"]:
-            self.batch.learn(number, self.pulls.X[number], grow)
-        self.batch.take_in(sums)
+        base = Base(gp, self._drawn_from, self._drawn[gp.kept], sums)
+        learned = state["learned"]
+        fresh = np.array([number for number, _ in learned], dtype=np.int64)
+        self.batch = Batch(base.taking_in(fresh, self.pulls.X, lambda i, _: learned[i][1], sums))
         self.chooser.show(self)
         self.enter(state["batch"])

@@ -29,6 +29,7 @@ Glossary: ``S (m, d)`` dictionary of atoms, ``Z (u, m)`` embedded points, ``coun
 
 from __future__ import annotations
 
+import copy
 import math
 
 import numpy as np
@@ -54,6 +55,28 @@ DEPENDENT = 1e-10
 SPARE = 32
 
 
+class _Rows:
+    """Points ``X`` and their embeddings ``Z``, with room for more, of a model and of its copies.
+
+    Each of them sees the first rows and columns, as many as it has points and atoms. Whoever sees all may write the
+    next ones, which the others do not see.
+
+    Attributes:
+        filled: number of rows and of columns that somebody sees.
+        shared: whether there is a copy.
+    """
+
+    def __init__(self, X: Array, Z: Array) -> None:
+        n, m = Z.shape
+        room = n + max(SPARE, n // 4)
+        self.X = np.empty((room, X.shape[1]))
+        self.Z = np.empty((room, m + max(SPARE, m // 4)))
+        self.X[:n] = X
+        self.Z[:n, :m] = Z
+        self.filled = n, m
+        self.shared = False
+
+
 class SparseGP:
     """The DTC posterior of observations under a covariance, on a dictionary.
 
@@ -61,28 +84,30 @@ class SparseGP:
 
     Args:
         covariance: the covariance function; its noise variance is lambda.
-        dictionary: points (m, d), repeats allowed.
+        dictionary: points (m, d), repeats allowed. Of none, the posterior is the prior whatever was observed.
 
     Attributes:
         kept: rows of ``dictionary`` that became atoms, in the order of the atoms.
         m, u: number of atoms and of points.
 
     Raises:
-        ValueError: if lambda is not positive, or the dictionary is empty.
+        ValueError: if lambda is not positive.
     """
 
     def __init__(self, covariance: Covariance, dictionary: Array) -> None:
         if not covariance.noise_variance > 0.0:
             raise ValueError(f"lambda (the noise variance) must be positive, got {covariance.noise_variance!r}.")
-        if len(dictionary) == 0:
-            raise ValueError("The dictionary must have at least one point, got none.")
         self.covariance = covariance
         self.regularization = float(covariance.noise_variance)
         points = np.ascontiguousarray(dictionary, dtype=np.float64)
-        self._choose(points, len(points))
+        if len(points):
+            self._choose(points, len(points))
+        else:
+            self.kept = np.empty(0, dtype=np.int64)
+            self._L = np.empty((0, 0))
+            self._set_atoms(points)
         self._LV = math.sqrt(self.regularization) * np.eye(self.m)
         self._store(np.empty((0, points.shape[1])), np.empty((0, self.m)), np.empty(0))
-        self.mark()
 
     @classmethod
     def over(cls, covariance: Covariance, X: Array, counts: Array, dictionary: Indices) -> SparseGP:
@@ -100,6 +125,15 @@ class SparseGP:
         gp._condition(X, Z, np.asarray(counts, dtype=np.float64))
         return gp
 
+    def copy(self) -> SparseGP:
+        """A model that goes its own way. O(m^2 + u): points and embeddings are shared as long as that can be."""
+        self._rows.shared = True
+        twin = copy.copy(self)
+        twin._LV = self._LV.copy()
+        twin._counts = self._counts.copy()
+        twin._sums = self._sums.copy()
+        return twin
+
     def _choose(self, points: Array, count: int) -> Array:
         """Make atoms of the independent points among the first ``count``; returns the embedding (n, m) of all."""
         self.kept, Z = independent_columns(self.covariance, np.ascontiguousarray(points.T), count, DEPENDENT)
@@ -111,7 +145,9 @@ class SparseGP:
         self.dictionary = S
         self.m = len(S)
         self._ST = np.ascontiguousarray(S.T)
-        self._R, self._RT = inverse_factor(self._L)
+        self._R = self._RT = self._L
+        if self.m:  # where there is nothing to compute, nothing is compiled
+            self._R, self._RT = inverse_factor(self._L)
         self._changed()
 
     def _changed(self) -> None:
@@ -123,7 +159,7 @@ class SparseGP:
     @property
     def X(self) -> Array:
         """The points (u, d) it is conditioned on."""
-        return self._X[: self.u]
+        return self._rows.X[: self.u]
 
     @property
     def counts(self) -> Array:
@@ -133,11 +169,20 @@ class SparseGP:
     @property
     def Z(self) -> Array:
         """The embedded points (u, m)."""
-        return self._Z[: self.u, : self.m]
+        return self._rows.Z[: self.u, : self.m]
+
+    @property
+    def LV(self) -> Array:
+        """The Cholesky factor (m, m) of V."""
+        return self._LV
 
     def embed(self, X: Array) -> Array:
         """Nystrom embedding Z (n, m) of the points ``X (n, d)``."""
         return embed(self.covariance, self.dictionary, self._R, np.ascontiguousarray(X, dtype=np.float64))
+
+    def embed_one(self, x: Array) -> Array:
+        """Nystrom embedding z (m,) of the point ``x (d,)``."""
+        return embed_one(self.covariance, self._ST, self._RT, np.ascontiguousarray(x, dtype=np.float64))
 
     # -- conditioning ------------------------------------------------------------------------------------------
 
@@ -155,17 +200,23 @@ class SparseGP:
 
     def _store(self, X: Array, Z: Array, counts: Array) -> None:
         """Keep the points, with room for more points and atoms."""
-        n, m = Z.shape
-        room = n + max(SPARE, n // 4)
-        self._X = np.empty((room, X.shape[1]))
-        self._Z = np.empty((room, m + SPARE))
-        self._counts = np.empty(room)
-        self._X[:n] = X
-        self._Z[:n, :m] = Z
-        self._counts[:n] = counts
-        self._sums = np.zeros(room)
-        self.u = n
+        self._rows = _Rows(X, Z)
+        self.u = len(X)
+        self._counts = self._with_room(counts)
+        self._sums = np.zeros(len(self._counts))
         self._changed()
+
+    def _with_room(self, values: Array) -> Array:
+        """``values (u,)`` of the points, with room for as many as the rows have."""
+        out = np.zeros(len(self._rows.X))
+        out[: self.u] = values
+        return out
+
+    def _own_rows(self) -> None:
+        """Copy points and embeddings, into larger arrays."""
+        self._rows = _Rows(self.X, self.Z)
+        self._counts = self._with_room(self.counts)
+        self._sums = self._with_room(self._sums[: self.u])
 
     def add(self, x: Array, value: float = 0.0) -> Array:
         """Add a new point ``x (d,)`` with one observation. O(m^2).
@@ -175,18 +226,16 @@ class SparseGP:
         Returns:
             h (m,): the observation reduces ``lambda var~(x')`` by ``(h^T k_S(x'))^2`` at every ``x'``.
         """
-        z = embed_one(self.covariance, self._ST, self._RT, np.ascontiguousarray(x))
-        return self.add_embedded(x, z, value)
+        return self.add_embedded(x, self.embed_one(x), value)
 
     def add_embedded(self, x: Array, z: Array, value: float) -> Array:
         """`add` a point that is embedded as ``z (m,)``."""
-        if self.u == len(self._X):
-            sums = self._sums[: self.u]
-            self._store(self.X, self.Z, self.counts)
-            self._sums[: self.u] = sums
         u = self.u
-        self._X[u] = x
-        self._Z[u, : self.m] = z
+        if u == len(self._rows.X) or self._rows.filled != (u, self.m):
+            self._own_rows()
+        self._rows.X[u] = x
+        self._rows.Z[u, : self.m] = z
+        self._rows.filled = u + 1, self.m
         self._counts[u] = 1.0
         self._sums[u] = value
         self.u = u + 1
@@ -199,8 +248,10 @@ class SparseGP:
 
     def scale_up(self, i: int, factor: float, value: float) -> None:
         """Multiply the embedding of point ``i`` by a ``factor`` of at least 1, and replace its value. O(m^2)."""
+        if self._rows.shared:
+            self._own_rows()
         z = self.Z[i].copy()
-        self._Z[i, : self.m] = factor * z
+        self._rows.Z[i, : self.m] = factor * z
         self._sums[i] = value
         self._changed()
         observe(self._R, self._LV, math.sqrt(max(factor * factor - 1.0, 0.0)) * z, self.regularization)
@@ -212,39 +263,32 @@ class SparseGP:
         self._changed()
         return observe(self._R, self._LV, self.Z[i].copy(), self.regularization)
 
-    def mark(self) -> None:
-        """Remember this state for `rollback`."""
-        u = self.u
-        self._mark = (self.dictionary, self._L, self._LV.copy(), u, self._counts[:u].copy(), self._sums[:u].copy())
-        self._mark_solved = self._weights, self._variances, self._alpha
+    def hallucinate(self, LV: Array, z: Array) -> Array:
+        """Add one observation at the embedded point ``z (m,)`` to ``LV``, a copy of this model's, in place. O(m^2).
 
-    def rollback(self) -> None:
-        """Return to the last `mark`: points and atoms that came after it are forgotten."""
-        dictionary, self._L, LV, self.u, counts, sums = self._mark
-        self._LV = LV.copy()
-        self._counts[: self.u] = counts
-        self._sums[: self.u] = sums
-        if len(dictionary) != self.m:
-            self._set_atoms(dictionary)
-        self._weights, self._variances, self._alpha = self._mark_solved
+        Returns:
+            h (m,): the observation reduces ``lambda var~(x')`` by ``(h^T k_S(x'))^2`` at every ``x'``.
+        """
+        return observe(self._R, LV, z, self.regularization)
 
     def grow(self, x: Array) -> bool:
         """Make ``x (d,)`` an atom too. O(u m). Returns False, changing nothing, if the atoms already represent it."""
         x = np.ascontiguousarray(x, dtype=np.float64)
-        z = embed_one(self.covariance, self._ST, self._RT, x)
+        z = self.embed_one(x)
         prior = float(prior_variance(self.covariance, x))
         pivot = prior - float(z @ z)
         if not pivot > DEPENDENT * prior:
             return False
         m = self.m
         root = math.sqrt(pivot)
-        if m == self._Z.shape[1]:
-            self._Z = np.concatenate([self._Z, np.empty((len(self._Z), max(SPARE, m // 2)))], axis=1)
+        if m == self._rows.Z.shape[1] or self._rows.filled != (self.u, m):
+            self._own_rows()
         k = cross_covariance(self.covariance, np.ascontiguousarray(self.X.T), x[:, None])[0]
         column = (k - np.einsum("ij,j->i", self.Z, z)) / root
         weighted = self.counts * column
         off = np.einsum("ij,i->j", self.Z, weighted)
-        self._Z[: self.u, m] = column
+        self._rows.Z[: self.u, m] = column
+        self._rows.filled = self.u, m + 1
         v = inverse_factor(self._LV)[0] @ off
         corner = float(weighted @ column) + self.regularization - float(v @ v)
         self._L = _bordered(self._L, z, root)
@@ -308,6 +352,14 @@ class SparseGP:
         """mu~ (n,) and var~ (n,) at ``X (n, d)``; the variance is never negative."""
         mean, variance = mean_variance(self.posterior, np.ascontiguousarray(X, dtype=np.float64))
         return mean, variance / self.regularization
+
+    def variance(self, x: Array) -> float:
+        """var~ at the point ``x (d,)``, with its terms in the order in which `numbo.kernels.lazy` sums them up."""
+        posterior = self.posterior
+        x = np.ascontiguousarray(x, dtype=np.float64)
+        explained = embed_one(self.covariance, posterior.XT, posterior.WT, x)  # W k_S(x)
+        left = np.subtract.reduce(np.append(prior_variance(self.covariance, x), explained**2))
+        return max(float(left), 0.0) / self.regularization
 
     def variances(self) -> Array:
         """var~ (u,) at its own points."""

@@ -274,7 +274,7 @@ class BBKB(Optimizer):
         if not (isinstance(self._chooser, ArmSearch) and self._chooser.one_by_one):
             probes = self.space.snap(run.design.candidates.spread(PROBES, np.random.default_rng(run.design.seed)))
             pulled = model.pulls.X[batch.pulls]
-            return float(batch.ratios(np.concatenate([probes, pulled]), pulled).max())
+            return float(model.base.ratios(np.concatenate([probes, pulled]), pulled).max())
         bound = float(np.max(batch.ratio_sums)) + sum(batch.variances[batch.summed :])
         if 1.0 + bound > self.settings.ratio_threshold:
             batch.ratio_sums = batch.ratio_sums + self._chooser.ratios(model, batch.pulls[batch.summed :])

@@ -86,25 +86,23 @@ class ArmSearch(Chooser):
     # -- the model changes -------------------------------------------------------------------------------------
 
     def show(self, model: FeedbackModel, certain: Mask | None = None) -> None:
-        batch = model.batch
+        base = model.base
         rows = self._rows(model)
-        together = [] if self.one_by_one else batch.pulls
-        stands_for = np.concatenate([batch.atoms, np.array(together, dtype=np.int64)])
+        together = [] if self.one_by_one else model.batch.pulls
+        stands_for = np.concatenate([base.atoms, np.array(together, dtype=np.int64)])
         lasting = np.zeros(len(stands_for), dtype=bool)
         if not self.one_by_one:
-            lasting[: len(batch.atoms)] = True  # until the next draw, atoms only come
+            lasting[: len(base.atoms)] = True  # until the next draw, atoms only come
         elif certain is not None:
-            lasting[: len(batch.atoms)] = certain
-        posterior = batch.gp.extended(model.pulls.X[together])
-        self._posterior.condition(batch.gp, rows[batch.points], rows[stands_for], lasting, posterior)
+            lasting[: len(base.atoms)] = certain
+        posterior = base.gp.extended(model.pulls.X[together])
+        self._posterior.condition(base.gp, rows[base.points], rows[stands_for], lasting, posterior)
         self.start(model)
 
     def pull(self, model: FeedbackModel, number: int) -> None:
         """Lines 7 and 8: pull the arm of the point ``number``; variances shrink, the mean stays."""
         arm = int(self._rows(model)[number])
-        mean, variance = self._posterior.prospect(arm)
-        model.batch.note(number, variance / model.batch.gp.regularization)
-        self._posterior.observe(model.batch.pull(number, model.pulls.X[number], mean))
+        self._posterior.observe(model.batch.pull(number, model.pulls.X[number]))
         if self._run.available.avoid_repeats:
             self._posterior.exclude(arm)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 
 import numpy as np
@@ -14,6 +15,7 @@ class Pulls:
     """Numbers distinct points in the order in which they were first seen, pending or told."""
 
     def __init__(self, d: int) -> None:
+        self.d = d
         self.u = 0
         self._X = np.empty((64, d))
         self._number: dict[bytes, int] = {}
@@ -54,6 +56,14 @@ class Pulls:
     def counts(self, numbers: PointNumbers) -> Indices:
         """How often each point occurs among ``numbers``, (u,)."""
         return np.bincount(numbers, minlength=self.u)
+
+    def copy(self) -> Pulls:
+        """The same points, to which others may be added."""
+        twin = copy.copy(self)
+        twin._X = self._X.copy()
+        twin._number = dict(self._number)
+        twin._told = self._told.copy()
+        return twin
 
     def restore(self, X: Array) -> None:
         """Restore the distinct points (u, d), in their order."""
