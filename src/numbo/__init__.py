@@ -1,4 +1,4 @@
-"""numbo: Gaussian-process samplers for tuning runs that outgrow a GP.
+"""numbo: Gaussian-process samplers for runs with too many trials for an exact GP.
 
     from numbo import GSSBO, Space, Float            # the core: ask and tell
     from numbo.optuna import GSSBOSampler            # as an Optuna sampler

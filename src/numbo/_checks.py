@@ -18,7 +18,7 @@ import numpy as np
 Seed: TypeAlias = int | Sequence[int] | np.random.SeedSequence | np.random.BitGenerator | np.random.Generator | None
 
 DIRECTIONS = ("minimize", "maximize")
-#: What improves on a front of more objectives is divided into too many cells.
+#: With more objectives, the region that a front does not dominate has too many cells.
 MOST_OBJECTIVES = 5
 #: Values of settings that the data may decide.
 AUTO = ("auto", True, False)
@@ -122,7 +122,7 @@ def objective(value: Any) -> float:
 
 
 def constraint(name: str, value: Any) -> float:
-    """The value of the constraint ``name``, a number, NaN for none that can be said."""
+    """The value of the constraint ``name``: a number, or NaN if it is unknown."""
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):

@@ -1,7 +1,7 @@
-"""What is done before each suggestion, by those who stand above the optimizers.
+"""An action before each suggestion, set by a package above the optimizers.
 
-Kernels are compiled in the background by processes that run optimizers, which therefore cannot know of it. `numbo` lets
-it be done before anybody asks, however an optimizer was imported or restored.
+Kernels are compiled in the background by processes that run optimizers. So optimizers must not import the module that
+starts these processes. `numbo` sets it as an action here, which works however an optimizer was imported or restored.
 """
 
 from __future__ import annotations
@@ -18,6 +18,6 @@ def do_before_ask(action: Callable[[type], None]) -> None:
 
 
 def before_ask(algorithm: type) -> None:
-    """Do what was asked for with `do_before_ask`."""
+    """Call the action that `do_before_ask` has set."""
     if _first is not None:
         _first(algorithm)

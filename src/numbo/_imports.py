@@ -1,8 +1,8 @@
-"""Imports that no interrupt tears.
+"""Imports that an interrupt cannot leave half done.
 
-A signal handler raises in the main thread, wherever this is, and an import that it ends may leave a library half
-imported for the rest of the process. So what the first suggestion loads is imported in a thread of its own, which no
-interrupt reaches; the one who asked waits for it, and can be interrupted.
+A signal handler may raise anywhere in the main thread. If it ends an import, a library may stay half imported for the
+rest of the process. So the libraries of the first suggestion are imported in a separate thread, which interrupts do not
+reach. The caller waits for it, and can be interrupted.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import importlib
 import sys
 import threading
 
-#: What fits and designs use. The import of numbo takes half as long again with them.
+#: Modules that fits and designs use. With them, the import of numbo would take half as long again.
 NEEDED = ("scipy.optimize", "scipy.stats")
 
 
 def load_needed() -> None:
-    """Import what suggestions need, once; never raises an error of its own."""
+    """Import the modules in `NEEDED`, once; never raises an error of its own."""
     missing = [name for name in NEEDED if name not in sys.modules]
     if missing:
         loader = threading.Thread(target=_load, args=[missing], name="numbo imports")
@@ -27,5 +27,5 @@ def load_needed() -> None:
 
 def _load(names: list[str]) -> None:
     for name in names:
-        with contextlib.suppress(Exception):  # it is raised where it is needed
+        with contextlib.suppress(Exception):  # it is raised where the module is used
             importlib.import_module(name)

@@ -1,8 +1,8 @@
-"""Interrupts propagate, wherever they strike.
+"""Interrupts always propagate.
 
-A signal handler may raise while machine code returns its result: Python reports this as a `SystemError` caused by the
-raised exception, and a `KeyboardInterrupt` would be mistaken for an ordinary error. Or the handler raises inside a
-callback that cannot propagate exceptions, such as LLVM's while a kernel is loaded: Python then reports the exception to
+A signal handler may raise while machine code returns its result. Python then raises a `SystemError` caused by the
+handler's exception, so that a `KeyboardInterrupt` looks like an ordinary error. Or the handler raises inside a callback
+that cannot propagate exceptions, such as LLVM's while a kernel is loaded. Python then reports the exception to
 `sys.unraisablehook` and continues.
 """
 

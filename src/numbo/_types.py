@@ -1,16 +1,17 @@
-"""Types that all modules share, and the words for what an index counts.
+"""Types that all modules share, and names for the kinds of indices.
 
-An array of indices says in its type what it counts:
+The type of an array of indices says what it indexes:
 
 * `ObservationIndices`: observations of a `numbo.trials.History`, in the order in which they were told. ``members`` are
-  those that a model is fitted to, ``rows`` of a `numbo.models.surrogate.Surrogate` those that its posterior stands on.
-* `TrialPositions`: all trials told, failures among them; `History.positions` counts observations so.
+  the observations that a model is fitted to, ``rows`` of a `numbo.models.surrogate.Surrogate` those that its posterior
+  is conditioned on.
+* `TrialPositions`: all trials told, including failures; `History.positions` has those of the observations.
 * `PointNumbers`: distinct points of a history, in the order in which they were seen first (`numbo.trials.Pulls`).
-* `SparseRows`: rows of a `numbo.models.sparse_gp.SparseGP`, which stand for one or more observations each.
-* `AtomIndices`: points that make up a dictionary, among those that it was drawn from (`numbo.models.dictionaries`).
-  Once these are points of a history, they are `PointNumbers`.
-* `ArmIndices`: points of a space that is enumerated: rows of its grid, or of the features of `numbo.Arms`.
-* `Indices`: positions in an array that is at hand, such as the candidates of a criterion; and counts.
+* `SparseRows`: rows of a `numbo.models.sparse_gp.SparseGP`; each represents one or more observations.
+* `AtomIndices`: the points of a dictionary, among the points it was drawn from (`numbo.models.dictionaries`). If these
+  are points of a history, the indices are `PointNumbers`.
+* `ArmIndices`: points of an enumerated space: rows of its grid, or of the features of `numbo.Arms`.
+* `Indices`: positions in a local array, such as the candidates of a criterion; and counts.
 """
 
 from __future__ import annotations

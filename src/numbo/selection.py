@@ -50,7 +50,7 @@ def select_subset(
     perturbation: float = 0.0,
     seed: Any = None,
 ) -> Indices:
-    """Choose the observations to fit a model to, which may be any model.
+    """Choose the observations that a model, of any kind, is to be fitted to.
 
     Args:
         X: inputs (n, d), in any units; each column is scaled to the unit interval by its range.
@@ -60,8 +60,8 @@ def select_subset(
             ``"kmeans++"``, ``"random"``, ``"first"``.
         forced: indices that must be chosen.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
-        lengthscale: one number or (d,), in units of the range of each column; ``None`` learns it by MAP from at
-            most 256 of the points.
+        lengthscale: one number or (d,), in units of the range of each column; ``None`` learns it by MAP from at most
+            256 of the points.
         noise_variance: in units of the variance of ``y``; learned as well if ``lengthscale`` is ``None``.
         perturbation: standard deviation of the noise on the gradients (the paper's ``sigma_d`` is 0.1).
         seed: anything `numpy.random.default_rng` takes.
