@@ -1,1 +1,1 @@
-"""How kernels are compiled and cached, in the background if need be, and what a first use on a machine tells."""
+"""Compiling and caching of kernels, also in the background, and the messages on the first use on a machine."""

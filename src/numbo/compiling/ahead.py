@@ -1,10 +1,10 @@
 """Kernels are compiled in the background while the initial design is evaluated.
 
-On a machine whose cache has no compiled kernels, the first suggestions would wait for the compiler. The first ask
-starts processes of low priority that compile what the algorithm needs into the cache, where this process finds it.
-Processes are started afresh, never forked; they have no terminal and no output, and end with the process that started
-them, at the latest. Nothing happens where the cache is warm or cannot be written, where files cannot be locked, where
-there is but one processor, where Python cannot be started again (a frozen application, say), or if the environment has
+If the cache has no compiled kernels, the first suggestions would wait for the compiler. So the first ask starts
+processes of low priority that compile the kernels of the algorithm into the cache, where this process finds them. They
+are new processes, not forks. They have no terminal and no output, and end with the process that started them, at the
+latest. No process is started if the cache has the kernels or cannot be written, if files cannot be locked, if there is
+only one processor, if Python cannot be started again (as in a frozen application), or if the environment has
 ``NUMBO_COMPILE_AHEAD=0``.
 """
 
@@ -26,7 +26,7 @@ SWITCH = "NUMBO_COMPILE_AHEAD"
 NICE = 10
 #: Number of processes; compiling is divided among them.
 PARTS = 2
-#: Seconds between two looks whether the process that started them is still there.
+#: Seconds between two checks whether the parent process is still alive.
 POLL = 0.1
 CHILD = """
 import json, sys
@@ -40,7 +40,7 @@ with ahead.work(parent, algorithm, part, lock) as wanted:
 _lock = threading.Lock()
 _children: list[subprocess.Popen[bytes]] = []
 _considered: set[type] = set()
-_owner = 0  # the process that started the children; a fork of it has them in its memory only
+_owner = 0  # the process that started the children; a fork has the list, but they are not its children
 
 
 def compile_ahead(algorithm: type) -> None:
@@ -56,9 +56,9 @@ def compile_ahead(algorithm: type) -> None:
 
 
 def _start(algorithm: type) -> None:
-    """Start the processes, if an algorithm's kernels have to be compiled, and can be by them."""
+    """Start the processes, if an algorithm's kernels have to be compiled, and processes can compile them."""
     global _owner
-    from numbo.compiling import jit, turns  # here, as the processes import this module before they have work to do
+    from numbo.compiling import jit, turns  # here, as children import this module before they have work
     from numbo.compiling.first_use import ALGORITHMS, lock_path
 
     known = next(cls for cls in algorithm.__mro__ if cls in ALGORITHMS)
@@ -97,7 +97,7 @@ def _cores() -> int:
 
 
 def _reap() -> None:
-    """Take leave of the children that have ended."""
+    """Remove the children that have ended."""
     with _lock:
         for child in [c for c in _children if c.poll() is not None]:
             _children.remove(child)

@@ -27,10 +27,10 @@ from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE, BBKBSettings, GSSBOS
 from numbo.search.utility import ASCENT_ITERATIONS, ASCENT_TOLERANCE
 from numbo.spaces import Categorical, Float, Int, Space
 
-#: What every study compiles by itself, if it is interrupted before the background is ready.
+#: Kernels that every study compiles by itself, if it is interrupted before the background processes are ready.
 KERNELS = (log_marginal_likelihood, ascend, mean_variance, unweighted_values)
 SPARSE_KERNELS = (*KERNELS, dtc_weights)
-#: The algorithms, with those of their kernels.
+#: The algorithms, each with its kernels among these.
 ALGORITHMS: dict[type[Optimizer], tuple[Any, ...]] = {
     GSSBO: KERNELS,
     GPUCB: KERNELS,
@@ -48,7 +48,7 @@ def cache_path() -> str | None:
 
 
 def lock_path() -> str | None:
-    """The file whose locks decide which process compiles a kernel; None where nothing is cached."""
+    """The file whose locks decide which process compiles a kernel; None if nothing is cached."""
     return jit.lock_path(mean_variance)
 
 
@@ -69,10 +69,10 @@ def announce_compilation(log: Callable[[str], Any]) -> None:
 
 
 def compile_part(algorithm: str, part: int, lock: str) -> None:
-    """Compile the kernels of the default settings of an algorithm, by its name, in an order that the ``part`` decides.
+    """Compile the kernels of the default settings of the named ``algorithm``, in an order that ``part`` determines.
 
-    Every part compiles all that no other process has compiled or is compiling. Nothing is done if this process would
-    write to another cache than the one whose lock is given.
+    Every part compiles all kernels that no other process has compiled or is compiling. Nothing is done if this process
+    would not write to the cache whose lock is given.
     """
     if lock_path() != lock:
         return
@@ -91,7 +91,7 @@ def compile_part(algorithm: str, part: int, lock: str) -> None:
     chosen: Any = next(known for known in ALGORITHMS if known.__name__ == algorithm)
     for objective in (_smooth, _rough):
         optimizer = chosen(space, seed=0, settings=chosen.settings_class())
-        for i in range(10):  # what a first ask would load to design them is not needed here
+        for i in range(10):  # told, not asked: the libraries of the initial design are not needed here
             params = space.decode(np.random.default_rng(i).random(space.d))
             optimizer.tell(params, objective(i, params))
         _run(optimizer, range(10, 40), objective)
@@ -119,7 +119,7 @@ def _trade_off(space: Space, k: int) -> None:
 
 
 def _stop(optimizer: Optimizer) -> None:
-    """A trial that ends and one that is stopped."""
+    """Tell a trial that ends, and a trial that is stopped."""
     for partial in (False, True):
         optimizer.tell(optimizer.ask(), 1.0, partial=partial, reports={1: 2.0, 2: 1.0})
 
@@ -129,14 +129,14 @@ def _smooth(i: int, params: dict[str, float]) -> float:
 
 
 def _rough(i: int, params: Any) -> float | None:
-    """Anything; the last points fail."""
+    """Arbitrary values; the last points fail."""
     return (7 * i) % 11 if i < 35 else None
 
 
 def warmup() -> float:
     """Compile all kernels, or load them from the cache, so that no suggestion has to wait; returns the seconds taken.
 
-    Worth a line in an image build: it takes over a minute of one core once, and a second or two when they are cached.
+    Useful in an image build: it takes over a minute of one core once, and a second or two if they are cached.
 
     Raises:
         RuntimeError: if a kernel cannot be compiled or run on this machine; the log says why.

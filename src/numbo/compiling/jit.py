@@ -1,18 +1,18 @@
-"""The one decorator that compiles numbo's kernels, and the cache policy that goes with it.
+"""The decorators that compile numbo's kernels, and their cache.
 
-Numba's on-disk cache checks only the file that holds a kernel. An edit to a callee in another file, or an
-upgrade that changes it, would leave the caller's stale machine code in use. A digest of *all* kernel sources is
-therefore part of the name of every cache file. As a mere stamp inside of them it would not do: Numba writes the new
-stamp before the new code, and a process that is killed in between would leave the old code under it. Where no cache
-folder is writable (a read-only installation without a home directory), kernels are compiled in each process instead of
-failing to import. A file that cannot be read is written anew; one that cannot be written is done without.
+Numba's on-disk cache checks only the file that holds a kernel. After a change of a callee in another file, it would
+still use the caller's stale machine code. A digest of *all* kernel sources is therefore part of the name of every cache
+file. Storing the digest inside the files is not enough: Numba writes the index before the code, so a killed process
+would leave old code under the new digest. If no cache folder is writable (a read-only installation without a home
+directory), kernels are compiled in each process. Unreadable files are rewritten. If a file cannot be written, the
+kernel is not cached.
 
-Processes that start at the same time, such as the workers of a study, compile each kernel once between them: whoever
-has the turn compiles, and the others then find it in the cache. A process waits for a kernel only so long
-(`wait_at_most`): whoever has the turn may be stopped or starved.
+Processes that start at the same time, such as the workers of a study, compile each kernel once: the process that has
+the kernel's lock compiles it, and the others then find it in the cache. A process waits for a limited time
+(`wait_at_most`), since the process with the lock may be stopped or very slow.
 
-An exception that a signal handler raises while LLVM compiles or loads a kernel leaves LLVM in a state that crashes
-the process later. Signals that arrive meanwhile are therefore deferred until the kernel is ready.
+If a signal handler raises while LLVM compiles or loads a kernel, LLVM is left in a state that crashes the process
+later. So signals that arrive meanwhile are deferred until the kernel is ready.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def source_digest() -> str:
 def signals_wait() -> Iterator[None]:
     """Defer signals that have a Python handler to the end of the block. Only the main thread handles signals.
 
-    All of them are handled then, even if a handler raises.
+    All of them are then handled, even if a handler raises.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -95,7 +95,7 @@ def signals_wait() -> Iterator[None]:
 
 
 class KernelCache(FunctionCache):
-    """Numba's cache of one kernel in files that `source_digest` names, of which no fault reaches the user's study."""
+    """Numba's cache for one kernel, in files named after `source_digest`; cache errors never reach the caller."""
 
     def __init__(self, py_func: Callable[..., Any]) -> None:
         super().__init__(py_func)
@@ -122,7 +122,7 @@ class KernelCache(FunctionCache):
                 logger.warning(f"{what}: {self.cache_path} cannot be written ({error}).")
 
     def holds_code(self, codegen: Any) -> bool:
-        """Whether there is machine code for this processor, for whatever types."""
+        """Whether there is machine code for this processor, for any types."""
         try:
             index = self._cache_file._load_index()
             magic = codegen.magic_tuple()
@@ -139,13 +139,13 @@ def cache_path(kernel: Any) -> str | None:
 
 
 def is_cached(kernel: Any) -> bool:
-    """Whether the cache has machine code of a kernel, up to date and for this processor, for whatever types."""
+    """Whether the cache has machine code of a kernel, up to date and for this processor, for any types."""
     cache = getattr(kernel, "_cache", None)
     return isinstance(cache, KernelCache) and cache.holds_code(kernel.targetctx.codegen())
 
 
 def lock_path(kernel: Any) -> str | None:
-    """The file whose locks decide which process compiles a kernel; None where nothing is cached."""
+    """The file whose locks decide which process compiles a kernel; None if nothing is cached."""
     folder = cache_path(kernel)
     return None if folder is None else os.path.join(folder, "numbo.lock")
 
@@ -165,7 +165,7 @@ def _timed() -> Iterator[None]:
 
 
 def _in_turn(dispatcher: Any, compile_: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile when no other process compiles the same kernel, and let signals wait meanwhile."""
+    """Compile while no other process compiles the same kernel, with signals deferred."""
 
     @functools.wraps(compile_)
     def compile_in_turn(*args: Any) -> Any:
@@ -174,7 +174,7 @@ def _in_turn(dispatcher: Any, compile_: Callable[..., Any]) -> Callable[..., Any
             say = _announce
             _announce = None
             say()
-        # Threads queue up for the compiler first: one that had the turn, but not the compiler, could block the other.
+        # Threads take the compiler's lock first: a thread with the turn, but without that lock, could block another.
         # Processes cannot block each other, as a kernel waits only for kernels that it calls.
         with (
             global_compiler_lock,
@@ -201,8 +201,8 @@ def jit(function: Callable[..., Any]) -> Any:
 def subroutine(function: Callable[..., Any]) -> Any:
     """As `jit`, for a function that only kernels call; a call from Python is refused.
 
-    What Python would need to call it is then not compiled: for a NamedTuple that holds others, this is as much code as
-    the function itself.
+    The wrapper for calls from Python is not compiled. For a NamedTuple that holds others, it has as much code as the
+    function itself.
     """
     dispatcher = _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 

@@ -1,7 +1,7 @@
-"""Turns: of several processes on a machine, one at a time does something.
+"""Turns: locks between the processes on a machine, so that one at a time does something.
 
-A turn is a lock on one byte of a file. The operating system releases it when its holder ends, however it ends. Where
-files cannot be locked, turns are always granted.
+A turn is a lock on one byte of a file. The operating system releases it when its holder ends, however it ends. If files
+cannot be locked, turns are always granted.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def possible() -> bool:
 
 @contextlib.contextmanager
 def turn(path: str | None, name: str, patience: float) -> Iterator[bool]:
-    """Wait for the turn ``name`` of the file ``path`` for at most ``patience`` seconds; whether it came.
+    """Wait for the turn ``name`` of the file ``path`` for at most ``patience`` seconds; yields whether it was granted.
 
-    Without a path, or where the file cannot be locked, nothing is waited for.
+    Without a path, or if the file cannot be locked, it is granted at once.
     """
     descriptor = _open(path)
     if descriptor is None:
@@ -62,7 +62,7 @@ def _open(path: str | None) -> int | None:
 
 
 def _lock(descriptor: int, byte: int) -> bool:
-    """Lock the byte if no other process has; True as well where locks do not work."""
+    """Lock the byte if no other process has locked it; also True if locks do not work."""
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
     except (BlockingIOError, PermissionError):
