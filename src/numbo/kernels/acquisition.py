@@ -53,10 +53,10 @@ class Posterior(NamedTuple):
 class Success(NamedTuple):
     """The probability that a point can be evaluated at all: ``p(x) = offset + slope mean(x)``, within [0.01, 1].
 
-    ``mean(x) = sum_i alpha_i k(x, X_i)`` is that of a GP whose covariance has the stationary term only; its fields are
-    those of `Covariance` and `Posterior`. Its points may have a coordinate that ``x`` lacks, such as the time they were
-    told: ``elsewhere (n,)`` is what it adds to their squared distances. Without points, p is 1. Below ``threshold`` a
-    point is too likely to fail, whatever its improvement.
+    ``mean(x) = sum_i alpha_i k(x, X_i)`` is the mean of a GP whose covariance has the stationary term only; the fields
+    are those of `Covariance` and `Posterior`. Its points may have a coordinate that ``x`` does not have, such as the
+    time at which they were told; ``elsewhere (n,)`` is the contribution of that coordinate to the squared distances.
+    Without points, p is 1. With p below ``threshold`` a point is too likely to fail, whatever its improvement.
     """
 
     family: int
@@ -83,11 +83,11 @@ class Acquisition(NamedTuple):
     """``kind`` is `UCB` (``parameter`` multiplies sd), `LOG_EI` (``parameter`` is the best value so far), or
     `LOG_FEASIBLE`, the log probability that the value is at least ``parameter``.
 
-    A point fails with probability ``1 - p``, where p is that of ``success``. An improvement is then realised with
-    probability p (Gelbart et al. 2014): ``log EI + log p``. Late in a search, log EI varies by arbitrarily many nats,
-    and this alone would keep failing at the edge of the feasible region: below the threshold the acquisition falls off
-    so steeply that nothing outweighs it. For UCB, a failure counts as the value ``worst``: ``p UCB + (1 - p) worst``.
-    A probability that is the same everywhere changes no choice.
+    A point fails with probability ``1 - p``, where p comes from ``success``. An improvement is then realised with
+    probability p (Gelbart et al. 2014): ``log EI + log p``. Late in a search log EI varies by arbitrarily many nats, so
+    log p alone would not stop suggestions from failing at the edge of the feasible region. Below the threshold the
+    acquisition therefore falls off so steeply that no improvement outweighs it. For UCB, a failure counts as the value
+    ``worst``: ``p UCB + (1 - p) worst``. A constant probability changes no choice.
     """
 
     kind: int
@@ -97,7 +97,7 @@ class Acquisition(NamedTuple):
 
 
 class Term(NamedTuple):
-    """An acquisition function of a posterior; a sum of such terms is climbed by `numbo.kernels.ascent.ascend`."""
+    """An acquisition function of a posterior; `numbo.kernels.ascent.ascend` maximises a sum of such terms."""
 
     posterior: Posterior
     acquisition: Acquisition
@@ -142,7 +142,7 @@ def log_cdf(z):
 
 @subroutine
 def acquisition_terms(kind, parameter, mu, sd):
-    """Value of the acquisition and its derivatives with respect to ``mu`` and ``sd``, where every point succeeds."""
+    """Value of the acquisition and its derivatives with respect to ``mu`` and ``sd``, if every point succeeds."""
     if kind == UCB:
         return mu + parameter * sd, 1.0, parameter
     if kind == LOG_FEASIBLE:
@@ -239,7 +239,7 @@ def weighted(kind, worst, threshold, value, p):
 
 @jit
 def unweighted_values(kind, parameter, covariance, Z, mean, variance):
-    """Acquisition (c,) where every point succeeds, from posterior means and variances (c,) at ``Z (c, d)``."""
+    """Acquisition (c,) if every point succeeds, from posterior means and variances (c,) at ``Z (c, d)``."""
     out = np.empty(Z.shape[0])
     for c in range(Z.shape[0]):
         sd = floored_sd(variance[c], prior_variance(covariance, Z[c]))
@@ -257,7 +257,10 @@ def weighted_values(kind, worst, threshold, values, p):
 
 
 def acquisition_values(posterior: Posterior, acquisition: Acquisition, Z: np.ndarray) -> np.ndarray:
-    """Acquisition (c,) at the rows of ``Z (c, d)``. Each kernel that it calls is compiled once, for all callers."""
+    """Acquisition (c,) at the rows of ``Z (c, d)``.
+
+    Not a kernel itself, so that the kernels it calls are compiled once, for all callers.
+    """
     kind, parameter, success, worst = acquisition
     mean, variance = mean_variance(posterior, Z)
     values = unweighted_values(kind, parameter, posterior.covariance, Z, mean, variance)
@@ -270,8 +273,8 @@ def acquisition_values(posterior: Posterior, acquisition: Acquisition, Z: np.nda
 def moments_into(posterior, offsets, columns, x, slope, q, products):
     """Posterior mean and standard deviation at ``x (d,)``.
 
-    ``slope``, ``q`` and ``products (n,)`` are overwritten with what `moments_gradient_into` needs. ``offsets`` and
-    ``columns`` are from `active_columns`, of the points that ``posterior`` is conditioned on.
+    ``slope``, ``q`` and ``products (n,)`` are overwritten with the input of `moments_gradient_into`. ``offsets`` and
+    ``columns`` are from `active_columns`, for the points that ``posterior`` is conditioned on.
     """
     cov, n, d = posterior.covariance, posterior.n, x.shape[0]
     k, v = np.empty(n), np.empty(n)
@@ -298,7 +301,7 @@ def moments_into(posterior, offsets, columns, x, slope, q, products):
 
 @subroutine
 def moments_gradient_into(posterior, x, sd, d_mu, d_sd, slope, q, products, gradient):
-    """Write to ``gradient (d,)`` that of a function of mean and standard deviation with these derivatives.
+    """Write the gradient of a function of mean and sd, with derivatives ``d_mu`` and ``d_sd``, to ``gradient (d,)``.
 
     It is zero in categorical dimensions. ``slope``, ``q`` and ``products`` are those of `moments_into`; ``q`` is
     overwritten.
@@ -357,7 +360,7 @@ def moments_gradient_into(posterior, x, sd, d_mu, d_sd, slope, q, products, grad
 def acquisition_gradient_into(posterior, acquisition, offsets, columns, x, gradient):
     """Acquisition at ``x (d,)``; its gradient is written to ``gradient (d,)``, as by `moments_gradient_into`.
 
-    ``offsets`` and ``columns`` are from `active_columns`, of the points that ``posterior`` is conditioned on.
+    ``offsets`` and ``columns`` are from `active_columns`, for the points that ``posterior`` is conditioned on.
     """
     n = posterior.n
     slope, q, products = np.empty(n), np.empty(n), np.empty(n)
@@ -371,7 +374,7 @@ def acquisition_gradient_into(posterior, acquisition, offsets, columns, x, gradi
 
 @subroutine
 def weighted_gradient_into(kind, worst, success, x, value, gradient):
-    """`weighted` of an acquisition of ``value`` at ``x (d,)``, whose ``gradient (d,)`` becomes that of the result."""
+    """`weighted` of an acquisition with ``value`` at ``x (d,)``; ``gradient (d,)`` becomes the result's gradient."""
     m, d = success.alpha.shape[0], x.shape[0]
     of_success = np.empty(d)
     p = success_probability(success, x, np.empty(m), np.empty(m), of_success)

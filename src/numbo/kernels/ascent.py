@@ -64,7 +64,7 @@ def direction_into(S, Y, rho, stored, gradient, free, out):
 def utility_gradient_into(terms, front, layouts, x, gradient, other):
     """The utility at ``x (d,)``; its gradient is written to ``gradient (d,)``.
 
-    ``other (d,)`` is overwritten. ``layouts`` are those of `active_columns`, of the points of each term.
+    ``other (d,)`` is overwritten. ``layouts`` are from `active_columns`, for the points of each term.
     """
     if front is None:
         value, first = acquisition_gradient_into(terms[0].posterior, terms[0].acquisition, *layouts[0], x, gradient), 1
@@ -79,7 +79,7 @@ def utility_gradient_into(terms, front, layouts, x, gradient, other):
 
 @subroutine
 def front_gradient_into(terms, front, layouts, x, gradient, other):
-    """As `utility_gradient_into`, of the terms that are objectives of a ``front`` alone."""
+    """As `utility_gradient_into`, for the terms that are objectives of a ``front`` only."""
     k, most = front.bounds.shape[0], 0
     for j in range(k):
         most = max(most, terms[j].posterior.n)
@@ -104,10 +104,10 @@ def front_gradient_into(terms, front, layouts, x, gradient, other):
 
 @jit
 def ascend(terms, front, starts, lower, upper, iterations, tolerance):
-    """Climb from every row of ``starts (s, d)`` within its own row of ``lower``, ``upper (s, d)``.
+    """Maximise the utility from every row of ``starts (s, d)``, each within its row of ``lower``, ``upper (s, d)``.
 
-    The sum of the ``terms`` is climbed, a tuple of `Term`; for each length of it this is compiled once. With a
-    ``front``, which may be None, the first terms are its objectives, and count by what they are expected to add to it.
+    The utility is the sum of the ``terms``, a tuple of `Term`; the kernel is compiled for each length of the tuple. If
+    ``front`` is not None, the first terms are its objectives; their expected improvement of the front is one summand.
 
     Returns the points (s, d) and their values (s,), which are never below those of the starts.
     """

@@ -24,9 +24,9 @@ from numbo.compiling.jit import jit, subroutine
 def accumulate(target, start, stop, c, A, first, last):
     """target[start:stop] += sum of c[k] * A[k, start:stop] over first <= k < last.
 
-    Four rows at a time, with a quarter of the loads and stores of ``target`` and a fixed order of additions. Loops
-    over slices, which start at 0, are vectorised; a loop from ``start`` is not, because a negative index would wrap.
-    Callers pass a constant 0 as ``np.int64(0)``, since Numba compiles another specialisation for a literal argument.
+    Four rows at a time, with a quarter of the loads and stores of ``target`` and a fixed order of additions. Loops over
+    slices, which start at 0, are vectorised. A loop from ``start`` is not, because a negative index would wrap. Callers
+    pass a constant 0 as ``np.int64(0)``, since Numba compiles another specialisation for a literal argument.
     """
     t = target[start:stop]
     n = t.shape[0]
@@ -48,7 +48,7 @@ def accumulate(target, start, stop, c, A, first, last):
 def lower_product_into(W, n, K, size, out):
     """out[:n, :size] = W K[:n, :size], with W lower triangular and zero above its diagonal.
 
-    Four rows at a time: a row of ``K`` is loaded once for all of them. They are accumulated in fresh arrays, which the
+    Four rows at a time, so that a row of ``K`` is loaded once for all four. The sums are in new arrays, which the
     compiler knows not to overlap.
     """
     t0, t1, t2, t3 = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
@@ -81,7 +81,7 @@ def lower_product_into(W, n, K, size, out):
 
 @jit
 def cholesky_into(K, n, L):
-    """Factorise the leading ``n`` x ``n`` block of the symmetric ``K`` into that of ``L``, zero above the diagonal.
+    """Write the factor of the leading ``n`` x ``n`` block of the symmetric ``K`` to ``L``, zero above the diagonal.
 
     The upper triangle of ``K`` is destroyed. Returns whether it succeeded.
     """

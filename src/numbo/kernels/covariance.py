@@ -6,9 +6,10 @@
     u       = (x - center) / radius        over numerical dimensions; v likewise from z; u^2 and v^2 elementwise
     kappa_j = 1 / (1 + c (x_j - z_j)^2)    in numerical dimensions, [x_j = z_j] in categorical ones
 
-An optional dimension may be inactive, with a negative coordinate. It then lies beside the middle of its range, at the
-distance APART: two points of which one is active there have (x_j - 1/2)^2 + APART^2 (1 if it is categorical) in place
-of (x_j - z_j)^2, two inactive ones have 0. Trend and additive part contain only what is active at both points.
+An optional dimension may be inactive, with a negative coordinate. The point then lies beside the middle of the range,
+at the distance APART in an extra dimension. In place of (x_j - z_j)^2, an active and an inactive point have
+(x_j - 1/2)^2 + APART^2 (1 if it is categorical), and two inactive points have 0. Trend and additive part contain only
+dimensions that are active at both points.
 
 Glossary: ``XT (d, n)`` points by column; ``x (d,)`` one point; ``w (d,)`` inverse squared lengthscales;
 ``s`` signal variance; ``a1``, ``a2``, ``a3`` trend variances; ``b`` additive variance; ``c`` inverse squared
@@ -18,9 +19,9 @@ The trend is Bayesian linear regression on ``u``, ``u^2`` and all products ``u_i
 & Williams 2006, sections 2.7 and 4.2.2): it makes the prior variance depend on ``x``.
 
 The additive part is a sum of GPs over single coordinates (Duvenaud et al. 2011, "Additive Gaussian Processes", first
-order): what a model learns about one coordinate holds wherever the others are, so that few points are informative even
-in many dimensions. Its kernel is the rational quadratic with alpha = 1 (Rasmussen & Williams, eq. 4.19), which needs
-no exponential.
+order): the effect of one coordinate is learned for all values of the others, so that few points are informative even in
+many dimensions. Its kernel is the rational quadratic with alpha = 1 (Rasmussen & Williams, eq. 4.19), which needs no
+exponential.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ MATERN52, MATERN32, RBF = 0, 1, 2
 INVERSE_LOG_2 = 1.0 / math.log(2.0)
 LOG_2_HIGH, LOG_2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 ROUND = 1.5 * 2.0**52
-#: Number of coordinates after which `squared_distances` asks whether a point is too far away.
+#: Number of coordinates after which `squared_distances` checks whether a point is too far away.
 FIRST = 8
 C0, C1, C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = [1.0 / math.factorial(k) for k in range(14)]
 
@@ -173,9 +174,9 @@ def squared_distances_into(w, categorical, optional, XT, n, x, r2):
 def products_into(cov, XT, n, x, offsets, columns, r2, linear, quadratic, effects, squares):
     """Write r2, <u, v>, <u^2, v^2>, sum_j kappa_j and sum_j kappa_j^2 between ``x`` and ``n`` columns of ``XT``.
 
-    ``offsets`` and ``columns`` are from `active_columns`. Where ``squares`` is None, nobody needs the last of these.
+    ``offsets`` and ``columns`` are from `active_columns`. If ``squares`` is None, sum_j kappa_j^2 is not computed.
 
-    Numerical dimensions are taken two at a time, which halves loads and stores and needs one division for two kappa,
+    Numerical dimensions are taken two at a time. This halves loads and stores, and needs one division for two kappa,
     as 1/s + 1/t = (s + t) / (s t).
     """
     w, c = cov.inverse_squared_lengthscales, cov.additive_weight
@@ -269,7 +270,7 @@ def covariance_into(cov, XT, n, x, out):
 
 @jit
 def prior_variance(cov, x):
-    """k(x, x); it depends on x if there is a trend, or an additive part that something inactive does not enter."""
+    """k(x, x); it depends on x if there is a trend, or an additive part and inactive dimensions."""
     value = cov.signal_variance + cov.additive_variance
     if not is_stationary_alone(cov):
         linear = 0.0
@@ -336,7 +337,7 @@ def gram_into(cov, XT, n, noise, out):
 
 @subroutine
 def squared_gap(cov, j, a, b):
-    """What coordinate j adds to r2 if it is ``a`` at one point and ``b`` at the other."""
+    """The term of coordinate j in r2, if it is ``a`` at one point and ``b`` at the other."""
     w = cov.inverse_squared_lengthscales[j]
     if cov.optional[j]:
         return w * optional_gap(cov.categorical[j], a, b)
@@ -353,10 +354,10 @@ def squared_distances(cov, X, x, limit):
     plain, first = not (cov.optional.any() or cov.categorical.any()), min(FIRST, x.shape[0])
     for i in range(X.shape[0]):
         total = 0.0
-        if plain:  # in loops of their own, which are faster
+        if plain:  # separate loops are faster
             for j in range(first):
                 total += w[j] * (X[i, j] - x[j]) ** 2
-            if total <= limit:  # asked once only: to ask at each coordinate costs more than it saves
+            if total <= limit:  # checked once: a check at each coordinate costs more than it saves
                 for j in range(first, x.shape[0]):
                     total += w[j] * (X[i, j] - x[j]) ** 2
         else:
@@ -368,9 +369,9 @@ def squared_distances(cov, X, x, limit):
 
 @jit
 def nearest_before(cov, X):
-    """For each row of ``X (n, d)`` the nearest of those before it that is another point, and its r2: (n,) and (n,).
+    """For each row of ``X (n, d)`` the nearest different point among the rows before it, and its r2: (n,) and (n,).
 
-    Where there is none, r2 is infinite.
+    If there is none, r2 is infinite.
     """
     rows, r2 = np.zeros(X.shape[0], dtype=np.int64), np.full(X.shape[0], math.inf)
     for i in range(X.shape[0]):

@@ -1,13 +1,13 @@
 """Expected hypervolume improvement over a front, in closed form.
 
-What is not dominated by a front and lies above a reference point is divided into disjoint cells, boxes with corners
-``lower`` and ``upper``. Where objectives are independent and normal, a point is expected to gain of each cell the
+The region that a front does not dominate, above a reference point, is divided into disjoint cells: boxes with corners
+``lower`` and ``upper``. If objectives are independent and normal, the expected gain of a point within a cell is the
 product over the objectives of
 
     E[(y - lower)+] - E[(y - upper)+] = sd (h(z_lower) - h(z_upper)),  z = (mu - bound) / sd,
 
-with ``h`` of `numbo.kernels.acquisition` (Emmerich et al. 2011; Daulton, Balandat & Bakshy 2020 have the cells). The
-corners of all cells take few different values in each objective, for which alone ``h`` is computed.
+with ``h`` of `numbo.kernels.acquisition` (Emmerich et al. 2011; for the cells Daulton, Balandat & Bakshy 2020). The
+corners of all cells have few distinct values in each objective; ``h`` is computed once for each of these.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from numbo.compiling.jit import jit, subroutine
 from numbo.kernels.acquisition import SQRT_2PI, floored_sd, log_h
 from numbo.kernels.covariance import prior_variance
 
-#: Below this z, h is less than 1e-130 of what it is elsewhere; above this one it is z, to all digits.
+#: Below the first z, h is less than 1e-130 of its usual size; above the second one h(z) = z, to all digits.
 FAR, NEAR = -25.0, 9.0
 #: Gains below this number are computed by their logarithms, which takes ten times as long.
 LEAST = 1e-200
 
 
 class Front(NamedTuple):
-    """The ``c`` cells of a front of ``k`` objectives, of which larger values are better.
+    """The ``c`` cells of a front of ``k`` objectives; larger values are better.
 
     Attributes:
         bounds: (k, t) the values that corners have, ascending; the last one is infinite.
@@ -44,9 +44,9 @@ class Front(NamedTuple):
 def cells(points, reference):
     """Lower and upper corners (c, k) of the cells above ``reference (k,)`` that the ``points (f, k)`` do not dominate.
 
-    Each point removes what it dominates from the cells so far, and what is left of one are up to k boxes. With points
-    in descending order of the last objective there are ``f + 1`` cells for two objectives, and about ``2 f`` for three:
-    boxes that make up a larger one are put together.
+    Each point removes the region that it dominates from the cells so far, which leaves up to k boxes of a cell. Boxes
+    that form a larger box are merged. With points in descending order of the last objective there are then ``f + 1``
+    cells for two objectives, and about ``2 f`` for three.
     """
     k = len(reference)
     lower, upper = reference.copy().reshape(1, k), np.full((1, k), np.inf)
@@ -57,7 +57,7 @@ def cells(points, reference):
                 hit[c] &= lower[c, j] < p[j]
         room = k * int(hit.sum())
         new_lower, new_upper, count = np.empty((room, k)), np.empty((room, k)), 0
-        for axis in range(k):  # the last objective first: what lies above the point there is done with
+        for axis in range(k):  # the last objective first: the box above the point in it is not cut further
             j = (axis + k - 1) % k
             first = count
             for row in np.flatnonzero(hit):
@@ -80,7 +80,7 @@ def cells(points, reference):
 
 @subroutine
 def merged(lower, upper, first, count):
-    """Put together boxes from ``first`` on that differ along one axis and touch there; returns how many are left."""
+    """Merge boxes from ``first`` on that differ along one axis and touch there; returns how many are left."""
     k, a = lower.shape[1], first
     while a < count:
         b, grew = a + 1, False
@@ -105,14 +105,14 @@ def merged(lower, upper, first, count):
 
 
 def divided(above: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The `cells` of points (f, k) that lie ``above`` the ``reference (k,)``, in the order in which these are few."""
+    """The `cells` of points (f, k) that lie ``above`` the ``reference (k,)``, in the order that gives few cells."""
     ordered = above[np.lexsort(-above.T)]
     lower, upper = cells(np.ascontiguousarray(ordered), np.ascontiguousarray(reference))
     return lower, upper
 
 
 def front_of(points: np.ndarray, reference: np.ndarray) -> Front:
-    """The front of ``points (f, k)`` that do not dominate each other, above ``reference (k,)``."""
+    """The front of ``points (f, k)``, which do not dominate each other, above ``reference (k,)``."""
     lower, upper = divided(points[(points > reference).all(axis=1)], reference)
     values = [np.unique(np.concatenate([lower[:, j], upper[:, j], [np.inf]])) for j in range(len(reference))]
     bounds = np.full((len(values), max(map(len, values))), np.inf)
@@ -123,7 +123,7 @@ def front_of(points: np.ndarray, reference: np.ndarray) -> Front:
 
 
 def hypervolume(points: np.ndarray, reference: np.ndarray) -> float:
-    """The volume above ``reference (k,)`` that ``points (f, k)`` dominate, which do not dominate each other."""
+    """The volume above ``reference (k,)`` dominated by ``points (f, k)``, which do not dominate each other."""
     above = points[(points > reference).all(axis=1)]
     if not len(above):
         return 0.0
@@ -143,7 +143,7 @@ def hypervolume(points: np.ndarray, reference: np.ndarray) -> float:
 
 @subroutine
 def gains_into(front, mu, sd, h, ratios):
-    """The expected gain in units of the product of the deviations, without logarithms; 0 where it may have underflown.
+    """The expected gain in units of the product of the deviations, without logarithms; 0 if it may have underflown.
 
     ``h``, ``Phi`` and ``phi`` of all bounds are written to ``h (k, t)`` and ``ratios (2, k, t)``.
     """
@@ -188,7 +188,7 @@ def bounds_into(front, mu, sd, logs, ratios):
 
 @subroutine
 def log_gains_into(front, logs, gains):
-    """The logarithm of the expected gain, as `gains_into`; those of the cells are written to ``gains (c,)``."""
+    """The logarithm of the expected gain, as `gains_into`; the logarithms of cells are written to ``gains (c,)``."""
     k, best = front.bounds.shape[0], -np.inf
     for c in range(gains.shape[0]):
         gain = 0.0

@@ -1,8 +1,8 @@
 """Lazy maximisation of upper confidence bounds over a fixed set of arms, while variances can only shrink.
 
-Calandriello et al. (2020), appendix A.3: between two updates of the mean and the dictionary no bound can grow, so
-a bound computed earlier in the batch is still an upper bound, and only arms whose stale bound is the largest need to
-be recomputed. The arm returned is the one that a full evaluation would find; ties go to the first arm.
+Calandriello et al. (2020), appendix A.3: between two updates of the mean and the dictionary no bound can grow. So a
+bound computed earlier in the batch is still an upper bound, and an arm is recomputed only while its old bound is the
+largest. A full evaluation would return the same arm; ties go to the first arm.
 
     bound(x)      = p(x) (mean(x) + beta sqrt(variance_t(x))) + shift(x)
     mean(x)       = alpha^T k_S(x)
@@ -34,8 +34,8 @@ class Bounds(NamedTuple):
     """Current knowledge of the arms: arrays (A,), and ``top (ceil(A / BLOCK_WIDTH),)``.
 
     ``bound`` is an upper bound on the upper confidence bound, -inf for an excluded arm. ``stamp`` is the number of
-    directions that ``variance`` includes; where it is `UNKNOWN`, ``mean`` and ``variance`` have not been computed yet.
-    ``weight`` is p; where it is 1, ``shift`` is 0.
+    directions that ``variance`` includes; if it is `UNKNOWN`, ``mean`` and ``variance`` have not been computed yet.
+    ``weight`` is p; if it is 1, ``shift`` is 0.
     """
 
     mean: np.ndarray
@@ -49,7 +49,7 @@ class Bounds(NamedTuple):
 
 @jit
 def best_of_block(bound, block):
-    """The arm of a block with the largest bound, the first one of equals."""
+    """The arm of a block with the largest bound; ties go to the first arm."""
     start = block * BLOCK_WIDTH
     best = start
     for i in range(start + 1, min(start + BLOCK_WIDTH, bound.shape[0])):
@@ -96,7 +96,7 @@ def lazy_argmax(posterior, X, H, count, beta, bounds):
     k, v = np.empty(m), np.empty(m)
     computed = 0
     while True:
-        # the largest bound, possibly a stale one: no other arm can exceed it
+        # the largest bound, possibly an old one: no other arm can exceed it
         arm = bounds.top[0]
         for block in range(1, bounds.top.shape[0]):
             if bounds.bound[bounds.top[block]] > bounds.bound[arm]:

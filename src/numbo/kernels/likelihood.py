@@ -88,8 +88,8 @@ def parameters(theta, categorical, radius):
 def log_marginal_likelihood(theta, XT, y, extra, family, categorical, center, radius, optional, workspace):
     """Value and gradient (len(theta),) of log p(y | X, theta); (-inf, 0) if K is not positive definite.
 
-    ``extra (n,)`` are the known variances of the values, beside the noise that all have. ``workspace (WORKSPACE, n,
-    n)`` is overwritten; allocating it at every call would cost as much as the arithmetic.
+    ``extra (n,)`` are known variances of the values, in addition to the common noise. ``workspace (WORKSPACE, n, n)``
+    is overwritten; allocating it at every call would cost as much as the arithmetic.
     """
     d, n = XT.shape
     cov = unpack(theta, family, categorical, center, radius, optional)
@@ -155,7 +155,7 @@ def log_marginal_likelihood(theta, XT, y, extra, family, categorical, center, ra
                 for k in range(i):
                     diff = column[k] - xj
                     sums[k] += coefficient[k] * (diff * diff)
-        if branching:  # in a loop of its own, which keeps the one above fast
+        if branching:  # a separate loop keeps the loop above fast
             for j in range(d):
                 column, xj, sums = XT[j], XT[j, i], lengthscale_sums[j]
                 if optional[j] and xj < 0.0:

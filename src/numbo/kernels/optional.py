@@ -1,4 +1,4 @@
-"""What optional dimensions add to covariances, where points may be inactive (see `numbo.kernels.covariance`)."""
+"""The terms of optional dimensions in covariances, where points may be inactive (see `numbo.kernels.covariance`)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def optional_gaps_into(categorical, row, n, b, gaps):
 
 @subroutine
 def active_columns(XT, optional):
-    """The columns of ``XT (d, n)`` that have each optional dimension j: ``columns[offsets[j] : offsets[j + 1]]``.
+    """Columns of ``XT (d, n)`` active in optional dimension j, as ``columns[offsets[j] : offsets[j + 1]]``.
 
     Returns:
         the pair of ``offsets (d + 1,)`` and ``columns``; both are empty if no dimension is optional.
@@ -76,7 +76,7 @@ def add_inactive_gaps_into(categorical, row, n, columns, start, stop, factor, ou
 
 @subroutine
 def optional_products_into(cov, j, row, n, xj, gaps, r2, linear, quadratic, effects, squares):
-    """Add what the optional dimension ``j`` contributes to the output of `products_into`; ``row (n,)`` is XT[j].
+    """Add the terms of the optional dimension ``j`` to the output of `products_into`; ``row (n,)`` is XT[j].
 
     ``xj`` is active. ``gaps (n,)`` is overwritten.
     """

@@ -28,7 +28,7 @@ def prior_residuals(cov, XT):
 
 @subroutine
 def project_out(cov, XT, columns, rank, pivot, residual):
-    """One step of pivoted Cholesky: write column ``rank`` for ``pivot`` and reduce ``residual`` by what it explains."""
+    """One step of pivoted Cholesky: write column ``rank`` for ``pivot``, subtract its squares from ``residual``."""
     d, n = XT.shape
     x, c, column = np.empty(d), np.empty(rank), columns[rank]
     root = np.sqrt(residual[pivot])
@@ -70,7 +70,7 @@ def pivoted_cholesky(cov, XT, size, forced, weights):
         taken[pivot] = True
         if residual[pivot] > 1e-13 * scale:
             project_out(cov, XT, columns, m, pivot, residual)
-        else:  # numerically dependent on the chosen points: it explains nothing more
+        else:  # numerically dependent on the chosen points: it reduces no variance
             for i in range(n):
                 columns[m, i] = 0.0
             residual[pivot] = 0.0

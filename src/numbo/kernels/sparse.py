@@ -188,8 +188,8 @@ def extend(posterior, PT, noise):
 
         W' = [[W, 0], [-M v^T W, M]],  M^T M = (C + noise I)^-1, M lower triangular,
 
-    so that ``k(x, x) - |W' k_SP(x)|^2`` is the variance given P as well. Unlike an update of V, this also shrinks what
-    the dictionary cannot represent. Returns W' (m + p, m + p) and whether it succeeded.
+    so that ``k(x, x) - |W' k_SP(x)|^2`` is the variance given P as well. Unlike an update of V, this also reduces the
+    part of the variance that the dictionary cannot represent. Returns W' (m + p, m + p) and whether it succeeded.
     """
     m, p = posterior.n, PT.shape[1]
     zero = np.int64(0)
