@@ -1,0 +1,78 @@
+"""Space-filling points: a Sobol sequence without what is taken."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.stats import qmc
+
+from numbo import Categorical, Float, Int, Space
+from numbo.models.noise import Noise
+from numbo.run.availability import Availability
+from numbo.run.design import ANYWHERE, WINDOW, Design
+from numbo.trials import History
+
+CUBE = Space({name: Float(0.0, 1.0) for name in "wxyz"})
+MIXED = Space({"x": Float(0.0, 1.0), "k": Int(1, 9), "act": Categorical(["a", "b"])})
+
+
+def design(space=CUBE, seed=3):
+    history = History(space.d)
+    available = Availability(space, history, SimpleNamespace(patience=1), [Noise(history)], True)
+    return Design(available, seed), available, history
+
+
+@pytest.mark.parametrize("space", [CUBE, MIXED], ids=["cube", "mixed"])
+def test_points_are_those_of_a_scrambled_sobol_sequence_however_far_one_goes(space):
+    sequence, _, _ = design(space)
+    expected = space.snap(qmc.Sobol(space.d, scramble=True, rng=3).random(2**11))
+    for position in (0, 1, 17, WINDOW, 3 * WINDOW, 1900, 5):
+        np.testing.assert_array_equal(sequence.point(position), expected[position])
+
+
+def test_what_is_taken_is_passed_over():
+    sequence, _, history = design()
+    first, second, third = (sequence.point(k) for k in range(3))
+    history.exclude(first)
+    history.exclude(second)
+    np.testing.assert_array_equal(sequence.point(0), third)
+
+
+def test_where_the_sequence_shows_no_free_point_the_grid_does():
+    space = Space({"k": Int(0, 999)})
+    sequence, available, history = design(space)
+    for row in (row for row in range(1000) if row not in (123, 877)):
+        history.add(space.grid()[row], 1.0, {}, -1)
+    available.see(history.X)
+    assert {space.decode(sequence.point(position))["k"] for position in range(20)} == {123, 877}
+    for row in (123, 877):
+        available.see(space.grid()[[row]])
+        history.add(space.grid()[row], 1.0, {}, -1)
+    assert sequence.point(7) in space.grid()  # a repeat, as there is nothing else
+
+
+def test_points_have_the_values_that_are_fixed():
+    sequence, available, _ = design(MIXED)
+    with available.fixing(MIXED.partial({"k": 4})):
+        assert {MIXED.decode(sequence.point(position))["k"] for position in range(10)} == {4}
+
+
+def test_points_anywhere_are_points_of_the_sequence_by_their_seed():
+    sequence, _, _ = design()
+    known = {tuple(x) for x in CUBE.snap(qmc.Sobol(4, scramble=True, rng=3).random(2 * ANYWHERE))}
+    found = [tuple(sequence.anywhere((5, k))) for k in range(30)]
+    assert set(found) <= known
+    assert len(set(found)) > 25
+    assert found[3] == tuple(sequence.anywhere((5, 3)))
+
+
+def test_the_same_design_where_other_points_may_be_suggested():
+    sequence, _, history = design()
+    first = sequence.point(0)
+    history.exclude(first)
+    _, available, _ = design()
+    twin = sequence.over(available)
+    np.testing.assert_array_equal(twin.point(0), first)
+    assert not np.array_equal(sequence.point(0), first)

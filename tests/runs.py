@@ -1,0 +1,36 @@
+"""Runs that know something, for parts of an optimizer that are tested on their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from numbo.run.run import Run
+from numbo.spaces import Domain
+from numbo.trials import Ends, Goal
+
+
+def new_run(
+    space: Domain,
+    *,
+    directions: tuple[str, ...] = ("maximize",),
+    constraints: tuple[str, ...] = (),
+    avoid_repeats: bool | str = "auto",
+    learn_failures: bool | str = "auto",
+    seed: int = 0,
+    ends: Ends | None = None,
+) -> Run:
+    """A run that knows nothing yet."""
+    goal = Goal(directions, constraints)
+    return Run(space, goal, avoid_repeats, learn_failures, np.random.default_rng(seed), ends)
+
+
+def tell(run: Run, params: Any, value: Any, *, origin: int = -1, constraints: Any = None, final: bool = True) -> int:
+    """What an optimizer does with a result before its algorithm sees it; returns the index of the observation."""
+    x = run.space.encode(params)
+    found = run.goal.constrained(constraints)
+    i = run.history.add(x, run.goal.outputs(value), params, origin, final=final, constraints=found)
+    if i >= 0:
+        run.available.see(x[None])
+    return i
