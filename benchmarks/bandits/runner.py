@@ -43,7 +43,8 @@ def _numbo(name: str, **changes: Any) -> Callable[..., Any]:
         if not problem.settings:
             settings = {"beta": 2.0}
         seed = int(rng.integers(2**31))
-        opt = getattr(numbo, name)(arms=problem.X, seed=seed, **(settings | problem.settings | changes))
+        given = getattr(numbo, f"{name}Settings")(**(settings | problem.settings | changes))
+        opt = getattr(numbo, name)(arms=problem.X, seed=seed, settings=given)
         if len(history):
             opt.tell(history, values)
         played = 0
@@ -62,8 +63,8 @@ def eps_greedy(problem: BanditProblem, T: int, rng: np.random.Generator, history
     """The arm with the largest posterior mean, or with probability t^(-1/3) a random arm."""
     import numbo
 
-    settings = {"delta": 1.0 / T, "beta": 0.0} | problem.settings
-    opt = numbo.BKB(arms=problem.X, seed=int(rng.integers(2**31)), **settings)
+    settings = numbo.BKBSettings(**({"delta": 1.0 / T, "beta": 0.0} | problem.settings))
+    opt = numbo.BKB(arms=problem.X, seed=int(rng.integers(2**31)), settings=settings)
     for t in range(1, T + 1):
         arm = int(rng.integers(len(problem.X))) if rng.random() < t ** (-1.0 / 3.0) else opt.ask()
         rewards = yield np.array([arm])
@@ -79,9 +80,8 @@ def async_ts(problem: BanditProblem, T: int, rng: np.random.Generator, history: 
     """
     import numbo
 
-    opt = numbo.BBKB(
-        arms=problem.X, seed=0, beta="reference", settings=numbo.BBKBSettings(delta=1.0 / T), **problem.settings
-    )
+    settings = numbo.BBKBSettings(delta=1.0 / T, beta="reference", **problem.settings)
+    opt = numbo.BBKB(arms=problem.X, seed=0, settings=settings)
     played = 0
     arms = rng.integers(len(problem.X), size=1)
     while played < T:
@@ -179,7 +179,7 @@ def warm_up() -> None:
     X = np.random.default_rng(0).random((300, 2))
     fixed: dict[str, Any] = {"kernel": "rbf", "lengthscale": 0.5, "noise_std": 0.1}
     for settings in (fixed, fixed | {"stopping": "global-local"}, {}):
-        opt = numbo.BBKB(arms=X, seed=0, **settings)
+        opt = numbo.BBKB(arms=X, seed=0, settings=numbo.BBKBSettings(**settings))
         while opt.n_told < 60:
             batch = np.array(opt.next_batch(60 - opt.n_told))
             opt.tell(batch, X[batch, 0])

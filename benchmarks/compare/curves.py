@@ -40,7 +40,9 @@ OWN = "own"
 def _gssbo(space: dict[str, BaseDistribution], seed: int, **settings: Any) -> BaseSampler:
     from numbo.optuna import GSSBOSampler
 
-    return GSSBOSampler(seed=seed, search_space=space, **settings)
+    from numbo import GSSBOSettings
+
+    return GSSBOSampler(seed=seed, search_space=space, settings=GSSBOSettings(**settings))
 
 
 def _gp(space: dict[str, BaseDistribution], seed: int) -> BaseSampler:

@@ -35,7 +35,8 @@ def run_one(optimizer: str, settings: dict[str, Any], task: str, seed: int) -> d
     logging.getLogger("numbo").setLevel(logging.ERROR)
     X, y = table(task)
     started = np.random.default_rng([seed, 7]).choice(len(X), INITIAL, replace=False)
-    opt = getattr(numbo, optimizer)(arms=X, seed=seed, n_initial=INITIAL, **settings)
+    given = getattr(numbo, f"{optimizer}Settings")(n_initial=INITIAL, **settings)
+    opt = getattr(numbo, optimizer)(arms=X, seed=seed, settings=given)
     for row in started.tolist():
         opt.tell(row, y[row])
     best = [float(y[started].max())]

@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import optuna
 
 
-def _gssbo(**settings: object) -> Callable[[int], optuna.samplers.BaseSampler]:
+def _gssbo(preset: str = "default", **settings: Any) -> Callable[[int], optuna.samplers.BaseSampler]:
     def make(seed: int) -> optuna.samplers.BaseSampler:
         from numbo.optuna import GSSBOSampler
 
-        return GSSBOSampler(seed=seed, **settings)  # type: ignore[arg-type]
+        from numbo import GSSBOSettings
+
+        return GSSBOSampler(seed=seed, settings=GSSBOSettings.of_preset(preset, **settings))
 
     return make
 
@@ -71,7 +74,7 @@ def _hub(package: str, name: str, **settings: object) -> Callable[[int], optuna.
 CRITERIA = ("sign", "nystrom", "random", "first", "kmeans++")
 
 #: Variants of the default that differ in one setting each.
-ABLATIONS: dict[str, dict[str, object]] = {
+ABLATIONS: dict[str, dict[str, Any]] = {
     "GSSBO-no-trend": {"trend": False},
     "GSSBO-no-additive": {"additive": False},
     "GSSBO-no-region": {"trust_region": False},
@@ -85,18 +88,18 @@ ABLATIONS: dict[str, dict[str, object]] = {
     "GSSBO-no-cover": {"cover_categories": False},
     "GSSBO-log-ei": {"acquisition": "log_ei"},
     "GSSBO-matern32": {"kernel": "matern32"},
-    "GSSBO-initial-10": {"n_startup_trials": 10},
-    "GSSBO-initial-20": {"n_startup_trials": 20},
+    "GSSBO-initial-10": {"n_initial": 10},
+    "GSSBO-initial-20": {"n_initial": 20},
     "GSSBO-M64": {"buffer_size": 64},
     "GSSBO-M256": {"buffer_size": 256},
 }
 
 SAMPLERS: dict[str, Callable[[int], optuna.samplers.BaseSampler]] = {
     "GSSBO": _gssbo(),
-    "GSSBO-paper": _gssbo(preset="paper", n_startup_trials=20),
+    "GSSBO-paper": _gssbo(preset="paper", n_initial=20),
     **{name: _gssbo(**settings) for name, settings in ABLATIONS.items()},
     **{f"GSSBO-{c}": _gssbo(criterion=c) for c in CRITERIA},
-    **{f"GSSBO-paper-{c}": _gssbo(preset="paper", n_startup_trials=20, criterion=c) for c in CRITERIA},
+    **{f"GSSBO-paper-{c}": _gssbo(preset="paper", n_initial=20, criterion=c) for c in CRITERIA},
     "BKB": _bkb,
     "BBKB": _bbkb,
     "GPUCB": _gp_ucb,
