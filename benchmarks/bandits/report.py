@@ -10,6 +10,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 
+from benchmarks.compare.ranks import cell
 from benchmarks.storage import RESULTS, load
 
 matplotlib.use("Agg")
@@ -17,13 +18,6 @@ import matplotlib.pyplot as plt
 
 Rows = list[dict[str, Any]]
 Setting = tuple[str, int]
-
-
-def _spread(values: list[float]) -> str:
-    """Median and, in brackets, the smallest and largest."""
-    if len(values) == 1:
-        return f"{values[0]:.3g}"
-    return f"{np.median(values):.3g} ({min(values):.2g} - {max(values):.2g})"
 
 
 def table(rows: Rows) -> str:
@@ -36,9 +30,9 @@ def table(rows: Rows) -> str:
         "|---" * 8 + "|",
     ]
     for (algorithm, T), group in sorted(groups.items()):
-        cells = [_spread([r[key] for r in group]) for key in ("ratio", "simple", "seconds", "batches")]
+        cells = [cell([r[key] for r in group]) for key in ("ratio", "simple", "seconds", "batches")]
         sizes = [r["dictionary"] for r in group if "dictionary" in r]
-        cells.append(_spread(sizes) if sizes else "-")
+        cells.append(cell(sizes) if sizes else "-")
         lines.append(f"| {algorithm} | {T} | {len(group)} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -58,11 +52,11 @@ def speedups(rows: Rows) -> str:
             groups[row["problem"], name, row["T"]].append((row, mine))
     for (problem, name, T), pairs in sorted(groups.items()):
         cells = [
-            _spread([theirs["seconds"] for theirs, _ in pairs]),
-            _spread([mine["seconds"] for _, mine in pairs]),
-            _spread([theirs["seconds"] / mine["seconds"] for theirs, mine in pairs]),
-            _spread([theirs["ratio"] for theirs, _ in pairs]),
-            _spread([mine["ratio"] for _, mine in pairs]),
+            cell([theirs["seconds"] for theirs, _ in pairs]),
+            cell([mine["seconds"] for _, mine in pairs]),
+            cell([theirs["seconds"] / mine["seconds"] for theirs, mine in pairs]),
+            cell([theirs["ratio"] for theirs, _ in pairs]),
+            cell([mine["ratio"] for _, mine in pairs]),
         ]
         lines.append(f"| {problem} | {name} | {T} | " + " | ".join(cells) + " |")
     return "\n".join(lines) if len(lines) > 2 else ""
@@ -133,13 +127,14 @@ def write_report(results: Path, name: str) -> None:
         "# On explicit arms",
         "Medians over seeds, with the smallest and largest in brackets. The regret ratio is the cumulative regret "
         "divided by that of uniform sampling. Written by `python -m benchmarks bandits-report"
-        + (f" --name {name}`." if name != "bandits" else "`."),
+        + (f" --name {name}`" if name != "bandits" else "`")
+        + ", which draws plots as well.",
     ]
     for (problem, initial), group in sorted(settings.items()):
         title = f"{problem}, {initial} initial evaluations" if initial else problem
         image = f"{name}-{problem}-{initial}.png" if initial else f"{name}-{problem}.png"
         plot(group, title, results / image)
-        parts += [f"## {title}", table(group), f"![{title}]({image})"]
+        parts += [f"## {title}", table(group)]
     ratios = speedups(rows)
     if ratios:
         parts += ["## Against the authors' code", ratios]

@@ -34,7 +34,7 @@ def checkpoints(runs: Runs) -> list[int]:
     return sorted({int(c) for rows in runs.values() for row in rows for c in row["best"]})
 
 
-def _cell(values: list[float]) -> str:
+def cell(values: list[float]) -> str:
     """Median and, in brackets, the smallest and largest."""
     if not values:
         return "-"
@@ -51,7 +51,7 @@ def table(runs: Runs, figure: str, samplers: list[str], problems: list[str]) -> 
                 for s in samplers
             ]
             if any(cells):
-                lines.append(f"| {problem} | {checkpoint} | " + " | ".join(_cell(c) for c in cells) + " |")
+                lines.append(f"| {problem} | {checkpoint} | " + " | ".join(cell(c) for c in cells) + " |")
     return "\n".join(lines)
 
 

@@ -98,7 +98,11 @@ def write_report(results: Path, name: str) -> None:
         families.setdefault(family, [])
         if sampler not in families[family]:
             families[family].append(sampler)
-    text = [f"# Results: {name}", "", f"Written by `python -m benchmarks report --name {name}`."]
+    text = [
+        f"# Results: {name}",
+        "",
+        f"Written by `python -m benchmarks report --name {name}`, which draws plots as well.",
+    ]
     text.append("Figures are medians over seeds, with the smallest and the largest in brackets.")
     for family, samplers in families.items():
         samplers.sort()
@@ -106,7 +110,7 @@ def write_report(results: Path, name: str) -> None:
         heading = "" if len(families) == 1 else f", {family} preset"
         count = {s: max(len(runs.get((p, s), [])) for p in problems) for s in samplers}
         text += ["", f"## Best regret{heading}", "", f"Seeds: {', '.join(f'{s} {n}' for s, n in count.items())}.", ""]
-        text += [table(runs, "best", samplers, problems), "", f"![best regret]({name}{suffix}.png)"]
+        text += [table(runs, "best", samplers, problems)]
         text += ["", f"## Mean rank of the median best regret{heading}", ""]
         text += [f"On {len(problems)} problems; the interval is a bootstrap over problems and seeds.", ""]
         text += [mean_ranks(runs, samplers, problems)]
@@ -117,7 +121,6 @@ def write_report(results: Path, name: str) -> None:
                 "",
                 fewer,
             ]
-        text += ["", f"![mean ranks and ask time]({name}{suffix}-ranks.png)"]
         if any("by_gp" in row for rows in runs.values() for row in rows):
             text += noisy_report.sections(runs, samplers, problems)
         else:
