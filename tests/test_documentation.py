@@ -16,7 +16,8 @@ from benchmarks.__main__ import COMMANDS
 from numbo.selection import CRITERIA
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FIRST = ("README.md", "CONTRIBUTING.md", "benchmarks/README.md")
+PAGES = [*(ROOT / name for name in FIRST), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def blocks(page: Path, language: str) -> list[str]:
