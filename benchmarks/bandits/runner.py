@@ -91,7 +91,7 @@ def async_ts(problem: BanditProblem, T: int, rng: np.random.Generator, history: 
         opt.ask()  # brings the model up to date
         opt.release_all()
         gp = opt._model.base.gp
-        scale = 0.1 * opt._model.multiplier
+        scale = 0.1 * opt._width
         Z = gp.embed(opt.space.grid())
         mean = np.linalg.solve(gp.LV @ gp.LV.T, gp.Z.T @ gp._sums[: gp.u])
         half = np.linalg.inv(opt._model.batch.LV)

@@ -306,7 +306,7 @@ def test_a_race_whose_points_are_all_taken_is_repeated(fixed):
         opt.tell(p, (p["a"] - 4) ** 2 + (p["b"] - 7) ** 2)
     opt._run.available.race[:] = False
     opt._run.available.race[[3, 47, 48, 95]] = True
-    opt._model.forget()
+    opt._model.forget(0)
     asked = [int(opt.space.grid_index(opt.space.encode(opt.ask())[None])[0]) for _ in range(8)]
     opt.tell(opt.pending[:2], [1.0, 1.0])
     asked += [int(opt.space.grid_index(opt.space.encode(opt.ask())[None])[0]) for _ in range(4)]

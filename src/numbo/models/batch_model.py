@@ -118,7 +118,6 @@ class Batch:
     Attributes:
         pulls, variances: numbers of the points, and ``var~_fb`` of each.
         total: sum of ``variances``.
-        ratio_sums, summed: sums of lemma 3 at all arms, over the first ``summed`` pulls.
         LV: the Cholesky factor of V given the pulls, where they are pulled one by one.
     """
 
@@ -127,8 +126,6 @@ class Batch:
         self.pulls: list[int] = []
         self.variances: list[float] = []
         self.total = 0.0
-        self.ratio_sums: Array | float = 0.0
-        self.summed = 0
         self.LV = base.gp.LV
         self._embedded: dict[int, Array] = {}  # points that are none of the base
 

@@ -1,19 +1,18 @@
 """The model of BKB, BBKB and S-BPE: a sparse posterior that takes values in batch by batch.
 
-Between two feedbacks a `BatchModel` hallucinates pulls. A feedback takes in the values that have arrived, and either
-draws a new dictionary or lets new points join the current one; the algorithms decide when.
+Between two feedbacks pulls are hallucinated (`numbo.models.batch_model`). A feedback takes in the values that have
+arrived, and either draws a new dictionary or lets new points join the current one; the algorithms decide when.
 
-Model and chooser call each other: `sync`, `take_in` and `redraw` change the model, then call ``chooser.show``. A pull
-goes ``model.enter -> chooser.pull -> batch.note, batch.pull``; if not one by one, `enter` notes all and calls ``show``.
+Whatever changes the model returns what has happened: that a batch begins (`NewBatch`), or that points have joined it
+(`Pulled`). The algorithms hand it on to the search that chooses points by the model.
 """
 
 from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -28,21 +27,52 @@ from numbo.models.view import ModelView
 from numbo.trials import History, Pulls
 
 
-class Chooser:
-    """Chooses the next point by a `FeedbackModel`, and is notified of its changes.
+@dataclass(frozen=True)
+class Pulled:
+    """Points have joined the batch.
 
     Attributes:
-        one_by_one: whether pulls are hallucinated one by one, each an update of V, as in the papers.
+        numbers: of the points.
+        directions: (m,) by which each of them reduces variances; none where pulls are not hallucinated one by one.
     """
 
-    one_by_one = False
+    numbers: tuple[int, ...] = ()
+    directions: tuple[Array, ...] = ()
 
-    def show(self, model: FeedbackModel, certain: Mask | None = None) -> None:
-        """The posterior has changed; ``certain (m,)`` marks the atoms drawn with probability 1."""
 
-    def pull(self, model: FeedbackModel, number: int) -> None:
-        """Add the point ``number`` to the batch, if pulls are hallucinated one by one."""
-        raise NotImplementedError
+@dataclass(frozen=True)
+class NewBatch:
+    """A batch has begun: after a feedback, or once more because one of its points was released.
+
+    Attributes:
+        pulled: the points that it begins with.
+        certain: (m,) the atoms that were drawn with probability 1; None if no dictionary was drawn.
+    """
+
+    pulled: Pulled = field(default_factory=Pulled)
+    certain: Mask | None = None
+
+
+Change: TypeAlias = NewBatch | Pulled
+
+
+class Draw(NamedTuple):
+    """How a dictionary was drawn; with the observations then, the posterior follows from it.
+
+    Attributes:
+        points: numbers (u,) of the points it was drawn from, told or pending.
+        chosen: those (c,) that were drawn.
+        assumed: pending points (a,) that the posterior is conditioned on as if they had been told.
+    """
+
+    points: PointNumbers
+    chosen: PointNumbers
+    assumed: PointNumbers
+
+    @classmethod
+    def of_nothing(cls) -> Draw:
+        none = np.empty(0, dtype=np.int64)
+        return cls(none, none, none)
 
 
 @dataclass(frozen=True)
@@ -76,18 +106,17 @@ class FeedbackModel:
         dictionary: how dictionaries are drawn.
         resparsify: a dictionary is drawn again when the history has grown by this share; in between, new points join
             it with their sampling probability. 0 draws one at every feedback, as in the papers.
-        width: returns the multiplier of ``sqrt(lambda var~)`` in confidence bounds; called after each feedback.
+        one_by_one: whether pulls are hallucinated one by one, each an update of V, as in the papers.
+        by_variance: whether points are chosen by their variance alone, until `end_exploration`. Pending points are then
+            as good as observations.
+        on_schedule: whether the kernel is learned again as the history grows; otherwise the owner decides.
         counting: how the information of confidence schedules is counted.
 
     Attributes:
         batch: the pulls since the last feedback, over the posterior then.
-        chooser: notified of changes.
-        by_variance: whether points are chosen by their variance alone. Pending points are then as good as observations.
-        on_schedule: whether the kernel is learned again as the history grows; otherwise the owner decides.
         window: index of the first observation that the model uses.
         fed_back, drawn_at: number of observations at the last feedback and at the last draw of a dictionary.
         draws: number of dictionaries drawn.
-        multiplier: the present multiplier of ``sqrt(lambda var~)``.
         information: ``sum log(1 + w var~_fb(x_s))`` over all pulls.
         effective_dimension: ``sum var~(x_s)`` over the observations, at the last draw.
     """
@@ -99,102 +128,96 @@ class FeedbackModel:
         dictionary: DictionaryRule,
         *,
         resparsify: float,
-        width: Callable[[FeedbackModel], float],
+        one_by_one: bool,
+        by_variance: bool = False,
+        on_schedule: bool = True,
         counting: Information = Information(),  # noqa: B008, it is frozen
     ) -> None:
         self.kernel = kernel
         self.dictionary = dictionary
         self.resparsify = resparsify
-        self._width = width
+        self.one_by_one = one_by_one
+        self.by_variance = by_variance
+        self._on_schedule = on_schedule
         self._counting = counting
         self.pulls = Pulls(d)
-        self.chooser = Chooser()
-        self.by_variance = False
-        self.on_schedule = True
-        self.batch = self._nothing()
-        self._drawn: PointNumbers = np.empty(0, dtype=np.int64)  # numbers of the atoms as they were drawn
-        self._drawn_from = self._drawn  # the points they were drawn from; pending points assumed told
-        self._assumed = self._drawn_from
+        self.batch = Batch(Base.prior(kernel.covariance, d))
+        self._draw = Draw.of_nothing()
         self.window = 0
         self.fed_back = 0
         self.drawn_at = 0
         self.draws = 0
-        self.multiplier = 0.0
         self.information = 0.0
         self.effective_dimension = 0.0
 
     @property
     def empty(self) -> bool:
-        """Whether no dictionary has been drawn yet."""
+        """Whether the dictionary is empty, as it is at first (line 2); the posterior is the prior then."""
         return self.base.gp.m == 0
 
     @property
     def base(self) -> Base:
-        """The posterior at the last feedback; the prior if there was none."""
+        """The posterior at the last feedback."""
         return self.batch.base
-
-    def _nothing(self) -> Batch:
-        """Line 2: the dictionary is empty, and nothing was fed back."""
-        return Batch(Base.prior(self.kernel.covariance, self.pulls.d))
 
     @property
     def assumes(self) -> bool:
         """Whether pending points were treated as observations when the dictionary was drawn."""
-        return len(self._assumed) > 0
+        return len(self._draw.assumed) > 0
 
     def given_batch(self) -> Posterior:
         """The posterior with all pulls of the batch hallucinated jointly and exactly."""
         return self.base.gp.extended(self.pulls.X[self.batch.pulls])
 
-    def forget(self) -> None:
-        """Discard the model: the next dictionary is a first one, of the observations from `window` on."""
-        self.batch = self._nothing()
-        self._assumed = self._assumed[:0]
-        self.fed_back = self.window
-        self.drawn_at = self.fed_back
+    def forget(self, window: int) -> None:
+        """Discard the model: the next dictionary is a first one, of the observations from ``window`` on."""
+        self.batch = Batch(Base.prior(self.kernel.covariance, self.pulls.d))
+        self._draw = Draw.of_nothing()
+        self.window = window
+        self.fed_back = window
+        self.drawn_at = window
+
+    def end_exploration(self) -> None:
+        """From now on, values count as well; a dictionary for which pending points were assumed told is to be drawn."""
+        self.by_variance = False
 
     # -- pulls -------------------------------------------------------------------------------------------------
 
-    def sync(self, history: History, rng: np.random.Generator) -> None:
-        """Lines 7 and 8: hallucinate what was pulled since the last call; draw a first dictionary if there is none."""
-        if self.empty:
-            self.redraw(history, rng)
-            return
-        if (self._missing(history) < 0).any():  # a point was released: a single pull cannot be undone
-            self.batch = Batch(self.base)
-            if (self._missing(history) < 0).any():
-                self.redraw(history, rng)
-                return
-            self.chooser.show(self)
-        self._enter_missing(history)
+    def usable(self, history: History) -> bool:
+        """Whether the dictionary can be kept: there is one, and no point that was assumed told has been released."""
+        return not self.empty and not (self.assumes and (self._missing(history, []) < 0).any())
+
+    def sync(self, history: History) -> Change:
+        """Lines 7 and 8: hallucinate what was pulled since the last call. The dictionary must be `usable`."""
+        missing = self._missing(history, self.batch.pulls)
+        if (missing >= 0).all():
+            return self._enter(_listed(missing))
+        self.batch = Batch(self.base)  # a point was released, and a single pull cannot be undone
+        return NewBatch(self._enter(_listed(self._missing(history, []))))
 
     def told(self, history: History, n: int | None = None) -> PointNumbers:
         """Numbers of the points of the observations that the model uses, of the first ``n`` in the history."""
         return self.pulls.told(history, n)[self.window :]
 
-    def _missing(self, history: History) -> Indices:
-        """How many pulls of each point (numbers,) have not entered the model yet."""
+    def _missing(self, history: History, entered: list[int]) -> Indices:
+        """How many pulls of each point (numbers,) are neither in the posterior nor among those that ``entered``."""
         wanted = self.pulls.counts(np.concatenate([self.told(history), self._pending(history)]))
-        batch = np.array(self.batch.pulls, dtype=np.int64)
-        known = np.concatenate([self.told(history, self.fed_back), self._assumed, batch])
+        batch = np.array(entered, dtype=np.int64)
+        known = np.concatenate([self.told(history, self.fed_back), self._draw.assumed, batch])
         return wanted - self.pulls.counts(known)
 
     def _pending(self, history: History) -> PointNumbers:
         return self.pulls.pending(history.pending.values())
 
-    def _enter_missing(self, history: History) -> None:
-        missing = self._missing(history)
-        self.enter(np.repeat(np.flatnonzero(missing > 0), missing[missing > 0]).tolist())
-
-    def enter(self, numbers: list[int]) -> None:
-        """Add the pulls ``numbers`` to the batch."""
-        if self.chooser.one_by_one:
-            for number in numbers:
-                self.chooser.pull(self, number)
-        elif numbers:
-            for number, variance in zip(numbers, self.base.variance(self.pulls.X[numbers]), strict=True):
+    def _enter(self, numbers: list[int]) -> Pulled:
+        """Add pulls of these points to the batch."""
+        X = self.pulls.X
+        if self.one_by_one:
+            return Pulled(tuple(numbers), tuple(self.batch.pull(number, X[number]) for number in numbers))
+        if numbers:
+            for number, variance in zip(numbers, self.base.variance(X[numbers]), strict=True):
                 self.batch.note(number, float(variance))
-            self.chooser.show(self)
+        return Pulled(tuple(numbers))
 
     # -- feedback ----------------------------------------------------------------------------------------------
 
@@ -202,7 +225,7 @@ class FeedbackModel:
         """Whether there is feedback to take in. Taken literally, the algorithm also draws a dictionary without any."""
         return self.resparsify == 0.0 or history.n > self.fed_back
 
-    def take_in(self, history: History, rng: np.random.Generator) -> None:
+    def take_in(self, history: History, rng: np.random.Generator) -> NewBatch:
         """Lines 11 to 18: take in the values that have arrived, with a new dictionary if one is due."""
         batch = self.batch
         n = history.n
@@ -215,20 +238,18 @@ class FeedbackModel:
                 self.information += math.log1p(self._counting.weight * variance)
         grown = n - self.drawn_at >= self.resparsify * (self.drawn_at - self.window)
         if grown or self.dictionary.overgrown(self.base.gp.m) or self._learning_is_due(n) or self.assumes:
-            self.redraw(history, rng)
-            return
+            return self.redraw(history, rng)
         variances = self.base.variance(self.pulls.X[fresh])
 
         def joins(i: int, size: int) -> bool:
             return self.resparsify > 0.0 and self.dictionary.joins(variances[i], size, rng)
 
-        self.batch = Batch(self.base.taking_in(fresh, self.pulls.X, joins, self._sums(history)))
-        self._start_batch(history)
+        return self._start_batch(history, self.base.taking_in(fresh, self.pulls.X, joins, self._sums(history)))
 
     def _learning_is_due(self, n: int) -> bool:
-        return (self.on_schedule or self.kernel.fits.at == 0) and self.kernel.due(n)
+        return (self._on_schedule or self.kernel.fits.at == 0) and self.kernel.due(n)
 
-    def redraw(self, history: History, rng: np.random.Generator) -> None:
+    def redraw(self, history: History, rng: np.random.Generator) -> NewBatch:
         """Lines 11 to 16: draw a dictionary from all points, told and pending, and condition on the observations.
 
         If points are chosen by variance alone and pulled one by one, pending points are conditioned on like the others.
@@ -237,9 +258,9 @@ class FeedbackModel:
         first = self.empty
         told = self.told(history)
         pending = self._pending(history)
-        self._assumed = pending if self.by_variance and self.chooser.one_by_one else pending[:0]
+        assumed = pending if self.by_variance and self.one_by_one else pending[:0]
         wanted = pulls.counts(np.concatenate([told, pending]))
-        counts = pulls.counts(np.concatenate([told, self._assumed]))
+        counts = pulls.counts(np.concatenate([told, assumed]))
         numbers = np.flatnonzero(wanted)
         learned = self._learning_is_due(history.n)
         if learned:
@@ -249,23 +270,27 @@ class FeedbackModel:
         else:
             leverage = self._leverages(numbers, counts, learned) * wanted[numbers]
             chosen, certain = self.dictionary.draw(leverage, rng)
-        self._drawn = numbers[chosen]
-        self._drawn_from = numbers
-        gp = self._conditioned(counts)
+        draw = Draw(numbers, numbers[chosen], assumed)
+        base = self._conditioned(draw, counts, self._sums(history))
+        gp = base.gp
         self.effective_dimension = float(counts[numbers] @ gp.variances())
-        self.batch = Batch(Base(gp, numbers, self._drawn[gp.kept], self._sums(history)))
         if first or self.by_variance:  # batches count neither a first history nor pulls assumed told
-            arrivals = np.searchsorted(numbers, np.concatenate([told, self._assumed]))
+            arrivals = np.searchsorted(numbers, np.concatenate([told, assumed]))
             self.information = self._counting.carried(gp, arrivals)
+        self._draw = draw
         self.drawn_at = history.n
         self.draws = self.draws + 1
-        self._start_batch(history, certain[gp.kept])
+        return self._start_batch(history, base, certain[gp.kept])
 
-    def _conditioned(self, counts: Indices) -> SparseGP:
-        """The model on the last dictionary, of the points it was drawn from, pulled ``counts (numbers,)`` times."""
-        numbers = self._drawn_from
-        atoms = np.searchsorted(numbers, self._drawn)
-        return SparseGP.over(self.kernel.covariance, self.pulls.X[numbers], counts[numbers].astype(np.float64), atoms)
+    def _conditioned(self, draw: Draw, counts: Indices, sums: Array) -> Base:
+        """The posterior on a dictionary of the points it was drawn from.
+
+        They were pulled ``counts (numbers,)`` times, and ``sums (numbers,)`` are those of their values.
+        """
+        X = self.pulls.X[draw.points]
+        atoms = np.searchsorted(draw.points, draw.chosen)
+        gp = SparseGP.over(self.kernel.covariance, X, counts[draw.points].astype(np.float64), atoms)
+        return Base(gp, draw.points, draw.chosen[gp.kept], sums)
 
     def _leverages(self, numbers: PointNumbers, counts: Indices, learned: bool) -> Array:
         """``var~_fb`` of the points ``numbers``; under a new covariance, ``var~`` on the present dictionary."""
@@ -286,12 +311,11 @@ class FeedbackModel:
             out[unknown] = base.variance(X[unknown])
         return out[numbers]
 
-    def _start_batch(self, history: History, certain: Mask | None = None) -> None:
-        """Start a batch after all observations were taken in; hallucinate what is still pending."""
+    def _start_batch(self, history: History, base: Base, certain: Mask | None = None) -> NewBatch:
+        """Start a batch over a posterior given all observations; hallucinate what is still pending."""
         self.fed_back = history.n
-        self.multiplier = self._width(self)
-        self.chooser.show(self, certain)
-        self._enter_missing(history)
+        self.batch = Batch(base)
+        return NewBatch(self._enter(_listed(self._missing(history, []))), certain)
 
     def _sums(self, history: History, n: int | None = None) -> Array:
         """Sums (numbers,) of the first ``n`` transformed values, by the number of their point."""
@@ -300,69 +324,81 @@ class FeedbackModel:
 
     # -- looking inside ----------------------------------------------------------------------------------------
 
-    def worst(self, history: History, posterior: Posterior) -> float:
-        """The value that a failure counts as: the worst one observed; 0 where the mean is not used."""
-        return float(self.kernel.transform.forward(history.values()).min()) if posterior.alpha.any() else 0.0
+    def worst(self, history: History) -> float:
+        """The value that a failure counts as: the worst one observed."""
+        return float(self.kernel.transform.forward(history.values()).min())
 
-    def status(self, batch_sizes: tuple[int, ...]) -> SparseStatus:
-        """The present state; ``batch_sizes`` are those of the completed batches."""
+    def status(self, width: float, batch_sizes: tuple[int, ...]) -> SparseStatus:
+        """The present state.
+
+        Args:
+            width: multiplier of ``sqrt(lambda var~)`` in confidence bounds.
+            batch_sizes: those of the completed batches.
+        """
         return SparseStatus(
             effective_dimension=self.effective_dimension,
             dictionary_size=self.base.gp.m,
             batch_size=len(self.batch.pulls),
             batch_sizes=batch_sizes,
-            beta_tilde=self.multiplier * math.sqrt(self.kernel.covariance.noise_variance),
+            beta_tilde=width * math.sqrt(self.kernel.covariance.noise_variance),
             resparsifications=self.draws,
         )
 
     def settled(self, history: History, rng: np.random.Generator) -> FeedbackModel:
-        """An independent model of all observations of a history in which nothing is pending."""
+        """A model of all observations of a history in which nothing is pending; this one is not changed."""
         twin = copy.copy(self)
         twin.batch = self.batch.copy()
         twin.kernel = copy.deepcopy(self.kernel)
         twin.pulls = self.pulls.copy()
-        twin.chooser = Chooser()
+        twin.one_by_one = False  # the batch is taken in at once
         if twin.window > 0:
-            twin.window = 0
-            twin.forget()
+            twin.forget(0)
         if twin.empty:
             twin.redraw(history, rng)
         elif twin.fed_back < history.n or twin.assumes:
-            twin.sync(history, rng)
+            if twin.usable(history):
+                twin.sync(history)
+            else:
+                twin.redraw(history, rng)
             twin.take_in(history, rng)
         return twin
 
     def view(
-        self, history: History, rng: np.random.Generator, success: Success, batch_sizes: tuple[int, ...]
+        self,
+        history: History,
+        rng: np.random.Generator,
+        success: Success,
+        width: float,
+        batch_sizes: tuple[int, ...],
     ) -> ModelView:
-        """The view of all observations of a history in which nothing is pending; this model is not changed.
+        """The view of a `settled` model.
 
         Args:
             history: the observations.
-            rng: source of the draws needed to bring a model up to date.
+            rng: source of the draws needed to find how values are shown.
             success: the probability of success.
+            width: multiplier of ``sqrt(lambda var~)`` in upper confidence bounds.
             batch_sizes: sizes of the completed batches.
         """
-        twin = self.settled(history, rng)
-        kernel = twin.kernel.shown(history.X, history.values(), rng)
-        gp = twin.base.gp
-        searched = twin.base.posterior
-        if twin.by_variance:
+        kernel = self.kernel.shown(history.X, history.values(), rng)
+        searched = self.base.posterior
+        if self.by_variance:
             searched = searched._replace(alpha=np.zeros(searched.n))
-        shown = gp if kernel is twin.kernel else twin._under(kernel, history)
-        numbers, first = np.unique(twin.pulls.told(history), return_index=True)
+        worst = self.worst(history) if searched.alpha.any() else 0.0
+        shown = self.base.gp if kernel is self.kernel else self._under(kernel, history)
+        numbers, first = np.unique(self.pulls.told(history), return_index=True)
         return ModelView(
             posterior=shown.posterior,
             transform=kernel.transform,
             searched=searched,
-            acquisition=Acquisition(UCB, twin.multiplier, success, twin.worst(history, searched)),
-            members=np.sort(first[np.isin(numbers, twin.base.atoms)]),
+            acquisition=Acquisition(UCB, width, success, worst),
+            members=np.sort(first[np.isin(numbers, self.base.atoms)]),
             lengthscales=kernel.lengthscales,
             noise_std=math.sqrt(kernel.covariance.noise_variance) * kernel.transform.scale,
             noise_is_given=kernel.fixed,
             sparse=shown,
-            beta=None if twin.by_variance else twin.multiplier,
-            effective_dimension=twin.effective_dimension,
+            beta=None if self.by_variance else width,
+            effective_dimension=self.effective_dimension,
             batch_sizes=batch_sizes,
         )
 
@@ -386,35 +422,35 @@ class FeedbackModel:
             "pulls": self.pulls.X.copy(),
             "by_variance": self.by_variance,
             "counters": (self.window, self.fed_back, self.drawn_at, self.draws),
-            "numbers": (self.multiplier, self.information, self.effective_dimension),
+            "numbers": (self.information, self.effective_dimension),
         }
         if self.empty:
             return state
         return state | {
-            "drawn": self._drawn.copy(),
-            "drawn_from": self._drawn_from.copy(),
-            "assumed": self._assumed.copy(),
+            "draw": tuple(one.copy() for one in self._draw),
             "learned": list(self.base.learned),
             "batch": list(self.batch.pulls),
         }
 
-    def restore(self, state: dict[str, Any], history: History) -> None:
+    def restore(self, state: dict[str, Any], history: History) -> Change:
         """Restore a `state_dict`; the posterior is rebuilt by the original steps, so that it is bitwise identical."""
         self.kernel.restore(state["kernel"])
         self.pulls.restore(state["pulls"])
         self.by_variance = state["by_variance"]
         self.window, self.fed_back, self.drawn_at, self.draws = state["counters"]
-        self.multiplier, self.information, self.effective_dimension = state["numbers"]
-        if "drawn" not in state:
-            return
-        self._drawn = state["drawn"].copy()
-        self._drawn_from = state["drawn_from"].copy()
-        self._assumed = state["assumed"].copy()
-        gp = self._conditioned(self.pulls.counts(np.concatenate([self.told(history, self.drawn_at), self._assumed])))
+        self.information, self.effective_dimension = state["numbers"]
+        if "draw" not in state:
+            return Pulled()
+        self._draw = Draw(*(one.copy() for one in state["draw"]))
+        counts = self.pulls.counts(np.concatenate([self.told(history, self.drawn_at), self._draw.assumed]))
         sums = self._sums(history, self.fed_back)
-        base = Base(gp, self._drawn_from, self._drawn[gp.kept], sums)
+        base = self._conditioned(self._draw, counts, sums)
         learned = state["learned"]
         fresh = np.array([number for number, _ in learned], dtype=np.int64)
         self.batch = Batch(base.taking_in(fresh, self.pulls.X, lambda i, _: learned[i][1], sums))
-        self.chooser.show(self)
-        self.enter(state["batch"])
+        return NewBatch(self._enter(state["batch"]))
+
+
+def _listed(counts: Indices) -> list[int]:
+    """Each number as often as the ``counts (numbers,)`` say."""
+    return np.repeat(np.arange(len(counts)), counts).tolist()

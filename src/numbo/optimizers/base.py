@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 #: Version of what `Optimizer.state_dict` returns.
-STATE_FORMAT = 9
+STATE_FORMAT = 10
 #: Arguments of constructors that are no settings, but as final.
 ARGUMENTS = ("direction", "directions", "constraints", "settings", "preset")
 

@@ -6,7 +6,7 @@
     7, 8   variances shrink, bounds are found lazily             `FeedbackModel.sync`, `numbo.kernels.lazy`
     11-16  the dictionary is drawn by qbar var~_fb               `FeedbackModel.redraw`
     17, 18 feedback is taken in, mu~ and var~ follow             `FeedbackModel.take_in`, `BatchModel.take_in`
-           alpha_fb, theorem 2                                   `BBKB._width`
+           alpha_fb, theorem 2                                   `BBKB._alpha_fb`
 
 `BBKB._propose` puts them together. It is called for one point, so it takes the steps that follow the last point (7, 8,
 5, 11 to 18) before it chooses the next one (4). With C~ = 1 every batch has one point, which is `numbo.BKB`
@@ -26,19 +26,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from numbo import _checks
 from numbo._types import Array
 from numbo.models.confidence import SCHEDULES, Confidence, Information
-from numbo.models.feedback import FeedbackModel, SparseStatus
+from numbo.models.feedback import Change, FeedbackModel, NewBatch, SparseStatus
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
 from numbo.optimizers.parts.settings import checked, settings_by_name
 from numbo.optimizers.parts.sparse import SparseSettings, sparse_search
 from numbo.run.run import Run, Suggestion
-from numbo.search.arm_search import ArmSearch
 from numbo.spaces import Arms, Space
 
 #: Maximum number of observations that a batch may leave out before they are taken in; no limit with ``resparsify=0``.
@@ -46,8 +44,6 @@ LONGEST = 16
 STOPPING = ("global", "global-local")
 #: alpha = (1 + epsilon) / (1 - epsilon) for epsilon = 1/2: how far ``var~`` may be off, either way (lemma 2).
 ACCURACY = 3.0
-#: Points at which lemma 3 is evaluated, beside the batch itself, where pulls are not hallucinated one by one.
-PROBES = 256
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,14 +160,14 @@ class BBKB(Optimizer):
         counting = Information(
             weight=1.0 if settings.beta == "reference" else ACCURACY, by_arrival=settings.beta == "paper"
         )
-        self._model, self._chooser = sparse_search(self._run, settings, self._width, counting)
-        self._model.by_variance = settings.min_batch > 1
+        self._model, self._chooser = sparse_search(self._run, settings, counting, by_variance=settings.min_batch > 1)
+        self._width = 0.0  # alpha_fb, as a multiplier of sqrt(lambda var~), from the first feedback on
         self._batch_sizes: list[int] = []
 
     @property
     def status(self) -> SparseStatus:
         """Effective dimension, sizes of the dictionary and of the batches, and beta."""
-        return self._model.status(tuple(self._batch_sizes))
+        return self._model.status(self._width, tuple(self._batch_sizes))
 
     def next_batch(self, limit: int | None = None) -> list[Any]:
         """One whole batch by the rule of the paper, of at most ``limit`` points: to evaluate together, then tell.
@@ -188,10 +184,24 @@ class BBKB(Optimizer):
         model = self._model
         run.fork_search_rng()
         with run.times.phase("model"):
-            model.sync(run.history, run.rng)  # lines 7 and 8, for what was pulled since the last call
+            self._hallucinate()  # lines 7 and 8, for what was pulled since the last call
             if self._batch_is_over() and model.may_take_in(run.history):  # line 5
                 self._take_in_feedback()  # lines 11 to 18
         return self._next_point()  # line 4
+
+    def _hallucinate(self) -> None:
+        """Lines 7 and 8, for what was pulled since the last call; a dictionary is drawn first if there is none."""
+        run = self._run
+        if self._model.usable(run.history):
+            self._follow(self._model.sync(run.history))
+        else:
+            self._follow(self._model.redraw(run.history, run.rng))
+
+    def _follow(self, change: Change) -> None:
+        """Let the bounds follow the model: alpha_fb is that of the last feedback."""
+        if isinstance(change, NewBatch):
+            self._width = self._alpha_fb(self._model)
+        self._chooser.follow(self._model, self._width, change)
 
     def _choose_batch(self, limit: int | None) -> list[Any]:
         """Lines 4 to 9: points until the batch is over."""
@@ -212,7 +222,7 @@ class BBKB(Optimizer):
     def _goes_on(self, x: Array) -> bool:
         """Lines 5, 7 and 8: whether the batch goes on after the point ``x (d,)``."""
         model = self._model
-        model.enter([model.pulls.number(x)])
+        self._hallucinate()
         if not self._batch_is_over():
             return True
         if model.by_variance:  # exploration for a minimum batch is no batch of its own
@@ -225,7 +235,7 @@ class BBKB(Optimizer):
         with run.times.phase("search"):
             if self._model.by_variance:
                 self._end_exploration()
-            x = self._chooser.next_point(self._model)
+            x = self._chooser.next_point(self._model, self._width)
         return Suggestion(run.space_filling() if x is None else x)
 
     def _end_exploration(self) -> None:
@@ -236,15 +246,12 @@ class BBKB(Optimizer):
         """
         run = self._run
         model = self._model
-        chooser = self._chooser
-        if not isinstance(chooser, ArmSearch) or chooser.next_point(model) is None:
-            return
-        largest = chooser.variance / model.kernel.covariance.noise_variance
+        largest = self._chooser.largest_variance(model, self._width) / model.kernel.covariance.noise_variance
         if largest <= (self.settings.ratio_threshold - 1.0) / (ACCURACY * self.settings.min_batch):
-            model.by_variance = False
+            model.end_exploration()
             if model.assumes:  # pending points were treated as observations; from now on values matter
-                model.redraw(run.history, run.rng)
-            chooser.start(model)
+                self._follow(model.redraw(run.history, run.rng))
+            self._chooser.start(model, self._width)
 
     # -- line 5 ------------------------------------------------------------------------------------------------
 
@@ -259,28 +266,10 @@ class BBKB(Optimizer):
             return True
         if 1.0 + model.batch.total <= self.settings.ratio_threshold or not model.batch.pulls:  # lemma 1
             return False
-        return self.settings.stopping == "global" or 1.0 + self._largest_ratio() > self.settings.ratio_threshold
-
-    def _largest_ratio(self) -> float:
-        """``max_x sum_s k~_fb(x, x_s)^2 / var~_fb(x)`` over the batch (lemma 3): an upper bound, exact above C~ - 1.
-
-        By Cauchy and Schwarz a pull adds at most its ``var~_fb`` to the sum at any ``x``: the sums are computed
-        only when that could exceed the threshold. Where pulls are not hallucinated one by one, it is a lower bound: the
-        maximum over probes and the batch itself.
-        """
-        run = self._run
-        model = self._model
-        batch = self._model.batch
-        if not (isinstance(self._chooser, ArmSearch) and self._chooser.one_by_one):
-            probes = self.space.snap(run.design.candidates.spread(PROBES, np.random.default_rng(run.design.seed)))
-            pulled = model.pulls.X[batch.pulls]
-            return float(model.base.ratios(np.concatenate([probes, pulled]), pulled).max())
-        bound = float(np.max(batch.ratio_sums)) + sum(batch.variances[batch.summed :])
-        if 1.0 + bound > self.settings.ratio_threshold:
-            batch.ratio_sums = batch.ratio_sums + self._chooser.ratios(model, batch.pulls[batch.summed :])
-            batch.summed = len(batch.pulls)
-            bound = float(np.max(batch.ratio_sums))
-        return bound
+        if self.settings.stopping == "global":
+            return True
+        ratio = self._chooser.largest_ratio(model, self.settings.ratio_threshold)
+        return 1.0 + ratio > self.settings.ratio_threshold  # lemma 3
 
     # -- lines 11 to 18 ----------------------------------------------------------------------------------------
 
@@ -289,9 +278,9 @@ class BBKB(Optimizer):
         history = self._run.history
         if history.n > self._model.fed_back:
             self._batch_sizes.append(history.n - self._model.fed_back)
-        self._model.take_in(history, self._run.rng)
+        self._follow(self._model.take_in(history, self._run.rng))
 
-    def _width(self, model: FeedbackModel) -> float:
+    def _alpha_fb(self, model: FeedbackModel) -> float:
         """alpha_fb, as a multiplier of ``sqrt(lambda var~)`` until the next feedback."""
         if not isinstance(self.settings.beta, str):
             return float(self.settings.beta)
@@ -305,7 +294,9 @@ class BBKB(Optimizer):
     # -- looking inside, state -----------------------------------------------------------------------------------
 
     def _view(self, run: Run) -> ModelView:
-        return self._model.view(run.history, run.rng, run.success(), tuple(self._batch_sizes))
+        success = run.success()
+        model = self._model.settled(run.history, run.rng)
+        return model.view(run.history, run.rng, success, self._alpha_fb(model), tuple(self._batch_sizes))
 
     def _model_state(self) -> dict[str, Any]:
         return {
@@ -316,5 +307,5 @@ class BBKB(Optimizer):
 
     def _restore_model(self, state: dict[str, Any]) -> None:
         self._batch_sizes = list(state["batch_sizes"])
-        self._chooser.restore(state["chooser"])  # the model shows itself to the chooser
-        self._model.restore(state["model"], self._run.history)
+        self._chooser.restore(state["chooser"])
+        self._follow(self._model.restore(state["model"], self._run.history))

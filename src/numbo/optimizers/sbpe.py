@@ -32,7 +32,7 @@ from numbo._types import Array, Mask
 from numbo.models import SparseGP
 from numbo.models.confidence import sparse_confidence, uniform_confidence, union_bound
 from numbo.models.dictionaries import recursive_rls
-from numbo.models.feedback import FeedbackModel, SparseStatus
+from numbo.models.feedback import Change, SparseStatus
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
 from numbo.optimizers.parts.race import Filter, lambda_max
@@ -49,6 +49,8 @@ HORIZON = 1000
 #: Within a batch the dictionary is drawn again when variances may have shrunk by this factor, as in BBKB.
 RATIO_THRESHOLD = 2.0
 BETAS = ("union", "paper")
+#: Multiplier of the standard deviation where the mean is not used: any gives the same choice.
+WIDTH = 1.0
 #: Maximum number of draws of candidates in search of points of a large space that are in the race.
 ROUNDS = 20
 
@@ -151,9 +153,7 @@ class SBPE(Optimizer):
             settings, n_initial=n_initial, horizon=horizon, beta=beta, lengthscale=lengthscale, noise_std=noise_std
         )
         super().__init__(space, arms=arms, direction=direction, seed=seed, settings=settings)
-        self._model, self._chooser = sparse_search(self._run, settings, _no_width)
-        self._model.by_variance = True
-        self._model.on_schedule = False
+        self._model, self._chooser = sparse_search(self._run, settings, by_variance=True, on_schedule=False)
         if self._run.grid is not None:
             self._run.available.restrict(np.ones(len(self._run.grid), dtype=bool))
         self._size = self._next_size(1)
@@ -171,7 +171,7 @@ class SBPE(Optimizer):
     @property
     def status(self) -> SparseStatus:
         """Effective dimension, sizes of the dictionary and of the batches, and beta."""
-        return self._model.status(tuple(self._batch_sizes))
+        return self._model.status(WIDTH if self._model.draws else 0.0, tuple(self._batch_sizes))
 
     def _next_size(self, size: int) -> int:
         return max(1, math.ceil(math.sqrt(self.horizon * size)))
@@ -212,12 +212,18 @@ class SBPE(Optimizer):
             return Suggestion(self._first_point())
         run.fork_search_rng()
         with run.times.phase("model"):
-            model.sync(run.history, run.rng)  # what was pulled since the last call shrinks the variances
+            if model.usable(run.history):
+                self._follow(model.sync(run.history))  # what was pulled since the last call shrinks the variances
+            else:
+                self._follow(model.redraw(run.history, run.rng))
             over = 1.0 + model.batch.total > RATIO_THRESHOLD
             if over and model.may_take_in(run.history):
-                model.take_in(run.history, run.rng)  # lines 6 and 7
+                self._follow(model.take_in(run.history, run.rng))  # lines 6 and 7
         with run.times.phase("search"):
             return Suggestion(self._next_point())  # line 8
+
+    def _follow(self, change: Change) -> None:
+        self._chooser.follow(self._model, WIDTH, change)
 
     def _close_batches(self) -> None:
         """End every batch whose values have arrived."""
@@ -231,7 +237,6 @@ class SBPE(Optimizer):
             self._size = self._next_size(self._size)
             if model.kernel.fixed:  # each batch alone
                 self._eliminate(start, self._batch_start)
-                model.window = self._batch_start
         if self._batch_start == open_since:
             return
         if not model.kernel.fixed:  # all observations together, by what they say about the kernel
@@ -241,7 +246,7 @@ class SBPE(Optimizer):
                 run.available.restrict(np.ones_like(run.available.race))
             self._filters.clear()
             self._eliminate(0, end)
-        model.forget()
+        model.forget(self._batch_start if model.kernel.fixed else 0)
 
     def _first_point(self) -> Array:
         """Any point in the race: before the first pull all are equally uncertain."""
@@ -258,7 +263,7 @@ class SBPE(Optimizer):
         model = self._model
         chooser = self._chooser
         if not isinstance(chooser, BoxSearch):
-            x = chooser.next_point(model)
+            x = chooser.next_point(model, WIDTH)
             return run.space_filling() if x is None else x
         posterior = model.given_batch()
         without_mean = posterior._replace(alpha=np.zeros(posterior.n))
@@ -269,9 +274,9 @@ class SBPE(Optimizer):
         def out(x: Array) -> bool:
             return run.available.taken(x) or eliminated(x)
 
-        x = chooser.maximize(model, without_mean, 1.0, [self._candidates()], out)
+        x = chooser.maximize(model, without_mean, WIDTH, [self._candidates()], out)
         if x is None:
-            x = chooser.maximize(model, without_mean, 1.0, [self._candidates()], eliminated)
+            x = chooser.maximize(model, without_mean, WIDTH, [self._candidates()], eliminated)
         return run.space_filling() if x is None else x
 
     def _candidates(self) -> Array:
@@ -370,7 +375,9 @@ class SBPE(Optimizer):
 
     def _view(self, run: Run) -> ModelView:
         """By a model of all observations, not of the present batch alone."""
-        return self._model.view(run.history, run.rng, run.success(), tuple(self._batch_sizes))
+        success = run.success()
+        model = self._model.settled(run.history, run.rng)
+        return model.view(run.history, run.rng, success, WIDTH, tuple(self._batch_sizes))
 
     def _model_state(self) -> dict[str, Any]:
         race = self._run.available.race
@@ -390,10 +397,5 @@ class SBPE(Optimizer):
             self._run.available.restrict(state["race"].copy())
         self._pool, self._pool_of = state["pool"]
         self._filters = [Filter(**one) for one in state["filters"]]
-        self._chooser.restore(state["chooser"])  # the model shows itself to the chooser
-        self._model.restore(state["model"], self._run.history)
-
-
-def _no_width(model: FeedbackModel) -> float:
-    """Pure exploration: the mean is not used, and any multiplier gives the same choice."""
-    return 1.0
+        self._chooser.restore(state["chooser"])
+        self._follow(self._model.restore(state["model"], self._run.history))

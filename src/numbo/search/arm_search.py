@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ import numpy as np
 from numbo._types import ArmIndices, Array, Mask
 from numbo.kernels.acquisition import CERTAIN, success_probabilities
 from numbo.models import ArmPosterior
-from numbo.models.feedback import Chooser, FeedbackModel
+from numbo.models.feedback import Change, FeedbackModel, NewBatch
 from numbo.run.run import Run
+from numbo.search.chooser import Chooser
 
 #: Probabilities of success of all arms are computed again when the history has grown by this factor.
 WEIGHED_AGAIN = 1.1
@@ -22,51 +24,52 @@ class ArmSearch(Chooser):
     Args:
         run: what is known; its `grid` holds the arms.
         grid: the arms (A, d).
-        one_by_one: whether pulls are hallucinated one by one, as in the papers.
     """
 
-    def __init__(self, run: Run, grid: Array, *, one_by_one: bool) -> None:
-        self._run = run
+    def __init__(self, run: Run, grid: Array) -> None:
+        super().__init__(run)
         self._grid = grid
-        self.one_by_one = one_by_one
         self._posterior = ArmPosterior(grid)
         self._arm_of: ArmIndices = np.empty(0, dtype=np.int64)  # by the number of a distinct point
         self._success: Array | float = 1.0
         self._weighed = 0, 0  # failures, and all that was told, when it was computed
         self._sliced = False
         self._repeating = False
-        self._chosen = -1
+        self._ratio_sums: Array | float = 0.0  # of lemma 3 at all arms, over the first pulls of the batch
+        self._summed = 0  # how many these are
 
     # -- choosing ----------------------------------------------------------------------------------------------
 
-    def next_point(self, model: FeedbackModel) -> Array | None:
+    def next_point(self, model: FeedbackModel, width: float) -> Array | None:
         """The next arm (d,), line 4 of the papers; None if none is left."""
-        changed = self._sliced or self._repeating != self._run.available.repeating
-        if self._weigh() or self._run.available.fixed is not None or changed:
-            self.start(model)
-        arm = self._posterior.choose()
-        if arm < 0 and self._run.available.race is not None:  # the last free arm of the race has entered the batch
-            self.start(model)
-            arm = self._posterior.choose()
-        self._chosen = arm
+        arm = self._best(model, width)
         return None if arm < 0 else self._grid[arm]
 
-    @property
-    def variance(self) -> float:
-        """``lambda var~`` of the arm that was chosen last."""
-        return self._posterior.variance(self._chosen)
+    def largest_variance(self, model: FeedbackModel, width: float) -> float:
+        arm = self._best(model, width)
+        return math.inf if arm < 0 else self._posterior.variance(arm)
 
-    def start(self, model: FeedbackModel) -> None:
+    def _best(self, model: FeedbackModel, width: float) -> int:
+        """The arm with the largest bound, -1 if none is left."""
+        changed = self._sliced or self._repeating != self._run.available.repeating
+        if self._weigh() or self._run.available.fixed is not None or changed:
+            self.start(model, width)
+        arm = self._posterior.choose()
+        if arm < 0 and self._run.available.race is not None:  # the last free arm of the race has entered the batch
+            self.start(model, width)
+            arm = self._posterior.choose()
+        return arm
+
+    def start(self, model: FeedbackModel, width: float) -> None:
         """Choose from all arms that may be suggested, with what is known of failures."""
-        worst = float(model.kernel.transform.forward(self._run.history.values()).min())
         self._sliced = self._run.available.fixed is not None
         self._repeating = self._run.available.repeating
         self._posterior.start(
-            model.multiplier,
+            width,
             self._run.available.excluded(),
             by_variance=model.by_variance,
             success=self._success,
-            worst=worst,
+            worst=model.worst(self._run.history),
         )
 
     def _weigh(self) -> bool:
@@ -85,26 +88,34 @@ class ArmSearch(Chooser):
 
     # -- the model changes -------------------------------------------------------------------------------------
 
-    def show(self, model: FeedbackModel, certain: Mask | None = None) -> None:
+    def follow(self, model: FeedbackModel, width: float, change: Change) -> None:
+        """Lines 7 and 8: variances shrink by what was pulled, the mean stays until the next feedback."""
+        pulled = change.pulled if isinstance(change, NewBatch) else change
+        if isinstance(change, NewBatch):
+            self._ratio_sums = 0.0
+            self._summed = 0
+            self._condition(model, width, change.certain)
+        elif pulled.numbers and not model.one_by_one:
+            self._condition(model, width)
+        for number, direction in zip(pulled.numbers, pulled.directions, strict=False):
+            self._posterior.observe(direction)
+            if self._run.available.avoid_repeats:
+                self._posterior.exclude(int(self._rows(model)[number]))
+
+    def _condition(self, model: FeedbackModel, width: float, certain: Mask | None = None) -> None:
+        """Take the posterior of the model; ``certain (m,)`` are the atoms that were drawn with probability 1."""
         base = model.base
         rows = self._rows(model)
-        together = [] if self.one_by_one else model.batch.pulls
+        together = [] if model.one_by_one else model.batch.pulls
         stands_for = np.concatenate([base.atoms, np.array(together, dtype=np.int64)])
         lasting = np.zeros(len(stands_for), dtype=bool)
-        if not self.one_by_one:
+        if not model.one_by_one:
             lasting[: len(base.atoms)] = True  # until the next draw, atoms only come
         elif certain is not None:
             lasting[: len(base.atoms)] = certain
         posterior = base.gp.extended(model.pulls.X[together])
         self._posterior.condition(base.gp, rows[base.points], rows[stands_for], lasting, posterior)
-        self.start(model)
-
-    def pull(self, model: FeedbackModel, number: int) -> None:
-        """Lines 7 and 8: pull the arm of the point ``number``; variances shrink, the mean stays."""
-        arm = int(self._rows(model)[number])
-        self._posterior.observe(model.batch.pull(number, model.pulls.X[number]))
-        if self._run.available.avoid_repeats:
-            self._posterior.exclude(arm)
+        self.start(model, width)
 
     def _rows(self, model: FeedbackModel) -> ArmIndices:
         """The arms (numbers,) that the distinct points are."""
@@ -113,9 +124,22 @@ class ArmSearch(Chooser):
             self._arm_of = np.append(self._arm_of, self._run.space.grid_index(model.pulls.X[known:]))
         return self._arm_of
 
-    def ratios(self, model: FeedbackModel, numbers: list[int]) -> Array:
-        """``sum_s k~_fb(x, x_s)^2 / var~_fb(x)`` over the pulls ``numbers``, at all arms (lemma 3)."""
-        return self._posterior.ratios(self._rows(model)[numbers])
+    def largest_ratio(self, model: FeedbackModel, threshold: float) -> float:
+        """As `Chooser.largest_ratio`, at all arms where pulls are hallucinated one by one.
+
+        By Cauchy and Schwarz a pull adds at most its ``var~_fb`` to the sum at any arm: the sums are computed only when
+        that could exceed the threshold.
+        """
+        if not model.one_by_one:
+            return super().largest_ratio(model, threshold)
+        batch = model.batch
+        bound = float(np.max(self._ratio_sums)) + sum(batch.variances[self._summed :])
+        if 1.0 + bound > threshold:
+            arms = self._rows(model)[batch.pulls[self._summed :]]
+            self._ratio_sums = self._ratio_sums + self._posterior.ratios(arms)
+            self._summed = len(batch.pulls)
+            bound = float(np.max(self._ratio_sums))
+        return bound
 
     # -- state -------------------------------------------------------------------------------------------------
 
@@ -123,7 +147,7 @@ class ArmSearch(Chooser):
         return {"success": np.copy(self._success), "weighed": self._weighed}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take in a `state_dict`, before the model takes in its own."""
+        """Take in a `state_dict`; `follow` has the model that was restored."""
         success = state["success"]
         self._weighed = state["weighed"]
         self._success = success.copy() if success.ndim else float(success)

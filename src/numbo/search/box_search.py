@@ -7,9 +7,9 @@ from typing import Any
 
 from numbo._types import Array
 from numbo.kernels.acquisition import UCB, Acquisition, Posterior, Term
-from numbo.models.feedback import Chooser, FeedbackModel
+from numbo.models.feedback import Change, FeedbackModel
 from numbo.run.candidates import elite_rows
-from numbo.run.run import Run
+from numbo.search.chooser import Chooser
 from numbo.search.maximize import Box, maximize
 from numbo.search.utility import Utility
 from numbo.spaces import Corners
@@ -20,36 +20,31 @@ BOX_SPREAD = 256
 
 
 class BoxSearch(Chooser):
-    """Chooses the point with the largest upper confidence bound, given all pulls of the batch together.
+    """Chooses the point with the largest upper confidence bound, given all pulls of the batch together."""
 
-    Args:
-        run: what is known.
-    """
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-
-    def next_point(self, model: FeedbackModel) -> Array | None:
+    def next_point(self, model: FeedbackModel, width: float) -> Array | None:
         """The next point (d,), line 4 of the papers; None if none is left."""
         run = self._run
         groups = run.design.candidates.groups(self.elites(), model.kernel.lengthscales, run.search_rng, BOX_SPREAD)
-        return self.maximize(model, model.given_batch(), model.multiplier, groups, run.available.taken)
+        return self.maximize(model, model.given_batch(), width, groups, run.available.taken)
 
     def maximize(
         self,
         model: FeedbackModel,
         posterior: Posterior,
-        beta: float,
+        width: float,
         groups: Sequence[Array],
         out: Callable[[Array], bool],
     ) -> Array | None:
-        """The point (d,) with the largest ``mean + beta sd``, from ``groups`` of candidates.
+        """The point (d,) with the largest ``mean + width sd``, from ``groups`` of candidates.
 
         ``out(x)`` is true for points that must not be proposed. Returns None if that holds for all.
         """
         run = self._run
         dormant = run.dormant(run.search_rng)
-        acquisition = Acquisition(UCB, beta, run.success(), model.worst(run.history, posterior))
+        success = run.success()
+        worst = model.worst(run.history) if posterior.alpha.any() else 0.0
+        acquisition = Acquisition(UCB, width, success, worst)
         corners = run.available.fix_corners(Corners.of_cube(run.space.d))
         groups = [run.available.fix_points(group, dormant) for group in groups]
         utility = Utility((Term(posterior, acquisition),))
@@ -59,6 +54,12 @@ class BoxSearch(Chooser):
         """The best observed points (e, d)."""
         history = self._run.history
         return history.X[elite_rows(history.X, history.values())]
+
+    def follow(self, model: FeedbackModel, width: float, change: Change) -> None:
+        """Each search looks at the model as it is then."""
+
+    def start(self, model: FeedbackModel, width: float) -> None:
+        """Each search starts from the beginning."""
 
     def state_dict(self) -> dict[str, Any]:
         return {}

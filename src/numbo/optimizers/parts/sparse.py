@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -168,15 +168,17 @@ class SparseSettings(Settings):
 def sparse_search(
     run: Run,
     settings: SparseSettings,
-    width: Callable[[FeedbackModel], float],
     counting: Information = Information(),  # noqa: B008, it is frozen
+    *,
+    by_variance: bool = False,
+    on_schedule: bool = True,
 ) -> tuple[FeedbackModel, ArmSearch | BoxSearch]:
     """The model of a sparse algorithm and its chooser, for the domain of a run.
 
     Args:
         run: what is known.
         settings: of the model.
-        width, counting: as `numbo.models.feedback.FeedbackModel`.
+        counting, by_variance, on_schedule: as `numbo.models.feedback.FeedbackModel`.
     """
     kernel = LearnedKernel(
         run.space.categorical,
@@ -188,9 +190,15 @@ def sparse_search(
         optional=run.space.conditional,
     )
     rule = DictionaryRule(settings.qbar, settings.dictionary, settings.initial_dictionary, settings.failing)
-    model = FeedbackModel(run.space.d, kernel, rule, resparsify=settings.redrawn, width=width, counting=counting)
-    one_by_one = settings.redrawn == 0.0
-    chooser = BoxSearch(run) if run.grid is None else ArmSearch(run, run.grid, one_by_one=one_by_one)
-    model.chooser = chooser
+    model = FeedbackModel(
+        run.space.d,
+        kernel,
+        rule,
+        resparsify=settings.redrawn,
+        one_by_one=run.grid is not None and settings.redrawn == 0.0,
+        by_variance=by_variance,
+        on_schedule=on_schedule,
+        counting=counting,
+    )
     run.listen([kernel])
-    return model, chooser
+    return model, BoxSearch(run) if run.grid is None else ArmSearch(run, run.grid)

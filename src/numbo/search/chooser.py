@@ -1,0 +1,67 @@
+"""What chooses the points of BKB, BBKB and S-BPE by a `FeedbackModel`, whatever the domain."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from numbo._types import Array
+from numbo.models.feedback import Change, FeedbackModel
+from numbo.run.run import Run
+
+#: Points at which lemma 3 is evaluated, beside the batch itself, where pulls are not hallucinated one by one.
+PROBES = 256
+
+
+class Chooser(ABC):
+    """Chooses points by a model, and follows its changes.
+
+    A ``width`` is the multiplier of the standard deviation ``sqrt(lambda var~)`` in upper confidence bounds.
+
+    Args:
+        run: what is known.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    @abstractmethod
+    def next_point(self, model: FeedbackModel, width: float) -> Array | None:
+        """The next point (d,), line 4 of the papers; None if none is left."""
+
+    @abstractmethod
+    def follow(self, model: FeedbackModel, width: float, change: Change) -> None:
+        """Take note of what has just happened to the model."""
+
+    @abstractmethod
+    def start(self, model: FeedbackModel, width: float) -> None:
+        """Choose from all points that may be suggested, by what is known now."""
+
+    def largest_variance(self, model: FeedbackModel, width: float) -> float:
+        """The largest ``lambda var~`` of a point that may be suggested, while points are chosen by variance alone.
+
+        Infinite if there is no such point, or where it cannot be found exactly.
+        """
+        return math.inf
+
+    def largest_ratio(self, model: FeedbackModel, threshold: float) -> float:
+        """``max_x sum_s k~_fb(x, x_s)^2 / var~_fb(x)`` over the pulls of the batch (lemma 3).
+
+        It is exact if one plus it exceeds the ``threshold``, and else perhaps too large, but no larger than that.
+        By default it is a lower bound: the maximum over probes and the points of the batch itself.
+        """
+        run = self._run
+        probes = run.space.snap(run.design.candidates.spread(PROBES, np.random.default_rng(run.design.seed)))
+        pulled = model.pulls.X[model.batch.pulls]
+        return float(model.base.ratios(np.concatenate([probes, pulled]), pulled).max())
+
+    @abstractmethod
+    def state_dict(self) -> dict[str, Any]:
+        """What cannot be found out from the run and the model."""
+
+    @abstractmethod
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take in a `state_dict`; `follow` has the model that was restored."""
