@@ -83,7 +83,7 @@ class BatchTuRBO:
         values = (np.median(self.y) - self.y) / max(float(self.y.std()), 1e-12)
         self.gp.fit(self.X, values)
         self.gp.condition(self.X, values)
-        scales = self.gp.hyperparameters.lengthscales
+        scales = self.gp.lengthscales
         sides = self.length * scales / np.exp(np.mean(np.log(scales)))
         center = self.X[np.argmin(self.y)]
         lower = np.clip(center - sides / 2, 0.0, 1.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +10,15 @@ from numpy.typing import NDArray
 from numbo._types import Indices
 
 
-def distinct_rows(rows: NDArray[Any]) -> tuple[Indices, Indices]:
-    """The first row of each kind in ``rows (n, d)``, and the kind (n,) of each row.
+class DistinctRows(NamedTuple):
+    """The first row (m,) of each kind, and the kind (n,) of each row."""
+
+    first: Indices
+    kind: Indices
+
+
+def distinct_rows(rows: NDArray[Any]) -> DistinctRows:
+    """Which of the ``rows (n, d)`` are equal.
 
     ``numpy.unique(axis=0)`` compares structured arrays, and an interrupt meanwhile would get out as a `TypeError`.
     """
@@ -20,4 +27,4 @@ def distinct_rows(rows: NDArray[Any]) -> tuple[Indices, Indices]:
     new[1:] = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
     kind = np.empty(len(rows), dtype=np.int64)
     kind[order] = np.cumsum(new) - 1
-    return order[new], kind
+    return DistinctRows(order[new], kind)

@@ -9,6 +9,7 @@ import pytest
 
 from numbo.inspection.recommendation import expected_values, noise_near_best, with_own_values
 from numbo.models import ExactGP
+from numbo.models.moments import Prediction
 from numbo.spaces import Float, Space
 from numbo.trials.history import History
 
@@ -61,7 +62,7 @@ def test_mean_and_deviation_given_own_values_are_those_of_the_model_that_knows_t
     mean, std = gp.mean_sd(history.X)
     others = np.arange(20 + repeats) >= 20
     noise = np.sqrt(gp.covariance.noise_variance)
-    found = with_own_values(history, size * mean, size * std, others, size * noise, NONE)
+    found = with_own_values(history, Prediction(size * mean, size * std), others, size * noise, NONE)
     whole = subset_model(history.X, history.y / size)
     for values, expected in zip(found, whole.mean_sd(x), strict=True):
         np.testing.assert_allclose(values[20:] / size, expected[0], rtol=1e-9)

@@ -132,7 +132,7 @@ def test_the_fit_tells_relevant_from_irrelevant_dimensions():
     gp = ExactGP(np.zeros(3, dtype=bool), trend=False)
     y = np.sin(9 * X[:, 0])
     gp.fit(X, (y - y.mean()) / y.std())
-    lengthscales = gp.hyperparameters.lengthscales
+    lengthscales = gp.lengthscales
     assert lengthscales[0] < 0.5 * lengthscales[1:].min()
 
 
@@ -171,7 +171,7 @@ def test_the_additive_part_knows_effects_where_it_has_seen_no_point():
         gp.condition(X, (y - location) / scale)
         errors.append(float(np.mean((gp.mean_sd(Z)[0] - (value(Z) - location) / scale) ** 2)))
     assert errors[1] < 0.2 * errors[0]
-    assert gp.hyperparameters.additive_variance > 0.5
+    assert gp.covariance.additive_variance > 0.5
 
 
 @pytest.mark.parametrize("case", ["repeats", "one", "constant", "tiny noise"])
@@ -220,7 +220,7 @@ def test_a_trend_that_had_vanished_comes_back():
     assert gp.log_posterior(gp.theta, XT, y)[0] > gp.log_posterior(gp_module.default_theta(3, True, False), XT, y)[0]
     gp.fit(X, y)
     assert gp.log_posterior(gp.theta, XT, y)[0] == pytest.approx(expected, abs=0.5)
-    assert gp.hyperparameters.interaction_variance > 0.1
+    assert gp.covariance.interaction_variance > 0.1
 
 
 def test_a_fit_does_not_depend_on_the_place_and_size_of_its_frame():

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from numbo.models.gp import Frame
 from numbo.models.noise import Noise
 from numbo.models.surrogate import Surrogate
 from numbo.models.transform_choice import ITERATIONS
@@ -87,7 +88,7 @@ def test_a_restored_surrogate_predicts_to_the_last_bit(warp):
     y = bowl(X)
     model = surrogate(growth=1.0, warp=warp)
     for n in (20, 27, 31):
-        model.update(Data.of(X[:n], y[:n]), np.arange(n), (np.full(4, 0.4), 0.3))
+        model.update(Data.of(X[:n], y[:n]), np.arange(n), Frame(np.full(4, 0.4), 0.3))
     twin = surrogate(growth=1.0, warp=warp)
     twin.restore(model.state_dict(), Data.of(X[:31], y[:31]))
     assert twin.targets.kind == model.targets.kind

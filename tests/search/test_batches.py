@@ -70,7 +70,7 @@ def test_the_share_of_a_copy_is_noise_over_noise_and_variance():
     x = np.array([0.31, 0.77])
     alone = gp.posterior
     variance = gp.mean_sd(x[None])[1][0] ** 2
-    noise = gp.hyperparameters.noise_variance
+    noise = gp.covariance.noise_variance
     gp.append(x, None)
     assert remaining_share(gp.posterior, alone, x[None])[0] == pytest.approx(noise / (variance + noise), rel=1e-6)
     far = np.array([[0.0, 0.0]])

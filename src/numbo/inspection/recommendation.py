@@ -25,7 +25,8 @@ import numpy as np
 
 from numbo._rows import distinct_rows
 from numbo._types import Array, Mask, ObservationIndices
-from numbo.kernels.acquisition import UCB, Acquisition, Term, acquisition_values, mean_variance
+from numbo.kernels.acquisition import UCB, Acquisition, Term, acquisition_values
+from numbo.models.moments import Prediction, moments
 from numbo.models.noise import ODDS, Noise
 from numbo.models.outputs import Outputs
 from numbo.models.surrogate import Surrogate
@@ -69,8 +70,8 @@ def noise_near_best(space: Domain, history: History) -> float:
     if gp.covariance.noise_variance <= NO_NOISE:
         return known.scatter
     noise = surrogate.noise_std
-    with_noise, _ = gp.log_posterior(gp.theta, np.ascontiguousarray(targets.X.T), targets.y, targets.variance)
-    established = with_noise - gp.fit(*targets, noise=NO_NOISE) > math.log(ODDS)
+    with_noise = gp.log_posterior(gp.theta, np.ascontiguousarray(targets.X.T), targets.y, targets.variance)
+    established = with_noise.value - gp.fit(*targets, noise=NO_NOISE) > math.log(ODDS)
     return max(noise if established else 0.0, known.scatter)
 
 
@@ -83,7 +84,7 @@ def recommending_view(history: History, noise: Noise, view: ModelView) -> ModelV
     rows = noise.distinct(np.arange(history.n))
     if view.unfitted is None or len(rows) <= len(view.members):
         return view
-    order = rows[best_first(view.mean_sd(data.X[rows])[0])]
+    order = rows[best_first(view.mean_sd(data.X[rows]).mean)]
     best = min(len(rows), RECOMMENDED_BY) // 4
     others = np.random.default_rng(0).permutation(order[best:])[: RECOMMENDED_BY - best]
     model = copy.deepcopy(view.unfitted)
@@ -94,7 +95,7 @@ def recommending_view(history: History, noise: Noise, view: ModelView) -> ModelV
         posterior=model.posterior,
         transform=model.transform,
         members=model.members,
-        lengthscales=model.gp.hyperparameters.lengthscales,
+        lengthscales=model.gp.lengthscales,
         noise_std=model.noise_std,
         sparse=model.sparse,
     )
@@ -115,7 +116,7 @@ def optimum(run: Run, view: ModelView, scores: Array) -> Array | None:
     """
     X = run.history.X
     rng = np.random.default_rng(0)
-    worst = float(mean_variance(view.posterior, X)[0].min())
+    worst = float(moments(view.posterior, X).mean.min())
     acquisition = Acquisition(UCB, -1.0, view.acquisition.success, worst)
     if run.grid is not None:
         free = run.available.rows(anyhow=True)
@@ -157,21 +158,21 @@ def expected_values(
 
 
 def with_own_values(
-    history: History, mean: Array, std: Array, others: Mask, noise: float, copies: ObservationIndices
-) -> tuple[Array, Array]:
-    """Mean and standard deviation (n,) at each observation, given its own values as well.
+    history: History, found: Prediction, others: Mask, noise: float, copies: ObservationIndices
+) -> Prediction:
+    """What is expected (n,) at each observation, given its own values as well.
 
     Args:
         history: ``n`` observations.
-        mean, std: (n,) by a model.
+        found: (n,) by a model.
         others: (n,) observations that the model is not conditioned on.
         noise: standard deviation of the noise, above 0.
         copies: observations that do not count.
     """
     averages, counts = _averages(history, copies, noise)
-    latent = np.where(others, std / noise, 0.0) ** 2
+    latent = np.where(others, found.std / noise, 0.0) ** 2
     own = latent / (latent + 1.0 / counts)
-    return mean + own * (averages - mean), std * np.sqrt(1.0 - own)
+    return Prediction(found.mean + own * (averages - found.mean), found.std * np.sqrt(1.0 - own))
 
 
 def _averages(history: History, copies: ObservationIndices, noise: float) -> tuple[Array, Array]:
@@ -179,7 +180,7 @@ def _averages(history: History, copies: ObservationIndices, noise: float) -> tup
 
     A value with a variance of its own beside the ``noise`` counts as a part of one; without noise, as next to nothing.
     """
-    _, point = distinct_rows(np.rint(history.X * 1e12))
+    point = distinct_rows(np.rint(history.X * 1e12)).kind
     weights = np.ones(history.n)
     if (uncertain := history.variance > 0.0).any():
         with np.errstate(over="ignore"):

@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from numbo.inspection.recommendation import (
     recommending_view,
     with_own_values,
 )
+from numbo.models.moments import Prediction
 from numbo.models.transforms import LARGEST
 from numbo.models.view import ModelView
 from numbo.run.run import Run
@@ -38,6 +39,14 @@ from numbo.trials.front import NonDominated, best_of_first, front_rows, non_domi
 ASSURED = math.log(0.9)
 #: Share of noise in what the model leaves unexplained from which recommendations are cautious.
 NOISE_PREVAILS = 0.25
+
+
+class _Optimum(NamedTuple):
+    """A point ``x (d,)``, its mean, and this less one standard deviation."""
+
+    x: Array
+    mean: float
+    assured: float
 
 
 class Snapshot:
@@ -86,19 +95,21 @@ class Snapshot:
         X = self._encoded([params] if one else params)
         found = [self._predict(view, j, X) for j, view in enumerate(views)]
         if not self._history.several:
-            mean, std = found[0]
+            mean = found[0].mean
+            std = found[0].std
             return (float(mean[0]), float(std[0])) if one else (mean, std)
-        mean = np.stack([m for m, _ in found], axis=1)
-        std = np.stack([s for _, s in found], axis=1)
+        mean = np.stack([own.mean for own in found], axis=1)
+        std = np.stack([own.std for own in found], axis=1)
         return (mean[0], std[0]) if one else (mean, std)
 
-    def _predict(self, view: ModelView, objective: int, X: Array) -> tuple[Array, Array]:
+    def _predict(self, view: ModelView, objective: int, X: Array) -> Prediction:
         """Mean and standard deviation (c,) of an ``objective`` at ``X (c, d)``."""
-        mean, std = _moments(view, X)
+        found = _widened(view, X)
+        mean = found.mean
         if self._run.noises[objective].refuted:  # what the model takes for noise, where it was measured, is exact
             told = np.array([self._history.first.get(point_key(x), -1) for x in X], dtype=np.int64)
             mean = np.where(told >= 0, self._history.values(output=objective)[told], mean)
-        return self._goal.values(mean, objective), std
+        return Prediction(self._goal.values(mean, objective), found.std)
 
     def _views(self, what: str) -> list[ModelView]:
         """The models of all objectives."""
@@ -153,18 +164,18 @@ class Snapshot:
         best = non_dominated(own)
 
         def means(Z: Array) -> Array:
-            return np.stack([views[j].mean_sd(Z)[0] for j in kept], axis=1)
+            return np.stack([views[j].mean_sd(Z).mean for j in kept], axis=1)
 
         X = beyond(self._run, views[0], means, history.X[rows[best]], own[best])
         if not len(X):
             return []
-        mean, std = (np.stack(part, axis=1) for part in zip(*(_moments(view, X) for view in views), strict=True))
-        X, mean, std = (one[thinned(mean[:, kept], count)] for one in (X, mean, std))
-        order = best_of_first(mean[:, kept])
-        X = X[order]
-        mean = mean[order]
-        std = std[order]
-        return list(zip(map(self._space.decode, X), self._told(mean), map(tuple, std.tolist()), strict=True))
+        found = [_widened(view, X) for view in views]
+        mean = np.stack([own.mean for own in found], axis=1)
+        std = np.stack([own.std for own in found], axis=1)
+        apart = thinned(mean[:, kept], count)
+        order = apart[best_of_first(mean[apart][:, kept])]
+        points = map(self._space.decode, X[order])
+        return list(zip(points, self._told(mean[order]), map(tuple, std[order].tolist()), strict=True))
 
     def _settled(self, objective: int) -> Array:
         """The values (n,) of an ``objective``: what was told, or the mean of the model where values are noisy."""
@@ -295,9 +306,9 @@ class Snapshot:
             return None
         i = int(rows[np.argmax(self._assured[rows])])
         if anywhere and (found := self._optimum) is not None:
-            x, mean, assured = found
-            if assured > self._assured[i] and self._view.constraints.log_probability(x[None])[0] > ASSURED:
-                return self._space.decode(x), self._goal.value(float(mean))
+            met = self._view.constraints.log_probability(found.x[None])[0] > ASSURED
+            if met and found.assured > self._assured[i]:
+                return self._space.decode(found.x), self._goal.value(found.mean)
         same = point_key(history.X[i]) == point_key(history.X[history.best])
         return history.params(history.best if same else i), self._goal.value(float(self._value[i]))
 
@@ -353,25 +364,25 @@ class Snapshot:
         uncertain = self._history.variance > 0.0
         if not (self._cautious or uncertain.any()):
             return self._expected
-        return self._value - self._predicted[1] * (uncertain | self._cautious)
+        return self._value - self._predicted.std * (uncertain | self._cautious)
 
     @cached_property
-    def _predicted(self) -> tuple[Array, Array]:
+    def _predicted(self) -> Prediction:
         """Mean and standard deviation (n,) at each successful observation, given its own values as well."""
         view = self._recommending
         history = self._history
-        mean, std = view.mean_sd(history.X)
+        found = view.mean_sd(history.X)
         if view.sparse is not None:  # conditioned on all of them
-            return mean, std
+            return found
         others = np.ones(history.n, dtype=bool)
         others[view.members] = False
         others[self._run.noise.copies] = False
-        return with_own_values(history, mean, std, others, view.noise_std, self._run.noise.copies)
+        return with_own_values(history, found, others, view.noise_std, self._run.noise.copies)
 
     @property
     def _value(self) -> Array:
         """What each successful observation is worth (n,): with caution, what the model predicts there."""
-        return self._predicted[0] if self._cautious else self._expected
+        return self._predicted.mean if self._cautious else self._expected
 
     @cached_property
     def _cautious(self) -> bool:
@@ -379,14 +390,14 @@ class Snapshot:
         return self._noise > math.sqrt(NOISE_PREVAILS) * self._recommending.noise_std
 
     @cached_property
-    def _optimum(self) -> tuple[Array, float, float] | None:
-        """The point (d,) of the whole space with the largest mean less one standard deviation, and both of these."""
+    def _optimum(self) -> _Optimum | None:
+        """The point of the whole space with the largest mean less one standard deviation."""
         view = self._recommending
         x = optimum(self._run, view, self._assured)
         if x is None:
             return None
-        mean, std = view.mean_sd(x[None])
-        return x, float(mean[0]), float(mean[0] - std[0])
+        found = view.mean_sd(x[None])
+        return _Optimum(x, float(found.mean[0]), float(found.mean[0] - found.std[0]))
 
     @interrupts_get_out()
     def woken(self, X: Array) -> Array:
@@ -426,10 +437,10 @@ class Snapshot:
             n_told=history.told,
             n_pending=len(history.pending),
             members=history.positions(view.members),
-            relevance=relevance(lambda X: view.mean_sd(X)[0] / unit, space),
+            relevance=relevance(lambda X: view.mean_sd(X).mean / unit, space),
             lengthscales=dict(zip(names, view.lengthscales.tolist(), strict=True)),
             noise_std=view.noise_std,
-            spread_std=unit * float(np.std(view.mean_sd(space.snap(points))[0] / unit)),
+            spread_std=unit * float(np.std(view.mean_sd(space.snap(points)).mean / unit)),
             n_feasible=int(history.meets(np.arange(history.n)).sum()) if history.constrained else None,
             violated=dict(zip(self._goal.constraints, np.mean(history.C > 0.0, axis=0).tolist(), strict=True)),
             noise_share=min(1.0, (view.noise_std / unit) ** 2 / variance) if variance > 0.0 else 0.0,
@@ -504,8 +515,8 @@ class Snapshot:
         return np.array([self._space.encode(p) for p in params]).reshape(-1, self._space.d)
 
 
-def _moments(view: ModelView, X: Array) -> tuple[Array, Array]:
-    """Mean and standard deviation (c,) at ``X (c, d)``, the latter widened where the model is too sure."""
-    mean, std = view.mean_sd(X)
+def _widened(view: ModelView, X: Array) -> Prediction:
+    """`ModelView.mean_sd` at ``X (c, d)``, with larger deviations where the model is too sure."""
+    found = view.mean_sd(X)
     with np.errstate(over="ignore"):
-        return mean, np.minimum(view.widening * std, LARGEST)
+        return found._replace(std=np.minimum(view.widening * found.std, LARGEST))

@@ -76,11 +76,21 @@ def stationary(
     optional: np.ndarray | None = None,
 ) -> Covariance:
     """A `Covariance` with the stationary term only."""
-    w = inverse_squared_lengthscales
-    center = np.full(len(w), 0.5)
-    optional = np.zeros(len(w), dtype=np.bool_) if optional is None else optional
+    d = len(inverse_squared_lengthscales)
     return Covariance(
-        family, w, signal_variance, 0.0, 0.0, 0.0, noise_variance, categorical, center, 0.5, 0.0, 1.0, optional
+        family=family,
+        inverse_squared_lengthscales=inverse_squared_lengthscales,
+        signal_variance=signal_variance,
+        linear_variance=0.0,
+        quadratic_variance=0.0,
+        interaction_variance=0.0,
+        noise_variance=noise_variance,
+        categorical=categorical,
+        center=np.full(d, 0.5),
+        radius=0.5,
+        additive_variance=0.0,
+        additive_weight=1.0,
+        optional=np.zeros(d, dtype=np.bool_) if optional is None else optional,
     )
 
 

@@ -29,6 +29,17 @@ from numbo.kernels.covariance import (
 from numbo.kernels.optional import APART_SQUARED, active_columns, optional_gaps_into
 
 WORKSPACE = 9
+#: The fields of a `Covariance` that `parameters` returns.
+PARAMETERS = (
+    "inverse_squared_lengthscales",
+    "signal_variance",
+    "linear_variance",
+    "quadratic_variance",
+    "interaction_variance",
+    "noise_variance",
+    "additive_variance",
+    "additive_weight",
+)
 TREND, ADDITIVE = 3, 2
 LOG_2PI = math.log(2.0 * math.pi)
 
@@ -67,7 +78,7 @@ def unpack(theta, family, categorical, center, radius, optional):
 
 @jit
 def parameters(theta, categorical, radius):
-    """The numbers of the `Covariance` with log-parameters ``theta``, in the order of its fields."""
+    """The `PARAMETERS` of the `Covariance` with log-parameters ``theta``."""
     d, size = categorical.shape[0], theta.shape[0]
     trend, additive = parts(theta, d)
     unit = 1.0 / (2.0 * radius) ** 2

@@ -2,8 +2,8 @@
 
 from numbo.models.arm_posterior import ArmPosterior
 from numbo.models.feasibility import Feasibility
-from numbo.models.gp import ExactGP, Hyperparameters
+from numbo.models.gp import ExactGP
 from numbo.models.sparse_gp import SparseGP
 from numbo.models.transforms import OutputTransform
 
-__all__ = ["ArmPosterior", "ExactGP", "Feasibility", "Hyperparameters", "OutputTransform", "SparseGP"]
+__all__ = ["ArmPosterior", "ExactGP", "Feasibility", "OutputTransform", "SparseGP"]

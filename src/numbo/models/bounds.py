@@ -9,6 +9,7 @@ failures there are less probable than `UNLIKELY` at the rate of the points off i
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,8 +22,15 @@ STEP = 1e-3
 DOUBLINGS = 6
 
 
-def failing_bounds(X: Array, failed: Mask, continuous: Mask) -> tuple[Mask, Mask]:
-    """The bounds (2, d), lower and upper ones, on which points fail, and the failures (n,) that they explain.
+class FailingBounds(NamedTuple):
+    """The bounds (2, d), lower and upper ones, on which points fail, and the failures (n,) that they explain."""
+
+    closed: Mask
+    explained: Mask
+
+
+def failing_bounds(X: Array, failed: Mask, continuous: Mask) -> FailingBounds:
+    """Look for bounds that explain failures.
 
     Args:
         X: (n, d) points of the unit cube.
@@ -39,7 +47,7 @@ def failing_bounds(X: Array, failed: Mask, continuous: Mask) -> tuple[Mask, Mask
             if not _fails(X[left, j], failed[left], SIDES[side]):
                 counts[side, j] = 0
         if not counts.any():
-            return closed, explained
+            return FailingBounds(closed, explained)
         side, j = np.unravel_index(int(np.argmax(counts)), counts.shape)
         closed[side, j] = True
         explained |= (X[:, j] == SIDES[side]) & failed
@@ -59,7 +67,8 @@ def _fails(x: Array, failed: Mask, side: float) -> bool:
 
 def off_bounds(x: Array, closed: Mask, taken: Callable[[Array], bool]) -> Array:
     """``x (d,)`` next to the bounds ``closed (2, d)`` that it lies on, and not ``taken`` if such a point is found."""
-    lower, upper = (closed[k] & (x == side) for k, side in enumerate(SIDES))
+    lower = closed[0] & (x == SIDES[0])
+    upper = closed[1] & (x == SIDES[1])
     if not (lower.any() or upper.any()):
         return x
     moved = x

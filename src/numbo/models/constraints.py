@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array, Mask, ObservationIndices
-from numbo.kernels.acquisition import LOG_FEASIBLE, Acquisition, Term, acquisition_values, mean_variance
+from numbo.kernels.acquisition import LOG_FEASIBLE, Acquisition, Term, acquisition_values
+from numbo.models.gp import Frame
+from numbo.models.moments import moments
 from numbo.models.surrogate import Surrogate
 from numbo.trials import Data, History
 
@@ -53,9 +55,7 @@ class Constraints:
     def __len__(self) -> int:
         return len(self.surrogates)
 
-    def update(
-        self, history: History, members: ObservationIndices, frame: Callable[[], tuple[Array, float]] | None = None
-    ) -> None:
+    def update(self, history: History, members: ObservationIndices, frame: Callable[[], Frame] | None = None) -> None:
         """Condition each on those of the ``members`` where something is known of it; ``frame`` as `Surrogate.update`.
 
         One of which less than two different values are known says nothing.
@@ -140,8 +140,8 @@ class Constraints:
         for group, one in zip(self._groups, self.surrogates, strict=True):
             asked = unknown[:, group].any(axis=1) | ((one.claimed_noise or 0.0) > NOISY)
             if len(one.members) and asked.any():
-                mean, variance = mean_variance(one.posterior, history.X[rows[asked]])
-                both[asked] &= mean - np.sqrt(variance) >= _threshold(one)
+                margin = moments(one.posterior, history.X[rows[asked]])
+                both[asked] &= margin.mean - margin.std >= _threshold(one)
         return both if both.any() else told
 
     def state_dict(self) -> list[dict[str, Any]]:

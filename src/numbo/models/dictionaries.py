@@ -15,6 +15,7 @@ once, without ever forming K. `DictionaryRule` combines them with a limit on the
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -80,31 +81,38 @@ def recursive_rls(
     Returns:
         Indices (m,) of the dictionary, in increasing order.
     """
-    chosen, _ = _recursive_rls(covariance, X, rng, delta, qbar)
+    chosen = _recursive_rls(covariance, X, rng, delta, qbar).chosen
     if limit is None or len(chosen) <= limit:
         return chosen
     return np.sort(rng.choice(chosen, limit, replace=False))
 
 
+class _Sample(NamedTuple):
+    """Points (m,) that were drawn, and their probabilities (m,): the weights of the next level."""
+
+    chosen: AtomIndices
+    probabilities: Array
+
+
 def _recursive_rls(
     covariance: Covariance, X: Array, rng: np.random.Generator, delta: float, qbar: float | None
-) -> tuple[AtomIndices, Array]:
-    """The dictionary before any limit, and the probabilities (m,) of its points: the weights of the next level."""
+) -> _Sample:
+    """The dictionary before any limit."""
     n = len(X)
     lam = covariance.noise_variance
     if (n <= FEW * max(1.0, math.log(1.0 / delta)) and qbar is None) or n <= FEW:
-        return np.arange(n), np.ones(n)
+        return _Sample(np.arange(n), np.ones(n))
     half = np.flatnonzero(rng.random(n) < 0.5)
     if len(half) == 0:
         half = np.arange(n)[:1]
-    inner, probabilities = _recursive_rls(covariance, X[half], rng, delta / 3.0, qbar)
-    scores = 1.5 * leverage_estimates(covariance, X, X[half][inner], lam * probabilities, lam)
+    inner = _recursive_rls(covariance, X[half], rng, delta / 3.0, qbar)
+    scores = 1.5 * leverage_estimates(covariance, X, X[half][inner.chosen], lam * inner.probabilities, lam)
     factor = 16.0 * math.log(max(float(scores.sum()), 2.0) / delta) if qbar is None else qbar
     p = np.minimum(1.0, factor * scores)
     chosen = np.flatnonzero(rng.random(n) < p)
     if len(chosen) == 0:
         chosen = np.array([int(np.argmax(p))])
-    return chosen, p[chosen]
+    return _Sample(chosen, p[chosen])
 
 
 def bless(

@@ -17,7 +17,7 @@ A success at the point of a failure supersedes the failure, and failures that ar
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,6 +53,20 @@ JOINING = 64
 NEGLIGIBLE = 1e-2
 #: A point is given up once its number of failures in a row is less probable than this under random failures.
 UNLIKELY = 0.05
+
+
+class Labels(NamedTuple):
+    """What is known of failures.
+
+    Attributes:
+        X: all points told with their times (told, d + 1).
+        live: which of them count.
+        y: (told,) 1 for a success, 0 for a failure.
+    """
+
+    X: Array
+    live: TrialPositions
+    y: Array
 
 
 class Feasibility:
@@ -98,25 +112,27 @@ class Feasibility:
             return CERTAIN
         surrogate = self._surrogate
         if history.told != surrogate.updated_at:
-            X, live, labels = self._labels(history)
-            failures = int(np.sum(labels[live] == 0.0))
+            labels = self._labels(history)
+            live = labels.live
+            failures = int(np.sum(labels.y[live] == 0.0))
             self._rate = 1.0 - failures / len(live)
             if failures == 0 or failures == len(live):
                 self.trust = 0.0
                 return CERTAIN
-            surrogate.update(Data.of(X, labels), self._members(X, live, history))
-            seen = labels[surrogate.members]
+            surrogate.update(Data.of(labels.X, labels.y), self._members(labels.X, live, history))
+            seen = labels.y[surrogate.members]
             # near the best point of a long run all may have succeeded, and none of the members may have failed
             self.trust = self._weigh(seen) if seen.min() < seen.max() else 0.0
         return self._success() if self.trust > NEGLIGIBLE else CERTAIN
 
-    def _labels(self, history: History) -> tuple[Array, TrialPositions, Array]:
-        """All points told with their times (told, d + 1), which of them count, and the labels (told,)."""
+    def _labels(self, history: History) -> Labels:
         X = history.trials.X
         failed = history.trials.failed
-        self.closed, explained = failing_bounds(X, failed, self._continuous)
-        X = np.column_stack([X, np.arange(len(X)) / TRIALS])
-        return X, np.flatnonzero(~(history.superseded() | explained)), np.where(failed, 0.0, 1.0)
+        bounds = failing_bounds(X, failed, self._continuous)
+        self.closed = bounds.closed
+        timed = np.column_stack([X, np.arange(len(X)) / TRIALS])
+        live = np.flatnonzero(~(history.superseded() | bounds.explained))
+        return Labels(timed, live, np.where(failed, 0.0, 1.0))
 
     def _members(self, X: Array, live: TrialPositions, history: History) -> TrialPositions:
         """Which of the ``live`` points the model uses: chosen by their location, never by their label."""
@@ -141,11 +157,12 @@ class Feasibility:
             return 1.0
         surrogate = self._surrogate
         ones = float(labels.sum())
-        residual, _ = surrogate.gp.leave_one_out()
+        residual = surrogate.gp.leave_one_out().residual
         transform = surrogate.transform
         predicted = (transform.forward(labels) - residual) * transform.scale + transform.location
         rate = (ones - labels + 1.0) / (len(labels) + 1.0)
-        found, plain = (np.clip(p, SURE, 1.0 - SURE) for p in (predicted, rate))
+        found = np.clip(predicted, SURE, 1.0 - SURE)
+        plain = np.clip(rate, SURE, 1.0 - SURE)
         gain = float(np.sum(np.where(labels > 0.0, np.log(found / plain), np.log((1.0 - found) / (1.0 - plain)))))
         works = max(ones, 1.0) / len(labels)
         gain += IMPLAUSIBLE * max(0.0, math.log((1.0 - OFTEN) / works))
@@ -193,5 +210,5 @@ class Feasibility:
         """Restore a `state_dict`; ``history`` holds at least what was known then."""
         self.trust = state["trust"]
         self._rate = state["rate"]
-        X, _, labels = self._labels(history)
-        self._surrogate.restore(state["surrogate"], Data.of(X, labels))
+        labels = self._labels(history)
+        self._surrogate.restore(state["surrogate"], Data.of(labels.X, labels.y))

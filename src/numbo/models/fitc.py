@@ -18,8 +18,9 @@ import numpy as np
 
 from numbo._rows import distinct_rows
 from numbo._types import Array, Indices
-from numbo.kernels.acquisition import Posterior, mean_variance
+from numbo.kernels.acquisition import Posterior
 from numbo.kernels.covariance import Covariance, prior_variance, prior_variances
+from numbo.models.moments import moments
 from numbo.models.sparse_gp import SparseGP
 from numbo.trials import Data
 
@@ -38,17 +39,18 @@ class FITC:
     """
 
     def __init__(self, covariance: Covariance, data: Data, atoms: Array) -> None:
-        X, y, variance = data
         self.gp = SparseGP(covariance, atoms)
-        first, self._point = distinct_rows(X)
-        self._number = {x.tobytes(): i for i, x in enumerate(X[first])}
-        Z = self.gp.embed(X[first])
-        self._open = np.maximum(prior_variances(covariance, X[first]) - np.sum(Z**2, axis=1), 0.0)
-        weights = self._weight(variance)
+        distinct = distinct_rows(data.X)
+        X = data.X[distinct.first]
+        self._point = distinct.kind
+        self._number = {x.tobytes(): i for i, x in enumerate(X)}
+        Z = self.gp.embed(X)
+        self._open = np.maximum(prior_variances(covariance, X) - np.sum(Z**2, axis=1), 0.0)
+        weights = self._weight(data.variance)
         self._counts: Array = np.bincount(self._point, weights).astype(np.float64)
-        self._averages = np.bincount(self._point, weights * y) / self._counts
+        self._averages = np.bincount(self._point, weights * data.y) / self._counts
         self._roots = self._root(self._counts, self._open)
-        self.gp.condition_embedded(X[first], Z * self._roots[:, None])
+        self.gp.condition_embedded(X, Z * self._roots[:, None])
         self.gp.set_values(self._roots * self._averages)
         self._hallucinated = X[:0]
         self._expecting: FITC | None = None
@@ -128,5 +130,5 @@ class FITC:
     @property
     def best_mean(self) -> float:
         """The largest posterior mean at the observations and the pending points."""
-        pending, _ = mean_variance(self.posterior, self._hallucinated)
+        pending = moments(self.posterior, self._hallucinated).mean
         return float(max(self.fitted_means.max(), pending.max(initial=-np.inf)))

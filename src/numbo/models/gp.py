@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import logging
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from numbo._types import Array, Mask
-from numbo.kernels.acquisition import Posterior, mean_variance
+from numbo.kernels.acquisition import Posterior
 from numbo.kernels.cholesky import (
     cholesky_append,
     cholesky_into,
@@ -26,9 +25,10 @@ from numbo.kernels.cholesky import (
     whiten_into,
 )
 from numbo.kernels.covariance import MATERN32, MATERN52, RBF, Covariance, covariance_into, gram_into, prior_variance
-from numbo.kernels.likelihood import WORKSPACE, log_marginal_likelihood, parameters
+from numbo.kernels.likelihood import PARAMETERS, WORKSPACE, log_marginal_likelihood, parameters
 from numbo.models._threads import one_blas_thread
-from numbo.models.priors import VALUES, Prior, default_theta, log_bounds, log_prior
+from numbo.models.moments import Prediction, moments
+from numbo.models.priors import VALUES, LogDensity, Prior, default_theta, log_bounds, log_prior
 
 logger = logging.getLogger("numbo")
 
@@ -39,18 +39,18 @@ MAX_JITTER = 1e-2
 LOG_TREND_START = math.log(0.05)
 
 
-@dataclass(frozen=True)
-class Hyperparameters:
-    """Fitted hyperparameters: ``lengthscales (d,)`` in the unit cube, variances in units of standardised values."""
+class Frame(NamedTuple):
+    """The box in whose units a model is fitted: its ``center (d,)``, and its ``radius``, half its longest side."""
 
-    lengthscales: Array
-    signal_variance: float
-    noise_variance: float
-    linear_variance: float
-    quadratic_variance: float
-    interaction_variance: float
-    additive_variance: float
-    additive_lengthscale: float
+    center: Array
+    radius: float
+
+
+class LeftOut(NamedTuple):
+    """The residual (n,) of each value under a model of the others, and the variance (n,) that these leave."""
+
+    residual: Array
+    variance: Array
 
 
 class ExactGP:
@@ -102,62 +102,47 @@ class ExactGP:
         return known[1]
 
     def _new_covariance(self) -> Covariance:
-        weights, *variances, noise, additive, weight = parameters(self.theta, self.categorical, self.radius)
-        signal, linear, quadratic, interaction = variances
+        numbers = parameters(self.theta, self.categorical, self.radius)
         return Covariance(
-            FAMILIES[self.kernel],
-            weights,
-            signal,
-            linear,
-            quadratic,
-            interaction,
-            noise,
-            self.categorical,
-            self.center,
-            self.radius,
-            additive,
-            weight,
-            self.optional,
+            family=FAMILIES[self.kernel],
+            categorical=self.categorical,
+            center=self.center,
+            radius=self.radius,
+            optional=self.optional,
+            **dict(zip(PARAMETERS, numbers, strict=True)),
         )
 
     @property
-    def hyperparameters(self) -> Hyperparameters:
-        cov = self.covariance
-        return Hyperparameters(
-            lengthscales=cov.inverse_squared_lengthscales**-0.5,
-            signal_variance=cov.signal_variance,
-            noise_variance=cov.noise_variance,
-            linear_variance=cov.linear_variance,
-            quadratic_variance=cov.quadratic_variance,
-            interaction_variance=cov.interaction_variance,
-            additive_variance=cov.additive_variance,
-            additive_lengthscale=cov.additive_weight**-0.5,
-        )
+    def lengthscales(self) -> Array:
+        """(d,) in the unit cube."""
+        return self.covariance.inverse_squared_lengthscales**-0.5
 
     def _default_theta(self) -> Array:
         return default_theta(len(self.categorical), self.trend, self.additive)
 
     def log_posterior(
         self, theta: Array, XT: Array, y: Array, extra: Array | None = None, workspace: Array | None = None
-    ) -> tuple[float, Array]:
-        """Log marginal likelihood plus log prior of the hyperparameters (up to a constant), and the gradient."""
+    ) -> LogDensity:
+        """Log marginal likelihood plus log prior of the hyperparameters, up to a constant."""
         extra = np.zeros(len(y)) if extra is None else extra
         if workspace is None:
             workspace = np.empty((WORKSPACE, len(y), len(y)))
-        value, gradient = log_marginal_likelihood(
-            theta,
-            XT,
-            y,
-            extra,
-            FAMILIES[self.kernel],
-            self.categorical,
-            self.center,
-            self.radius,
-            self.optional,
-            workspace,
+        likelihood = LogDensity(
+            *log_marginal_likelihood(
+                theta,
+                XT,
+                y,
+                extra,
+                FAMILIES[self.kernel],
+                self.categorical,
+                self.center,
+                self.radius,
+                self.optional,
+                workspace,
+            )
         )
-        prior, prior_gradient = log_prior(theta, len(self.categorical), self.prior)
-        return value + prior, gradient + prior_gradient
+        prior = log_prior(theta, len(self.categorical), self.prior)
+        return LogDensity(likelihood.value + prior.value, likelihood.gradient + prior.gradient)
 
     def fit(
         self, X: Array, y: Array, extra: Array | None = None, *, iterations: int = 50, noise: float | None = None
@@ -182,7 +167,7 @@ class ExactGP:
         if noise is not None:
             bounds[d + 1] = math.log(noise)
             starts = [np.concatenate([theta[: d + 1], bounds[d + 1, :1], theta[d + 2 :]]) for theta in starts]
-        values = [self.log_posterior(theta, XT, y, extra, workspace)[0] for theta in starts]
+        values = [self.log_posterior(theta, XT, y, extra, workspace).value for theta in starts]
         self.theta = starts[int(np.argmax(values))].copy()
         known = max(values)
         if not math.isfinite(known):
@@ -194,10 +179,10 @@ class ExactGP:
         start[variances] = np.maximum(start[variances], LOG_TREND_START)
 
         def negative(theta: Array) -> tuple[float, Array]:
-            value, gradient = self.log_posterior(theta, XT, y, extra, workspace)
-            if not (math.isfinite(value) and np.isfinite(gradient).all()):
+            found = self.log_posterior(theta, XT, y, extra, workspace)
+            if not (math.isfinite(found.value) and np.isfinite(found.gradient).all()):
                 return 1e25, np.zeros_like(theta)
-            return -value, -gradient
+            return -found.value, -found.gradient
 
         with one_blas_thread():
             result = minimize(
@@ -216,6 +201,15 @@ class ExactGP:
     def start_anew(self) -> None:
         """Let the next fit start from the defaults alone."""
         self.theta = self._default_theta()
+
+    def set_theta(self, theta: Array) -> None:
+        """Take ``theta`` for the hyperparameters, and let the next fit start from there."""
+        self.theta = theta
+
+    def set_frame(self, frame: Frame) -> None:
+        """Let the hyperparameters be those in the units of a box."""
+        self.center = frame.center
+        self.radius = frame.radius
 
     def condition(self, X: Array, y: Array, extra: Array | None = None, *, spare: int = 8) -> None:
         """Condition on ``X (n, d)``, ``y (n,)`` under the present hyperparameters, with room for ``spare`` more points.
@@ -288,10 +282,10 @@ class ExactGP:
         self._y[: self.known] = y
         self._solve()
 
-    def mean_sd(self, Z: Array) -> tuple[Array, Array]:
+    def mean_sd(self, Z: Array) -> Prediction:
         """Posterior mean (c,) and standard deviation (c,) of the latent function at ``Z (c, d)``."""
-        mean, variance = mean_variance(self.posterior, np.ascontiguousarray(Z, dtype=np.float64))
-        return mean, np.sqrt(variance)
+        latent = moments(self.posterior, Z)
+        return Prediction(latent.mean, latent.std)
 
     @property
     def points(self) -> Array:
@@ -320,13 +314,12 @@ class ExactGP:
         best = float(self.fitted_means.max())
         if self.known == self.n:
             return best
-        pending, _ = mean_variance(self.posterior, self._X[self.known : self.n])
-        return max(best, float(pending.max()))
+        return max(best, float(moments(self.posterior, self._X[self.known : self.n]).mean.max()))
 
-    def leave_one_out(self) -> tuple[Array, Array]:
-        """Residual (n,) of each value, and variance (n,), under the model without it (R&W, eqs. 5.10 to 5.12)."""
+    def leave_one_out(self) -> LeftOut:
+        """What each value is under the model without it (R&W, eqs. 5.10 to 5.12)."""
         variance = 1.0 / np.sum(self._W[: self.n, : self.n] ** 2, axis=0)
-        return self._alpha[: self.n] * variance, variance
+        return LeftOut(self._alpha[: self.n] * variance, variance)
 
     @property
     def posterior(self) -> Posterior:
@@ -350,7 +343,10 @@ class ExactGP:
         self._y = np.zeros(capacity)
         self._alpha = np.zeros(capacity)
         self._extra = np.zeros(capacity)
-        self._K, self._L, self._W, self._WT = (np.zeros((capacity, capacity)) for _ in range(4))
+        self._K = np.zeros((capacity, capacity))
+        self._L = np.zeros((capacity, capacity))
+        self._W = np.zeros((capacity, capacity))
+        self._WT = np.zeros((capacity, capacity))
 
     def _grow(self) -> None:
         old = (self._X, self._XT, self._y, self._alpha, self._extra, self._L, self._W, self._WT)

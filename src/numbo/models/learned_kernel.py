@@ -134,5 +134,5 @@ class LearnedKernel:
         return {"theta": self._gp.theta.copy(), "fitted_at": self.fits.at}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self._gp.theta = state["theta"].copy()
+        self._gp.set_theta(state["theta"].copy())
         self.fits.at = state["fitted_at"]

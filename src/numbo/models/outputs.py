@@ -55,7 +55,7 @@ class Outputs:
     def lengthscales(self) -> Array:
         """Those (d,) of the `metric`."""
         out: Array = self.metric.inverse_squared_lengthscales**-0.5
-        return self.first.gp.hyperparameters.lengthscales if len(self.objectives) == 1 else out
+        return out
 
     def shown(self, data: Data) -> Outputs:
         """The same with the `Surrogate.shown` of one objective."""

@@ -61,8 +61,15 @@ def log_bounds(d: int, trend: bool, additive: bool) -> Array:
     return np.log(np.array(rows + ([TREND_BOUNDS, ADDITIVE_BOUNDS] if additive else [])))
 
 
-def log_prior(theta: Array, d: int, prior: Prior = VALUES) -> tuple[float, Array]:
-    """Log prior density of the parameters (up to a constant) at the log-parameters, and its gradient in them."""
+class LogDensity(NamedTuple):
+    """A log density at some log-parameters, and its gradient in them."""
+
+    value: float
+    gradient: Array
+
+
+def log_prior(theta: Array, d: int, prior: Prior = VALUES) -> LogDensity:
+    """Log prior density of the parameters (up to a constant) at the log-parameters."""
     values = np.exp(theta)
     _, additive = parts(theta, d)
     last = len(theta) - 1 if additive else len(theta)
@@ -83,4 +90,4 @@ def log_prior(theta: Array, d: int, prior: Prior = VALUES) -> tuple[float, Array
         t = (theta[last] - ADDITIVE_MEAN) / ADDITIVE_SD
         total -= 0.5 * t * t
         gradient[last] = -t / ADDITIVE_SD
-    return total, gradient
+    return LogDensity(total, gradient)

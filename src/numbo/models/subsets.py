@@ -13,10 +13,10 @@ from functools import cached_property
 import numpy as np
 
 from numbo._types import Array, Indices, Mask
-from numbo.kernels.acquisition import mean_variance
 from numbo.kernels.covariance import Covariance
 from numbo.kernels.selection import kmeans_plus_plus, pivoted_cholesky
 from numbo.models.gp import ExactGP
+from numbo.models.moments import moments
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class Pool:
         ``-(y_i - mu_U(x_i)) / (var_U(x_i) + noise)``. The same formula holds for a member, with U excluding it, and
         gives its component of ``-(K_U + noise I)^-1 y``. Both follow from the block inverse and are exact.
         """
-        mean, variance = mean_variance(self.model.posterior, self.X)
+        latent = moments(self.model.posterior, self.X)
         noise = self.covariance.noise_variance
-        residual = self.y - mean
+        residual = self.y - latent.mean
         # A member's residual is noise * alpha, since (K + noise I) alpha = y.
-        return np.where(self.members, -residual / noise, -residual / (variance + noise))
+        return np.where(self.members, -residual / noise, -residual / (latent.variance + noise))
 
 
 Criterion = Callable[[Pool, int, Indices, np.random.Generator], Indices]

@@ -3,7 +3,7 @@
 Where values are noisy, the posterior may stand on more observations than that (`numbo.models.overlay`).
 
 Glossary: ``data`` observations with values in the units of the history; ``targets`` transformed values; ``members``
-rows of the data that the GP is conditioned on; ``frame`` center (d,) and radius of the box in whose units it is fitted.
+rows of the data that the GP is conditioned on; ``frame`` the box in whose units it is fitted.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array, Mask, ObservationIndices
-from numbo.kernels.acquisition import Posterior, mean_variance
+from numbo.kernels.acquisition import Posterior
 from numbo.models.fitc import FITC
-from numbo.models.gp import ExactGP
+from numbo.models.gp import ExactGP, Frame
+from numbo.models.moments import Prediction, moments
 from numbo.models.noise import Noise
 from numbo.models.overlay import Overlay
 from numbo.models.priors import VALUES, Prior
@@ -27,7 +28,7 @@ from numbo.models.targets import Targets
 from numbo.models.transform_choice import mean_error, transformed
 from numbo.models.transforms import OutputTransform
 from numbo.models.widening import left_out, widening
-from numbo.trials import Data, History
+from numbo.trials import Data
 from numbo.trials.schedule import Schedule
 
 
@@ -121,10 +122,10 @@ class Surrogate:
         """The largest posterior mean at the `rows` and at what is hallucinated."""
         return self._model.best_mean
 
-    def mean_sd(self, X: Array) -> tuple[Array, Array]:
+    def mean_sd(self, X: Array) -> Prediction:
         """Mean and standard deviation (c,) in the units of the history's values."""
-        mean, variance = mean_variance(self.posterior, np.ascontiguousarray(X))
-        return self.transform.backward(mean, np.sqrt(variance))
+        latent = moments(self.posterior, X)
+        return self.transform.backward(latent.mean, latent.std)
 
     def hallucinate(self, pending: Data) -> None:
         """Make pending points part of the posterior, after a `release`, until the next update.
@@ -156,7 +157,7 @@ class Surrogate:
         members: ObservationIndices,
         rows: Callable[[], ObservationIndices],
         noise: Noise,
-        frame: tuple[Array, float] | None = None,
+        frame: Frame | None = None,
         anchor: int = -1,
     ) -> None:
         """`update`, and where there is noise, condition on all of the ``rows`` through the members.
@@ -182,17 +183,16 @@ class Surrogate:
         if len(found) > len(members):
             self._overlay = Overlay(self.gp, self.transform, data, members, found, anchor, n)
 
-    def update(self, data: Data, members: ObservationIndices, frame: tuple[Array, float] | None = None) -> None:
+    def update(self, data: Data, members: ObservationIndices, frame: Frame | None = None) -> None:
         """Condition on ``data.at(members)``; appends if members were only added and no fit is due.
 
-        A fit uses the units of ``frame``, a center (d,) and a radius; without it, those of the last one given, at first
-        the unit cube.
+        A fit uses the units of ``frame``; without it, those of the last one given, at first the unit cube.
         """
         old = self.members
         grew = 0 < len(old) <= len(members) and np.array_equal(members[: len(old)], old)
         if self.fits.due(data.n):
             if frame is not None:
-                self.gp.center, self.gp.radius = frame
+                self.gp.set_frame(frame)
             self.targets.fit(self.gp, data.at(members))
             self.fits.at = data.n
             grew = False
@@ -232,9 +232,8 @@ class Surrogate:
             return self
 
         twin = copy.deepcopy(self)
-        _, open_ = left_out(self.gp)
         kinds = ["plain", "soft"] if outliers and self.targets.winsorize else ["plain"]
-        twin.targets.choose(twin.gp, members, kinds, mean_error(members.y, open_))
+        twin.targets.choose(twin.gp, members, kinds, mean_error(members.y, left_out(self.gp).variance))
         twin.gp.condition(*twin.targets.of(members))
         if (overlay := self._overlay) is not None:
             twin._overlay = Overlay(twin.gp, twin.transform, data, self.members, overlay.rows, overlay.anchor, data.n)
@@ -261,18 +260,13 @@ class Surrogate:
             "overlay": None if self._overlay is None else self._overlay.state_dict(),
         }
 
-    def restore_from(self, state: dict[str, Any], history: History) -> None:
-        """`restore`, from the history that has gone on since: the surrogate knew its first observations."""
-        self.restore(state, history.data(state["updated_at"]))
-
     def restore(self, state: dict[str, Any], data: Data) -> None:
         """Restore a `state_dict`; ``data`` are what was known at ``state["updated_at"]``.
 
         The factor is rebuilt by the original steps, so that it is bitwise identical.
         """
-        self.gp.theta = state["theta"].copy()
-        self.gp.center = state["center"].copy()
-        self.gp.radius = state["radius"]
+        self.gp.set_theta(state["theta"].copy())
+        self.gp.set_frame(Frame(state["center"].copy(), state["radius"]))
         self.targets.kind = state["kind"]
         self.targets.decisions = state["decisions"]
         self.fits.at = state["fitted_at"]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from numbo._types import Array, Mask
-from numbo.models.gp import ExactGP
+from numbo.models.gp import ExactGP, LeftOut
 from numbo.models.transforms import OutputTransform
 from numbo.trials import Data
 
-#: Takes a transform, the transformed values (n,), and the residuals (n,) and variances (n,) of their leave-one-out
-#: predictions; smaller is better.
-Loss = Callable[[OutputTransform, Array, Array, Array], float]
+#: Takes a transform, the transformed values (n,), and what each is under a model of the others; smaller is better.
+Loss = Callable[[OutputTransform, Array, LeftOut], float]
 
 #: Maximum number of L-BFGS-B iterations of a fit; every candidate starts from the same ``theta``.
 ITERATIONS = 20
@@ -22,6 +22,14 @@ ITERATIONS = 20
 def transformed(data: Data, transform: OutputTransform) -> Data:
     """The ``data`` as a model takes them: with transformed values, and their variances in the units of these."""
     return Data(data.X, transform.forward(data.y), transform.variances(data.y, data.variance))
+
+
+class _Fit(NamedTuple):
+    """The loss under one transform, its name, and the hyperparameters."""
+
+    loss: float
+    name: str
+    theta: Array
 
 
 def choose(gp: ExactGP, data: Data, transforms: Mapping[str, OutputTransform], loss: Loss) -> str:
@@ -33,19 +41,20 @@ def choose(gp: ExactGP, data: Data, transforms: Mapping[str, OutputTransform], l
     fitted = []
     for name, transform in transforms.items():
         targets = transformed(data, transform)
-        gp.theta = start
+        gp.set_theta(start)
         gp.fit(*targets, iterations=ITERATIONS)
         gp.condition(*targets)
-        fitted.append((loss(transform, targets.y, *gp.leave_one_out()), name, gp.theta))
-    _, best, gp.theta = min(fitted, key=lambda one: one[0])
-    return best
+        fitted.append(_Fit(loss(transform, targets.y, gp.leave_one_out()), name, gp.theta))
+    best = min(fitted, key=lambda one: one.loss)
+    gp.set_theta(best.theta)
+    return best.name
 
 
 def surprise(y: Array, inner: Mask) -> Loss:
     """Minus the leave-one-out log density of those ``y (n,)`` that are ``inner`` (R&W 2006, section 5.4.2)."""
 
-    def loss(transform: OutputTransform, values: Array, residual: Array, variance: Array) -> float:
-        terms = 0.5 * (residual**2 / variance + np.log(variance)) + transform.log_slopes(y)
+    def loss(transform: OutputTransform, values: Array, alone: LeftOut) -> float:
+        terms = 0.5 * (alone.residual**2 / alone.variance + np.log(alone.variance)) + transform.log_slopes(y)
         return float(np.sum(terms[inner]))
 
     return loss
@@ -57,8 +66,8 @@ def mean_error(y: Array, weights: Array | None = None) -> Loss:
     ``weights (n,)`` say how much each of them counts; by default all are equal.
     """
 
-    def loss(transform: OutputTransform, values: Array, residual: Array, variance: Array) -> float:
-        predicted, _ = transform.backward(values - residual, np.sqrt(variance))
+    def loss(transform: OutputTransform, values: Array, alone: LeftOut) -> float:
+        predicted = transform.backward(values - alone.residual, np.sqrt(alone.variance)).mean
         with np.errstate(over="ignore"):  # values may be of any size
             return float(np.average(np.abs(predicted - y), weights=weights))
 

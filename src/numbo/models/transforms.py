@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from numbo._types import Array
+from numbo.models.moments import Prediction
 
 #: Values larger than this, or smaller than its inverse, are scaled first: no sum of squares may over- or underflow.
 LARGE = 1e100
@@ -61,10 +62,10 @@ class OutputTransform:
         are transformed to the same bits.
         """
         if kind in ("log", "soft"):
-            best, knee = _logarithm(y, kind)
-            if LARGEST >= knee > float(np.max(np.abs(y))) / LARGE and abs(best) <= LARGEST:
-                values = cls(0.0, 1.0, best=best, knee=knee).forward(y)
-                return cls(float(np.mean(values)), float(np.std(values)), float(np.min(y)), best, knee)
+            warp = _logarithm(y, kind)
+            if LARGEST >= warp.knee > float(np.max(np.abs(y))) / LARGE and abs(warp.best) <= LARGEST:
+                values = cls(0.0, 1.0, best=warp.best, knee=warp.knee).forward(y)
+                return cls(float(np.mean(values)), float(np.std(values)), float(np.min(y)), warp.best, warp.knee)
         floor = -np.inf
         if kind == "winsorize" and len(y) >= 4:
             unit = _unit(y)
@@ -92,7 +93,7 @@ class OutputTransform:
         gap = _ratio(self.best, y, self.knee)
         return (-np.where(gap > 0.0, np.log1p(np.maximum(gap, 0.0)), gap) - self.location) / self.scale
 
-    def backward(self, mean: Array, std: Array) -> tuple[Array, Array]:
+    def backward(self, mean: Array, std: Array) -> Prediction:
         """Mean and standard deviation in the units of ``y``.
 
         Under a warp the distribution is not normal: these are the median, and half the distance between the quantiles
@@ -102,9 +103,10 @@ class OutputTransform:
         if not self.warped:
             with np.errstate(over="ignore"):
                 middle = np.clip(mean * self.scale + self.location, -LARGEST, LARGEST)
-                return middle, np.minimum(std * self.scale, LARGEST)
-        low, middle, high = (self._undo(mean + step * std) for step in (-1.0, 0.0, 1.0))
-        return middle, 0.5 * high - 0.5 * low
+                return Prediction(middle, np.minimum(std * self.scale, LARGEST))
+        low = self._undo(mean - std)
+        high = self._undo(mean + std)
+        return Prediction(self._undo(mean), 0.5 * high - 0.5 * low)
 
     def _undo(self, standardised: Array) -> Array:
         z = standardised * self.scale + self.location
@@ -133,16 +135,23 @@ class OutputTransform:
         return out
 
 
-def _logarithm(y: Array, kind: str) -> tuple[float, float]:
-    """``best`` and ``knee`` of a transform of ``y (n,)`` that takes logarithms; see `OutputTransform`."""
+class _Warp(NamedTuple):
+    """``best`` and ``knee`` of an `OutputTransform`."""
+
+    best: float
+    knee: float
+
+
+def _logarithm(y: Array, kind: str) -> _Warp:
+    """The warp of a transform of ``y (n,)`` that takes logarithms."""
     unit = _unit(y)
     if kind == "log":
         best = float(np.max(y))
-        return best, KNEE * (best / unit - float(np.median(y / unit))) * unit
+        return _Warp(best, KNEE * (best / unit - float(np.median(y / unit))) * unit)
     low, high = np.quantile(y / unit, (0.25, 0.75)).tolist()
     if float(np.max(y / unit)) - low > FARTHEST * (high - low):  # rounding errors of the linear part would swallow logs
-        return 0.0, 0.0
-    return (low - FENCE * (high - low)) * unit, (high - low) * unit
+        return _Warp(0.0, 0.0)
+    return _Warp((low - FENCE * (high - low)) * unit, (high - low) * unit)
 
 
 def _unit(y: Array) -> float:

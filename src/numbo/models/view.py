@@ -9,9 +9,10 @@ from functools import cached_property
 import numpy as np
 
 from numbo._types import Array, ObservationIndices
-from numbo.kernels.acquisition import Acquisition, Posterior, acquisition_values, mean_variance
+from numbo.kernels.acquisition import Acquisition, Posterior, acquisition_values
 from numbo.kernels.covariance import prior_variances
 from numbo.models.constraints import Constraints
+from numbo.models.moments import Prediction, moments
 from numbo.models.sparse_gp import SparseGP
 from numbo.models.surrogate import Surrogate
 from numbo.models.transforms import OutputTransform
@@ -74,10 +75,10 @@ class ModelView:
         """Variance of the noise, in units of the variance of the values."""
         return float((self.noise_std / self.transform.scale) ** 2)
 
-    def mean_sd(self, X: Array) -> tuple[Array, Array]:
+    def mean_sd(self, X: Array) -> Prediction:
         """Mean and standard deviation (c,) of the objective at ``X (c, d)``."""
-        mean, variance = mean_variance(self.posterior, np.ascontiguousarray(X))
-        return self.transform.backward(mean, np.sqrt(variance))
+        latent = moments(self.posterior, X)
+        return self.transform.backward(latent.mean, latent.std)
 
     def acquire(self, X: Array) -> Array:
         """The acquisition function (c,) at ``X (c, d)``."""
@@ -88,15 +89,15 @@ class ModelView:
             values += acquisition_values(self.searched, self.acquisition, X)
         return values
 
-    def at_observations(self, X: Array) -> tuple[Array, Array]:
+    def at_observations(self, X: Array) -> Prediction:
         """Mean (n,) at the observations ``X (n, d)``, and the standard deviation (n,) left unexplained there.
 
         The latter is 0 if the model is conditioned on the value; in a sparse model it is what the dictionary does not
         represent (`numbo.inspection.recommendation`).
         """
-        mean, std = self.mean_sd(X)
+        found = self.mean_sd(X)
         if self.sparse is None:
-            std[self.members] = 0.0
-            return mean, std
+            found.std[self.members] = 0.0
+            return found
         missing = prior_variances(self.sparse.covariance, X) - np.sum(self.sparse.embed(X) ** 2, axis=1)
-        return mean, np.sqrt(np.maximum(missing, 0.0)) * self.transform.scale
+        return Prediction(found.mean, np.sqrt(np.maximum(missing, 0.0)) * self.transform.scale)

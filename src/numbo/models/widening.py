@@ -7,7 +7,7 @@ import copy
 import numpy as np
 
 from numbo._types import Array, Indices
-from numbo.models.gp import ExactGP
+from numbo.models.gp import ExactGP, LeftOut
 from numbo.models.transform_choice import ITERATIONS
 
 #: Share of a normal distribution, and how many standard deviations around its mean hold it.
@@ -18,14 +18,15 @@ DOUBTED = 16
 FOLDS = 4
 
 
-def left_out(gp: ExactGP) -> tuple[Array, Array]:
-    """Residual (n,) of each value predicted from the others, and the variance (n,) that these leave open there.
+def left_out(gp: ExactGP) -> LeftOut:
+    """`ExactGP.leave_one_out` with the variance that the others leave open of the latent function.
 
     A search crowds where values are good. Places that nobody has looked at yet are like points that the others leave
     open.
     """
-    residual, variance = gp.leave_one_out()
-    return residual, np.maximum(variance - gp.covariance.noise_variance - gp.extra, np.finfo(float).tiny)
+    alone = gp.leave_one_out()
+    open_ = np.maximum(alone.variance - gp.covariance.noise_variance - gp.extra, np.finfo(float).tiny)
+    return alone._replace(variance=open_)
 
 
 def widening(gp: ExactGP) -> float:
@@ -38,8 +39,9 @@ def widening(gp: ExactGP) -> float:
     few values promise too much: on a plateau that crosses the space, intervals need 3 to 8 times the width, the first
     estimate is below 2 and the second from 3.7 to 6 (``tanh(4 (sum x - 3))`` in 6 dimensions).
     """
-    residual, open_ = left_out(gp)
-    alone = _needed(gp, residual, open_, gp.extra)
+    others = left_out(gp)
+    open_ = others.variance
+    alone = _needed(gp, others.residual, open_, gp.extra)
     most = np.argsort(-open_, kind="stable")[: min(DOUBTED, len(open_) // 2)]
     if not len(most):
         return max(1.0, _quantile(alone, open_))
@@ -68,8 +70,8 @@ def _needed_without(gp: ExactGP, rows: Indices) -> Array:
     twin.start_anew()
     twin.fit(X[others], y[others], extra[others], iterations=ITERATIONS)
     twin.condition(X[others], y[others], extra[others])
-    mean, std = twin.mean_sd(X[rows])
-    return _needed(twin, y[rows] - mean, np.maximum(std**2, np.finfo(float).tiny), extra[rows])
+    found = twin.mean_sd(X[rows])
+    return _needed(twin, y[rows] - found.mean, np.maximum(found.std**2, np.finfo(float).tiny), extra[rows])
 
 
 def _quantile(values: Array, weights: Array) -> float:

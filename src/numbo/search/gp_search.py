@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array, Mask, ObservationIndices
-from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, mean_variance
+from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition
+from numbo.models.moments import moments
 from numbo.models.outputs import Outputs
 from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
@@ -177,15 +178,15 @@ class GPSearch:
             return True
         surrogate.release()
         anywhere = run.space.snap(run.design.candidates.even(EVEN))
-        rise = float(surrogate.means.max() - np.median(mean_variance(surrogate.posterior, anywhere)[0]))
+        rise = float(surrogate.means.max() - np.median(moments(surrogate.posterior, anywhere).mean))
         return rise >= STANDS_OUT * self._noise_of_the_best()
 
     def _noise_of_the_best(self) -> float:
         """Standard deviation of the noise among the best members: that of all, or less if they deviate less from it."""
         gp = self.surrogate.gp
         best = best_first(gp.fitted_means)[:BEST]
-        residual, variance = gp.leave_one_out()
-        ratio = float(np.mean(residual[best] ** 2 / variance[best]))
+        alone = gp.leave_one_out()
+        ratio = float(np.mean(alone.residual[best] ** 2 / alone.variance[best]))
         return math.sqrt(gp.covariance.noise_variance * min(ratio, 1.0))
 
     def covers(self, run: Run) -> bool:
@@ -288,7 +289,7 @@ class GPSearch:
             searched=surrogate.posterior,
             acquisition=acquisition,
             members=shown.members,
-            lengthscales=shown.gp.hyperparameters.lengthscales,
+            lengthscales=shown.gp.lengthscales,
             noise_std=shown.noise_std,
             beta=acquisition.parameter if acquisition.kind == UCB else None,
             buffer_size=buffer_size,

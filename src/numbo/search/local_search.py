@@ -184,7 +184,7 @@ class LocalSearch(Engine):
 
         What was stopped counts as one standard deviation of its expected end less.
         """
-        means = self.surrogate.mean_sd(history.X[rows])[0]
+        means = self.surrogate.mean_sd(history.X[rows]).mean
         expected = np.where(self.outputs.constraints.met(history, rows), means, history.scores(rows))
         return expected - np.where(history.were_stopped(rows), np.sqrt(history.variance[rows]), 0.0)
 

@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from numbo._types import Array, ObservationIndices
-from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, Term, mean_variance
+from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, Term
 from numbo.kernels.covariance import squared_distances
 from numbo.kernels.front import Front, front_of
+from numbo.models.moments import moments
 from numbo.models.outputs import Outputs
 from numbo.models.surrogate import Surrogate
 from numbo.run.resolution import NEWEST
@@ -117,7 +118,7 @@ class Maximiser:
                 acquisition = self.acquisition(run, outputs, exploring=exploring)
                 if available.fixed is not None and acquisition.kind == LOG_EI:
                     # improve on the best mean among the candidates of its slice
-                    mean = mean_variance(surrogate.posterior, np.concatenate(groups))[0]
+                    mean = moments(surrogate.posterior, np.concatenate(groups)).mean
                     acquisition = acquisition._replace(parameter=float(mean.max()))
                 utility = self.of_one(run, outputs, acquisition)
             utility = utility._replace(alone=alone[: utility.objectives])
@@ -161,7 +162,7 @@ class Maximiser:
         if history.pending:
             pending = history.pending_points()
             likely = pending[outputs.constraints.log_probability(pending) > LIKELY]
-            means = np.stack([mean_variance(one.posterior, likely)[0] for one in outputs.objectives], axis=1)
+            means = np.stack([moments(one.posterior, likely).mean for one in outputs.objectives], axis=1)
             points = np.concatenate([points, joined(means[~beaten(means, points)], most, around)])
         points = points[non_dominated(points)]
         low = points.min(axis=0)
@@ -175,7 +176,7 @@ class Maximiser:
         columns = []
         for j, (one, noise) in enumerate(zip(outputs.objectives, run.noises, strict=True)):
             if noise.found:
-                columns.append(mean_variance(one.posterior, history.X[rows])[0])
+                columns.append(moments(one.posterior, history.X[rows]).mean)
             else:
                 columns.append(one.transform.forward(history.values(output=j)[rows]))
         return np.stack(columns, axis=1)
@@ -207,7 +208,7 @@ def _incumbent(run: Run, outputs: Outputs) -> float:
         return float(surrogate.transform.forward(history.values()[history.best : history.best + 1])[0])
     pending = run.history.pending_points()
     likely = pending[constraints.log_probability(pending) > LIKELY]
-    return float(max(means.max(), mean_variance(surrogate.posterior, likely)[0].max(initial=-np.inf)))
+    return float(max(means.max(), moments(surrogate.posterior, likely).mean.max(initial=-np.inf)))
 
 
 def _again(X: Array, surrogate: Surrogate, corners: Corners) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 
 from numbo._types import Array, Indices, Mask, ObservationIndices
 from numbo.kernels.covariance import Covariance, squared_distances
+from numbo.models.gp import Frame
 from numbo.models.noise import Noise
 from numbo.models.outputs import Outputs
 from numbo.spaces import INACTIVE
@@ -41,7 +42,7 @@ def condition_near(outputs: Outputs, history: History, noises: Sequence[Noise], 
     def rows() -> ObservationIndices:
         return known.distinct(_smallest(squared_distances(covariance, history.X, x, np.inf), NEAR * size))
 
-    def units() -> tuple[Array, float]:
+    def units() -> Frame:
         return frame(history.X[members], first.gp.categorical)
 
     members = nearest(covariance, history.X, x, size, last=first.members, out=known.copies)
@@ -82,12 +83,12 @@ def _smallest(distances: Array, count: int) -> Indices:
     return rows if len(rows) <= count else np.argpartition(distances, count)[:count]
 
 
-def frame(X: Array, categorical: Mask) -> tuple[Array, float]:
-    """Center (d,) and half the longest side of the box around the points ``X (n, d)``."""
+def frame(X: Array, categorical: Mask) -> Frame:
+    """The box around the points ``X (n, d)``."""
     active = X != INACTIVE
     lowest = X.min(axis=0, where=active, initial=1.0)
     highest = X.max(axis=0, where=active, initial=0.0)
     low = np.minimum(lowest, highest)  # what is nowhere active has its whole range
     high = np.maximum(lowest, highest)
     longest = float(np.max((high - low)[~categorical], initial=0.0))
-    return (low + high) / 2.0, longest / 2.0 if longest > 0.0 else 0.5
+    return Frame((low + high) / 2.0, longest / 2.0 if longest > 0.0 else 0.5)

@@ -22,12 +22,12 @@ from numbo.kernels.acquisition import (
     Posterior,
     Term,
     acquisition_values,
-    mean_variance,
     success_probabilities,
     weighted_values,
 )
 from numbo.kernels.ascent import ascend
 from numbo.kernels.front import Front, deviations, improvements
+from numbo.models.moments import moments
 from numbo.trials import best_first
 
 ASCENT_ITERATIONS = 40
@@ -99,9 +99,9 @@ class Utility(NamedTuple):
 
 def front_values(terms: Sequence[Term], front: Front, X: Array) -> Array:
     """The logarithm of what objectives are expected to add to a front (c,) at ``X (c, d)``, where points may fail."""
-    moments = [mean_variance(term.posterior, X) for term in terms]
-    sd = [deviations(term.posterior.covariance, X, v) for term, (_, v) in zip(terms, moments, strict=True)]
-    values: Array = improvements(front, np.array([mean for mean, _ in moments]), np.array(sd))
+    latent = [moments(term.posterior, X) for term in terms]
+    sd = [deviations(term.posterior.covariance, X, own.variance) for term, own in zip(terms, latent, strict=True)]
+    values: Array = improvements(front, np.array([own.mean for own in latent]), np.array(sd))
     success = terms[0].acquisition.success
     if len(success.alpha) == 0:
         return values
@@ -111,7 +111,7 @@ def front_values(terms: Sequence[Term], front: Front, X: Array) -> Array:
 
 def remaining_share(posterior: Posterior, alone: Posterior, X: Array) -> Array:
     """Share (c,) of the variance at ``X (c, d)`` under ``alone`` left under ``posterior``; 0 where there was none."""
-    before = mean_variance(alone, X)[1]
-    after = mean_variance(posterior, X)[1]
+    before = moments(alone, X).variance
+    after = moments(posterior, X).variance
     out: Array = after / np.maximum(before, np.finfo(float).tiny)
     return out
