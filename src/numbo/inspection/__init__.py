@@ -1,4 +1,4 @@
-"""What an optimizer tells about itself: what it believes, and where the time of an ask goes."""
+"""Inspection of an optimizer: its model, its recommendations, and the time of its asks."""
 
 from numbo.inspection.explanation import Explanation, relevance
 from numbo.inspection.inspectable import Inspectable

@@ -1,7 +1,7 @@
-"""What lies beyond a front, as far as the models of several objectives expect.
+"""Points that the models of several objectives expect beyond a front.
 
-That is the front of their means over the whole space. It is sought in rounds: among points that fill the space, and
-around the points of the front, where the next round starts from the best ones, in smaller steps.
+These are the front of the models' means over the whole space. It is searched in rounds: among points that fill the
+space, and around the points of the front. Each round starts from the best points of the last one, in smaller steps.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from numbo.run.run import Run
 from numbo.trials import point_key
 from numbo.trials.front import beaten, extent, non_dominated, thinned
 
-#: Number of rounds, how much smaller the steps get in each, and the number of points that each starts around.
+#: Number of rounds, the factor by which steps shrink in each, and the number of points around which each searches.
 ROUNDS = 8
 SHRINKING = 0.6
 AROUND = 48
-#: So many points of a finite space are looked at, at random if there are more.
+#: Maximum number of points of a finite space that are considered, at random if there are more.
 MOST = 16384
-#: What meets all constraints with at least this log probability is taken for feasible. With one half, points
-#: lay far outside a slab of three dimensions, 40 trials after the start, where its model knows next to nothing.
+#: Points that meet all constraints with at least this log probability count as feasible. With a probability of one
+#: half, points lay far outside a feasible slab of three dimensions after 40 trials, where its model had few data.
 LIKELY = math.log(0.9)
-#: A point has to be so far ahead of the front in some objective, as a share of its range, against each of its points:
-#: otherwise the ends of a front and the gaps between its points are full of others that hardly differ.
+#: Against each point of the front, a new point has to be better by this share of the range in some objective.
+#: Otherwise many nearly equal points would lie at the ends of a front and between its points.
 AHEAD = 0.01
 
 
 def beyond(run: Run, view: ModelView, means: Callable[[Array], Array], X: Array, front: Array) -> Array:
-    """Points (m, d) that nobody has measured, and whose means neither the front nor each other dominate.
+    """Points (m, d) without a trial whose means are dominated neither by the front nor by each other.
 
     Args:
-        run: what is known, with nothing pending.
-        view: the model, whose constraints have to hold with a probability of `LIKELY`.
+        run: a run with nothing pending.
+        view: the model; its constraints have to hold with a probability of `LIKELY`.
         means: of the objectives (c, k) at points (c, d); larger ones are better.
         X: (f, d) the points of the front.
-        front: (f, k) what they have, finite.
+        front: (f, k) their outputs, finite.
     """
     with np.errstate(over="ignore"):
         least = front + AHEAD * extent(front, np.zeros(front.shape[1]))[1] if len(front) else front
@@ -64,7 +64,7 @@ def beyond(run: Run, view: ModelView, means: Callable[[Array], Array], X: Array,
 
 
 def _candidates(run: Run, lengthscales: Array, X: Array, values: Array, rng: np.random.Generator) -> Array:
-    """Points (c, d) that fill the space, and around those of ``X (f, d)`` whose ``values (f, k)`` are far apart."""
+    """Points (c, d) that fill the space, and points around those of ``X (f, d)`` with distant ``values (f, k)``."""
     if run.grid is not None:
         rows = run.available.rows(anyhow=True)
         return run.grid[rows if len(rows) <= MOST else rng.choice(rows, MOST, replace=False)]
@@ -73,7 +73,7 @@ def _candidates(run: Run, lengthscales: Array, X: Array, values: Array, rng: np.
 
 
 def _allowed(run: Run, view: ModelView, points: Array) -> Mask:
-    """Which of the ``points (c, d)`` nobody has measured, and are likely to succeed and to meet all constraints."""
+    """Which of the ``points (c, d)`` have no trial, and are likely to succeed and to meet all constraints."""
     out = np.array([point_key(x) not in run.history.first for x in points], dtype=bool)
     success = view.acquisition.success
     if success is not CERTAIN:

@@ -1,4 +1,4 @@
-"""What an optimizer's model is made of, and which parameters matter to it."""
+"""A description of an optimizer's model, and the relevance of the parameters."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from numbo._types import Array, Indices, TrialPositions
 from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE, Domain
 
-#: Points at which relevance is estimated, a power of two; the mean is computed at this number for each parameter.
+#: Number of points at which relevance is estimated, a power of two; the mean is computed as often for each parameter.
 SAMPLES = 256
-#: Number of constraints that are shown, those that are violated most.
+#: Maximum number of constraints that are shown, the most violated ones.
 SHOWN = 5
-#: Points that are drawn to find as many at which a conditional parameter is active.
+#: Number of random points, enough to contain `SAMPLES` at which a conditional parameter is active.
 DRAWN = 2**14
 
 
 def relevance(mean: Callable[[Array], Array], space: Domain) -> dict[str, float]:
     """Shares of the parameters in the variation of ``mean`` over the points (c, d) of a space.
 
-    They sum to 1, or are all 0 where nothing varies.
+    They sum to 1, or are all 0 if ``mean`` is constant.
 
-    They are the total Sobol' indices (Saltelli et al. 2010), by Monte Carlo: how much of the variance over the space is
-    left when all other parameters are known. Lengthscales alone would not say how far values change, only how fast. A
-    conditional parameter counts by its effect where it is active.
+    They are the total Sobol' indices (Saltelli et al. 2010), by Monte Carlo: the share of the variance over the space
+    that is left when all other parameters are known. Lengthscales alone say how fast values change, not how much. The
+    effect of a conditional parameter is measured where it is active.
     """
     names = space.names
     total = (_effects if space.conditional.any() else _total_indices)(mean, space)
@@ -67,32 +67,32 @@ def _effects(mean: Callable[[Array], Array], space: Domain) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What an optimizer's model is made of, given all observations.
+    """A description of an optimizer's model, given all observations.
 
     Attributes:
         algorithm: name of the optimizer.
-        objective: which one of several objectives the model is of, from 0; None if there is one only.
+        objective: the objective that is modelled, from 0, if there are several; None if there is only one.
         n_told, n_pending: numbers of trials told, failures included, and of pending points.
         n_feasible: number of observations that meet all constraints; None without constraints.
         violated: share of the observations that violate each constraint.
-        members: (m,) observations that the model rests on, counted in the order in which they were told: the subset
-            of GSSBO, the atoms of the dictionary of BKB, BBKB and S-BPE, all observations of GP-UCB.
+        members: (m,) observations that the model is built on, by their position in the order of telling: the subset of
+            GSSBO, the atoms of the dictionary of BKB, BBKB and S-BPE, all observations of GP-UCB.
         relevance: share of each parameter in the variation of the posterior mean over the space, the largest first.
-        conditions: in words, of the parameters that have one: under which values of others they are used.
-        inferred: whether the conditions are inferred from the trials: all of these agree with them, but the program
-            may say something else where there are no trials.
+        conditions: of conditional parameters, in words: the values of others for which they are used.
+        inferred: whether the conditions are inferred from the trials. They agree with all trials, but the program may
+            behave differently where there are no trials.
         lengthscales: of each parameter: distance in the unit cube over which values stay correlated, apart from the
             trend and the additive part.
-        noise_std: standard deviation of the noise that the model sees, in the units of the objective.
+        noise_std: standard deviation of the noise in the model, in the units of the objective.
         spread_std: standard deviation of the posterior mean over the space, in the same units.
         noise_share: share of the variance of all values told that is noise.
-        all_data: whether all observations take part in the posterior, through the members.
-        buffer_size: M, how many observations a chosen subset has; None where there is no limit (yet).
-        beta: multiplier of the standard deviation in the confidence bounds; None where it is not used.
+        all_data: whether the posterior uses all observations, with the members as atoms.
+        buffer_size: M, the size of the subset; None if there is no limit (yet).
+        beta: multiplier of the standard deviation in the confidence bounds; None if it is not used.
         effective_dimension: of a sparse model, ``sum var~(x_s)`` over the observations; None for other models.
         batch_sizes: of the batches that ended.
-        region: the trust region, where there is one.
-        phases: seconds of the last ask, by what was done: ``"selection"`` of the subset, ``"model"`` for fitting and
+        region: the trust region, if there is one.
+        phases: seconds of the last ask by phase: ``"selection"`` of the subset, ``"model"`` for fitting and
             conditioning it, ``"search"`` for maximising the acquisition function.
         asked_at, ask_seconds: (asks,) numbers of observations at which a point was asked for, and the time it took;
             in this process only.

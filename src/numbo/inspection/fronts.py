@@ -1,4 +1,4 @@
-"""Fronts of values that may be told or expected, and the hypervolume that they dominate, trial by trial."""
+"""Fronts of told or expected values, and the hypervolume that they dominate, trial by trial."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numbo.trials.front import NonDominated, front_rows
 
 
 def front_of(values: Sequence[Sequence[float]], goal: Goal) -> list[int]:
-    """Which of the users' ``values`` no other ones dominate; the best of the first objective comes first."""
+    """Which of the user's ``values`` are not dominated by others; the best of the first objective comes first."""
     if not values:
         return []
     rows: list[int] = front_rows(np.array([goal.outputs_of(own) for own in values])).tolist()
@@ -22,7 +22,7 @@ def front_of(values: Sequence[Sequence[float]], goal: Goal) -> list[int]:
 
 
 def volumes_of(values: Sequence[Sequence[float] | None], goal: Goal, reference: Array) -> Array:
-    """`hypervolumes` of the users' ``values`` (n,), None for a trial that does not count."""
+    """`hypervolumes` of the user's ``values`` (n,), None for a trial that does not count."""
     counted = np.array([own is not None for own in values], dtype=bool)
     nothing = np.full(len(goal.directions), np.nan)
     Y = np.array([nothing if own is None else goal.outputs_of(own) for own in values])
@@ -33,8 +33,7 @@ def hypervolumes(outputs: Array, counted: Mask, reference: Array) -> Array:
     """The volume (n,) above a ``reference (k,)`` that the front dominates after each trial.
 
     Args:
-        outputs: (n, k) of the trials, of which larger ones are better; infinite ones count as the best or worst finite
-            one.
+        outputs: (n, k) of the trials, larger ones being better; infinite ones count as the best or worst finite one.
         counted: (n,) which of them count.
         reference: a value of each output.
     """
@@ -51,7 +50,7 @@ def hypervolumes(outputs: Array, counted: Mask, reference: Array) -> Array:
 
 
 def _volume(outputs: Array, at: Array) -> float:
-    """The volume that ``outputs (f, k)`` dominate up to the point ``at (k,)``; infinite where no double is as large."""
+    """The volume that ``outputs (f, k)`` dominate up to the point ``at (k,)``; infinite if it exceeds all doubles."""
     with np.errstate(over="ignore", invalid="ignore"):
         volume = float(hypervolume(outputs, at))
     return math.inf if math.isnan(volume) else volume

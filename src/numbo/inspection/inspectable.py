@@ -25,7 +25,7 @@ class Inspectable(ABC):
 
     @abstractmethod
     def _view(self, run: Run) -> ModelView:
-        """The model brought up to date with ``run``, a copy in which nothing is pending; this one stays as it is."""
+        """The model updated by ``run``, a copy with nothing pending; the optimizer's own model is unchanged."""
 
     @abstractmethod
     def _region(self) -> Region | None: ...
@@ -37,10 +37,10 @@ class Inspectable(ABC):
     def predict(self, params: Any) -> tuple[Any, Any]:
         """Posterior mean and standard deviation of the objective, without its noise, in the user's units.
 
-        For one point, or as arrays (c,) for a sequence of ``c`` points. Of k objectives, arrays (k,) for one point, and
-        (c, k) for a sequence. The model is fitted to the raw values, or to
-        values whose bad tail is compressed; the search itself may use log-transformed values. Where repeats show
-        that there is no noise, the mean at a point that was measured is its value.
+        For one point, or as arrays (c,) for a sequence of ``c`` points. With k objectives, arrays (k,) for one point,
+        and (c, k) for a sequence. The model is fitted to the raw values, or to values whose bad tail is compressed; the
+        search itself may use log-transformed values. If repeats show that there is no noise, the mean at a measured
+        point is its value.
 
         Raises:
             ValueError: before the first successful observation, or for points outside the space.
@@ -56,19 +56,18 @@ class Inspectable(ABC):
         return self.snapshot().predict_feasible(params)
 
     def front(self) -> list[tuple[Any, tuple[float, ...]]]:
-        """The points that no other one dominates, with their values: all trade-offs between several objectives.
+        """The points that no other point dominates, with their values: the trade-offs between several objectives.
 
-        Of points that meet all constraints, sorted by the first objective, the best first; of equal ones, the first.
-        Values that are not final (``partial`` in `tell`) are left out.
-        Where values of an objective are noisy, those that the model expects count, and are returned: the front of what
-        was told is that of the luckiest points.
+        Only points that meet all constraints, sorted by the first objective, the best first; of equal ones, the first.
+        Values that are not final (``partial`` in `tell`) are left out. If values of an objective are noisy, expected
+        values are compared and returned, since the front of noisy values consists of lucky points.
         """
         return self.snapshot().front()
 
     def hypervolumes(self, reference: Sequence[float]) -> Array:
         """The volume (n,) that the front dominates after each of the ``n`` trials, up to a ``reference`` point.
 
-        By the values told; points that violate a constraint, failed, or have no final values do not count.
+        It uses the values told. Points that violate a constraint, failed, or have no final values do not count.
 
         Args:
             reference: a value of each objective; points that are worse in any of them do not count.
@@ -79,36 +78,36 @@ class Inspectable(ABC):
         return self.snapshot().hypervolumes(reference)
 
     def predict_end(self, reports: Mapping[Any, Any]) -> tuple[float, float]:
-        """Where a trial that has reported these values by step would end: the value and its standard deviation.
+        """The predicted final value of a trial with these reports by step, and its standard deviation.
 
-        By the curves of all trials told, whatever the parameters are (`numbo.models.curves`).
+        It is predicted from the curves of all trials told, whatever the parameters are (`numbo.models.curves`).
 
         Raises:
-            ValueError: if ``reports`` are no mapping or say nothing, no trial has reported anything, or ``use_curves``
-                is off.
+            ValueError: if ``reports`` are no mapping or have no number, no trial has reported anything, or
+                ``use_curves`` is off.
         """
         return self.snapshot().predict_end(reports)
 
     def best_predicted(self, *, anywhere: bool = False) -> tuple[Any, float] | None:
         """The observed point with the best expected value, and that value; ``None`` before the first success.
 
-        Of points that meet all constraints; None if there is none.
+        Only points that meet all constraints count; None if there is none.
 
-        For noisy objectives, a better answer than `best`, which is the luckiest observation. The expectation is that of
-        the model, corrected by the values observed at the point itself (`numbo.inspection.recommendation`); where noise
-        prevails, the point is the one with the largest mean less one standard deviation. As long as the data show no
-        evidence of noise, this is `best`. Under noise, GSSBO fits a model to more observations than its subset for this
+        For noisy objectives this is a better answer than `best`, which is the luckiest observation. The expectation is
+        the model's, corrected by the values observed at the point itself (`numbo.inspection.recommendation`). Under
+        strong noise, it is the point with the largest mean less one standard deviation. As long as the data show no
+        evidence of noise, it is `best`. Under noise, GSSBO fits a model to more observations than its subset for this
         purpose, which takes about half a second.
 
         Args:
-            anywhere: whether a point that was not observed may be returned, with its posterior mean: the one of the
-                whole space with the largest mean less one standard deviation, if that is better than what was observed.
-                It is a prediction that nobody has checked.
+            anywhere: whether a point without an observation may be returned, with its posterior mean: the point of the
+                whole space with the largest mean less one standard deviation, if this is better than at all observed
+                points. It is a prediction that has not been checked.
         """
         return self.snapshot().best_predicted(anywhere=anywhere)
 
     def acquisition_values(self, params: Sequence[Any]) -> Array:
-        """What the next ask maximises (c,), at a sequence of ``c`` points, with nothing pending; of the global model.
+        """The acquisition function (c,) of the next ask by the global model, at ``c`` points, with nothing pending.
 
         Larger is better. For UCB it is the mean of the standardised values plus beta standard deviations, otherwise the
         logarithm of the expected improvement.
@@ -119,13 +118,13 @@ class Inspectable(ABC):
         return self.snapshot().acquisition_values(params)
 
     def explain(self, objective: int = 0) -> Explanation:
-        """What the model is made of, and where the time goes.
+        """A description of the model, and the time of the last ask.
 
         Args:
-            objective: which one of several objectives, from 0: each has a model of its own.
+            objective: which one of several objectives, from 0: each has its own model.
 
         Raises:
-            ValueError: before the first successful observation, or if there are not so many objectives.
+            ValueError: before the first successful observation, or if ``objective`` is too large.
         """
         return self.snapshot().explain(objective)
 
@@ -133,7 +132,7 @@ class Inspectable(ABC):
     def snapshot(self) -> Snapshot:
         """A read-only copy for inspection, safe to use from another thread; its model knows all observations.
 
-        It answers what the optimizer itself answers, and costs one update of the model however much it is asked.
+        It has the same methods as the optimizer, and costs one update of the model, however many are called.
         """
         self._repair()
         run = self._run.quiet()

@@ -1,16 +1,16 @@
 """Which observed point is the best: the prediction of a model at each, corrected by the values observed there.
 
-A model attributes everything that it cannot explain to noise, ``noise_seen^2``: that of the measurements, but also
-variation of the objective on scales too fine for the model, or missed because the model rests on a subset. Only the
-former should be averaged away. So an observation is modelled as ``mean + misfit + noise``. Given the mean ``y`` of
-``c`` values at a point, the expected objective there is
+A model attributes everything that it cannot explain to noise, ``noise_seen^2``. This includes the noise of the
+measurements, but also variation of the objective on scales too fine for the model, or missed because the model uses a
+subset. Only the noise of measurements should be averaged away. So an observation is modelled as
+``mean + misfit + noise``. Given the mean ``y`` of ``c`` values at a point, the expected objective there is
 
     mean + latent / (latent + noise^2 / c) (y - mean)        latent = unexplained + noise_seen^2 - noise^2
 
-with the variance that the model leaves unexplained at the point: 0 where it is conditioned on the value, the posterior
-variance where it is not (this is then its exact update by one more observation), and ``k - z^T z`` in a sparse model
-(as in FITC, Quinonero-Candela & Rasmussen 2005). Without noise that is the observed value, and with noise and a model
-that explains everything else it is the posterior mean.
+where ``unexplained`` is the variance at the point that the model cannot explain. It is 0 if the model is conditioned on
+the value. If not, it is the posterior variance (the formula is then the exact update by one more observation). In a
+sparse model it is ``k - z^T z`` (as in FITC, Quinonero-Candela & Rasmussen 2005). Without noise, the result is the
+observed value. With noise and a model that explains everything else, it is the posterior mean.
 
 The noise is estimated where it matters, from the observations around the best one, which are close together.
 """
@@ -40,22 +40,22 @@ from numbo.search.utility import Utility
 from numbo.spaces import Corners, Domain
 from numbo.trials import History, best_first
 
-#: The noise is estimated from the half of the observations nearest to the best one: minimum and maximum number.
+#: The noise is estimated from the half of the observations nearest to the best one, within these numbers.
 NEAREST = (32, 64)
-#: Noise variance up to which there is no noise, in units of the variance of these values.
+#: A smaller noise variance counts as no noise; in units of the variance of these values.
 NO_NOISE = 1e-6
 #: Maximum number of observations that a model for a recommendation is fitted to.
 RECOMMENDED_BY = 384
-#: Number of points of each kind from which the optimum of the model is sought.
+#: Number of starting points of each kind in the search for the optimum of the model.
 OPTIMUM_STARTS = 8
-#: Ratios of standard deviations are cut off here, as their squares have to be finite.
+#: Upper limit of ratios of standard deviations, as their squares have to be finite.
 HUGE = 1e100
 
 
 def noise_near_best(space: Domain, history: History) -> float:
-    """Standard deviation of the noise around the best observation, 0 if the data show no evidence of any.
+    """Standard deviation of the noise around the best observation, 0 if the data show no evidence of noise.
 
-    At least what repeats show, wherever they were made (`Noise.scatter`).
+    It is at least the noise that repeats show anywhere in the space (`Noise.scatter`).
     """
     known = Noise(history)
     models = Outputs.of_one(
@@ -76,9 +76,9 @@ def noise_near_best(space: Domain, history: History) -> float:
 
 
 def recommending_view(history: History, noise: Noise, view: ModelView) -> ModelView:
-    """The view of a model on up to `RECOMMENDED_BY` observations: the best of them by ``view``, and a random sample.
+    """The view of a model of up to `RECOMMENDED_BY` observations: the best ones by ``view``, and a random sample.
 
-    A search can afford a small subset only; a recommendation is made once.
+    A search can afford only a small subset, but a recommendation is made once.
     """
     data = history.data()
     rows = noise.distinct(np.arange(history.n))
@@ -104,15 +104,15 @@ def recommending_view(history: History, noise: Noise, view: ModelView) -> ModelV
 def optimum(run: Run, view: ModelView, scores: Array) -> Array | None:
     """The point (d,) of the space with the largest posterior mean less one standard deviation.
 
-    Among many points that nobody has measured the largest mean is too large.
+    The mean alone would not do: its maximum over many points without a measurement is biased upwards.
 
-    Where points may fail, one with probability p of success counts p times its value, and otherwise as the worst that
-    the model expects of an observation. None if nothing may be suggested.
+    If points may fail, a point with probability p of success counts as p times its value plus 1 - p times the worst
+    value that the model expects of an observation. None if no point may be suggested.
 
     Args:
-        run: what is known, with nothing pending.
+        run: a run with nothing pending.
         view: the model.
-        scores: (n,) of the observations; around the best ones the search is closest.
+        scores: (n,) of the observations; the search is densest around the best ones.
     """
     X = run.history.X
     rng = np.random.default_rng(0)
@@ -136,14 +136,14 @@ def expected_values(
 ) -> Array:
     """The expected objective (n,) at each observation, given the model and all values at the same point.
 
-    Where a value was told with a variance, it is what the model expects, which knows that variance.
+    If a value was told with a variance, it is the model's mean, since the model knows the variance.
 
     Args:
         history: ``n`` observations.
         mean: (n,) by the model.
-        unexplained: (n,) standard deviation that the model leaves unexplained.
+        unexplained: (n,) square root of the unexplained variance.
         noise_seen: standard deviation of everything that the model attributes to noise.
-        noise: the part of it that is noise.
+        noise: the part of it that is noise of measurements.
         copies: observations that do not count.
     """
     y = history.values()
@@ -178,7 +178,7 @@ def with_own_values(
 def _averages(history: History, copies: ObservationIndices, noise: float) -> tuple[Array, Array]:
     """The mean (n,) of all values but ``copies`` at the point of each observation, and their number (n,).
 
-    A value with a variance of its own beside the ``noise`` counts as a part of one; without noise, as next to nothing.
+    A value with a variance in addition to the ``noise`` counts as less than one value; without noise, as nearly none.
     """
     point = distinct_rows(np.rint(history.X * 1e12)).kind
     weights = np.ones(history.n)

@@ -1,4 +1,4 @@
-"""A copy of what an optimizer knew at one moment, which answers questions."""
+"""A copy of an optimizer's knowledge at one moment, for inspection."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from numbo.spaces import INACTIVE, Condition
 from numbo.trials import Curve, Goal, best_first, own, point_key
 from numbo.trials.front import NonDominated, best_of_first, front_rows, non_dominated, thinned
 
-#: A point that was not observed is recommended if it meets all constraints with at least this log probability.
+#: An unobserved point is recommended only if it meets all constraints with at least this log probability.
 ASSURED = math.log(0.9)
-#: Share of noise in what the model leaves unexplained from which recommendations are cautious.
+#: Recommendations are cautious if the share of noise in the variance that the model cannot explain is at least this.
 NOISE_PREVAILS = 0.25
 
 
@@ -50,13 +50,13 @@ class _Optimum(NamedTuple):
 
 
 class Snapshot:
-    """What an optimizer knew and believed at one moment. It can be queried later, and from another thread.
+    """The data and the model of an optimizer at one moment. It can be queried later, and from another thread.
 
     Args:
         algorithm: name of the optimizer.
-        run: what it knew, with what was pending; a copy of its own.
+        run: a copy of the optimizer's run, with its pending points.
         view: the model of all observations; None before the first success.
-        region: the trust region, where there is one.
+        region: the trust region, if there is one.
         times: of the optimizer.
     """
 
@@ -75,7 +75,7 @@ class Snapshot:
 
     @property
     def space(self) -> Any:
-        """What was searched: a `Space`, or `Arms`."""
+        """The searched domain: a `Space`, or `Arms`."""
         return self._space
 
     def _model(self, what: str) -> ModelView:
@@ -106,7 +106,7 @@ class Snapshot:
         """Mean and standard deviation (c,) of an ``objective`` at ``X (c, d)``."""
         found = _widened(view, X)
         mean = found.mean
-        if self._run.noises[objective].refuted:  # what the model takes for noise, where it was measured, is exact
+        if self._run.noises[objective].refuted:  # repeats show no noise: measured values are exact
             told = np.array([self._history.first.get(point_key(x), -1) for x in X], dtype=np.int64)
             mean = np.where(told >= 0, self._history.values(output=objective)[told], mean)
         return Prediction(self._goal.values(mean, objective), found.std)
@@ -118,7 +118,7 @@ class Snapshot:
 
     @interrupts_get_out()
     def front(self) -> list[tuple[Any, tuple[float, ...]]]:
-        """The points that no other one dominates, with their values (`numbo.optimizers.Optimizer.front`)."""
+        """The points that no other point dominates, with their values (`numbo.optimizers.Optimizer.front`)."""
         if self._view is None:
             return []
         rows, values = self._front
@@ -126,7 +126,7 @@ class Snapshot:
 
     @property
     def _front(self) -> NonDominated:
-        """The front, by the values that points are expected to have; the best of the first objective comes first."""
+        """The front by the expected values of points; the best of the first objective comes first."""
         history = self._history
         rows = np.flatnonzero(self._met & history.trials.final[history.positions(np.arange(history.n))])
         values = np.stack([self._settled(j) for j in range(history.k)], axis=1)
@@ -142,16 +142,16 @@ class Snapshot:
     def beyond_front(
         self, count: int = 20, objectives: Sequence[int] | None = None
     ) -> list[tuple[Any, tuple[float, ...], tuple[float, ...]]]:
-        """What the models expect beyond the front: points that nobody has measured, their means, and their deviations.
+        """Points without a trial that the models expect beyond the front: with their means and standard deviations.
 
-        By their means, neither the front nor each other dominate them, and they are ahead of each point of the front by
-        1 % of its range in some objective. They are likely to succeed, and meet all constraints with a probability of
-        90 %. They are sorted as those of `front`. Of all that are found in the space (`numbo.inspection.beyond`), these
-        are far apart.
+        By their means, they are dominated neither by the front nor by each other, and better than each point of the
+        front by 1 % of its range in some objective. They are likely to succeed, and meet all constraints with a
+        probability of 90 %. They are sorted like `front`, and chosen to be far apart among all that are found
+        (`numbo.inspection.beyond`).
 
         Args:
-            count: so many at most.
-            objectives: which ones count, as if there were no others; all by default.
+            count: maximum number of points.
+            objectives: the objectives that count, as if there were no others; all by default.
 
         Raises:
             ValueError: before the first successful observation.
@@ -178,7 +178,7 @@ class Snapshot:
         return list(zip(points, self._told(mean[order]), map(tuple, std[order].tolist()), strict=True))
 
     def _settled(self, objective: int) -> Array:
-        """The values (n,) of an ``objective``: what was told, or the mean of the model where values are noisy."""
+        """The values (n,) of an ``objective``: those told, or the model's means if values are noisy."""
         history = self._history
         noise = self._run.noises[objective]
         told = history.output(objective)
@@ -197,7 +197,7 @@ class Snapshot:
         return hypervolumes(trials.Y, counted, at)
 
     def reference(self, given: Sequence[float]) -> Array:
-        """A reference point in outputs (k,), of which larger ones are better."""
+        """A reference point in outputs (k,); larger outputs are better."""
         k = self._history.k
         numbers = [float(one) for one in given]
         if len(numbers) != k or not np.isfinite(numbers).all():
@@ -211,7 +211,7 @@ class Snapshot:
             number: which one, from 0.
 
         Raises:
-            ValueError: if there are not so many.
+            ValueError: if ``number`` is too large.
         """
         history = self._history
         if not isinstance(number, int) or not 0 <= number < history.k:
@@ -241,7 +241,7 @@ class Snapshot:
 
     @interrupts_get_out()
     def predict_end(self, reports: Mapping[Any, Any]) -> tuple[float, float]:
-        """Where a trial with these reports ends (`numbo.optimizers.Optimizer.predict_end`)."""
+        """The predicted final value of a trial with these reports (`numbo.optimizers.Optimizer.predict_end`)."""
         curve = self._goal.curve(reports)
         ends = self._history.ends
         if ends is None:
@@ -255,17 +255,17 @@ class Snapshot:
 
     @interrupts_get_out()
     def curves(self) -> list[LearningCurve]:
-        """What all trials reported that did not fail: those told, in their order, then those that run, oldest first.
+        """The curves of all trials that did not fail: those told, in their order, then running ones, oldest first.
 
-        Those that have reported nothing are left out. Ends are as the search expects them, by the trials up to the last
-        fit of the model of curves; `predict_end` takes all of them into account.
+        Trials without reports are left out. The ends are those that the search uses, from the last fit of the model of
+        curves; `predict_end` uses all trials.
 
         Raises:
             ValueError: if the optimizer uses no curves (``use_curves``).
         """
         if self._history.ends is None:
             raise ValueError(f"There are no learning curves: this {self.algorithm} does not use the curves of trials.")
-        history = self._history.copy()  # which may fit the model of curves again
+        history = self._history.copy()  # a copy, as this may fit the model of curves again
         told = history.trials.curves
         positions = history.positions(np.arange(history.n)).tolist()
         out = [self._told_curve(i, curve) for i, t in enumerate(positions) if (curve := told[t]) is not None]
@@ -314,9 +314,9 @@ class Snapshot:
 
     @interrupts_get_out()
     def least_violated(self, having: Collection[str] = ()) -> Any:
-        """The observed point that violates the constraints least, in units of their sizes; the best one of several.
+        """The observed point that violates the constraints least, in units of their typical sizes; of ties, the best.
 
-        Of points ``having`` these conditional dimensions, as `best_predicted`; None if there is none.
+        Only points ``having`` these conditional dimensions count, as in `best_predicted`; None if there is none.
         """
         rows = self._rows(having)
         return self._history.params(int(rows[np.argmax(self._history.scores(rows))])) if len(rows) else None
@@ -328,7 +328,7 @@ class Snapshot:
 
     @cached_property
     def _met(self) -> Mask:
-        """Which successful observations (n,) meet all constraints; where values are noisy, by the models."""
+        """Which successful observations (n,) meet all constraints; if values are noisy, by the models."""
         return self._model("best_predicted").constraints.met(self._history, np.arange(self._history.n))
 
     @cached_property
@@ -341,7 +341,7 @@ class Snapshot:
 
     @cached_property
     def _recommending(self) -> ModelView:
-        """The model that recommendations are made by; without noise they hardly need one."""
+        """The model for recommendations; without noise the usual model, as recommendations hardly depend on it."""
         view = self._model("best_predicted")
         return recommending_view(self._history, self._run.noise, view) if self._noise > 0.0 else view
 
@@ -356,10 +356,10 @@ class Snapshot:
 
     @cached_property
     def _assured(self) -> Array:
-        """What a recommendation maximises (n,), at each successful observation.
+        """The criterion (n,) that a recommendation maximises, at each successful observation.
 
-        Among many uncertain values the largest is too large. So where most of what the model leaves unexplained is
-        noise, or a value was told with a variance, it is the mean less one standard deviation.
+        The maximum of many noisy estimates is biased upwards. So if the variance that the model cannot explain is
+        mostly noise, or a value was told with a variance, it is the mean less one standard deviation.
         """
         uncertain = self._history.variance > 0.0
         if not (self._cautious or uncertain.any()):
@@ -386,7 +386,7 @@ class Snapshot:
 
     @cached_property
     def _cautious(self) -> bool:
-        """Whether most of what the model leaves unexplained is noise."""
+        """Whether the variance that the model cannot explain is mostly noise."""
         return self._noise > math.sqrt(NOISE_PREVAILS) * self._recommending.noise_std
 
     @cached_property
@@ -401,7 +401,7 @@ class Snapshot:
 
     @interrupts_get_out()
     def woken(self, X: Array) -> Array:
-        """Points ``X (c, d)`` where conditions hold: what they make active has the values of the best observation."""
+        """Points ``X (c, d)`` made to satisfy the conditions; new coordinates are those of the best observation."""
         best = best_first(np.where(self._met, self._expected, self._history.scores()))
         observed = self._history.X[best]
         first = np.argmax(observed != INACTIVE, axis=0)
@@ -411,19 +411,19 @@ class Snapshot:
 
     @interrupts_get_out()
     def acquisition_values(self, params: Sequence[Any]) -> Array:
-        """What the next ask maximises (`numbo.optimizers.Optimizer.acquisition_values`)."""
+        """The acquisition function of the next ask (`numbo.optimizers.Optimizer.acquisition_values`)."""
         view = self._model("acquisition_values")
         return view.acquire(self._encoded(params))
 
     @interrupts_get_out()
     @np.errstate(over="ignore", invalid="ignore")
     def explain(self, objective: int = 0) -> Explanation:
-        """What the model is made of, and where the time goes (`numbo.optimizers.Optimizer.explain`)."""
+        """A description of the model, and the time of the last ask (`numbo.optimizers.Optimizer.explain`)."""
         one = self.objective(objective)
         return replace(one.explain(), objective=objective) if one is not self else self._explain()
 
     def _explain(self) -> Explanation:
-        """That of one objective."""
+        """The description for one objective."""
         view = self._model("explain")
         history = self._history
         names = self.parameter_names
@@ -493,12 +493,12 @@ class Snapshot:
 
     @property
     def met(self) -> Mask:
-        """Which of the points told (n,) violate no constraint, as far as its value was told."""
+        """Which of the points told (n,) violate no constraint whose value was told."""
         return np.asarray(~(self._history.trials.C > 0.0).any(axis=1))
 
     @property
     def best(self) -> tuple[Any, float] | None:
-        """Best point and its value, of those that meet all constraints; ``None`` before the first of them."""
+        """Best point that meets all constraints, and its value; ``None`` before the first such point."""
         return self._history.best_of(self._goal)
 
     @property
