@@ -3,9 +3,9 @@
     import numbo.plot
     numbo.plot.plot_posterior(study).show()
 
-Each function takes an Optuna study with a numbo sampler, a search algorithm of `numbo.ray`, or an optimizer. Of several
-objectives, `plot_front` shows the front; plots of one objective show the first, or the one that is chosen by
-``objective=``, and their titles say which.
+Each function takes an Optuna study with a numbo sampler, a search algorithm of `numbo.ray`, or an optimizer. With
+several objectives, `plot_front` shows the front. Plots of one objective show the first one, or the one given by
+``objective=``, and their titles name it.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def plot_posterior(source: Any, params: Sequence[str] | None = None, *, objectiv
     """Posterior mean and two standard deviations along each parameter, through the best predicted point.
 
     The observations are shown too, those in the model in colour. They are not in the slice: their other parameters
-    differ. Those that violate a constraint are crosses; while none is feasible, the slices go through the one that
-    violates the constraints least.
+    differ. Observations that violate a constraint are crosses. While none is feasible, the slices go through the
+    observation that violates the constraints least.
 
     Args:
         source: a study, a searcher or an optimizer.
@@ -102,8 +102,8 @@ def plot_posterior(source: Any, params: Sequence[str] | None = None, *, objectiv
 def plot_acquisition(source: Any, params: Sequence[str] | None = None, *, objective: int = 0) -> go.Figure:
     """The acquisition function of the global model along each parameter; otherwise as `plot_posterior`.
 
-    What is more than 50 below its largest value is cut off: it may be a logarithm. There is one for all objectives: an
-    ``objective`` says through whose best predicted point the slices go.
+    Values more than 50 below the largest one are cut off, since it may be a logarithm. There is one acquisition
+    function for all objectives; the slices go through the best predicted point of ``objective``.
     """
     subject = Subject(source, objective)
     slices = subject.slices(params)
@@ -120,8 +120,8 @@ def plot_acquisition(source: Any, params: Sequence[str] | None = None, *, object
 def plot_contour(source: Any, params: Sequence[str] | None = None, *, objective: int = 0) -> go.Figure:
     """Posterior mean and standard deviation over two parameters, with the observations; otherwise as `plot_posterior`.
 
-    Where there are constraints, a dashed line is the border at which all of them hold with a probability of one half,
-    and the part where it is less is paler.
+    With constraints, all of them hold with a probability of one half on a dashed line, and the part where it is less is
+    paler.
 
     Args:
         source: a study, a searcher or an optimizer.
@@ -154,9 +154,9 @@ def plot_relevance(source: Any, *, objective: int = 0) -> go.Figure:
 
 
 def plot_subset(source: Any, *, objective: int = 0) -> go.Figure:
-    """Which observations are in the model, among all of them in the order in which they were told.
+    """Which observations are in the model, among all observations in the order in which they were told.
 
-    The good ones should be kept, and a few of everything else (Wei et al., figure 7).
+    It should contain the good ones, and a few of all others (Wei et al., figure 7).
     """
     subject = Subject(source, objective)
     known = subject.history()
@@ -171,16 +171,15 @@ def plot_subset(source: Any, *, objective: int = 0) -> go.Figure:
 
 
 def plot_curves(source: Any) -> go.Figure:
-    """Learning curves: what trials reported while they ran, and where those that run or were pruned would end.
+    """Learning curves: the reports of trials, and the predicted ends of running and pruned trials.
 
-    Objective over step, of the newest 500 trials that have reported something and did not fail, and of the best one
-    that is complete. A dot is where a trial was stopped, or is now. Right of the vertical line there are no more steps,
-    but the ends that the model of curves expects, with two standard deviations: of the trials that run, and of the
-    pruned ones whose expected ends are best, at most 12. A dotted line leads from each curve to its end.
+    Objective over step, for the newest 500 trials that have reported something and did not fail, and for the best
+    complete one. A dot is where a trial was stopped, or is now. Right of the vertical line there are no steps, but the
+    ends predicted by the model of curves, with two standard deviations: of the running trials, and of the pruned trials
+    with the best predicted ends, at most 12. A dotted line leads from each curve to its end.
 
-    The objective is shown from the best value to the worst; or, where that is less, 1.2 times as far as the 95 %
-    quantile of the values, so that curves that diverge do not hide the others; what lies beyond is cut off, deviations
-    too. Infinite values are gaps.
+    The axis goes from the best value to the worst, or 1.2 times as far as the 95 % quantile if that is less, so that
+    diverging curves do not hide the others. The rest is cut off, including deviations. Infinite values are gaps.
 
     Args:
         source: a study, a searcher or an optimizer, by GSSBO or GP-UCB.
@@ -199,20 +198,20 @@ def plot_curves(source: Any) -> go.Figure:
 
 
 def plot_front(source: Any, names: Sequence[str] | None = None, objectives: Sequence[int] | None = None) -> go.Figure:
-    """The front of two or three objectives, all observations, and what the models expect beyond the front.
+    """The front of two or three objectives, all observations, and points that the models expect beyond the front.
 
-    The line is the border of what the front of two objectives dominates. Where values are noisy, the front lies where
-    the models expect it, among luckier observations. Observations that violate a constraint are crosses. Hollow points
-    are parameters that nobody has tried, at most 20, with one standard deviation: by the means of the models they are
-    beyond the front (`numbo.optimizers.Snapshot.beyond_front`). Parameters are shown where the pointer is.
+    The line is the border of the region that the front of two objectives dominates. If values are noisy, the front is
+    drawn at expected values, among luckier observations. Observations that violate a constraint are crosses. Hollow
+    points, at most 20, are parameters without a trial, with one standard deviation: by the means of the models they lie
+    beyond the front (`numbo.optimizers.Snapshot.beyond_front`). The parameters of the point at the pointer are shown.
 
-    Axes go from the best values to the worst; or, where that is less, 1.2 times as far as the 95 % quantile of the
-    values, but to the ends of the front: what lies beyond is cut off.
+    Axes go from the best values to the worst, or 1.2 times as far as the 95 % quantile of the values if that is less,
+    but at least to the ends of the front. The rest is cut off.
 
     Args:
         source: a study, a searcher or an optimizer, by GSSBO or GP-UCB.
-        names: of all objectives; by default those that the study or the searcher has, or their numbers.
-        objectives: two or three of more objectives, from 0, whose front is shown as if there were no others.
+        names: of all objectives; by default the names in the study or the searcher, or the numbers of the objectives.
+        objectives: two or three of more objectives, from 0; their front is shown as if there were no others.
 
     Raises:
         ValueError: before the first successful observation, if there is one objective, or more than three and none are
@@ -235,14 +234,14 @@ def plot_front(source: Any, names: Sequence[str] | None = None, objectives: Sequ
 
 
 def plot_hypervolume(source: Any, reference: Sequence[float] | None = None) -> go.Figure:
-    """The hypervolume of the front after each trial: what it dominates, up to a reference point.
+    """The hypervolume of the front after each trial: the volume that it dominates, up to a reference point.
 
-    By the values told. A trial that fails or violates a constraint adds nothing.
+    It uses the values told. A trial that fails or violates a constraint adds nothing.
 
     Args:
         source: a study, a searcher or an optimizer, by GSSBO or GP-UCB.
         reference: a value of each objective; points that are worse in any of them do not count. By default the worst
-            finite value of each objective, of trials that meet all constraints. To compare runs, give the same to all.
+            finite value of each objective, of trials that meet all constraints. To compare runs, give all the same.
 
     Raises:
         ValueError: before the first successful observation, if there is one objective, for a wrong ``reference``, or
@@ -265,7 +264,7 @@ def plot_ask_times(source: Any) -> go.Figure:
 
 
 def plot_batch_sizes(source: Any) -> go.Figure:
-    """Number of points in each batch, for BBKB and S-BPE, whose batches grow as the model learns less from each.
+    """Number of points in each batch, for BBKB and S-BPE; batches grow as the model learns less from each point.
 
     Raises:
         ValueError: if no batch is complete, as for algorithms without batches.
@@ -292,7 +291,7 @@ def _observations_of(found: Front) -> list[dict[str, Any]]:
 
 
 def _on_and_beyond(found: Front) -> list[dict[str, Any]]:
-    """Traces of the front, and of what is expected beyond it."""
+    """Traces of the front, and of points expected beyond it."""
     out = []
     if len(found.front):
         look = {"mode": "markers", "name": found.label, "hovertext": found.words}
@@ -354,7 +353,7 @@ def _curves(group: CurveGroup) -> go.Scatter:
 
 
 def _add_ends(figure: go.Figure, group: CurveGroup, legend: bool) -> None:
-    """The expected ends of some curves of one kind, and the ways there."""
+    """The expected ends of some curves of one kind, and the lines to them."""
     line = {"color": group.colour, "width": 1, "dash": "dot"}
     way = go.Scatter(x=group.way_x, y=group.way_y, mode="lines", line=line, opacity=0.5)
     figure.add_trace(way.update(legendgroup=ENDS, showlegend=False, hoverinfo="skip"))
@@ -367,7 +366,7 @@ def _add_border(figure: go.Figure, plane: Contour, legend: bool, cell: dict[str,
     """The part of the plane that is probably infeasible."""
     if plane.probability is None:
         return
-    limits = {"type": "constraint", "operation": ">", "value": 0.5}  # what does not meet it is shaded
+    limits = {"type": "constraint", "operation": ">", "value": 0.5}  # the rest is shaded
     line = {"color": BORDER, "width": 2, "dash": "dash"}
     colour = f"rgba{SHADE}"
     shade = go.Contour(x=plane.first.values, y=plane.second.values, z=plane.probability, contours=limits, line=line)
@@ -378,7 +377,7 @@ def _add_border(figure: go.Figure, plane: Contour, legend: bool, cell: dict[str,
 def _add_observations(
     figure: go.Figure, x: list[Any], y: Any, known: Known | Slice | Contour, legend: bool, cell: dict[str, int]
 ) -> None:
-    """The observations in the model, drawn above the others; a trace of each, and of those that are infeasible."""
+    """The observations, those in the model drawn above the others; the infeasible ones are separate traces."""
     for kept, name, colour in GROUPS:
         for met in (True, False):
             rows = np.flatnonzero((known.in_model == kept) & (known.met == met))

@@ -27,27 +27,27 @@ GRAY = "#9aa0a6"
 DARK = "#202124"
 #: Observations outside and in the model, in the order in which they are drawn: their name and colour.
 GROUPS = ((False, "observations", GRAY), (True, "in the model", ORANGE))
-#: What follows the name of those that violate a constraint, and their colours, which stand out from what is pale.
+#: Suffix of the name of observations that violate a constraint, and their colours, visible on pale areas.
 VIOLATING = ", infeasible"
 CROSSES = {GRAY: "#5f6368", ORANGE: "#e8710a"}
-#: Where constraints hold with a probability below one half: its name, and the colours of its border and of its shade.
+#: The part where constraints hold with a probability below one half: its name, and the colours of border and shade.
 INFEASIBLE = "infeasible: the pale side"
 BORDER = "#d62728"
 SHADE = (255, 255, 255, 0.5)
 #: Kinds of learning curves in the order in which they are drawn: their colour and width.
 KINDS = {"complete": (GRAY, 0.7), "pruned": (ORANGE, 0.9), "best": (DARK, 2.6), "running": (BLUE, 1.8)}
 ENDS = "expected end ± 2 sd"
-#: So many curves are drawn, the newest, and of those that were pruned so many ends.
+#: Maximum numbers of curves that are drawn (the newest), and of ends of pruned curves.
 NEWEST = 500
 PRUNED_ENDS = 12
 #: Distances of the first expected end from the last step, between two ends, and between all, as shares of all steps.
 FIRST_END = 0.04
 NEXT_END = 0.016
 ALL_ENDS = 0.25
-#: The plot goes from the best value to the worst, or so many times as far as this quantile is, if that is less.
+#: The plot goes from the best value to the worst, or, if that is less, this many times as far as this quantile.
 QUANTILE = 0.95
 BEYOND = 1.2
-#: Of an acquisition function, which may be a logarithm, so much is shown below its largest value.
+#: An acquisition function, which may be a logarithm, is shown down to this much below its largest value.
 DEPTH = 50.0
 #: Share of an axis that is left free at each end.
 MARGIN = 0.04
@@ -82,7 +82,7 @@ class Slice:
         x, y: (n,) the successful observations; they are not in the slice.
         in_model, met: (n,) which of them are in the model, and which violate no constraint.
         at: value of the parameter at the best predicted point, where the other slices are taken.
-        feasible: whether there is such a point; otherwise it is the one that violates the constraints least.
+        feasible: whether there is such a point; otherwise slices go through the point with the least violation.
     """
 
     axis: Axis
@@ -122,10 +122,10 @@ class CurveGroup:
     """The learning curves of one kind, one after another, and the expected ends of some.
 
     Attributes:
-        kind, colour, width: how they are called and drawn.
+        kind, colour, width: their name and appearance.
         x, y: (k,) steps and values; NaN between two curves, and where a value is infinite.
         marks: positions (m,) in ``x`` of points to mark: where a trial was stopped or is now, and points by themselves.
-        at, end, std: (e,) where expected ends are drawn, their values, and their standard deviations.
+        at, end, std: (e,) positions of expected ends along the axis of steps, their values, and standard deviations.
         way_x, way_y: (3 e,) lines from the last points of the curves to these ends, NaN between two.
     """
 
@@ -144,12 +144,12 @@ class CurveGroup:
 
 @dataclass(frozen=True)
 class Curves:
-    """Learning curves, those in front last.
+    """Learning curves, in the order in which they are drawn.
 
     Attributes:
-        groups: of the kinds that there are.
-        border: what is right of this step are expected ends; None where there are none.
-        bounds: the range of values to show; None where they do not differ.
+        groups: one for each kind that occurs.
+        border: expected ends are drawn right of this step; None if there are none.
+        bounds: the range of values to show; None if they do not differ.
         title: of the plot.
     """
 
@@ -182,13 +182,13 @@ class Subject:
         objective: which one of several objectives is shown, from 0.
 
     Attributes:
-        whole: what the optimizer knows.
-        optimizer: what it knows of this objective.
+        whole: a snapshot of the optimizer.
+        optimizer: the snapshot for this objective.
 
     Raises:
         TypeError: for anything else.
-        ValueError: before the first successful observation; for slices and contours, also for explicit arms; if there
-            are not so many objectives.
+        ValueError: before the first successful observation; for slices and contours, also for explicit arms; if
+            ``objective`` is too large.
     """
 
     def __init__(self, source: Any, objective: int = 0) -> None:
@@ -215,7 +215,7 @@ class Subject:
         self._called = list(named) if isinstance(named, list | tuple) else None
 
     def title(self, what: str, shown: Sequence[Slice | Contour]) -> str:
-        """The title of a plot of ``what``: which point it goes through."""
+        """The title of a plot of ``what``, with the point that it goes through."""
         if all(one.feasible for one in shown):
             return self.titled(f"{what} through the best predicted point")
         if any(one.feasible for one in shown):
@@ -235,15 +235,15 @@ class Subject:
 
     @property
     def label(self) -> str:
-        """What the objective is called."""
+        """The name of the objective."""
         return self.objective_names(None)[self._objective] if self.several else "objective"
 
     def titled(self, title: str) -> str:
-        """The ``title`` of a plot of one objective, which says of which one, if there are several."""
+        """The ``title`` of a plot of one objective; with several objectives it names the objective."""
         return f"{title} ({self.label})" if self.several else title
 
     def objective_names(self, names: Sequence[str] | None) -> list[str]:
-        """What all objectives are called: ``names``, or as the study or the searcher calls them, or their numbers."""
+        """The names of all objectives: ``names``, or those in the study or the searcher, or their numbers."""
         k = len(self.whole.directions)
         if names is None:
             known = self._called is not None and len(self._called) == k
@@ -253,7 +253,7 @@ class Subject:
         return list(map(str, names))
 
     def words(self, point: Any) -> str:
-        """A point as its parameters are shown."""
+        """The text that shows the parameters of a point."""
         if not isinstance(point, Mapping):
             return f"row {point}"
         return ", ".join(f"{name} {_short(self._label(name, value))}" for name, value in point.items())
@@ -277,7 +277,7 @@ class Subject:
         return known if params is None else list(params)
 
     def slices(self, params: Sequence[str] | None) -> list[Slice]:
-        """The posterior along each of ``params``, by default of those that some observation has."""
+        """The posterior along each of ``params``, by default all parameters that some observation has."""
         out = []
         for name in self.names(params):
             if params is None and self._through([name]) is None:
@@ -301,7 +301,7 @@ class Subject:
         sides = [self._coordinates(n, SIDE) for n in names]
         grid = np.meshgrid(*sides)
         points = self._moved(base, dict(zip(names, map(np.ravel, grid), strict=True)))
-        there = np.array([set(names) <= p.keys() for p in points])  # one of them may switch the other off
+        there = np.array([set(names) <= p.keys() for p in points])  # one parameter may make the other inactive
         mean, std, probability = np.full((3, len(points)), np.nan)
         shown = [p for p, t in zip(points, there, strict=True) if t]
         mean[there], std[there] = self.optimizer.predict(shown)
@@ -317,7 +317,7 @@ class Subject:
         return Contour(first, second, mean, std, limits, x, y, known.in_model, known.met, feasible)
 
     def _moved(self, base: dict[str, Any], coordinates: dict[str, Array]) -> list[dict[str, Any]]:
-        """The points that have these coordinates, and are ``base`` otherwise."""
+        """The points with these coordinates, and the values of ``base`` in all others."""
         names = list(self.space)
         X = np.tile(self.space.encode(base), (len(next(iter(coordinates.values()))), 1))
         for name, values in coordinates.items():
@@ -337,7 +337,7 @@ class Subject:
         return Known(success, y[success], in_model[success], self.optimizer.met[success])
 
     def curves(self) -> Curves:
-        """The newest learning curves and the best one, with the expected ends that are worth showing."""
+        """The newest learning curves and the best one, with the expected ends of some (`_ends_to_show`)."""
         known = self.optimizer.curves()
         if not known:
             raise ValueError("There are no learning curves: no trial that did not fail has reported anything.")
@@ -363,7 +363,7 @@ class Subject:
         return sizes
 
     def most_relevant_pair(self) -> list[str]:
-        """Names of the most relevant parameter that can vary, and of the next one that some observation has with it."""
+        """The most relevant pair of names of parameters that can vary and that some observation has together."""
         names = [name for name in self.explanation.relevance if self.space[name].size > 1]
         pairs = ([a, b] for a, b in combinations(names, 2) if self._through([a, b]) is not None)
         return next(pairs, names[:2])
@@ -371,7 +371,8 @@ class Subject:
     def _through(self, having: Sequence[str]) -> tuple[dict[str, Any], bool] | None:
         """The point that slices along some parameters go through, and whether it is feasible.
 
-        That is the best predicted one, or the one that violates the constraints least. None if no observation has them.
+        It is the best predicted point, or the point that violates the constraints least. None if no observation has the
+        parameters.
         """
         if (best := self.optimizer.best_predicted(having)) is not None:
             return best[0], True
@@ -379,10 +380,10 @@ class Subject:
         return None if nearest is None else (nearest, False)
 
     def _data(self, having: Sequence[str]) -> tuple[dict[str, Any], bool, Array, Known]:
-        """What slices along some parameters go through (`_through`), and the observations that have these.
+        """The point that slices along some parameters go through, and the observations that have these parameters.
 
         Returns:
-            the point; whether it is feasible; and of the observations, the points, and the rest.
+            the point; whether it is feasible (`_through`); and the points and other data of the observations.
         """
         through = self._through(having)
         if through is None:
@@ -395,7 +396,7 @@ class Subject:
         return *through, X[there], Known(*(column[there] for column in known))
 
     def _coordinates(self, name: str, count: int) -> Array:
-        """Coordinates at which a parameter is evaluated: all its values, or ``count`` points if there are more."""
+        """Coordinates at which a parameter is evaluated: all its values, or ``count`` points if it has more values."""
         dimension = self.space[name]
         if dimension.size > count and not isinstance(dimension, Categorical):
             return np.linspace(0.0, 1.0, count)
@@ -432,7 +433,7 @@ def _finite(curve: LearningCurve) -> LearningCurve:
 
 
 def _ends_to_show(curves: Sequence[LearningCurve], minimize: bool) -> list[LearningCurve]:
-    """The curves whose expected ends are shown: those of trials that run, and the best of those that were pruned."""
+    """The curves whose expected ends are shown: those of running trials, and the best of the pruned ones."""
     known = [curve for curve in curves if abs(curve.end) <= LARGEST]
     running = [curve for curve in known if curve.kind == "running"]
     pruned = [curve for curve in known if curve.kind == "pruned"]
@@ -463,7 +464,7 @@ def _group(kind: str, curves: Sequence[LearningCurve], ends: Sequence[LearningCu
 
 
 def _last_point(curve: LearningCurve) -> tuple[float, float]:
-    """The last step with a finite value, and this; NaN if there is none."""
+    """The last step with a finite value, and this value; NaN if there is none."""
     known = np.flatnonzero(~np.isnan(curve.values))
     return (float(curve.steps[known[-1]]), float(curve.values[known[-1]])) if len(known) else (np.nan, np.nan)
 
@@ -493,7 +494,7 @@ def _with_margin(low: float, high: float) -> tuple[float, float]:
 
 
 def acquisition_bounds(slices: Sequence[Slice]) -> tuple[float, float] | None:
-    """The range of acquisition functions to show; None for all of it."""
+    """The range of acquisition functions to show; None for the whole range."""
     values = np.concatenate([one.acquisition for one in slices])
     known = values[np.isfinite(values)]
     if not len(known) or known.max() - values.min() <= DEPTH:
@@ -502,7 +503,7 @@ def acquisition_bounds(slices: Sequence[Slice]) -> tuple[float, float] | None:
 
 
 def bounds_of(values: Array, minimize: bool, shown: Array) -> tuple[float, float] | None:
-    """The range of ``values`` to show, in which all that is ``shown`` has to lie; NaN does not count."""
+    """The range of ``values`` to show, which has to contain all of ``shown``; NaN does not count."""
     known = shown[~np.isnan(shown)]
     around = list(_bounds(values, minimize) or ())
     if len(known):

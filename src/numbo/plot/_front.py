@@ -13,13 +13,13 @@ from numbo._types import Array, Mask
 from numbo.plot._data import LARGEST, MARGIN, Subject, bounds_of, finite
 from numbo.trials.front import front_rows
 
-#: How many points beyond the front are shown, at most.
+#: Maximum number of points beyond the front that are shown.
 EXPECTED = 20
 FRONT = "front"
 BEYOND_IT = "expected beyond it ± 1 sd"
-#: The front where values are noisy: a point lies where the models expect it.
+#: Name of the front if values are noisy: its points are drawn at the values that the models expect.
 EXPECTED_FRONT = "front, by expected values"
-#: Axes reach so far beyond the observations to show what is expected, as a share of their length.
+#: Axes reach at most this far beyond the observations to show expected points, as a share of their length.
 REACH = 0.5
 #: Numbers of objectives that a plot can show.
 SHOWN = (2, 3)
@@ -27,18 +27,18 @@ SHOWN = (2, 3)
 
 @dataclass(frozen=True)
 class Front:
-    """The front of ``s`` objectives, in their units, and what surrounds it.
+    """The front of ``s`` objectives, in their units, the observations, and points expected beyond the front.
 
     Attributes:
         names: (s,) of the objectives.
         told, met: values (n, s) of the observations, and which of them violate no constraint.
         front, words: values (f, s) of the points of the front, the best of the first objective first, and the
             parameters of each.
-        mean, std, hopes: means and standard deviations (e, s) of points that are expected beyond it, and their
+        mean, std, hopes: means and standard deviations (e, s) of points expected beyond the front, and their
             parameters.
-        label: what the front is called.
-        bounds: the range of values to show of each objective; None where they do not differ.
-        stairs: (2, k) the border of what the front of two objectives dominates; empty for others.
+        label: the name of the front.
+        bounds: the range of values to show of each objective; None if they do not differ.
+        stairs: (2, k) the border of the region that the front of two objectives dominates; empty for three.
         title: of the plot.
     """
 
@@ -130,7 +130,7 @@ def _drawn(values: Array) -> Mask:
 
 
 def _reaching(usual: tuple[float, float] | None, mean: Array, std: Array) -> tuple[float, float] | None:
-    """The ``usual`` range of an axis, wide enough for ``mean (e,)`` with ``std (e,)``, if these are not too far off."""
+    """The ``usual`` range of an axis, extended to ``mean (e,)`` with ``std (e,)`` unless these are too far away."""
     if usual is None or not len(mean):
         return usual
     low, high = usual
@@ -140,12 +140,12 @@ def _reaching(usual: tuple[float, float] | None, mean: Array, std: Array) -> tup
 
 
 def _column(found: Sequence[tuple[Any, ...]], place: int, k: int) -> Array:
-    """What tuples have at one ``place``, as an array (m, k)."""
+    """The entries of tuples at one ``place``, as an array (m, k)."""
     return np.array([one[place] for one in found], dtype=np.float64).reshape(-1, k)
 
 
 def _stairs(front: Array, minimize: Sequence[bool], bounds: Sequence[tuple[float, float] | None]) -> Array:
-    """The border (2, 2 f + 1) of what the ``front (f, 2)`` dominates, up to the ``bounds``."""
+    """The border (2, 2 f + 1) of the region that the ``front (f, 2)`` dominates, up to the ``bounds``."""
     if front.shape[1] != 2 or not len(front):
         return np.empty((2, 0))
     worst = [

@@ -148,7 +148,7 @@ def plot_curves(source: Any) -> NDArray[np.object_]:
 def plot_front(
     source: Any, names: Sequence[str] | None = None, objectives: Sequence[int] | None = None
 ) -> NDArray[np.object_]:
-    """As `numbo.plot.plot_front`, but three objectives are shown in three panels, of two of them each."""
+    """As `numbo.plot.plot_front`, but three objectives are shown in three panels, with two objectives each."""
     found = front_of(Subject(source), names, objectives)
     pairs = list(combinations(range(len(found.names)), 2))
     size = (1.0 + 3.8 * len(pairs), 4.4) if len(pairs) > 1 else (7, 5)
@@ -219,7 +219,7 @@ def _draw_curves(ax: Any, group: CurveGroup) -> None:
 
 
 def _draw_front(ax: Any, found: Front, i: int, j: int) -> None:
-    """Objectives ``i`` and ``j`` of the front, and of what surrounds it."""
+    """Objectives ``i`` and ``j`` of the front, the observations, and points expected beyond the front."""
     ((_, name, colour),) = (group for group in GROUPS if not group[0])
     x = found.told[:, i]
     y = found.told[:, j]
@@ -263,7 +263,7 @@ def _draw_border(ax: Any, x: Any, y: Any, plane: Contour) -> None:
 
 
 def _scatter(ax: Any, x: Any, y: Any, known: Known | Slice | Contour) -> None:
-    """The observations, those in the model drawn above the others; those that are infeasible as crosses."""
+    """The observations, those in the model drawn above the others; infeasible ones as crosses."""
     for kept, name, colour in GROUPS:
         for met in (True, False):
             rows = np.flatnonzero((known.in_model == kept) & (known.met == met))
