@@ -34,10 +34,10 @@ __all__ = [
 
 
 def domain_of(owner: str, space: Any, arms: Any = None) -> Domain:
-    """The domain meant by a space, a mapping of names to dimensions, `Arms`, or the features of ``arms``.
+    """The domain given by a space, a mapping of names to dimensions, `Arms`, or the features of ``arms``.
 
     Args:
-        owner: who asks, for messages.
+        owner: name of the caller, for messages.
         space: a `Space`, a mapping or `Arms`.
         arms: `Arms` or an array (A, d).
 

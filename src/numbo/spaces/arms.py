@@ -13,10 +13,10 @@ from numbo._types import Array, Indices, Mask
 from numbo.spaces.conditions import Condition
 from numbo.spaces.domain import Corners, Derived
 
-#: Number of arms around one to which the search steps from there.
+#: Number of nearby arms to which the search may step from an arm.
 NEIGHBOURS = 64
-#: They may be farther than the nearest ones by this share. Of 100,000 arms in 16 dimensions they are by less than 1 %
-#: on average, and take 0.15 ms to be found in place of 3 ms.
+#: They may be farther than the nearest arms by this share. With 100,000 arms in 16 dimensions they are farther by less
+#: than 1 % on average, and are found in 0.15 ms in place of 3 ms.
 TOLERANCE = 1.0
 
 
@@ -85,7 +85,7 @@ class Arms:
 
     @cached_property
     def first(self) -> Mask:
-        """Which rows (A,) are the first of those that are equal."""
+        """Which rows (A,) are the first of several equal ones."""
         first = np.zeros(len(self), dtype=bool)
         first[list(self._index.values())] = True
         return first
@@ -122,7 +122,7 @@ class Arms:
         return self._grid
 
     def grid_index(self, X: Array) -> Indices:
-        """Indices of the arms with the features ``X (n, d)``; the nearest arm where none matches."""
+        """Indices of the arms with the features ``X (n, d)``; the nearest arm if none matches."""
         found = np.array([self._index.get(x.tobytes(), -1) for x in X], dtype=np.int64)
         if (found < 0).any():
             found[found < 0] = self._nearest(X[found < 0])

@@ -1,4 +1,4 @@
-"""Values of one dimension to choose from, for a point that is fixed otherwise."""
+"""Candidate values of one dimension, for a point whose other coordinates are fixed."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ COMPLETIONS = 64
 def completions(
     space: SearchSpace, x: Array, name: str, among: Dimension, rng: np.random.Generator
 ) -> tuple[list[Any], Array]:
-    """Values of the dimension ``name``, and the points (c, d) with them that are ``x (d,)`` otherwise.
+    """Values of the dimension ``name``, and points (c, d) with these values and the other coordinates of ``x (d,)``.
 
     Args:
-        space: what is searched.
-        x: coordinates (d,), NaN where they are not known; these are left out if they may be inactive, and otherwise in
-            the middle.
+        space: the searched space.
+        x: coordinates (d,), NaN if unknown: unknown ones are inactive if possible, and otherwise in the middle.
         name: a dimension of the space.
-        among: the dimension that the values are taken from: all of its values, or some of each part of its range.
-        rng: source of the latter.
+        among: the dimension that the values are taken from: all of its values, or a random one from each part of its
+            range.
+        rng: source of the random values.
     """
     cells = (np.arange(COMPLETIONS) + rng.random(COMPLETIONS)) / COMPLETIONS
     if among.size <= COMPLETIONS:

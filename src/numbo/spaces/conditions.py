@@ -1,7 +1,7 @@
 """Conditions: the values of other dimensions, its parents, under which a dimension is active.
 
-A condition is any of several alternatives, each of which asks something of one or more parents. What is asked of a
-parent is met only where the parent is active itself, so that conditions nest.
+A condition is a list of alternatives, one of which has to hold. An alternative consists of tests of one or more
+parents. A test fails if its parent is inactive, so that conditions nest.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ ACCEPTED = (
 
 
 class OneOf(NamedTuple):
-    """What may be asked of a parent: one of these values."""
+    """A test of a parent: it has one of these values."""
 
     values: tuple[Any, ...]
 
 
 class Compared(NamedTuple):
-    """What may be asked of a parent with an order: a comparison with a number."""
+    """A test of an ordered parent: a comparison with a number."""
 
     sign: str
     bound: float
@@ -45,7 +45,7 @@ class Compared(NamedTuple):
 
 @dataclass(frozen=True)
 class Condition:
-    """Alternatives, each of which asks something of one or more parents, by name: ``when=`` in its normal form."""
+    """Alternatives, each with tests of one or more parents, by name: the normal form of ``when=``."""
 
     alternatives: tuple[tuple[tuple[str, OneOf | Compared], ...], ...]
 
@@ -54,7 +54,7 @@ class Condition:
         """The condition of the dimension ``name`` of a space.
 
         Raises:
-            ValueError: if ``when`` is not accepted, or asks for what no parent can have.
+            ValueError: if ``when`` is not accepted, or tests for a value that a parent cannot have.
         """
         if isinstance(when, Condition):
             return when
@@ -66,7 +66,7 @@ class Condition:
 
     @property
     def parents(self) -> set[str]:
-        """Names of the dimensions that are asked."""
+        """Names of the dimensions that are tested."""
         return {parent for alternative in self.alternatives for parent, _ in alternative}
 
     def translated(self, translate: Callable[[str, Any], Any]) -> Condition:
@@ -84,7 +84,7 @@ class Condition:
 
 
 def _asked(name: str, parent: str, value: Any, space: Mapping[str, Dimension]) -> OneOf | Compared:
-    """What is asked of ``parent``, from what a user writes."""
+    """The test of ``parent`` that a user's ``value`` means."""
     if parent not in space or parent == name:
         raise ValueError(f"when of {name!r} must name other dimensions of the space, got {parent!r}.")
     dimension = space[parent]
@@ -122,9 +122,9 @@ def _words(parent: str, asked: OneOf | Compared) -> str:
     return f"{parent} is {', '.join(first)} or {last}" if first else f"{parent} is {last}"
 
 
-#: Where points are in one dimension (n,): the numbers of its values if it is finite, otherwise coordinates.
+#: Positions (n,) of points in one dimension: the numbers of its values if it is finite, otherwise coordinates.
 Places: TypeAlias = NDArray[Any]
-#: Alternatives, each a list of coordinates and the tests of their places.
+#: Alternatives, each a list of coordinates with the tests of their positions.
 Tests: TypeAlias = list[list[tuple[int, Callable[[Places], Mask]]]]
 
 
@@ -134,7 +134,7 @@ class Activity:
     Args:
         dimensions: the dimensions of a space.
         conditions: those of the dimensions that are not always active.
-        ranges: of dimensions whose range depends on another; only the parents matter here, which come first.
+        ranges: of dimensions whose range depends on another one; only the order matters here, parents first.
 
     Raises:
         ValueError: if a dimension depends on itself.
@@ -163,7 +163,7 @@ class Activity:
         self._shared = [(np.array(js), js[0]) for js in shared.values()]
 
     def of(self, X: Array) -> Mask:
-        """Which coordinates (n, d) of ``X (n, d)`` are active; those without a condition are if they are there."""
+        """Which coordinates (n, d) of ``X (n, d)`` are active; without a condition, if they are not `INACTIVE`."""
         out: Mask = X != INACTIVE
         places: dict[int, Places] = {}
         for columns, first in self._shared:
@@ -171,9 +171,9 @@ class Activity:
         return out
 
     def at(self, j: int, X: Array, active: Mask, places: dict[int, Places] | None = None) -> Mask:
-        """Where (n,) coordinate ``j`` is active, given which of its parents are, ``active (n, d)``.
+        """At which points (n,) coordinate ``j`` is active, given whether its parents are, ``active (n, d)``.
 
-        ``places`` keeps those of the parents at ``X`` from one call to the next.
+        ``places`` keeps the positions of the parents at ``X`` from one call to the next.
         """
         places = {} if places is None else places
         found = np.full(len(X), not self._tests[j])
@@ -214,7 +214,7 @@ def _places(dimension: Dimension, u: Array) -> Places:
 
 
 def _test(dimension: Dimension, asked: OneOf | Compared) -> Callable[[Places], Mask]:
-    """The test of a parent's places (n,)."""
+    """The test as a function of a parent's positions (n,)."""
     if isinstance(asked, Compared):
         return _comparison(dimension, asked.sign, asked.bound)
     wanted = _places(dimension, np.array([dimension.to_unit(value) for value in asked.values]))
@@ -232,7 +232,7 @@ def _comparison(dimension: Any, sign: str, bound: float) -> Callable[[Places], M
             return partial(np.full_like, fill_value=compare(dimension.low, bound), dtype=bool)
         return partial(_compared, compare, dimension.to_unit(bound))
     number = (bound - dimension.low) / (dimension.step or 1.0)
-    if abs(number - round(number)) < 1e-8:  # on the grid but for rounding
+    if abs(number - round(number)) < 1e-8:  # on the grid, up to rounding
         number = float(round(number))
     return partial(_compared, compare, number)
 

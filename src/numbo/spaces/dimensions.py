@@ -4,7 +4,7 @@ A continuous dimension is mapped affinely, on a linear or logarithmic scale. A d
 the midpoints of ``k`` cells, so that a uniform draw from the cube is a uniform draw of values. Categories use the same
 cells, but only their equality has a meaning.
 
-With ``when``, a dimension is active only under some values of others (`numbo.spaces.conditions`).
+With ``when``, a dimension is active only for some values of others (`numbo.spaces.conditions`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import numpy as np
 
 from numbo._types import Array, Indices
 
-#: Ordinal dimensions with more values than this, which doubles cannot all represent, have no cells.
+#: Ordinal dimensions with more values than this have no cells, since doubles cannot represent all values.
 COUNTABLE = 2**53
-#: Coordinates that differ by more make two points (`numbo.trials.point_key`).
+#: Coordinates that differ by more than this are different points (`numbo.trials.point_key`).
 RESOLUTION = 1e-12
 
 
@@ -63,7 +63,7 @@ class Float:
 
     @property
     def coarse(self) -> bool:
-        """Whether doubles tell fewer values of a continuous range apart than coordinates (`RESOLUTION`)."""
+        """Whether a continuous range has fewer distinct doubles than coordinates (`RESOLUTION`)."""
         if math.isfinite(self.size):
             return False
         low, high = (math.log(self.low), math.log(self.high)) if self.log else (self.low, self.high)
@@ -124,7 +124,7 @@ class Int:
 
     @property
     def coarse(self) -> bool:
-        """Whether there are too many values for cells, and coordinates that nevertheless have the same one."""
+        """Whether there are too many values for cells, but several coordinates still have the same value."""
         return self.size > COUNTABLE and self.log
 
     @property
@@ -160,12 +160,12 @@ class Int:
             return False
 
 
-#: Types of which equal values have equal hashes, whatever they are compared with.
+#: Types whose values have equal hashes if they are equal, also to values of other types.
 SIMPLE = (bool, int, float, str, bytes, type(None))
 
 
 class _Places(NamedTuple):
-    """Where choices are: by identity, by type and value, and, if all of them are `SIMPLE`, by value."""
+    """Positions of choices: by identity, by type and value, and, if all of them are `SIMPLE`, by value."""
 
     objects: dict[int, int]
     typed: dict[Any, int]
@@ -198,9 +198,9 @@ class Categorical:
         return False
 
     def index(self, value: Any) -> int:
-        """Position of ``value``, -1 if absent; equal choices such as 1 and True are told apart by type.
+        """Position of ``value``, -1 if absent; equal choices such as 1 and True are distinguished by type.
 
-        This takes the same time however many choices there are, unless none is found by its hash.
+        The time does not depend on the number of choices, unless no choice is found by its hash.
         """
         known = self._known
         i = known.objects.get(id(value), -1)
@@ -232,7 +232,7 @@ class Categorical:
         return _Places(objects, typed, plain)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"choices": self.choices, "when": self.when}  # a copy has objects of its own
+        return {"choices": self.choices, "when": self.when}  # positions by identity do not hold in a copy
 
     def to_unit(self, value: Any) -> float:
         return (self.index(value) + 0.5) / len(self.choices)
@@ -283,7 +283,7 @@ def _blend(u: Any, low: float, high: float) -> Any:
 def _exponential(u: float, low: float, high: float, dimension: Float | Int) -> float:
     """The value at the relative position ``u`` between the logarithms ``low`` and ``high``.
 
-    At these it is exactly the bound of the ``dimension``, which the exponential of its logarithm need not be.
+    At both ends it is exactly the bound of the ``dimension``; the exponential of its logarithm may differ.
     """
     logarithm = float(_blend(u, low, high))
     if u < 0.5 and logarithm <= low:

@@ -1,4 +1,4 @@
-"""What the search needs to know about a domain: any, or a space of named parameters.
+"""The interface of a domain to the search: of any domain, and of a space of named parameters.
 
 `numbo.Space` is a `SearchSpace`. `numbo.Arms` and `numbo.Table` are a `Domain` only: their points are rows.
 """
@@ -27,13 +27,13 @@ class Corners(NamedTuple):
         return cls(np.zeros(d), np.ones(d))
 
     def hold(self, X: Array) -> Mask:
-        """Which of the points ``X (n, d)`` lie in the box, as far as their coordinates are active."""
+        """Which of the points ``X (n, d)`` lie in the box in all their active coordinates."""
         inside: Mask = np.all((self.lower <= X) & (self.upper >= X) | (X == INACTIVE), axis=1)
         return inside
 
 
 class Derived(NamedTuple):
-    """Points ``X (k, d)`` that were made from others, and the ``rows (k,)`` of these."""
+    """Points ``X (k, d)`` derived from other points, and the ``rows (k,)`` of the originals."""
 
     X: Array
     rows: Indices
@@ -66,11 +66,11 @@ class Domain(Protocol):
 
     @property
     def relaxed(self) -> Mask:
-        """(d,) along which coordinates the search follows gradients."""
+        """(d,) which coordinates the search moves by gradients."""
 
     @property
     def discrete(self) -> Mask:
-        """(d,) along which coordinates it steps to neighbours."""
+        """(d,) in which coordinates the search steps to neighbouring values."""
 
     @property
     def cardinality(self) -> float:
@@ -99,17 +99,18 @@ class Domain(Protocol):
     def snap(self, X: Array, dormant: Array | None = None) -> Array:
         """The points of the domain nearest to ``X (n, d)``.
 
-        What becomes active has its value from the first row of ``dormant (m, d)``.
+        Newly active coordinates have the values of the first row of ``dormant (m, d)``: values for coordinates that are
+        inactive at present.
         """
 
     def wake(self, X: Array, dormant: Array | None) -> Derived:
-        """Points (k, d) of the domain that are ``X (n, d)`` where conditions hold.
+        """Points (k, d) of the domain from ``X (n, d)``, with the coordinates that the conditions make active.
 
-        What they make active has the values of each row of ``dormant (m, d)`` in turn.
+        Newly active coordinates have the values of each row of ``dormant (m, d)`` in turn.
         """
 
     def limits(self, X: Array, corners: Corners) -> Corners:
-        """Those (d,) or (n, d) of the box that points ``X (n, d)`` may move in, within the given ``corners (d,)``."""
+        """The corners (d,) or (n, d) of the box in which points ``X (n, d)`` may move, within ``corners (d,)``."""
 
     def neighbours(self, X: Array, dormant: Array | None = None) -> Derived:
         """Points (k, d) near the rows of ``X (n, d)``."""
@@ -135,4 +136,4 @@ class SearchSpace(Domain, Protocol):
         """Numbers (n, d), from 0, of the discrete values at ``X (n, d)``."""
 
     def rounded(self, X: Array) -> Array:
-        """``X (n, d)`` with discrete coordinates at their values, whatever is active."""
+        """``X (n, d)`` with discrete coordinates at their values, active or not."""

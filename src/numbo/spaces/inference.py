@@ -1,14 +1,14 @@
-"""Under which values of other parameters a parameter is used, inferred from the trials of a study.
+"""Inference of conditions from the trials of a study: for which values of other parameters a parameter is used.
 
 A define-by-run objective is a program, and a trial shows one path through it. A parameter that is missing in some
-trials may depend on one *parent*, used in all trials that use it and in others: on a set of its values, or on its being
-beyond a threshold, if that tells the trials with the parameter from those without. Of several such parents, the one is
-taken that explains the most parameters, and then the one that is used least often, which is nearest. Where no single
-parent explains all trials, a decision tree over several is tried; where even that fails, nothing is known about when
+trials may depend on one *parent*, which is used in all trials that use the parameter and in others. The condition is a
+set of the parent's values, or a threshold, that separates the trials with the parameter from those without. If several
+parents qualify, prefer the one that explains the most parameters, then the one used least often (the innermost). If no
+single parent explains all trials, a decision tree over several is tried. If that fails too, nothing is known about when
 the parameter is used.
 
-What is inferred is a function of the set of trials, whatever their order, and never contradicts one of them. A new
-trial updates what is kept of each pair of parameters; only trees look at trials again, when there are a fifth more.
+The result depends on the set of trials, but not on their order, and never contradicts a trial. A new trial updates the
+statistics of each pair of parameters. Only trees use earlier trials again, when there are a fifth more.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from numbo.spaces.conditions import Compared, Condition, OneOf
 from numbo.spaces.dimensions import Categorical, Dimension, Int
 from numbo.spaces.trees import Group, between, grown, holds
 
-#: Integers and categories are told apart one by one from ``-LISTED_VALUES`` up to below it.
+#: Values of integers and categories are recorded one by one from ``-LISTED_VALUES`` up to below it.
 LISTED_VALUES = 64
 #: Maximum number of trials, those with the lowest numbers, that a decision tree is grown from.
 GROWN_FROM = 2000
@@ -34,7 +34,7 @@ GROWN_AT_ONCE = 50
 
 
 def _stage(n: int) -> int:
-    """How many of ``n`` trials a tree is grown from: it is grown again when there are a fifth more."""
+    """How many of ``n`` trials a tree is grown from; it is grown again when there are a fifth more."""
     if n <= GROWN_AT_ONCE:
         return n
     steps = math.floor(math.log(n / GROWN_AT_ONCE) / math.log(1.2))
@@ -42,7 +42,7 @@ def _stage(n: int) -> int:
 
 
 class Record(NamedTuple):
-    """What a trial used: its number, its values by name (the indices of categories), and whether it ended normally."""
+    """A trial: its number, the values it used by name (indices for categories), and whether it ended normally."""
 
     number: int
     values: Mapping[str, float]
@@ -55,8 +55,8 @@ class Usage:
     Only a complete trial shows that a parameter is not used: others may have ended before.
 
     For all pairs p, q it holds the smallest and largest value of q, and the set of its values, in trials that use p and
-    q (`_with`), and in complete ones that use q but not p (`_without`). The first row, of a parameter that no trial
-    uses, has what a new parameter starts with.
+    q (`_with`), and in complete trials that use q but not p (`_without`). The first row belongs to a parameter that no
+    trial uses; rows of new parameters are copied from it.
     """
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class Usage:
         self._trees: dict[str, tuple[Any, tuple[Group, ...] | None]] = {}
 
     def add(self, trials: Sequence[Record]) -> None:
-        """Take note of finished trials."""
+        """Record finished trials."""
         if not trials:
             return
         first = len(self._numbers)
@@ -134,7 +134,7 @@ class Usage:
         apart = (inside.bits & outside.bits) == 0
         listed = apart.all(axis=0) & inside.listed & outside.listed & (category | integer)
         explains = parent & (listed | ((above | below) & ~category))
-        # programs branch on categories, loop over integers, and seldom ask for more of a real parameter
+        # programs branch on categories, loop over integers, and seldom depend on a real parameter
         kind = np.where(category, 0.0, np.where(integer, 1.0, 2.0))
         rank = (kind * len(names) - explains.sum(axis=0)) * 1e12 + uses
         best = np.argmin(np.where(explains, rank, np.inf), axis=1)
@@ -177,7 +177,7 @@ class Usage:
 
 
 class _Values:
-    """For pairs of parameters (d, d): smallest and largest value of the second, which values it had, and how often."""
+    """For pairs of parameters (d, d): the second one's smallest and largest value, its values, and their number."""
 
     def __init__(self, d: int) -> None:
         self.low = np.full((d, d), np.inf)
@@ -188,7 +188,7 @@ class _Values:
         self.count = np.zeros((d, d), dtype=np.int64)
 
     def add(self, rows: Indices, columns: Indices, values: Array) -> None:
-        """Take note of the ``values (n, len(columns))`` of some parameters, for their pairs with others."""
+        """Record the ``values (n, len(columns))`` of some parameters, for their pairs with others."""
         if not len(values):
             return
         at = np.ix_(rows, columns)
@@ -230,7 +230,7 @@ class _Values:
 
 
 def _acyclic(conditions: dict[str, Condition]) -> dict[str, Condition]:
-    """The conditions without those that lead back to themselves."""
+    """The conditions without circular ones."""
     done: set[str] = set()
     while True:
         left = [name for name in sorted(conditions) if name not in done]

@@ -1,4 +1,4 @@
-"""Ranges that depend on the value of another dimension: where a coordinate may be, row by row, and their inference."""
+"""Ranges that depend on the value of another dimension: as limits of coordinates, and their inference from trials."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from numbo.spaces.dimensions import Dimension, cells, middles
 
 
 class RangeRule(NamedTuple):
-    """The range of a dimension for each value of its ``parent``; where none is given, it is the whole one."""
+    """The range of a dimension for each value of its ``parent``; for other values, the whole range."""
 
     parent: str
     bounds: Mapping[Any, tuple[float, float]]
 
 
 def interpolated(bounds: Mapping[int, tuple[float, float]]) -> dict[int, tuple[float, float]]:
-    """The ``bounds`` for integers, and between two of these the range that covers both of theirs."""
+    """The ``bounds`` for integers, and for integers between two of them the range that covers both of their ranges."""
     known = sorted(bounds)
     out: dict[int, tuple[float, float]] = {}
     for a, b in pairwise(known):
@@ -69,7 +69,7 @@ class Limits:
         return first, last - first + 1
 
     def wrap(self, X: Array) -> Array:
-        """``X (n, d)`` with coordinates that are out of range wrapped into it, so that even ones stay even."""
+        """``X (n, d)`` with coordinates outside the range wrapped into it, so that uniform ones stay uniform."""
         low, high = self.of(X)
         u = X[:, self.j]
         out = (u < low) | (u > high)
@@ -85,16 +85,17 @@ class Limits:
 
 
 class RangeUsage:
-    """Which ranges parameters had, with which values of others: infers which other value decides a range."""
+    """The ranges that parameters had, with the values of others; infers which other parameter determines a range."""
 
-    #: No parameter with more values than this is taken for one that decides ranges.
+    #: A parameter with more values than this is never assumed to determine ranges.
     LISTED = 64
     #: A rule needs this many times as many trials as the parent has had values.
     EVIDENCE = 1.5
-    #: A range changes by itself if it has changed more often than this, or every third trial and at least so often.
+    #: A range counts as dynamic if it has changed more often than the first number, or at every third trial and at
+    #: least as often as the second number.
     CHANGES = 8
     OFTEN = 3
-    #: A range is that of a changed program once so many trials in a row have had it.
+    #: A new range comes from a changed program if this number of trials in a row have had it.
     SETTLED = 8
 
     def __init__(self) -> None:
@@ -103,11 +104,11 @@ class RangeUsage:
         self._ranges: dict[str, dict[Hashable, int]] = {}
         self._order: dict[str, list[tuple[int, int]]] = {}
         self._changes: Counter[str] = Counter()
-        #: Of parameters with several ranges, by parent: the range for each of its values.
+        #: For parameters with several ranges, by parent: the range for each of the parent's values.
         self._tables: dict[str, dict[str, dict[float, Hashable]]] = {}
 
     def add(self, number: int, values: Mapping[str, float], ranges: Mapping[str, Hashable]) -> None:
-        """Take note of a trial: its number, its values and, of parameters that have ranges, these."""
+        """Record a trial: its number, its values, and the ranges of parameters that have one."""
         self._trials.append((number, values, ranges))
         for name, found in ranges.items():
             known = self._ranges.setdefault(name, {})
@@ -138,7 +139,7 @@ class RangeUsage:
         return name in self._tables
 
     def varies(self, name: str) -> bool:
-        """Whether a parameter's range changes too often for a user who changes the program."""
+        """Whether a parameter's range changes too often to be explained by changes of the program."""
         if not self.several(name):
             return False
         changes = self._changes[name]
@@ -153,11 +154,11 @@ class RangeUsage:
         return latest != [latest[-1]] * self.SETTLED
 
     def rule(self, name: str, finite: Mapping[str, bool]) -> tuple[str, Mapping[float, Hashable]] | None:
-        """The parent that decides the range of a parameter and the range for each of its values; None if unknown.
+        """The parent that determines the range of a parameter, and the range for each of its values; None if unknown.
 
         Args:
             name: a parameter.
-            finite: the parameters that may be parents, and whether they have no order.
+            finite: the parameters that may be parents, and whether they are unordered.
         """
         tables = self._tables.get(name, {})
         parents = [q for q, t in tables.items() if q in finite and self.EVIDENCE * len(t) <= len(self._order[name])]

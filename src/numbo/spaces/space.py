@@ -1,7 +1,7 @@
 """A named set of dimensions, some of them conditional: user values <-> the unit cube, enumeration, neighbours.
 
-A point is a row of coordinates in [0, 1], with `INACTIVE` in place of those that are not active: points that differ
-only where nothing is active are one point.
+A point is a row of coordinates in [0, 1]. Inactive coordinates are `INACTIVE`, so that points are equal if all their
+active coordinates are.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NO_RANGES: Mapping[str, RangeRule] = MappingProxyType({})
 
 
 def misfit(name: str, given: bool, condition: Condition | str | None) -> str:
-    """Error message for a dimension that is ``given`` although it is inactive, or is not although it is active."""
+    """Error message for a dimension that is ``given`` although it is inactive, or missing although it is active."""
     if given:
         return f"params must not name {name!r}, which is active only where {condition}."
     return f"params must name {name!r}" + (f", which is active where {condition}." if condition else ".")
@@ -32,7 +32,7 @@ def misfit(name: str, given: bool, condition: Condition | str | None) -> str:
 class Space(Mapping[str, Dimension]):
     """A named set of dimensions, ``Space({"lr": Float(1e-6, 1.0, log=True), "act": Categorical([...])})``.
 
-    A dimension with ``when`` is active only under some values of others, its parents, which must be active as well:
+    A dimension with ``when`` is active only for some values of others, its parents, which must be active as well:
 
         Space({
             "optimizer": Categorical(["adam", "sgd"]),
@@ -41,12 +41,12 @@ class Space(Mapping[str, Dimension]):
             "width_5": Int(8, 256, log=True, when={"layers": (">=", 5)}),
         })
 
-    A list of values means any of them, several names mean all of them, and a list of mappings means any of those.
+    A list of values means any of them, several names mean all of them, and a list of mappings means any of these.
 
     Args:
         dimensions: by name, in the order of the coordinates.
-        optional: names of dimensions without a condition that a point may nevertheless lack.
-        ranges: of dimensions whose range depends on the value of a finite one, within their own.
+        optional: names of dimensions without a condition that may nevertheless be missing in a point.
+        ranges: of dimensions whose range depends on the value of a finite one, within their full range.
 
     Raises:
         ValueError: if there is no dimension, one is not a `Float`, `Int` or `Categorical`, or a condition is invalid.
@@ -54,7 +54,7 @@ class Space(Mapping[str, Dimension]):
 
     #: Ordinal dimensions with at most this many values are searched value by value, larger ones also by gradient.
     SMALL = 16
-    #: Points and combinations of values of a conditional space are counted up to this number.
+    #: Points and combinations of values of a conditional space are counted only up to this number.
     COUNTED = 10**5
     #: A space is not a set of arms (`numbo.spaces.domain.Domain`).
     explicit: ClassVar[bool] = False
@@ -90,7 +90,7 @@ class Space(Mapping[str, Dimension]):
             for name, p in self._dimensions.items()
             if p.when is not None
         }
-        #: (d,) which dimensions a point may have or lack, and which may be inactive.
+        #: (d,) which dimensions may be missing in a point without a condition, and which may be inactive.
         self.optional: Mask = np.array([name in optional and name not in self.conditions for name in self])
         self.conditional: Mask = self.optional | np.array([name in self.conditions for name in self])
         self._branching = bool(self.conditional.any())
@@ -139,11 +139,11 @@ class Space(Mapping[str, Dimension]):
         return float(counts.sum())
 
     def encode(self, params: Mapping[str, Any]) -> Array:
-        """The point (d,) of user values, of all active dimensions; optional ones may be there or not.
+        """The point (d,) of user values of all active dimensions; optional ones may be missing.
 
         Raises:
-            ValueError: if a name is missing, unknown or that of an inactive dimension, or a value is outside its
-                dimension; or if ``params`` are no mapping.
+            ValueError: if a name is missing or unknown, a dimension is inactive, a value is outside its dimension, or
+                ``params`` are no mapping.
         """
         if not isinstance(params, Mapping):
             raise ValueError(f'params must be a mapping of names to values such as {{"x": 0.5}}, got {params!r}.')
@@ -167,9 +167,9 @@ class Space(Mapping[str, Dimension]):
         return x
 
     def misfits(self, x: Array) -> list[str]:
-        """Names of the dimensions that ``x (d,)`` has although they are inactive, or lacks although they are active.
+        """Names of inactive dimensions for which ``x (d,)`` has a coordinate, and of active ones for which it has none.
 
-        Parents come first. Coordinates that are NaN or `INACTIVE` are lacking.
+        Parents come first. A coordinate that is NaN or `INACTIVE` is none.
         """
         x = np.where(np.isnan(x), INACTIVE, x)
         wrong = (self.active(x[None])[0] | ~self.conditional) != (x != INACTIVE)
@@ -177,7 +177,7 @@ class Space(Mapping[str, Dimension]):
         return [self.names[j] for j in order if wrong[j]]
 
     def completed(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """``params`` without those that are inactive, and with the middles of conditional ones that are missing.
+        """``params`` without inactive parameters; missing conditional parameters are set to the middle of their range.
 
         Raises:
             ValueError: if a name is unknown, or a value is outside its dimension.
@@ -221,7 +221,7 @@ class Space(Mapping[str, Dimension]):
         }
 
     def representable(self, x: Array) -> Array:
-        """The coordinates (d,) of the user values at ``x (d,)``, which may stand for others that are near."""
+        """The coordinates (d,) of the user values at ``x (d,)``; nearby coordinates may have the same user values."""
         if not self._coarse:
             return x
         x = x.copy()
@@ -239,13 +239,14 @@ class Space(Mapping[str, Dimension]):
         return out
 
     def active(self, X: Array) -> Mask:
-        """Which coordinates (n, d) of ``X (n, d)`` are active; those without a condition are if they are there."""
+        """Which coordinates (n, d) of ``X (n, d)`` are active; without a condition, if they are not `INACTIVE`."""
         return X != INACTIVE if self._activity is None else self._activity.of(X)
 
     def snap(self, X: Array, dormant: Array | None = None) -> Array:
-        """A copy of ``X (n, d)`` with each discrete coordinate at the midpoint of its cell, and the inactive ones out.
+        """A copy of ``X (n, d)`` with discrete coordinates at the midpoints of their cells, and inactive ones removed.
 
-        What is `INACTIVE` in ``X`` and becomes active has its value from the first row of ``dormant (m, d)``.
+        Coordinates that are `INACTIVE` in ``X`` but become active have the values of the first row of
+        ``dormant (m, d)``, which has values for inactive coordinates.
         """
         snapped = self.rounded(X)
         if dormant is not None:
@@ -255,7 +256,7 @@ class Space(Mapping[str, Dimension]):
     def limits(self, X: Array, corners: Corners) -> Corners:
         """The ``corners (d,)`` of a box within the ranges of the dimensions at ``X (n, d)``.
 
-        They are (n, d), or the given ones where no range depends on another parameter.
+        They are (n, d), or the given ones if no range depends on another parameter.
         """
         if not self._limits:
             return corners
@@ -268,7 +269,7 @@ class Space(Mapping[str, Dimension]):
         return Corners(low, high)
 
     def rounded(self, X: Array) -> Array:
-        """A copy of ``X (n, d)`` with each discrete coordinate at the midpoint of its cell, whatever is active."""
+        """A copy of ``X (n, d)`` with each discrete coordinate at the midpoint of its cell, active or not."""
         X = np.clip(X, 0.0, 1.0)
         if self._discrete:
             numbers = self.cells(X)
@@ -302,9 +303,9 @@ class Space(Mapping[str, Dimension]):
         return np.append(np.cumprod(sizes[:0:-1])[::-1], 1).astype(np.int64)
 
     def _enumerated(self, listed: set[int]) -> tuple[Array, Array]:
-        """All combinations (n, d) of the ``listed`` coordinates, and the number of points (n,) that each stands for.
+        """All combinations (n, d) of the ``listed`` coordinates, and the number of points (n,) that each represents.
 
-        Where there would be more than `COUNTED`, the numbers are too small.
+        If there are more than `COUNTED`, the numbers are too small.
         """
         assert self._activity is not None
         X = np.full((1, self.d), INACTIVE)
@@ -331,8 +332,8 @@ class Space(Mapping[str, Dimension]):
         """Points (k, d) that differ from a row of ``X (n, d)`` in one discrete coordinate.
 
         Categorical and small ordinal dimensions take all other values; larger ones move by one step and by a tenth of
-        their range, up and down. Where this makes other coordinates active, there is one point for each row of
-        ``dormant (m, d)``, which has their values.
+        their range, up and down. If this makes other coordinates active, there is one point for each row of
+        ``dormant (m, d)``, with their values from it.
         """
         here = self.cells(X)
         points = [X[:0]]
@@ -361,10 +362,10 @@ class Space(Mapping[str, Dimension]):
         return Derived(awake.X, owner[awake.rows])
 
     def wake(self, X: Array, dormant: Array | None) -> Derived:
-        """``X (n, d)`` where conditions hold: the inactive out, and values for what they make active.
+        """``X (n, d)`` made to satisfy the conditions: inactive coordinates removed, newly active ones filled in.
 
-        These are taken from each row of ``dormant (m, d)`` in turn, so that a point may become ``m``. Without these,
-        nothing becomes active.
+        Their values are taken from each row of ``dormant (m, d)`` in turn, so that a point may become ``m`` points.
+        Without ``dormant``, nothing becomes active.
         """
         if dormant is None:
             return Derived(self._without_inactive(X), np.arange(len(X)))

@@ -1,4 +1,4 @@
-"""The rows of a table as a search space: named columns of numbers and texts, in place of an array of features."""
+"""The rows of a table as a search space: named columns of numbers and texts, instead of an array of features."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from numbo._types import Array
 from numbo.spaces.arms import Arms
 from numbo.spaces.dimensions import Int
 
-#: The name of the parameter that is searched.
+#: The name of the searched parameter.
 ROW = "row"
 #: Maximum number of different texts in a column: each is a feature.
 TEXTS = 256
-#: A column is said to have outliers if the middle nine tenths of its values lie in less than this share of its range.
-#: With one cell a hundred times beyond the others, 60 trials find one of the best 30 of 2,000 rows; with one a thousand
-#: times beyond them, two of six searches did no better than rows at random.
+#: A column has outliers if the middle nine tenths of its values lie in less than this share of its range. With one cell
+#: a hundred times larger than the others, 60 trials found one of the best 30 of 2,000 rows. With one a thousand times
+#: larger, two of six searches did no better than random rows.
 CROWDED = 0.01
-#: Integers beyond this one are not all doubles.
+#: Doubles cannot represent all integers beyond this one.
 EXACT = 2**53
 
 
 class Table(Arms):
-    """A table of candidates: its columns describe them, and one of its rows is suggested.
+    """A table of candidates: its columns describe them, and each suggestion is a row.
 
         table = Table(frame, log=["rate"])
         opt = GSSBO(table, direction="minimize", seed=0)
         p = opt.ask()                                 # {"row": 17}
         opt.tell(p, measure(**table.row(p["row"])))
 
-    Rows are numbered from 0 as they stand, whatever index a frame has. Rows that are equal in all ``columns`` are one
-    candidate, identified by the first of them. Numbers are compared in units of the range of their column.
+    Rows are numbered from 0 in their order, whatever index a frame has. Rows that are equal in all ``columns`` are one
+    candidate, identified by the first of them. Numbers are scaled by the range of their column.
 
     Args:
         data: a pandas ``DataFrame``, or a mapping of names to columns of equal length. A column holds numbers,
             booleans or texts; each text is a feature of its own.
         columns: names of the columns that describe the candidates, all by default. `row` returns the others as well.
-        log: names of the columns whose numbers are compared by their logarithm.
+        log: names of the columns whose logarithms are used.
 
     Raises:
         ValueError: if a column is missing, empty, of another kind, or lacks a value.
@@ -71,7 +71,7 @@ class Table(Arms):
 
     @property
     def names(self) -> list[str]:
-        """Names of the features: those of columns, or ``"column=text"``."""
+        """Names of the features: names of columns, or ``"column=text"``."""
         return self._names
 
     def __repr__(self) -> str:
@@ -87,11 +87,11 @@ class Table(Arms):
         return {name: column[int(number)] for name, column in self._columns.items()}
 
     def fingerprint(self, count: int) -> int:
-        """A number that differs, in all probability, if one of the first ``count`` rows does in what describes it."""
+        """A checksum of the features of the first ``count`` rows."""
         return zlib.crc32(repr([(name, self._columns[name][:count]) for name in self._described]).encode())
 
     def suggest(self, trial: Any) -> dict[Any, Any]:
-        """The values of the row that an Optuna ``trial`` is to evaluate; its parameter is ``"row"``."""
+        """The values of the row to evaluate in an Optuna ``trial``; its parameter is ``"row"``."""
         return self.row(trial.suggest_int(ROW, 0, len(self) - 1))
 
     # -- a space of one parameter --------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def _names(argument: str, wanted: Any, names: list[Any]) -> list[Any]:
 
 
 def _missing(value: Any) -> bool:
-    """Whether there is no value: None, NaN, or pandas' NA, which is neither equal to anything nor different from it."""
+    """Whether a value is missing: None, NaN, or pandas' NA, for which both ``==`` and ``!=`` give NA."""
     try:
         return value is None or bool(value != value)
     except TypeError:
@@ -161,14 +161,14 @@ def _values(name: Any, column: Any) -> list[Any]:
 
 
 def _features(name: Any, values: list[Any], *, log: bool) -> Iterator[tuple[str, Array]]:
-    """The features that a column stands for; none if all values are equal."""
+    """The features of a column; none if all values are equal."""
     missing = [i for i, value in enumerate(values) if _missing(value)]
     if missing:
         raise ValueError(f"Column {name!r} lacks a value in row {missing[0]}: fill it in, or leave it out of columns.")
     if all(isinstance(value, Real) for value in values):
         if all(isinstance(value, Integral) for value in values) and max(map(abs, values)) > EXACT and not log:
             lowest = int(min(values))
-            values = [int(value) - lowest for value in values]  # what differs, as far as doubles go
+            values = [int(value) - lowest for value in values]  # differences, which doubles represent better
         numbers = np.array([float(value) for value in values])
         if log and not (numbers > 0.0).all():
             raise ValueError(f"Column {name!r} must be positive for log, got {values[int(np.argmin(numbers))]!r}.")
@@ -197,7 +197,7 @@ def _features(name: Any, values: list[Any], *, log: bool) -> Iterator[tuple[str,
 
 
 def _look_for_outliers(name: Any, numbers: Array) -> None:
-    """Warn if a few of the ``numbers (A,)`` make all others alike, which are compared in units of the range."""
+    """Warn if a few of the ``numbers (A,)`` are so large that all others are nearly equal, in units of the range."""
     low, high = np.quantile(numbers / 2.0, (0.05, 0.95))
     share = (high - low) / (numbers.max() / 2.0 - numbers.min() / 2.0)
     if 0.0 < share < CROWDED:

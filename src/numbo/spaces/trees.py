@@ -1,4 +1,4 @@
-"""A decision tree that tells trials with a parameter from those without, as a disjunction of conjunctions of tests."""
+"""A decision tree that separates trials with a parameter from those without, as a disjunction of conjunctions."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ DIGITS = 16
 def grown(
     names: Sequence[str], kinds: Sequence[Dimension], values: Array, used: Mask, depth: int = DEPTH
 ) -> tuple[Group, ...] | None:
-    """Alternatives, each a conjunction of tests, of which one holds exactly in the trials that are ``used (n,)``.
+    """Alternatives, each a conjunction of tests, such that one holds exactly in the trials that are ``used (n,)``.
 
     Args:
-        names, kinds: (d,) the parameters that may be asked, and what they are.
-        values: (n, d) their values, NaN where they are not used.
-        used: (n,) the trials to tell from the others.
+        names, kinds: (d,) the parameters that may be tested, and their dimensions.
+        values: (n, d) their values, NaN if they are not used.
+        used: (n,) the trials to separate from the others.
         depth: maximum number of tests in a row.
 
     Returns:
@@ -97,7 +97,7 @@ def _gini(n: Array, k: Array) -> Array:
 
 
 def _test(kind: Dimension, inside: Array, outside: Array) -> OneOf | Compared:
-    """The test that values ``inside`` pass and those ``outside`` do not."""
+    """A test that values ``inside`` pass and values ``outside`` fail."""
     if isinstance(kind, Categorical):
         return OneOf(tuple(int(v) for v in np.unique(inside)))
     above = inside.min() > outside.max()
@@ -108,7 +108,7 @@ def _test(kind: Dimension, inside: Array, outside: Array) -> OneOf | Compared:
 def between(integer: bool, without: float, nearest: float) -> float:
     """A threshold between a value without the parameter and the nearest one with it: a number with few digits.
 
-    Further trials in between seldom change it.
+    Further trials seldom change it.
     """
     middle = 0.5 * without + 0.5 * nearest
     if integer:
