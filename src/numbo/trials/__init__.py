@@ -1,4 +1,4 @@
-"""Records: what was told, the observations and failures among it, pending points, and what is better."""
+"""Records of trials: observations, failures and pending points, and the directions of objectives."""
 
 from numbo.trials.curve import Curve
 from numbo.trials.data import Data

@@ -1,4 +1,4 @@
-"""What a trial reported while it ran: a value at each of some steps."""
+"""The reports of a trial while it ran: values at some steps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Curve(NamedTuple):
 
     @classmethod
     def of(cls, reports: Mapping[Any, Any] | None, sign: float) -> Curve | None:
-        """The curve of ``reports``, of values by their steps, in any order; None if none of them says anything.
+        """The curve of ``reports``, values by step in any order; None if no report is usable.
 
         Values that are NaN or no numbers, and steps that are not finite, are left out.
 
@@ -52,12 +52,12 @@ class Curve(NamedTuple):
         return float(self.values[place]) if place >= 0 else math.nan
 
     def until(self, step: float) -> Curve | None:
-        """Its part up to ``step``, None if there is none."""
+        """The part up to ``step``, None if it is empty."""
         count = int(np.searchsorted(self.steps, step, "right"))
         return Curve(self.steps[:count], self.values[:count]) if count else None
 
     def joined(self, later: Curve) -> Curve:
-        """Both together; at equal steps ``later`` counts."""
+        """Both curves together; at equal steps the value of ``later`` counts."""
         old = ~np.isin(self.steps, later.steps)
         steps = np.concatenate([self.steps[old], later.steps])
         order = np.argsort(steps)
@@ -70,7 +70,7 @@ class Curve(NamedTuple):
 
 
 def _number(value: Any) -> float:
-    """``value`` as a double, NaN if it is none."""
+    """``value`` as a double, NaN if it is no number."""
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):

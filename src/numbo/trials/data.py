@@ -1,4 +1,4 @@
-"""Observations as models take them: points, values, and what is known of the uncertainty of each value."""
+"""Observations as models take them: points, values, and the known variance of each value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Data(NamedTuple):
     Attributes:
         X: points (n, d) in the unit cube.
         y: values (n,), finite, larger ones being better.
-        variance: (n,) of each value, beside the noise that all have; 0 where nothing is known of it.
+        variance: (n,) of each value, in addition to the common noise; 0 if unknown.
     """
 
     X: Array
@@ -24,7 +24,7 @@ class Data(NamedTuple):
 
     @classmethod
     def of(cls, X: Array, y: Array) -> Data:
-        """Observations of which nothing else is known."""
+        """Observations without known variances."""
         return cls(X, y, np.zeros(len(y)))
 
     @property

@@ -1,4 +1,4 @@
-"""What trials have cost, in reports: which part of it filled the space."""
+"""The cost of trials, in reports, and the part of it spent on *scouts*: points that fill the space."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 @dataclass
 class Effort:
-    """Sums over trials; one that reports nothing costs 1.
+    """Sums over trials; a trial without reports costs 1.
 
     Attributes:
-        spent: by all trials.
-        scouts: number of those whose points filled the space, beside the initial design.
-        scouted: spent by these.
+        spent: cost of all trials.
+        scouts: number of scouts, without the initial design.
+        scouted: cost of scouts.
         stopped: number of trials that were stopped after a report.
-        trials: number of all.
-        longest: spent by the longest one.
+        trials: number of all trials.
+        longest: cost of the longest trial.
     """
 
     spent: int = 0
@@ -26,7 +26,7 @@ class Effort:
     longest: int = 0
 
     def add(self, cost: int, *, scout: bool, stopped: bool) -> None:
-        """Take in a trial."""
+        """Add a trial."""
         self.trials += 1
         self.longest = max(self.longest, cost)
         self.spent += cost
@@ -35,10 +35,10 @@ class Effort:
         self.stopped += stopped
 
     def scout_is_due(self, share: float, pending: int) -> bool:
-        """Whether less than a ``share`` of what is spent fills the space, times the share that stopping has saved.
+        """Whether the scouts' part of the cost is less than ``share`` times the share that stopping has saved.
 
-        Where hardly any trial is stopped, or late, scouts are as dear as others. Each of the ``pending`` ones counts as
-        much as one has cost so far.
+        If trials are hardly ever stopped, or late, scouts cost as much as other trials, and are not due. Each of the
+        ``pending`` scouts counts with the mean cost of scouts so far.
         """
         each = self.scouted / self.scouts if self.scouts else 1.0
         saved = 1.0 - self.spent / (self.trials * self.longest)

@@ -1,4 +1,4 @@
-"""The front of several objectives: the observations that no other one dominates."""
+"""The front of several objectives: the observations that no other observation dominates."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import numpy as np
 
 from numbo._types import Array, Indices, Mask, ObservationIndices
 
-#: Number of directions in which the best observations are compared, for each objective.
+#: Number of directions of scalarisation (`closeness`), for each objective.
 DIRECTIONS = 16
-#: So many points are compared all with each other.
+#: Up to this number of points, all pairs are compared at once.
 AT_ONCE = 400
-#: How far below the worst values on a front its reference point lies, as a share of its range. Not tuned.
+#: Distance of a front's reference point below its worst values, as a share of its range. Not tuned.
 BEYOND = 0.1
 
 
 class NonDominated(NamedTuple):
-    """Observations that no other one dominates, in the order in which they came; of equal ones the first.
+    """Observations that no other observation dominates, in their order; of equal ones the first.
 
     Attributes:
-        rows: (f,) which they are.
-        outputs: (f, k) their outputs, of which larger ones are better.
+        rows: (f,) their indices.
+        outputs: (f, k) their outputs, larger ones being better.
     """
 
     rows: ObservationIndices
@@ -34,7 +34,7 @@ class NonDominated(NamedTuple):
         return cls(np.empty(0, dtype=np.int64), np.empty((0, k)))
 
     def seeing(self, i: int, y: Array) -> NonDominated:
-        """The same with observation ``i``, whose outputs are ``y (k,)``."""
+        """The front after observation ``i``, with outputs ``y (k,)``."""
         if (self.outputs >= y).all(axis=1).any():
             return self
         kept = ~(self.outputs <= y).all(axis=1)
@@ -42,7 +42,7 @@ class NonDominated(NamedTuple):
 
 
 def non_dominated(Y: Array) -> Mask:
-    """Which of the outputs ``Y (n, k)`` no other ones dominate; the first of equal ones."""
+    """Which of the outputs ``Y (n, k)`` are not dominated; of equal ones the first."""
     n = len(Y)
     if n <= AT_ONCE:
         as_good = (Y[:, None] >= Y[None]).all(axis=2)
@@ -57,18 +57,18 @@ def non_dominated(Y: Array) -> Mask:
 
 
 def front_rows(Y: Array) -> Indices:
-    """Rows (f,) of the outputs ``Y (n, k)`` that no other ones dominate; the best of the first output comes first."""
+    """Rows (f,) of the outputs ``Y (n, k)`` that are not dominated; the best of the first output comes first."""
     rows = np.flatnonzero(non_dominated(Y))
     return rows[best_of_first(Y[rows])]
 
 
 def best_of_first(Y: Array) -> Indices:
-    """The order of the outputs ``Y (n, k)`` from the best of the first one to the worst; the others break ties."""
+    """The order of the outputs ``Y (n, k)`` by the first output, the best first; the others break ties."""
     return np.lexsort(-Y.T[::-1])
 
 
 def beaten(Y: Array, by: Array) -> Mask:
-    """Which of the outputs ``Y (n, k)`` are no better in any of them than one of ``by (m, k)``."""
+    """Which of the outputs ``Y (n, k)`` are in no objective better than some row of ``by (m, k)``."""
     return np.asarray(np.any((by[None] >= Y[:, None]).all(axis=2), axis=1))
 
 
@@ -76,7 +76,7 @@ def is_below_median(y: Array, others: Sequence[Array]) -> bool:
     """Whether the median of each output, over the outputs (k,) of ``others``, dominates the outputs ``y (k,)``."""
     ordered = np.sort(np.array(others), axis=0)
     middle = len(ordered) // 2
-    with np.errstate(invalid="ignore"):  # of an infinite gap there is no middle, and nothing is below it
+    with np.errstate(invalid="ignore"):  # the middle of an infinite gap is NaN, and nothing is below it
         median = 0.5 * ordered[(len(ordered) - 1) // 2] + 0.5 * ordered[middle]
     return bool((y <= median).all() and (y < median).any())
 
@@ -97,10 +97,11 @@ def _directions(k: int) -> Array:
 
 
 def closeness(Y: Array, front: Array) -> Array:
-    """How near each of the outputs ``Y (n, k)`` is to the ``front (f, k)``, at most 1.
+    """The closeness of each of the outputs ``Y (n, k)`` to the ``front (f, k)``, at most 1.
 
-    By the hypervolume scalarisation ``min_j z_j / w_j`` (Zhang & Golovin 2020), in units of the front's range above a
-    point `BEYOND` its worst values: the largest share of the front's best one in any of many directions ``w``.
+    In each of many directions ``w``, the hypervolume scalarisation ``min_j z_j / w_j`` (Zhang & Golovin 2020) is
+    divided by its largest value on the front; the closeness is the largest ratio. ``z`` is in units of the front's
+    range, above a point `BEYOND` its worst values.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # values may be of any size
         low, span = extent(front, np.maximum(np.ptp(Y, axis=0), np.finfo(float).tiny))
@@ -122,7 +123,7 @@ def _scalarised(Z: Array, weights: Array) -> Array:
 def thinned(points: Array, size: int, around: Array | None = None) -> Indices:
     """Positions (m,) of at most ``size`` of the ``points (f, k)``, in units of their range.
 
-    Half of these are the nearest to ``around (k,)``, if it is given; the others, and all without it, are far apart.
+    If ``around (k,)`` is given, half of them are the nearest to it. The others are far apart.
     """
     if len(points) <= size:
         return np.arange(len(points))
@@ -143,12 +144,12 @@ def thinned(points: Array, size: int, around: Array | None = None) -> Indices:
 
 
 def joined(points: Array, size: int, around: Array | None = None) -> Array:
-    """At most ``size`` points (m, k) that stand for the ``points (f, k)``, as `thinned`.
+    """At most ``size`` points (m, k) that represent the ``points (f, k)``, chosen as by `thinned`.
 
-    Each is as good in every objective as the best of those that are nearest to it: gaps that are too small to be seen
-    count as closed. Without that, what points that are left out dominate would count as a gain: searches went back to
-    them, and of trials 100 to 300 of two ellipsoids in six dimensions 38 % were within 0.003 of earlier ones; with it
-    10 %, and what was missing of the volume after 300 was .0007 in place of .0029.
+    Each chosen point gets, in every objective, the best value of the points nearest to it, so that the region that the
+    left-out points dominate does not count as a gain. Otherwise searches go back to these points: of trials 100 to 300
+    of two ellipsoids in six dimensions, 38 % were within 0.003 of earlier ones, and 10 % with this rule. The missing
+    volume after 300 trials was .0029, and .0007 with it.
     """
     kept = thinned(points, size, around)
     if len(kept) == len(points):

@@ -1,6 +1,6 @@
-"""What is better: the one place that knows in which directions objectives are optimised.
+"""Directions of objectives: the only place that knows whether they are minimised or maximised.
 
-Everything else works with outputs, of which larger ones are better.
+All other modules work with outputs, for which larger is better.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numbo.trials.curve import Curve
 
 @dataclass(frozen=True)
 class Goal:
-    """Values of the user's objectives <-> outputs, and the constraints that a point has to meet.
+    """Conversion between values of the user's objectives and outputs, and the names of the constraints.
 
     Attributes:
         directions: (k,) ``"minimize"`` or ``"maximize"`` for each objective.
@@ -48,11 +48,11 @@ class Goal:
         return failure if np.isnan(out).any() else out
 
     def outputs_of(self, values: Sequence[float]) -> Array:
-        """The outputs (k,) of a sequence of values, which one objective has, too."""
+        """The outputs (k,) of a sequence of values, also for one objective."""
         return self.outputs(values if len(self.directions) > 1 else values[0])
 
     def constrained(self, given: Mapping[str, Any] | None) -> Array:
-        """The values (q,) of the constraints; NaN where none is given, and infinite where that is NaN itself.
+        """The values (q,) of the constraints; NaN for missing values, and infinite for a given NaN.
 
         Raises:
             ValueError: for unknown names, and values that are no numbers.
@@ -71,19 +71,19 @@ class Goal:
         return out
 
     def curve(self, reports: Mapping[Any, Any] | None) -> Curve | None:
-        """What a trial reported of the first objective, by steps; None if that says nothing."""
+        """The reports of a trial for the first objective, by step; None if no report is usable."""
         return Curve.of(reports, self._sign(0))
 
     def value(self, output: float, objective: int = 0) -> float:
-        """The value of an objective that has this output; a zero has no sign."""
+        """The value of an objective with this output; -0.0 becomes 0.0."""
         return self._sign(objective) * output + 0.0
 
     def values(self, outputs: Array, objective: int = 0) -> Array:
-        """Likewise of outputs (n,)."""
+        """The values (n,) of an objective with these outputs (n,)."""
         return self._sign(objective) * outputs + 0.0
 
     def values_of(self, outputs: Array) -> Array:
-        """Likewise of all objectives, outputs (n, k): values (n, k), or (n,) of one."""
+        """The values of all objectives with the outputs (n, k): (n, k), or (n,) for one objective."""
         columns = [self.values(outputs[:, j], j) for j in range(len(self.directions))]
         return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
 

@@ -1,4 +1,4 @@
-"""What an optimizer knows: the trials told, the observations among them, and the points that are pending."""
+"""The data of an optimizer: the trials told, the observations among them, and the pending points."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from numbo.trials.goal import Goal
 from numbo.trials.schedule import Schedule
 from numbo.trials.trials import ROOM, Trials, doubled, own
 
-#: What a violation counts is reckoned anew when there are so many more observations. Not tuned.
+#: The scales of constraints are updated when the number of observations has grown by this share. Not tuned.
 RESCALED = 0.1
-#: Scores of observations that violate a constraint lie between these numbers, and those of others above them.
+#: Scores of observations that violate a constraint lie between twice this number and this number, all others above.
 INFEASIBLE = -1e290
-#: Origins of an observation that no search asked for, and of one that fills the space (`numbo.run.run.Suggestion`).
+#: Origins of observations that no search asked for, and of scouts, which fill the space (`numbo.run.run.Suggestion`).
 UNASKED = -2
 SCOUT = -3
 
@@ -50,7 +50,7 @@ def finite_range(y: Array) -> Array:
 
 
 def _typical_sizes(C: Array) -> Array:
-    """The median size (q,) of the values ``C (n, q)`` of each constraint that are finite and not 0; 1 without any."""
+    """The median size (q,) of each constraint's values ``C (n, q)`` that are finite and not 0; 1 if there are none."""
     out = np.ones(C.shape[1])
     for j, values in enumerate(np.abs(C.T)):
         counted = values[np.isfinite(values) & (values > 0.0)]
@@ -61,7 +61,7 @@ def _typical_sizes(C: Array) -> Array:
 
 @dataclass
 class _Scaled:
-    """The typical sizes (q,) of constraints, when they were reckoned, and the largest medians so far."""
+    """The typical sizes (q,) of constraints, the schedule of their updates, and the largest medians so far."""
 
     schedule: Schedule
     sizes: Array
@@ -77,7 +77,7 @@ class Pending:
     """A point that was suggested, and the part of the search that proposed it (`numbo.run.run.Suggestion`).
 
     Attributes:
-        curve: what its trial has reported so far, None if that is nothing.
+        curve: the reports of its trial so far, None if there are none.
     """
 
     x: Array
@@ -91,57 +91,58 @@ class Pending:
         return cls(x, own(params), origin, point_key(x), curve)
 
     def reporting(self, curve: Curve | None) -> Pending:
-        """The same after a further report."""
+        """The pending point after a further report."""
         return self if curve is None else replace(self, curve=curve if self.curve is None else self.curve.joined(curve))
 
 
 class Ends(Protocol):
-    """What is expected of trials that were stopped, or still run (`numbo.models.curves.Curves`)."""
+    """A model of the ends of stopped and running trials (`numbo.models.curves.Curves`)."""
 
     def anew(self) -> Ends:
-        """The same before any trial."""
+        """A new model of the same kind, without trials."""
 
     def copy(self) -> Ends:
         """An independent copy."""
 
     def see(self, trials: Trials, n: int) -> bool:
-        """Take in the last of the first ``n`` trials; returns whether all are expected to end elsewhere than before."""
+        """Learn the last of the first ``n`` trials; returns whether this changes the expected ends of earlier ones."""
 
     def expected(self, curves: Sequence[Curve], trials: Trials, n: int) -> tuple[Array, Array]:
-        """Values (m,) at the ends of ``curves (m,)`` after the first ``n`` trials, and their variances (m,).
+        """Expected values (m,) at the ends of ``curves (m,)``, given the first ``n`` trials, and their variances (m,).
 
-        NaN as long as none of these has reported anything.
+        NaN as long as none of these trials has reported anything.
         """
 
     def running(self, curves: Sequence[Curve], trials: Trials, n: int) -> tuple[Array, Array]:
-        """As `expected`, of trials that still run."""
+        """As `expected`, for running trials."""
 
     def end_of(self, curve: Curve, trials: Trials) -> tuple[float, float] | None:
-        """Where a curve that is none of theirs ends, and its standard deviation; None if they have no curves."""
+        """The expected end of another curve, and its standard deviation; None if the ``trials`` have no curves."""
 
 
 class History:
-    """All `trials`, and of those that succeeded the observations ``X (n, d)``, ``y (n,)`` (larger is better).
+    """All `trials`, and the successful ones as observations ``X (n, d)``, ``y (n,)`` (larger is better).
 
-    Observations are derived from the trials, as are `first`, `best` and the like: `refresh` recomputes all of it, so
-    that an interrupt at any point loses nothing.
+    Observations, `first`, `best` and the like are derived from the trials. `refresh` recomputes them, so that an
+    interrupt at any point loses nothing.
 
     Args:
-        d, k, q: number of coordinates, and of outputs and constraints of a trial.
-        ends: what is expected of trials that were stopped; without it, their last values count as final ones.
+        d, k, q: numbers of coordinates, outputs and constraints of a trial.
+        ends: a model of the ends of stopped trials; without it, their last values count as final.
 
     Attributes:
-        trials: what was told, in order.
+        trials: everything told, in order.
         n: number of observations.
         first: the first observation at each point, by its identity.
-        again: of each observation that is not the first at its point, the index of the first and its own.
+        again: for each observation that is not the first at its point, the index of the first and its own.
         failed_counts: how often a point failed, by its identity.
         excluded: points without a result that must not be suggested.
         pending: points without a result yet, by their keys.
-        best: index of the best observation, -1 before the first: of those that meet all constraints, or else the one
-            that violates them least; of one that is final, if there is any. By the first objective.
+        best: index of the best observation, -1 before the first, by the first objective. Observations that meet all
+            constraints come before others, final ones before stopped ones; if none meets all constraints, it is the
+            one with the least violation.
         front: of several objectives, the final observations that meet all constraints and that no other one dominates.
-        effort: what they have cost.
+        effort: the cost of the trials.
     """
 
     def __init__(self, d: int, k: int = 1, q: int = 0, ends: Ends | None = None) -> None:
@@ -175,11 +176,11 @@ class History:
         return self
 
     def state_dict(self) -> dict[str, Any]:
-        """What was told, as plain data; pending points are not part of it."""
+        """The trials told, as plain data; without pending points."""
         return self.trials.state_dict() | {"excluded": list(self.excluded.values())}
 
     def copy(self) -> History:
-        """An independent history with the same records; what is told to this one later does not affect it."""
+        """An independent history with the same records, unaffected by later changes of this one."""
         twin = copy.copy(self)  # arrays are shared: records are only appended, beyond the copy's n
         twin.trials = self.trials.copy()
         twin.effort = replace(self.effort)
@@ -210,9 +211,9 @@ class History:
     ) -> int:
         """Append a trial with ``outputs (k,)``, NaN for a failure; returns the index of the observation, -1 if failed.
 
-        ``params`` are kept exactly as told. ``final`` says whether the evaluation was finished, and ``variance`` how
-        uncertain its first output is, beside the noise that all have. ``curve`` is what it reported, and
-        ``constraints (q,)`` what was told of these.
+        ``params`` are kept exactly as told. ``final`` says whether the evaluation was finished. ``variance`` is that of
+        its first output, in addition to the common noise. ``curve`` has its reports, ``constraints (q,)`` the values of
+        the constraints.
         """
         t = self.trials.add(
             x, outputs, params, origin, final=final, variance=variance, curve=curve, constraints=constraints
@@ -233,10 +234,10 @@ class History:
         """Number of points that were told or are pending."""
         return self.told + len(self.pending)
 
-    # -- what is derived from them ---------------------------------------------------------------------------------
+    # -- derived from the trials -----------------------------------------------------------------------------------
 
     def _derive(self) -> None:
-        """Start from no trial."""
+        """Reset everything to the state without trials."""
         self.n = 0
         self.best = -1
         self.effort = Effort()
@@ -249,20 +250,20 @@ class History:
         self.front = NonDominated.of_none(self.k)
         self.first: dict[bytes, int] = {}
         self.again: list[tuple[int, int]] = []
-        #: Of trials that were stopped after reports.
+        #: Observations of trials that were stopped after reports.
         self._stopped: list[int] = []
         self.failed_counts: Counter[bytes] = Counter()
-        #: Of failures, their positions among all trials and their identities.
+        #: Positions of failures among all trials, and the identities of their points.
         self._failures: list[tuple[int, bytes]] = []
 
     def refresh(self) -> None:
-        """Recompute what is derived from the trials."""
+        """Recompute everything that is derived from the trials."""
         self._derive()
         for t in range(self.trials.n):
             self._take(t)
 
     def _take(self, t: int) -> int:
-        """Take in the trial at position ``t``; returns the index of the observation, -1 for a failure."""
+        """Add the trial at position ``t``; returns the index of the observation, -1 for a failure."""
         x = self.trials.X[t]
         y = float(self.trials.Y[t, 0])
         key = point_key(x)
@@ -300,7 +301,7 @@ class History:
         return i
 
     def _expect(self, i: int) -> None:
-        """Let the values of observations that were stopped be those that are expected at their ends."""
+        """Set the values of stopped observations to the values expected at their ends."""
         assert self.ends is not None
         rows = [i] if self._stopped[-1] == i else []
         if self.ends.see(self.trials, int(self._positions[i]) + 1):
@@ -316,19 +317,19 @@ class History:
                 self.best = int(np.argmax(self.scores()[: self.n - 1]))
 
     def _least_violated(self, i: int) -> int:
-        """The best observation, where none before ``i`` meets all constraints."""
+        """The best observation, if none before ``i`` meets all constraints."""
         before = self._scaled.schedule.at
         self.scales(self.n)
-        if self._scaled.schedule.at != before or self.best < 0:  # what a violation counts has changed
+        if self._scaled.schedule.at != before or self.best < 0:  # the scales of violations have changed
             return int(np.argmax(self.scores()))
         return int((self.best, i)[int(np.argmax(self.scores(np.array([self.best, i]))))])
 
     def _rank(self, i: int) -> tuple[bool, bool, bool, float]:
-        """The larger, the better is observation ``i``."""
+        """A key by which observation ``i`` is compared; larger is better."""
         return self.feasible(i), self._all_told(i), not self.stopped(i), float(self._y[i])
 
     def _all_told(self, i: int) -> bool:
-        """Whether something is known of all constraints at observation ``i``."""
+        """Whether the values of all constraints are known at observation ``i``."""
         return not np.isnan(self.trials.C[self._positions[i]]).any()
 
     def stopped(self, i: int) -> bool:
@@ -336,7 +337,7 @@ class History:
         return self.ends is not None and self.trials.stopped(int(self._positions[i]))
 
     def were_stopped(self, rows: ObservationIndices) -> Mask:
-        """Likewise of the observations ``rows (m,)``."""
+        """Which of the observations ``rows (m,)`` are of trials that were stopped after a report."""
         return np.isin(rows, self._stopped) if self.ends is not None else np.zeros(len(rows), dtype=bool)
 
     def assured(self, i: int) -> float:
@@ -365,7 +366,7 @@ class History:
         return self.trials.C[self._positions[: self.n]]
 
     def feasible(self, i: int) -> bool:
-        """Whether nothing is known to be violated at observation ``i``."""
+        """Whether observation ``i`` violates no constraint whose value is known."""
         return not (self.trials.C[self._positions[i]] > 0.0).any()
 
     @property
@@ -375,7 +376,7 @@ class History:
 
     @property
     def blind(self) -> bool:
-        """Whether nothing says where to go on: there is no success, or all violate their constraints by the same."""
+        """Whether there is nothing to learn from: no success, or all violate their constraints by the same amount."""
         if self.best < 0:
             return True
         if not self.constrained or self.any_feasible:
@@ -384,17 +385,18 @@ class History:
         return all(len(np.unique(c[~np.isnan(c)])) <= 1 for c in C[:, (C > 0.0).any(axis=0)].T)
 
     def meets(self, rows: ObservationIndices) -> Mask:
-        """At which of the observations ``rows (m,)`` nothing is known to be violated."""
+        """Which of the observations ``rows (m,)`` violate no constraint whose value is known."""
         violated: Mask = self.trials.C[self._positions[rows]] > 0.0
         return np.asarray(~violated.any(axis=1))
 
     def scales(self, n: int) -> Array:
-        """The typical size (q,) of each constraint's values, of the first ``n`` observations.
+        """The typical size (q,) of each constraint's values, in the first ``n`` observations.
 
-        It is reckoned whenever their number has grown by a tenth: the geometric mean of the median now, of values that
-        are not 0, and of the largest median so far. In the end most values are close to 0, and a logarithm that begins
-        there would be a jump: on a plane in four dimensions the regret after 80 trials was 2e-6, and 2e-4 with the
-        median now; with the largest one it is as good, but an exponential constraint is learned six times worse.
+        It is updated when their number has grown by a tenth: the geometric mean of the present median of non-zero
+        values and the largest median so far. Late in a run most values are close to 0, and with the present median as
+        scale the bilog of a constraint would be nearly a step. On a plane in four dimensions the regret after 80 trials
+        was 2e-6, and 2e-4 with the present median. With the largest median it is as good, but an exponential constraint
+        is learned six times worse.
         """
         scaled = self._scaled if n >= self._scaled.schedule.at else _Scaled.of(self.trials.C.shape[1])
         while scaled.schedule.due(n):
@@ -405,11 +407,11 @@ class History:
         return scaled.sizes
 
     def scores(self, rows: ObservationIndices | None = None) -> Array:
-        """By which observations compare, some ``rows (m,)`` or all: their values, if they meet all constraints.
+        """Scores by which observations compare, some ``rows (m,)`` or all: their values, if they meet all constraints.
 
-        Of several objectives, how near they are to the front (`numbo.trials.front.closeness`). Below these come all
-        others, by how much they violate each constraint, in units of its size, in total. What does not say everything
-        comes in between as soon as there is something better.
+        With several objectives, the closeness to the front (`numbo.trials.front.closeness`). Observations that violate
+        constraints have lower scores, by the sum of their violations in units of the constraints' sizes. Observations
+        with unknown constraints come in between, once a fully known feasible one exists.
         """
         positions = self._positions[: self.n]
         if rows is not None:
@@ -426,7 +428,7 @@ class History:
         return out
 
     def _closeness(self, rows: ObservationIndices | None) -> Array:
-        """`numbo.trials.front.closeness` of some ``rows (m,)`` or all, to all of them if none meets the constraints."""
+        """The closeness to the front of some ``rows (m,)`` or all; if none is feasible, to the front of ``rows``."""
         Y = self.outputs(rows)
         return closeness(Y, self.outputs(self.front.rows) if len(self.front.rows) else Y)
 
@@ -454,7 +456,7 @@ class History:
 
     @property
     def all_final(self) -> bool:
-        """Whether all observations are final; two that are not may differ without noise."""
+        """Whether all observations are final; values that are not may differ without noise."""
         trials = self.trials
         return bool(trials.final.all()) or bool(trials.final[self._positions[: self.n]].all())
 
@@ -490,16 +492,16 @@ class History:
 
     @property
     def variance(self) -> Array:
-        """What was told of the variance of each of ``y (n,)``, beside the noise that all have."""
+        """The known variance of each of ``y (n,)``, in addition to the common noise."""
         return self._variance[: self.n]
 
     def last_values(self, rows: ObservationIndices) -> Array:
-        """What was last told of the observations ``rows (m,)``, whatever is expected of them."""
+        """The told values of the observations ``rows (m,)``, not the ones expected at their ends."""
         out: Array = self.trials.Y[self._positions[rows], 0]
         return out
 
     def agree(self, rows: ObservationIndices, others: ObservationIndices) -> Mask:
-        """Whether the observations ``rows (m,)`` have the values of ``others (m,)``, as far as both were evaluated."""
+        """Whether the observations ``rows (m,)`` equal ``others (m,)``, at the last common step if one was stopped."""
         pairs = zip(self.positions(rows).tolist(), self.positions(others).tolist(), strict=True)
         return np.array([self.trials.agree(*pair) for pair in pairs], dtype=bool)
 
@@ -521,7 +523,7 @@ class History:
         return own
 
     def alike(self, i: int, j: int) -> bool:
-        """Whether all outputs of two observations are the same; what is expected of their ends counts."""
+        """Whether all outputs of two observations are the same, using expected ends for stopped trials."""
         others = self.trials.Y[self._positions[[i, j]], 1:]
         return bool(self._y[i] == self._y[j]) and bool((others[0] == others[1]).all())
 
@@ -539,7 +541,7 @@ class History:
         return np.array(points) if points else np.empty((0, self.trials.X.shape[1]))
 
     def expected_pending(self) -> Data:
-        """Pending points, oldest first, with the values that those that have reported something are expected to get.
+        """Pending points, oldest first, with the expected final values of those that have reported something.
 
         The values of the others are NaN.
         """
@@ -559,7 +561,7 @@ class History:
         return next((key for key, p in self.pending.items() if p.identity == wanted), None)
 
     def was_told_since(self, x: Array, known: int) -> bool:
-        """Whether a result at ``x (d,)`` is among those that were told after the first ``known``."""
+        """Whether a result at ``x (d,)`` was told after the first ``known`` trials."""
         wanted = point_key(x)
         return any(point_key(other) == wanted for other in self.trials.X[known:])
 
@@ -572,13 +574,13 @@ class History:
         return self.key_of(x) is not None
 
     def scout_is_due(self, share: float) -> bool:
-        """Whether a point that fills the space is (`Effort.scout_is_due`); without stopped trials, at no cost."""
+        """Whether a scout is due (`Effort.scout_is_due`); never without stopped trials."""
         return self.effort.stopped > 0 and self.effort.scout_is_due(share, self.pending_scouts())
 
     def pending_scouts(self) -> int:
-        """How many points that fill the space are pending."""
+        """Number of pending scouts."""
         return sum(p.origin == SCOUT for p in self.pending.values())
 
     def pending_again(self) -> int:
-        """How many points that were observed are pending."""
+        """Number of pending points that already have an observation."""
         return sum(p.identity in self.first for p in self.pending.values())

@@ -58,7 +58,7 @@ class Pulls:
         return np.bincount(numbers, minlength=self.u)
 
     def copy(self) -> Pulls:
-        """The same points, to which others may be added."""
+        """An independent copy."""
         twin = copy.copy(self)
         twin._X = self._X.copy()
         twin._number = dict(self._number)

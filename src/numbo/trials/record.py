@@ -1,4 +1,4 @@
-"""What is told of one trial, in the form in which it is kept."""
+"""The data told of one trial, in the form in which they are kept."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from numbo.trials.curve import Curve
 
 
 class Record(NamedTuple):
-    """What was told of one trial, checked.
+    """The checked data of one trial.
 
     Attributes:
-        params: its point as the user has it.
+        params: the point in the user's form.
         x: (d,) the point in the unit cube.
         outputs: (k,) larger ones are better; NaN for a failure.
-        variance: that of the first of them.
-        constraints: (q,) NaN where nothing was told.
-        curve: what was reported, where that counts.
+        variance: of the first output.
+        constraints: (q,) NaN if unknown.
+        curve: the reports, if they count.
     """
 
     params: Any

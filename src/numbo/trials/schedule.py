@@ -1,4 +1,4 @@
-"""When something costly is done again: once the number of observations has grown by a share since the last time."""
+"""A schedule for costly updates: due once the number of observations has grown by a share since the last one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Schedule:
     Attributes:
         growth: share by which the number of observations has to grow.
         shortest, longest: bounds of the wait; no upper one if ``longest`` is None.
-        at: number of observations when it was done last, 0 before.
+        at: number of observations at the last update, 0 before.
     """
 
     growth: float
@@ -26,7 +26,7 @@ class Schedule:
         return wait if self.longest is None else min(wait, self.longest)
 
     def advance(self, n: int) -> bool:
-        """Go on to the last number up to ``n`` at which it is due if it is done whenever it is; whether that is new."""
+        """Set `at` to the last number up to ``n`` at which it is due, if updated every time; whether `at` changed."""
         before = self.at
         while self.due(n):
             self.at += self.wait

@@ -1,4 +1,4 @@
-"""Everything that was told, in order: one row per trial, whatever became of it."""
+"""All trials told, in order: one row per trial, including failed and stopped ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numbo._types import Array, Indices, Mask
 from numbo.trials.curve import Curve
 
-#: Number of rows that there is room for at first.
+#: Initial number of rows.
 ROOM = 64
 
 
@@ -23,7 +23,7 @@ def own(params: Any) -> Any:
 class Trials:
     """Points, outputs and origins in growing arrays.
 
-    The assignment of `n` makes a record part of the trials, so that an interrupt leaves each whole or out.
+    A record becomes part of the trials by the assignment of `n`, so that an interrupt never leaves half a record.
 
     Args:
         d, k, q: number of coordinates, of outputs, and of constraints.
@@ -50,12 +50,12 @@ class Trials:
 
     @property
     def Y(self) -> Array:
-        """Outputs (n, k), larger ones being better; those of a failure are NaN."""
+        """Outputs (n, k), larger ones being better; NaN for a failure."""
         return self._Y[: self.n]
 
     @property
     def C(self) -> Array:
-        """Values of the constraints (n, q), which hold up to 0; NaN where nothing was told."""
+        """Values of the constraints (n, q), which hold up to 0; NaN if unknown."""
         return self._C[: self.n]
 
     @property
@@ -70,7 +70,7 @@ class Trials:
 
     @property
     def variance(self) -> Array:
-        """The variance of the first output of each (n,), beside the noise that all have; 0 where it is unknown."""
+        """The variance of the first output of each (n,), in addition to the common noise; 0 if unknown."""
         return self._variance[: self.n]
 
     @property
@@ -80,11 +80,11 @@ class Trials:
 
     @property
     def curves(self) -> list[Curve | None]:
-        """What they reported (n,), None where that was nothing, or does not count."""
+        """The curves (n,), None for trials without reports or whose reports do not count."""
         return self._curves[: self.n]
 
     def curves_of(self, rows: Indices) -> list[Curve]:
-        """What the ``rows (m,)`` reported, where all did."""
+        """The curves of the ``rows (m,)``, all of which have reports."""
         return [curve for t in rows if (curve := self._curves[t]) is not None]
 
     def reported(self, t: int) -> int:
@@ -93,7 +93,7 @@ class Trials:
         return 1 if curve is None else len(curve.steps)
 
     def agree(self, s: int, t: int) -> bool:
-        """Whether two trials have one value, at the last of the steps that both have reported if one was stopped."""
+        """Whether two trials have the same value, at the last common step if one was stopped."""
         one = self._curves[s]
         other = self._curves[t]
         if one is None or other is None or (self._final[s] and self._final[t]):
@@ -107,7 +107,7 @@ class Trials:
 
     @property
     def failed(self) -> Mask:
-        """Which of them (n,) failed."""
+        """Which trials (n,) failed."""
         return np.isnan(self.Y[:, 0])
 
     def add(
@@ -143,7 +143,7 @@ class Trials:
         return t
 
     def copy(self) -> Trials:
-        """The same trials; what is added to one of the two later is not seen by the other, if only one goes on."""
+        """A copy that shares arrays: only one of the two may get further trials, which the other does not see."""
         return copy.copy(self)  # arrays and list are shared: rows are only appended, beyond the copy's n
 
     def state_dict(self) -> dict[str, Any]:
