@@ -11,6 +11,7 @@ import pytest
 from numbo import BBKB, GPUCB, GSSBO, Categorical, Float, Int, Space
 from numbo.inspection import Inspectable
 from numbo.optimizers import GLOBAL, Optimizer, Port
+from numbo.trials.effort import Effort
 
 SPACE = {"x": Float(-1, 1), "k": Int(1, 9), "c": Categorical(["a", "b"])}
 GRID = {"a": Int(0, 2), "b": Int(0, 1)}
@@ -190,25 +191,42 @@ class Interrupted(BaseException):
     """Stands for an interrupt."""
 
 
-def interrupt(*arguments):
+def interrupt(*arguments, **named):
     raise Interrupted
 
 
-def test_what_is_asked_after_an_interrupted_call_is_repaired_first(monkeypatch):
+@pytest.fixture
+def interrupted(monkeypatch):
+    """An optimizer that was interrupted while it was told the last of all points, and this point."""
     opt = GSSBO(Space(GRID), seed=0, n_initial=3)
-    points = opt.ask(6)
-    for params in points[:5]:
+    *points, last = (opt.space.decode(x) for x in opt.space.grid())
+    for params in points:
         opt.tell(params, 1.0)
-    opt.hold("it", points[5])
+    opt.hold("last", last)
     with monkeypatch.context() as patch:
-        patch.setattr(GSSBO, "_observed", interrupt)
+        patch.setattr(Effort, "add", interrupt)
         with pytest.raises(Interrupted):
-            opt.tell(points[5], 2.0, key="it")
-    opt.hold("it", points[0])  # once more under the name of the trial that was told
-    assert opt.taken(opt.space.encode(points[5]))
+            opt.tell(last, 2.0, key="last")
+    opt.release("last")
+    assert opt.n_told == 6
+    return opt, last
+
+
+def test_what_is_asked_after_an_interrupted_call_is_repaired_first(interrupted):
+    opt, last = interrupted
+    assert opt.taken(opt.space.encode(last))
+
+
+def test_whether_a_space_is_exhausted_after_an_interrupted_call(interrupted):
+    opt, _ = interrupted
     assert opt.exhausted
+
+
+def test_what_is_held_after_an_interrupted_call_stays_pending(interrupted):
+    opt, last = interrupted
+    opt.hold("last", last)  # once more, under the name of the trial that was told
     opt.ask()
-    assert opt.holds("it")
+    assert opt.holds("last")
 
 
 def test_users_see_all_but_the_port():
