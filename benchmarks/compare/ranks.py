@@ -75,11 +75,11 @@ def _ranks(runs: Runs, samplers: list[str], problems: list[str], trials: int, dr
 
 
 def finished(runs: Runs, samplers: list[str], problems: list[str], trials: int) -> list[str]:
-    """The ``samplers`` whose runs on each of the ``problems`` have at least this number of trials."""
+    """The ``samplers`` whose runs on each of the ``problems`` were looked at after this number of trials."""
 
     def done(sampler: str, problem: str) -> bool:
         rows = runs.get((problem, sampler), [])
-        return bool(rows) and all(row["trials"] >= trials for row in rows)
+        return bool(rows) and all(str(trials) in row["best"] for row in rows)
 
     return [s for s in samplers if all(done(s, p) for p in problems)]
 

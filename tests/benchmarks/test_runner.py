@@ -274,6 +274,15 @@ def test_ranks_on_the_problems_that_all_finished():
     assert [line.split("|")[2:5] for line in table] == [[" a ", " 1 ", " 1.50 "], [" b ", " 1 ", " 1.50 "]]
 
 
+def test_problems_that_are_looked_at_after_other_numbers_of_trials_are_not_ranked_together():
+    late = {"best": {"100": 1.0, "300": 1.0}, "trials": 300}
+    soon = {"best": {"10": 1.0, "100": 1.0}, "trials": 300}
+    runs = {(problem, s): [row] for problem, row in (("levy-20", late), ("trid-6", soon)) for s in ("a", "b")}
+    assert ranks.finished(runs, ["a", "b"], ["levy-20", "trid-6"], 100) == ["a", "b"]
+    table = ranks.mean_ranks(runs, ["a", "b"], ["levy-20", "trid-6"]).splitlines()[2:]
+    assert [line.split("|")[1] for line in table] == [" 100 ", " 100 "]
+
+
 @pytest.mark.parametrize("level", [1, 10, 30])
 def test_noise_is_a_share_of_the_spread(level):
     problem = make(f"branin-2-noise-{level}%")
