@@ -381,7 +381,7 @@ class Snapshot:
 
     @property
     def _value(self) -> Array:
-        """What each successful observation is worth (n,): with caution, what the model predicts there."""
+        """The value (n,) to report for each successful observation; the predicted mean if `_cautious`."""
         return self._predicted.mean if self._cautious else self._expected
 
     @cached_property
