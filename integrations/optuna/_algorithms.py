@@ -31,21 +31,21 @@ class GSSBOSampler(NumboSampler):
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_startup_trials: number of finished or running trials before the model takes over from the initial design; by
             default 5 in up to five dimensions, and 10 in more.
-        independent_sampler: sampler for parameters that a suggestion did not foresee; by default the model, given what
-            the trial has already, or a random one where the model does not know the parameter.
+        independent_sampler: sampler for parameters that are not in the suggestion; by default the model, given the
+            trial's other values, or a random sampler if the model does not know the parameter.
         warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
-        search_space: distributions by name, or pairs of a distribution and the values of other parameters under which
-            it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``. By default, all parameters of the
-            trials, with the conditions that they show; the first trial is then sampled independently. Or a `Table`, of
-            which rows are suggested.
-        constraints_func: takes a trial that has ended and returns its constraints, a sequence of numbers, which are met
-            at 0 or less, as in Optuna's samplers. Those of ``trial.set_constraint`` need no setting.
+        search_space: distributions by name, or pairs of a distribution and the values of other parameters for which
+            it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``; or a `Table`, whose rows are
+            suggested. By default, all parameters of the trials, with inferred conditions; the first trial is then
+            sampled independently.
+        constraints_func: takes a trial that has ended and returns its constraints, a sequence of numbers that are met
+            at 0 or less, as in Optuna's samplers. Constraints of ``trial.set_constraint`` need no setting.
         avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,
-            the default, observed points may be measured again where values are noisy.
-        buffer_size: M, number of trials that the model is fitted to; by default 128, or more beside a large initial
+            the default, observed points may be measured again if values are noisy.
+        buffer_size: M, number of trials that the model is fitted to; by default 128, or more with a large initial
             design.
-        preset: ``"default"``, or ``"paper"`` for the algorithm literally; in place of ``settings``.
-        settings: all settings of the algorithm, `numbo.GSSBOSettings`; what is given by name goes before.
+        preset: ``"default"``, or ``"paper"`` for the algorithm as published; in place of ``settings``.
+        settings: all settings of the algorithm, `numbo.GSSBOSettings`; settings given by name take precedence.
 
     Raises:
         ValueError: for an invalid value of a setting.
@@ -90,19 +90,19 @@ class GPUCBSampler(NumboSampler):
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_startup_trials: number of finished or running trials before the model takes over from the initial design; by
             default 10.
-        independent_sampler: sampler for parameters that a suggestion did not foresee; by default the model, given what
-            the trial has already, or a random one where the model does not know the parameter.
+        independent_sampler: sampler for parameters that are not in the suggestion; by default the model, given the
+            trial's other values, or a random sampler if the model does not know the parameter.
         warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
-        search_space: distributions by name, or pairs of a distribution and the values of other parameters under which
-            it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``. By default, all parameters of the
-            trials, with the conditions that they show; the first trial is then sampled independently. Or a `Table`, of
-            which rows are suggested.
-        constraints_func: takes a trial that has ended and returns its constraints, a sequence of numbers, which are met
-            at 0 or less, as in Optuna's samplers. Those of ``trial.set_constraint`` need no setting.
+        search_space: distributions by name, or pairs of a distribution and the values of other parameters for which
+            it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``; or a `Table`, whose rows are
+            suggested. By default, all parameters of the trials, with inferred conditions; the first trial is then
+            sampled independently.
+        constraints_func: takes a trial that has ended and returns its constraints, a sequence of numbers that are met
+            at 0 or less, as in Optuna's samplers. Constraints of ``trial.set_constraint`` need no setting.
         avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,
-            the default, observed points may be measured again where values are noisy.
+            the default, observed points may be measured again if values are noisy.
         beta: the multiplier of the standard deviation, by default 2, or ``"log"``.
-        settings: all settings of the algorithm, `numbo.GPUCBSettings`; what is given by name goes before.
+        settings: all settings of the algorithm, `numbo.GPUCBSettings`; settings given by name take precedence.
 
     Raises:
         ValueError: for an invalid value of a setting.
@@ -145,17 +145,17 @@ class BKBSampler(NumboSampler):
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_startup_trials: number of finished or running trials before the model takes over from the initial design; by
             default 10.
-        independent_sampler: sampler for parameters that a suggestion did not foresee; by default the model, given what
-            the trial has already, or a random one where the model does not know the parameter.
+        independent_sampler: sampler for parameters that are not in the suggestion; by default the model, given the
+            trial's other values, or a random sampler if the model does not know the parameter.
         warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
-        search_space: distributions by name, or pairs of a distribution and the values of other parameters under which
-            it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``. By default, all parameters of the
-            trials, with the conditions that they show; the first trial is then sampled independently. Or a `Table`, of
-            which rows are suggested.
+        search_space: distributions by name, or pairs of a distribution and the values of other parameters for which
+            it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``; or a `Table`, whose rows are
+            suggested. By default, all parameters of the trials, with inferred conditions; the first trial is then
+            sampled independently.
         avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,
-            the default, observed points may be measured again where values are noisy.
+            the default, observed points may be measured again if values are noisy.
         beta: ``"paper"``, ``"reference"``, or a multiplier of the standard deviation; by default 2.
-        settings: all settings of the algorithm, `numbo.BKBSettings`; what is given by name goes before.
+        settings: all settings of the algorithm, `numbo.BKBSettings`; settings given by name take precedence.
 
     Raises:
         ValueError: for an invalid value of a setting.
@@ -194,17 +194,17 @@ class BBKBSampler(NumboSampler):
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_startup_trials: number of finished or running trials before the model takes over from the initial design; by
             default 10.
-        independent_sampler: sampler for parameters that a suggestion did not foresee; by default the model, given what
-            the trial has already, or a random one where the model does not know the parameter.
+        independent_sampler: sampler for parameters that are not in the suggestion; by default the model, given the
+            trial's other values, or a random sampler if the model does not know the parameter.
         warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
-        search_space: distributions by name, or pairs of a distribution and the values of other parameters under which
-            it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``. By default, all parameters of the
-            trials, with the conditions that they show; the first trial is then sampled independently. Or a `Table`, of
-            which rows are suggested.
+        search_space: distributions by name, or pairs of a distribution and the values of other parameters for which
+            it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``; or a `Table`, whose rows are
+            suggested. By default, all parameters of the trials, with inferred conditions; the first trial is then
+            sampled independently.
         avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,
-            the default, observed points may be measured again where values are noisy.
+            the default, observed points may be measured again if values are noisy.
         beta: ``"paper"``, ``"reference"``, or a multiplier of the standard deviation; by default 2.
-        settings: all settings of the algorithm, `numbo.BBKBSettings`; what is given by name goes before.
+        settings: all settings of the algorithm, `numbo.BBKBSettings`; settings given by name take precedence.
 
     Raises:
         ValueError: for an invalid value of a setting.
@@ -237,7 +237,7 @@ class BBKBSampler(NumboSampler):
 
 
 class SBPESampler(NumboSampler):
-    """S-BPE: batches of pure exploration that rule out, with confidence, what cannot be the optimum.
+    """S-BPE: batches of pure exploration that rule out, with confidence, points that cannot be the optimum.
 
     For noisy objectives and large budgets.
 
@@ -245,16 +245,16 @@ class SBPESampler(NumboSampler):
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_startup_trials: number of finished or running trials before the model takes over from the initial design; by
             default 10.
-        independent_sampler: sampler for parameters that a suggestion did not foresee; by default the model, given what
-            the trial has already, or a random one where the model does not know the parameter.
+        independent_sampler: sampler for parameters that are not in the suggestion; by default the model, given the
+            trial's other values, or a random sampler if the model does not know the parameter.
         warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
-        search_space: distributions by name, or pairs of a distribution and the values of other parameters under which
-            it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``. By default, all parameters of the
-            trials, with the conditions that they show; the first trial is then sampled independently. Or a `Table`, of
-            which rows are suggested.
+        search_space: distributions by name, or pairs of a distribution and the values of other parameters for which
+            it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``; or a `Table`, whose rows are
+            suggested. By default, all parameters of the trials, with inferred conditions; the first trial is then
+            sampled independently.
         horizon: N, the expected number of trials, by default 1000; it determines the sizes of the batches.
         beta: multiplier of the standard deviation in the bounds: ``"union"``, the default, ``"paper"``, or a number.
-        settings: all settings of the algorithm, `numbo.SBPESettings`; what is given by name goes before.
+        settings: all settings of the algorithm, `numbo.SBPESettings`; settings given by name take precedence.
 
     Raises:
         ValueError: for an invalid value of a setting.

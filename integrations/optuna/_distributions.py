@@ -30,15 +30,15 @@ def to_dimension(distribution: BaseDistribution, when: Condition | None = None) 
     raise ValueError(f"Unknown distribution {distribution!r}; numbo supports Float, Int and CategoricalDistribution.")
 
 
-#: Distributions by name, or pairs of a distribution and the values of other parameters under which it is used; or a
+#: Distributions by name, or pairs of a distribution and the values of other parameters for which it is used; or a
 #: table of candidates.
 SearchSpace: TypeAlias = Mapping[str, BaseDistribution | tuple[BaseDistribution, Any]] | Table
 
 
 class Searched(NamedTuple):
-    """What is searched: distributions, conditions and rules for ranges by name, and what a trial may have or lack.
+    """The searched space: distributions, conditions and rules for ranges by name, and optional parameters.
 
-    Where it is a ``table``, the only parameter is the number of a row.
+    With a ``table``, the only parameter is the number of a row.
     """
 
     distributions: dict[str, BaseDistribution]
@@ -48,7 +48,7 @@ class Searched(NamedTuple):
     table: Table | None = None
 
     def only(self, names: Collection[str]) -> Searched:
-        """The same with these parameters only."""
+        """The space with these parameters only."""
         left = {name: d for name, d in self.distributions.items() if name in names}
         return self._replace(distributions=left).without_single()
 
@@ -62,7 +62,7 @@ class Searched(NamedTuple):
         return dict.fromkeys(sorted(self.optional), "a trial asks for it, by no known rule") | known
 
     def without_single(self) -> Searched:
-        """The same without parameters that have only one value, unless others depend on them."""
+        """The space without parameters that have only one value, unless others depend on them."""
         parents = set().union(*(c.parents for c in self.conditions.values()))
         left = {name: d for name, d in self.distributions.items() if name in parents or not d.single()}
         conditions = {n: c for n, c in self.conditions.items() if n in left and c.parents <= left.keys()}
@@ -71,11 +71,11 @@ class Searched(NamedTuple):
 
 
 def declared(search_space: Any) -> Searched:
-    """What a user's ``search_space`` says is searched.
+    """The searched space that a user's ``search_space`` declares.
 
     Raises:
         ValueError: if it is no table, and does not map at least one name to a distribution, or to a pair of a
-            distribution and the values of other parameters under which it is used.
+            distribution and the values of other parameters for which it is used.
     """
     if isinstance(search_space, Table):
         return Searched({ROW: IntDistribution(0, len(search_space) - 1)}, table=search_space)
@@ -102,14 +102,14 @@ def declared(search_space: Any) -> Searched:
 
 
 def _as_written(distribution: BaseDistribution) -> Dimension:
-    """The dimension of a distribution with the categories themselves."""
+    """The dimension of a distribution, with the categories themselves instead of their indices."""
     if isinstance(distribution, CategoricalDistribution):
         return Categorical(distribution.choices)
     return to_dimension(distribution)
 
 
 def to_space(searched: Searched) -> Space | Table:
-    """The space that is searched; categories are represented by their indices."""
+    """The `Space` or `Table` that is searched; categories are represented by their indices."""
     if searched.table is not None:
         return searched.table
     when = searched.conditions
@@ -147,7 +147,7 @@ def to_external(params: Mapping[str, Any], distributions: Mapping[str, BaseDistr
 
 
 def internal_point(point: Any, searched: Searched, space: Space | Table) -> dict[str, Any]:
-    """A point in the space, from the parameters of a trial; `ValueError` if it is not."""
+    """A point in the space, from the parameters of a trial; `ValueError` if it is not in the space."""
     distributions = searched.distributions
     message = f"params must hold {sorted(distributions)} with values in their ranges, got {point}."
     try:
@@ -168,14 +168,14 @@ def _internal(trial: FrozenTrial) -> dict[str, float]:
 class KnownSpace:
     """The search space of a study, updated as trials come in.
 
-    It holds every parameter that a trial has had, with its latest distribution: a parameter whose range changed in
-    mid-study is searched in its current range. A range that follows from the value of another parameter is part of the
-    space, and one that keeps changing by no known rule is searched in all that it has covered. Parameters that have had
-    distributions of two kinds (which Optuna refuses) cannot be searched, and those of which nobody knows when they are
-    used are given up when recent trials do not use them any more.
+    It holds every parameter that a trial has had, with its latest distribution: if a range changed during the study,
+    the current one is searched. Ranges that depend on the value of another parameter are part of the space. If a range
+    keeps changing without a known rule, the union of its ranges is searched. Parameters that have had distributions of
+    two kinds (which Optuna refuses) cannot be searched. Parameters that are used under unknown conditions are dropped
+    when recent trials no longer use them.
     """
 
-    #: Number of the latest complete trials of which one has to use a parameter without a known condition.
+    #: A parameter that is used under unknown conditions is dropped if none of this many latest complete trials has it.
     RECENT = 20
 
     def __init__(self) -> None:
@@ -185,10 +185,10 @@ class KnownSpace:
         self._ranges = RangeUsage()
         self._refused: set[str] = set()
         self._recent: list[int] = []
-        self._searched: Searched | None = None  # as long as no trial is added
+        self._searched: Searched | None = None  # until a trial is added
 
     def add(self, trials: Iterable[FrozenTrial]) -> None:
-        """Take note of trials."""
+        """Record trials."""
         trials = [trial for trial in trials if trial.distributions]
         if not trials:
             return
@@ -222,8 +222,8 @@ class KnownSpace:
     def searched(self, running: Collection[FrozenTrial] = ()) -> Searched:
         """The space, sorted by name, without parameters that have only one value.
 
-        Of ``running`` trials, only the ranges count that they have under values of others which no other trial has had.
-        The result may be that of an earlier call, and must not be changed.
+        Of ``running`` trials, only ranges count that belong to a value of the parent without another trial. The result
+        may be that of an earlier call, and must not be changed.
         """
         if self._searched is None or self._searched.ranges:
             self._searched = self._new_searched(running)
@@ -247,11 +247,11 @@ class KnownSpace:
         return Searched(out, conditions, frozenset(self.usage.optional), ranges).without_single()
 
     def undecided(self, name: str, distribution: BaseDistribution) -> bool:
-        """Whether a parameter is searched in its latest ``distribution`` until it is clear why it has had others."""
+        """Whether it is still unclear why a parameter has had other ranges than its latest ``distribution``."""
         return self._latest.get(name, (-1, None))[1] == distribution and self._ranges.undecided(name)
 
     def _rules(self, space: Mapping[str, BaseDistribution], running: Collection[FrozenTrial]) -> dict[str, RangeRule]:
-        """Of the parameters whose range follows from the value of another one, which does not follow from a third."""
+        """The rules of parameters whose range depends on another one, if that one has no rule itself."""
         finite = {
             name: isinstance(d, CategoricalDistribution)
             for name, d in space.items()
@@ -274,7 +274,7 @@ class KnownSpace:
 
 
 def _hull(a: Any, b: Any) -> Any:
-    """A distribution of the same kind that covers two."""
+    """A distribution of the same kind that covers both."""
     if isinstance(b, CategoricalDistribution) or a == b:
         return b
     low = min(a.low, b.low)

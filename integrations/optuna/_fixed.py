@@ -28,7 +28,7 @@ def fixed_params(study: Study, trial: FrozenTrial) -> dict[str, Any]:
 def within(
     fixed: Mapping[str, Any], distributions: Mapping[str, BaseDistribution], space: Space | Table
 ) -> dict[str, Any]:
-    """The ``fixed`` values within ``space``, the space of the ``distributions``, as it represents them.
+    """The ``fixed`` values that lie within ``space``, the space of the ``distributions``, in its representation.
 
     Values out of range are left out here: Optuna refuses them with its own warning.
     """

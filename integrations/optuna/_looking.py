@@ -1,4 +1,4 @@
-"""Inspection of a study through functions that type-check: to a type checker ``study.sampler`` is any sampler."""
+"""Inspection of a study by functions that type-check: for a type checker ``study.sampler`` may be any sampler."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from optuna.trial import FrozenTrial, Trial
 
 
 def explain(study: Study, *, objective: int = 0) -> Explanation:
-    """What the model of the study's sampler consists of, and where a suggestion spends its time.
+    """A description of the model of the study's sampler, and the time of the last suggestion.
 
     Args:
         study: a study whose sampler is one of numbo's.
-        objective: of several objectives, whose model, from 0.
+        objective: the objective whose model is described, from 0.
 
     Raises:
         ValueError: before the first successful trial, if there is no such objective, or if the sampler is not one of
@@ -35,7 +35,7 @@ def predict(study: Study, params: Sequence[Mapping[str, Any]]) -> tuple[Array, A
 def predict(study: Study, params: Any) -> tuple[Any, Any]:
     """Posterior mean and standard deviation of the objective, without its noise, after all finished trials.
 
-    Of k objectives, arrays (k,) for one point, and (c, k) for a sequence.
+    With k objectives, arrays (k,) for one point, and (c, k) for a sequence.
 
     Args:
         study: a study whose sampler is one of numbo's.
@@ -63,7 +63,7 @@ def predict_feasible(study: Study, params: Any) -> Any:
 
 
 def predict_end(study: Study, trial: FrozenTrial | Trial) -> tuple[float, float]:
-    """Where a running or pruned trial would end, by the curves of all finished ones: value and standard deviation.
+    """Predicted final value of a running or pruned trial and its standard deviation, by the curves of finished trials.
 
     Args:
         study: a study whose sampler is one of numbo's.
@@ -79,11 +79,11 @@ def predict_end(study: Study, trial: FrozenTrial | Trial) -> tuple[float, float]
 def best_predicted(study: Study, *, anywhere: bool = False) -> tuple[dict[str, Any], float] | None:
     """The parameters of the finished trial with the best expected value, as it had them, and that value; or None.
 
-    For noisy objectives, a better answer than ``study.best_params``, which belong to the luckiest trial.
+    For noisy objectives a better answer than ``study.best_params``, which belong to the luckiest trial.
 
     Args:
         study: a study whose sampler is one of numbo's.
-        anywhere: whether parameters that no trial had may be returned: those that are best by the model.
+        anywhere: whether parameters without a trial may be returned: the best by the model.
 
     Raises:
         ValueError: if the sampler is not one of numbo's, no parameter is known yet, or there are several objectives.
@@ -92,9 +92,9 @@ def best_predicted(study: Study, *, anywhere: bool = False) -> tuple[dict[str, A
 
 
 def best_predicted_trial(study: Study) -> FrozenTrial | None:
-    """The finished trial with the best expected value, the first of those with its parameters; None before a success.
+    """The finished trial with the best expected value, the first with its parameters; None before a success.
 
-    For noisy objectives, a better answer than ``study.best_trial``, which is the luckiest one.
+    For noisy objectives a better answer than ``study.best_trial``, which is the luckiest one.
 
     Raises:
         ValueError: if the sampler is not one of numbo's, no parameter is known yet, or there are several objectives.
@@ -103,11 +103,12 @@ def best_predicted_trial(study: Study) -> FrozenTrial | None:
 
 
 def front(study: Study) -> list[tuple[FrozenTrial, tuple[float, ...]]]:
-    """The complete trials that no other one dominates by expected values, each with these values.
+    """The complete trials that no other trial dominates by expected values, each with these values.
 
-    All trade-offs between several objectives: of trials that meet all constraints, sorted by the first objective, the
-    best first. Without noise they are ``study.best_trials``. Where values are noisy, these are the luckiest ones, and
-    expected values are a better answer. Of trials with the same parameters or values, it is the first.
+    These are the trade-offs between several objectives, among trials that meet all constraints, sorted by the first
+    objective, the best first. Without noise they are ``study.best_trials``. If values are noisy, ``study.best_trials``
+    are the luckiest trials, and expected values are a better answer. Of trials with the same parameters or values, only
+    the first is included.
 
     Raises:
         ValueError: if the sampler is not one of numbo's, or no parameter is known yet.
@@ -118,8 +119,8 @@ def front(study: Study) -> list[tuple[FrozenTrial, tuple[float, ...]]]:
 def hypervolumes(study: Study, reference: Sequence[float]) -> Array:
     """The volume (n,) that the front dominates after each of the ``n`` finished trials, up to a ``reference`` point.
 
-    By the values of the complete trials that meet all constraints, in the order of their numbers. Where values are
-    noisy, the luckiest ones count.
+    It uses the values of the complete trials that meet all constraints, in the order of their numbers, including lucky
+    values if these are noisy.
 
     Args:
         study: a study whose sampler is one of numbo's.

@@ -18,14 +18,14 @@ from optuna.pruners import BasePruner
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-#: Maximum number of studies that a pruner keeps in memory; of others it learns again.
+#: Maximum number of studies that a pruner keeps in memory; other studies are learned again.
 MAX_STUDIES = 8
 ENDED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
 
 
 @dataclass
 class _Known:
-    """What is known of a study in a storage that is still the same: the rule, and the trials that it has learned."""
+    """The rule of a study, the trials that it has learned, and the storage, which has to be the same."""
 
     storage: Callable[[], Any]
     rule: Stopping
@@ -33,19 +33,20 @@ class _Known:
 
 
 class CurvePruner(BasePruner):
-    """Prunes a trial if a fresh one is more likely to end better than the best, per step that it takes.
+    """Prunes a trial if a new trial has a higher probability of ending better than the best one, per step it takes.
 
         study = optuna.create_study(sampler=GSSBOSampler(), pruner=CurvePruner())
 
-    How likely a trial ends better than the best one is learned from the curves of all trials (`numbo.models.curves`):
-    no setting says how many steps there are, at which of them to look, or how much a lead is worth. A trial that is
-    better than all others at its step is never pruned, nor any at a step where the rule would have pruned the best one.
-    Why a trial is pruned, or not, is logged at debug level by the logger ``"numbo"``.
+    The probability that a trial ends better than the best one is learned from the curves of all trials
+    (`numbo.models.curves`). So no settings are needed for the number of steps, the steps at which to prune, or the
+    significance of a lead. A trial that is better than all others at its step is never pruned, nor is any trial at a
+    step where the rule would have pruned the best one. The logger ``"numbo"`` logs at debug level why a trial is pruned
+    or not.
 
-    Any sampler may suggest the trials. The last report of a trial that completes should be near to what it returns.
+    Any sampler may suggest the trials. The last report of a complete trial should be near to its returned value.
 
     Args:
-        probability: trials that end better than the best with at least this probability are never pruned.
+        probability: trials that end better than the best one with at least this probability are never pruned.
         n_startup_trials: number of trials that have to complete before any is pruned.
 
     Raises:
@@ -78,7 +79,7 @@ class CurvePruner(BasePruner):
             return rule.verdict(trial.number, curve).stop
 
     def _learned(self, study: Study, goal: Goal) -> Stopping:
-        """The rule for a study, which knows all of its trials that have ended."""
+        """The rule for a study, which has learned all trials that have ended."""
         storage = study._storage
         key = (id(study._storage), study._study_id)
         known = self._studies.pop(key, None)

@@ -1,4 +1,4 @@
-"""What a storage says of a study and its trials beside what Optuna does itself, in short attributes.
+"""Records that numbo adds to a study and its trials in the storage, in short attributes.
 
 The relative parameters of running trials are published to other processes: Optuna stores a parameter only when the
 objective asks for it, possibly long after it was chosen.
@@ -21,13 +21,13 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial
 
 KEY = "numbo:params"
-#: Likewise, of what the rows of a table are.
+#: Prefix of the attributes for the rows of a table.
 TABLE = "numbo:table"
 #: Maximum number of characters that relational storages keep of a value.
 PIECE = 2045
-#: Of several objectives, what a trial reports at a step; there, among the attributes of the user.
+#: Prefix of the user attributes for the reports of a trial with several objectives, by step.
 REPORT = "numbo:report:"
-#: Where Optuna keeps a list of constraints; those that have names have keys that begin so.
+#: Optuna's key of a list of constraints, and the prefix of its keys of named constraints.
 CONSTRAINTS = "constraints"
 
 
@@ -37,7 +37,7 @@ def directions_of(study: Study) -> tuple[str, ...]:
 
 
 class Identity(NamedTuple):
-    """What published records mean: the space, whose regions have numbers, and the choices that indices stand for."""
+    """Checksums of what published records refer to: the space, whose regions have numbers, and the choices."""
 
     space: int
     names: frozenset[str]
@@ -64,7 +64,7 @@ def publish(study: Study, trial: FrozenTrial, identity: Identity, params: Mappin
 
 
 def pieces(trial: FrozenTrial) -> list[str]:
-    """What is published for ``trial``, in the pieces in which it is stored."""
+    """The record published for ``trial``, in the pieces in which it is stored."""
     attrs = trial.system_attrs
     found = list[str]()
     while isinstance(piece := attrs.get(f"{KEY}:{len(found)}"), str):
@@ -73,14 +73,15 @@ def pieces(trial: FrozenTrial) -> list[str]:
 
 
 def read(trial: FrozenTrial, identity: Identity) -> tuple[dict[str, Any], int]:
-    """The internal parameters as published, and their origin; no parameters if absent, torn, or not numbo's.
+    """The internal parameters as published, and their origin; no parameters if absent, damaged, or not numbo's.
 
-    What was published for another space holds for the parameters that both have in common, but not for their origin.
+    A record that was published for another space holds for the parameters that both spaces have, but its origin does
+    not.
     """
     try:
         record, _ = json.JSONDecoder().raw_decode(
             "".join(pieces(trial))
-        )  # pieces of a longer, earlier record may follow
+        )  # pieces of an earlier, longer record may follow
         space, origin, params, choices = (record[key] for key in ("space", "origin", "params", "choices"))
         valid = isinstance(params, dict) and isinstance(choices, dict) and type(origin) is int
     except (ValueError, KeyError, TypeError):
@@ -92,7 +93,7 @@ def read(trial: FrozenTrial, identity: Identity) -> tuple[dict[str, Any], int]:
 
 
 def constraints_of(trial: FrozenTrial) -> dict[str, float]:
-    """The constraints of a trial by name: those that were set, and the numbered ones of a function."""
+    """The constraints of a trial by name: those set by the trial, and the numbered ones of a function."""
     listed = trial.system_attrs.get(CONSTRAINTS)
     found = {str(i): value for i, value in enumerate(listed)} if isinstance(listed, list | tuple) else {}
     prefix = f"{CONSTRAINTS}:"
@@ -101,7 +102,8 @@ def constraints_of(trial: FrozenTrial) -> dict[str, float]:
 
 
 def last_report(trial: FrozenTrial, k: int, until: int | None = None) -> tuple[int, list[float]] | None:
-    """The last step at which a trial reported values of ``k`` objectives, up to ``until``, and these (k,); or None."""
+    """The last step up to ``until`` at which a trial reported ``k`` values, and the values (k,); None if there is
+    none."""
     attrs = trial.user_attrs
     if until is not None and (values := reported(attrs.get(f"{REPORT}{until}"), k)) is not None:
         return until, values
@@ -116,7 +118,7 @@ def last_report(trial: FrozenTrial, k: int, until: int | None = None) -> tuple[i
 
 
 def reported(values: Any, k: int) -> list[float] | None:
-    """The ``values (k,)`` of a report, None if it says nothing, or is not numbo's."""
+    """The ``values (k,)`` of a report, None if they are unusable, or not numbo's."""
     valid = isinstance(values, list | tuple) and len(values) == k
     if not valid or any(type(value) is not float or math.isnan(value) for value in values):
         return None
@@ -124,9 +126,9 @@ def reported(values: Any, k: int) -> list[float] | None:
 
 
 def is_the_table(study: Study, table: Table) -> bool:
-    """Whether the rows of a table are those that the study has searched, with others after them or not.
+    """Whether the table begins with the rows that the study has searched so far.
 
-    What they are is published for those who ask later. A table that has lost rows is not compared.
+    A checksum of its rows is published for later calls. A table that has lost rows is not compared.
     """
     storage = study._storage
     number = study._study_id

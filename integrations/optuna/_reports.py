@@ -1,4 +1,4 @@
-"""What trials with several objectives report, which Optuna does not keep, and whether to prune them by that."""
+"""Reports of trials with several objectives, which Optuna does not support, and pruning by them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numbo.trials import Goal, is_below_median
 from optuna.study import Study
 from optuna.trial import FixedTrial, FrozenTrial, Trial, TrialState
 
-#: Trials that are not part of a study report to nobody, as in Optuna.
+#: Reports of trials that are not part of a study are ignored, as in Optuna.
 AnyTrial: TypeAlias = Trial | FrozenTrial | FixedTrial
 
 
@@ -25,17 +25,17 @@ def report(trial: AnyTrial, values: Sequence[float], step: int) -> None:
             if numbo.optuna.should_prune(trial):
                 raise optuna.TrialPruned
 
-    A trial that is pruned counts with the last values that it has reported, as if it had ended with them; one that has
-    reported nothing is a failure. So report what the trial is expected to return: of a time that adds up, say, that of
-    the whole trial, or the search is drawn to trials that are pruned. A report with a NaN says nothing, and is not
-    kept; one at a step that is known replaces the one before.
+    A pruned trial counts with its last reported values, as if it had ended with them; without reports it is a failure.
+    So report the values that the trial is expected to return: if a time adds up, report the expected time of the whole
+    trial, or the search will prefer trials that are pruned. A report with a NaN is not kept. A second report at a step
+    replaces the first.
 
     The values of each step are kept in a user attribute of the trial, such as ``numbo:report:3``.
 
     Args:
-        trial: that of the objective.
+        trial: the argument of the objective.
         values: (k,) as many as the study has objectives.
-        step: an integer of at least 0: of epochs, say.
+        step: an integer of at least 0, such as the number of epochs.
 
     Raises:
         ValueError: if there are not as many numbers as objectives, ``step`` is no such integer, or the study has one
@@ -60,16 +60,15 @@ def report(trial: AnyTrial, values: Sequence[float], step: int) -> None:
 def should_prune(trial: AnyTrial, *, n_startup_trials: int = 5, n_warmup_steps: int = 0) -> bool:
     """Whether a trial with several objectives should be pruned: the median rule, by dominance.
 
-    It is, if the values of its last report are dominated by the median of what the complete trials had reported by
-    then: the median of each objective, over the last report of each of these trials at the same step or before it.
-    Dominated means worse in one objective at least, and better in none. A trial that is better than the median in any
-    objective goes on.
+    For each complete trial, take its last report up to the step of the trial's last report, and of these the median of
+    each objective. If these medians dominate the trial's last report, it should be pruned: it is worse in at least one
+    objective, and better in none. A trial that is better than the median in any objective goes on.
 
     Any sampler may suggest the trials.
 
     Args:
-        trial: that of the objective, which calls `numbo.optuna.report`.
-        n_startup_trials: number of complete trials that have to have reported by this step before any is pruned.
+        trial: the argument of the objective, which calls `numbo.optuna.report`.
+        n_startup_trials: no trial is pruned before this number of complete trials have reported by this step.
         n_warmup_steps: no trial is pruned before this step.
 
     Raises:
@@ -93,7 +92,7 @@ def should_prune(trial: AnyTrial, *, n_startup_trials: int = 5, n_warmup_steps: 
 
 
 def _study_of(trial: Any, own: str) -> Study | None:
-    """The study of a ``trial``, None if it belongs to none; with one objective, Optuna has its ``own`` method."""
+    """The study of a ``trial``, None if it belongs to none; refuses one objective, for which Optuna has ``own``."""
     if not isinstance(trial, Trial | FrozenTrial | FixedTrial):
         raise ValueError(f"trial must be a trial of Optuna, got {trial!r}.")
     if not isinstance(trial, Trial):

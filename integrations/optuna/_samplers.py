@@ -46,7 +46,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 
 #: A function from a trial to its constraints.
 ConstraintsFunc: TypeAlias = Callable[[FrozenTrial], Sequence[float]]
-#: Number of attempts to choose a point that no other process has, before one may be repeated.
+#: Number of attempts to choose a point that no other process has chosen, before a point may be repeated.
 ATTEMPTS = 32
 
 
@@ -54,27 +54,27 @@ class NumboSampler(BaseSampler):
     """Base class of the samplers: keeps one optimizer per study, rebuilt from the storage whenever necessary.
 
     A suggestion depends on the seed, the trial's number, the finished and running trials in the storage, and the
-    hyperparameters, which are fitted on a schedule. It makes no difference whether trials come from other processes,
-    from an earlier run of the study, or were added to it.
+    hyperparameters, which are fitted on a schedule. Trials may come from other processes or an earlier run of the
+    study, or be added to it; this makes no difference.
 
     A copy or a pickle keeps the settings, the seed and the independent sampler. Models are rebuilt from the storage
-    with hyperparameters fitted anew, so that it may go on differently; `predict` and the like need a ``study``.
+    with newly fitted hyperparameters, so its suggestions may differ. `predict` and similar methods need a ``study``.
 
     Args:
         seed: seed of the suggestions; ``None`` draws one.
         n_startup_trials: number of finished or running trials before the model takes over from the Sobol initial
             design.
-        independent_sampler: sampler for parameters that a suggestion did not foresee; by default the model, given what
-            the trial has already, or a random one where the model does not know the parameter.
+        independent_sampler: sampler for parameters that are not in the suggestion; by default the model, given the
+            trial's other values, or a random sampler if the model does not know the parameter.
         warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
-        search_space: distributions by name, or pairs of a distribution and the values of other parameters under which
-            it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``. By default, all parameters of the
-            trials, with the conditions that they show; the first trial is then sampled independently. Or a `Table`, of
-            which rows are suggested.
-        constraints_func: returns the constraints of a trial that has ended, a sequence of numbers, which are met at 0
-            or less.
-        settings: the algorithm's settings, as its optimizer in `numbo` takes them. Failures that are learned from are
-            trials that failed, or were pruned before their first report.
+        search_space: distributions by name, or pairs of a distribution and the values of other parameters for which
+            it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``; or a `Table`, whose rows are
+            suggested. By default, all parameters of the trials, with inferred conditions; the first trial is then
+            sampled independently.
+        constraints_func: returns the constraints of a trial that has ended, a sequence of numbers that are met at 0 or
+            less.
+        settings: the algorithm's settings, as its optimizer in `numbo` takes them. Trials count as failures if they
+            failed, or were pruned before their first report.
     """
 
     _optimizer: type[Optimizer]
@@ -116,7 +116,7 @@ class NumboSampler(BaseSampler):
             given = self._usual_startup
         self._settings = settings.of(settings, n_initial=None if given is None else max(1, given))
         stand_in = {f"x{j}": Float(0.0, 1.0) for j in range(settings.dimensions)}
-        # report invalid settings here, not in mid-study
+        # report invalid settings here, not during the study
         self._make(to_space(searched) if searched.distributions else Space(stand_in), ("minimize",))
 
     def _make(self, space: Space | Table, directions: tuple[str, ...], constraints: tuple[str, ...] = ()) -> Optimizer:
@@ -136,7 +136,7 @@ class NumboSampler(BaseSampler):
             return {}
         with self._lock, self._view_of(study) as (view, trials):
             self._space_known = view.space.known
-            return dict(view.known_space(trials, trial.number).distributions)  # samplers around this one change it
+            return dict(view.known_space(trials, trial.number).distributions)  # samplers that wrap this one change it
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -159,7 +159,7 @@ class NumboSampler(BaseSampler):
         return {name: params[name] for name in search_space if name in params}
 
     def _searched(self, view: StudyView, trials: Sequence[FrozenTrial], current: int) -> Searched:
-        """What is searched when trial number ``current`` asks."""
+        """The searched space for trial number ``current``."""
         known = view.known_space(trials, current)
         if self._declared is None:
             return known
@@ -181,11 +181,11 @@ class NumboSampler(BaseSampler):
         point: dict[str, Any],
         fixed: Mapping[str, Any],
     ) -> dict[str, Any]:
-        """The published ``point``, or another one, that no other process has chosen at the same time.
+        """The published ``point``, or another point, that no other process has chosen at the same time.
 
-        If both processes look again after publishing, the second one sees the first one's point, whose result may be
-        known by then. After a collision the first retry asks the model again; later retries take random points of the
-        design, where another collision is unlikely. Each point is looked at after it was published.
+        Each process publishes its point and then checks, so the second process sees the point of the first, whose
+        result may be known by then. After a collision the first retry asks the model again. Later retries take random
+        points of the design, where another collision is unlikely. Each new point is published and checked, too.
         """
         known = optimizer.n_told
         for attempt in range(1, ATTEMPTS + 1):
@@ -207,7 +207,7 @@ class NumboSampler(BaseSampler):
         return point
 
     def _publish(self, study: Study, trial: FrozenTrial, view: StudyView, suggestion: Suggestion) -> dict[str, Any]:
-        """The parameters of a suggestion, which other processes can read from now on."""
+        """The parameters of a suggestion, after writing them to the storage for other processes."""
         assert view.optimizer is not None
         point: dict[str, Any] = view.optimizer.space.decode(suggestion.x)
         _records.publish(study, trial, view.identity, point, suggestion.origin)
@@ -240,9 +240,9 @@ class NumboSampler(BaseSampler):
         return sampler.sample_independent(study, trial, param_name, param_distribution)
 
     def _by_model(self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution) -> Any:
-        """A value by the model, given the values that the trial has so far; None if the model cannot say.
+        """A value by the model, given the trial's values so far; None if the model does not know the parameter.
 
-        The search did not foresee that the trial would use the parameter, or in which range.
+        This happens if the suggestion does not contain the parameter, or has it in another range.
         """
         if distribution.single():
             return None
@@ -266,7 +266,7 @@ class NumboSampler(BaseSampler):
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         if self._refuses(study):
-            study.tell(trial.number, state=TrialState.FAIL)  # the trial was created already, and would be left running
+            study.tell(trial.number, state=TrialState.FAIL)  # the trial exists already, and would stay running
         self._raise_error_if_multi_objective(study)
         self._remember(study)
         if self._independent_sampler is not None:
@@ -289,7 +289,7 @@ class NumboSampler(BaseSampler):
             )
 
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
-        self._remember(study)  # an objective may have used the sampler for a study of its own
+        self._remember(study)  # the objective may have used the sampler for another study
         if self._constraints_func is not None:
             _process_constraints_after_trial(partial(_constraints, self._constraints_func), study, trial, state)
         if not self._constrained and _records.constraints_of(trial):
@@ -304,7 +304,7 @@ class NumboSampler(BaseSampler):
     # -- looking inside ----------------------------------------------------------------------------------------
 
     def _remember(self, study: Study) -> None:
-        """Make ``study`` the default of `predict` and the like; for a Hyperband bracket, the study it belongs to."""
+        """Make ``study`` the default of `predict` and similar methods; for a Hyperband bracket, its study."""
         self._latest = weakref.ref(getattr(study, "_study", study))
 
     @overload
@@ -314,7 +314,7 @@ class NumboSampler(BaseSampler):
     def predict(self, params: Any, study: Study | None = None) -> tuple[Any, Any]:
         """Posterior mean and standard deviation of the objective, without its noise, after all finished trials.
 
-        Of k objectives, arrays (k,) for one point, and (c, k) for a sequence.
+        With k objectives, arrays (k,) for one point, and (c, k) for a sequence.
 
         Args:
             params: the parameters of one point, or a sequence of ``c`` points for two arrays (c,).
@@ -347,7 +347,8 @@ class NumboSampler(BaseSampler):
         return optimizer, [internal_point(point, searched, optimizer.space) for point in params]
 
     def predict_end(self, trial: FrozenTrial | Trial, study: Study | None = None) -> tuple[float, float]:
-        """Where a running or pruned trial would end, by the curves of all finished ones: value and standard deviation.
+        """Predicted final value of a running or pruned trial, and its standard deviation, by the curves of finished
+        ones.
 
         Args:
             trial: one with intermediate values, of this study or another.
@@ -371,11 +372,11 @@ class NumboSampler(BaseSampler):
     ) -> tuple[dict[str, Any], float] | None:
         """The parameters of the finished trial with the best expected value, exactly as it had them, and that value.
 
-        For noisy objectives, a better answer than ``study.best_params``, which belong to the luckiest trial.
+        For noisy objectives a better answer than ``study.best_params``, which belong to the luckiest trial.
 
         Args:
             study: by default the study that the sampler was last used for.
-            anywhere: whether parameters that no trial had may be returned: those that are best by the model.
+            anywhere: whether parameters without a trial may be returned: the best by the model.
 
         Raises:
             ValueError: if there are several objectives: `front` has the best trials then.
@@ -391,8 +392,8 @@ class NumboSampler(BaseSampler):
     def best_predicted_trial(self, study: Study | None = None) -> FrozenTrial | None:
         """The finished trial with the best expected value; None before the first success.
 
-        For noisy objectives, a better answer than ``study.best_trial``, which is the luckiest one. Where several trials
-        had the same parameters, it is the first of them.
+        For noisy objectives a better answer than ``study.best_trial``, which is the luckiest one. Of several trials
+        with the same parameters, it is the first.
 
         Args:
             study: by default the study that the sampler was last used for.
@@ -406,11 +407,12 @@ class NumboSampler(BaseSampler):
         return None if best is None else copy.deepcopy(first.at([best[0]])[0])
 
     def front(self, study: Study | None = None) -> list[tuple[FrozenTrial, tuple[float, ...]]]:
-        """The complete trials that no other one dominates by expected values, each with these values.
+        """The complete trials that no other trial dominates by expected values, each with these values.
 
-        All trade-offs between several objectives: of trials that meet all constraints, sorted by the first objective,
-        the best first. Without noise they are ``study.best_trials``. Where values are noisy, these are the luckiest
-        ones, and expected values are a better answer. Of trials with the same parameters or values, it is the first.
+        These are the trade-offs between several objectives, among trials that meet all constraints, sorted by the first
+        objective, the best first. Without noise they are ``study.best_trials``. If values are noisy,
+        ``study.best_trials`` are the luckiest trials, and expected values are a better answer. Of trials with the same
+        parameters or values, only the first is included.
 
         Args:
             study: by default the study that the sampler was last used for.
@@ -429,8 +431,8 @@ class NumboSampler(BaseSampler):
     def hypervolumes(self, reference: Sequence[float], study: Study | None = None) -> Array:
         """The volume (n,) that the front dominates after each of the ``n`` finished trials, up to a ``reference``.
 
-        By the values of the complete trials that meet all constraints, in the order of their numbers. Where values are
-        noisy, the luckiest ones count.
+        It uses the values of the complete trials that meet all constraints, in the order of their numbers, including
+        lucky values if these are noisy.
 
         Args:
             reference: a value of each objective; trials that are worse in any of them do not count.
@@ -445,11 +447,11 @@ class NumboSampler(BaseSampler):
         return volumes_of(list(counted), Goal(optimizer.directions), at)
 
     def explain(self, study: Study | None = None, *, objective: int = 0) -> Explanation:
-        """What the model consists of, and where a suggestion spends its time.
+        """A description of the model, and the time of the last suggestion.
 
         Args:
             study: by default the study that the sampler was last used for.
-            objective: of several objectives, whose model, from 0.
+            objective: the objective whose model is described, from 0.
 
         Raises:
             ValueError: before the first successful trial, or if there is no such objective.
@@ -461,12 +463,12 @@ class NumboSampler(BaseSampler):
         return replace(found, conditions={n: words[n] for n in found.relevance if n in words}, inferred=inferred)
 
     def inspected(self, study: Study | None = None) -> tuple[Snapshot, Callable[[str, Any], Any]]:
-        """For `numbo.plot`: a snapshot of the study's optimizer, and how a value of a parameter is shown."""
+        """For `numbo.plot`: a snapshot of the study's optimizer, and a function to show a value of a parameter."""
         optimizer, searched = self._optimizer_of(study)
         return optimizer, lambda name, value: to_external({name: value}, searched.distributions)[name]
 
     def _optimizer_of(self, study: Study | None) -> tuple[Snapshot, Searched]:
-        """A snapshot of the study's optimizer, which knows all finished trials, and what it searches."""
+        """A snapshot of the study's optimizer, which knows all finished trials, and its searched space."""
         return self._looked_into(study)[:2]
 
     def _looked_into(self, study: Study | None) -> tuple[Snapshot, Searched, FirstTrials]:
@@ -479,7 +481,7 @@ class NumboSampler(BaseSampler):
         self._raise_error_if_multi_objective(study)
         with self._lock, self._view_of(study) as (view, trials):
             searched = self._searched(view, trials, -1)
-            if view.optimizer is not None:  # what suggestions were asked for
+            if view.optimizer is not None:  # the space of the last suggestions
                 searched = searched.only(view.searched.distributions)
             if not searched.distributions:
                 raise ValueError(
@@ -518,8 +520,8 @@ class NumboSampler(BaseSampler):
     def _view_of(self, study: Study) -> Iterator[tuple[StudyView, list[FrozenTrial]]]:
         """The up-to-date view of ``study``, and all trials.
 
-        While in use, the view is removed from the store, and it is put back only if no exception is raised. Whatever an
-        interrupt or an error leaves half done is thus discarded, and rebuilt from the storage when needed again.
+        While in use, the view is removed from the store, and it is put back only if no exception is raised. So a view
+        that an interrupt or an error leaves half done is discarded, and rebuilt from the storage when needed again.
         """
         trials = study._get_trials(deepcopy=False, use_cache=False)
         key, view = self._views.take_out(study, trials)
@@ -543,7 +545,7 @@ def _constraints(function: ConstraintsFunc, trial: FrozenTrial) -> Sequence[floa
     """The constraints of a trial by a ``constraints_func``, as it returns them.
 
     Raises:
-        ValueError: if these are not numbers in a sequence; Optuna's errors are those of the conversions that fail.
+        ValueError: if these are not a sequence of numbers; Optuna would only raise the error of a failed conversion.
     """
     found = function(trial)
     try:
@@ -565,7 +567,7 @@ def _met(trial: FrozenTrial) -> bool:
 
 
 def _one_best(name: str, optimizer: Snapshot) -> None:
-    """Refuse what of several objectives there is none of."""
+    """Refuse a method that needs a single best trial, if there are several objectives."""
     if (k := len(optimizer.directions)) > 1:
         raise ValueError(f"{name} is for studies of one objective, and this one has {k}: front has the best trials.")
 

@@ -1,4 +1,4 @@
-"""A study as a sampler sees it: the trials learned so far, the search space, and the optimizer over it."""
+"""A sampler's view of a study: the trials learned so far, the search space, and the optimizer over it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from numbo.trials import UNASKED, Pending, point_key
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-#: Maximum number of running trials that are considered: the newest ones.
+#: Maximum number of running trials that are considered, the newest ones.
 MAX_PENDING = 128
-#: A running trial overtaken by more than this number of later ones belongs to a worker that is gone.
+#: If more than this number of later trials have finished, the worker of a running trial counts as dead.
 MAX_OVERTAKEN = 1000
 
 
-#: A parameter, and the range that a trial's value is outside of; the last is for all other causes.
+#: A parameter and the range that a trial's value is not in; `OTHER` is for all other causes.
 Cause: TypeAlias = tuple[str, str]
 OTHER = "", ""
 
@@ -33,21 +33,21 @@ class StudyView:
     """Adds each trial once, in the order in which they finished."""
 
     def __init__(self) -> None:
-        #: Of complete and pruned trials; the latter may have ended before they used all of their parameters.
+        #: From complete and pruned trials; the latter may have ended before they used all of their parameters.
         self.space = KnownSpace()
         self.optimizer: Optimizer | None = None
         self._known_constraints: tuple[str, ...] = ()
-        #: What the optimizer searches; empty before there is one.
+        #: The space that the optimizer searches; empty before there is an optimizer.
         self.searched = Searched({})
         self.identity = _records.Identity.of(self.searched)
-        #: The table that was last compared with what the study has searched.
+        #: The table that was last compared with the study's.
         self.table: Table | None = None
         #: Names of the constraints that trials have.
         self.constraints: tuple[str, ...] = ()
-        #: That of the study.
+        #: A weak reference to the storage of the study.
         self.storage: Callable[[], Any] = _no_storage
         self._marks: dict[int, int] = {}  # of the finished trials, by their place
-        #: The points of running trials by their numbers, with what says whether these have changed.
+        #: The points of running trials by their numbers, with a mark that changes if the trial does.
         self._running: dict[int, tuple[tuple[int, int, list[str]], Pending | None]] = {}
         self._looked_at = 0
         self._last_number = -1
@@ -56,16 +56,17 @@ class StudyView:
         #: The numbers of the trials that the optimizer was told, in this order.
         self.told: list[int] = []
         self._left_out = 0
-        #: When these trials began and ended: no two trials do so in the same microsecond, unless one is a copy.
+        #: Start and end times of these trials: they are equal only if one trial is a copy of another.
         self._moments: set[tuple[datetime | None, datetime | None]] = set()
-        #: Why trials were left out (`_causes_of`), and which of these reasons a warning has named.
+        #: Causes for which trials were left out (`_causes_of`), and the causes that a warning has named.
         self._causes: set[Cause] = set()
         self._warned: set[Cause] = set()
 
     def continues(self, trials: Sequence[FrozenTrial], *, compare_all: bool = False) -> bool:
-        """Whether ``trials`` extend the trials seen before: their number, and the finished ones at both ends, or all.
+        """Whether ``trials`` extend the trials seen before, by their number and the first and last finished ones, or
+        all.
 
-        At both ends, this takes the same time however many there are.
+        With the first and last ones only, the time does not depend on the number of trials.
         """
         k = self._looked_at
         if k == 0:
@@ -149,7 +150,7 @@ class StudyView:
         self.optimizer.hold_only({number: p for number, (_, p) in self._running.items() if p is not None})
 
     def _point(self, trial: FrozenTrial) -> Pending | None:
-        """A running trial's point, as it is pending; None if it is unknown or out of range."""
+        """A running trial's point as a pending one; None if it is unknown or out of range."""
         assert self.optimizer is not None
         try:
             return self.optimizer.pending_point(*self._params(trial), trial.intermediate_values)
@@ -159,10 +160,10 @@ class StudyView:
     def _params(self, trial: FrozenTrial) -> tuple[dict[str, Any], int]:
         """The internal parameters that a trial is evaluated with, and the part of the search that proposed them.
 
-        The values that the trial has used take precedence, then those enqueued and those published for it. A parameter
-        that a finished trial never asked for had no influence on it: if nothing was published, it is set to the middle
-        of its range, unless it is conditional and the trial complete: then it is inactive. Conditional parameters that
-        a trial has not used yet, or never came to, are also in the middle.
+        The values that the trial has used take precedence, then enqueued values, then published ones. A parameter that
+        a finished trial never asked for had no influence on it. If no value was published, a conditional parameter of a
+        complete trial is inactive. All others are set to the middle of their range, including conditional parameters
+        that a trial has not used yet, or did not reach.
 
         Raises:
             ValueError: if a value does not fit, or contradicts a condition; if a running trial has unknown values, or a
@@ -182,7 +183,7 @@ class StudyView:
         unused = optional if trial.state == TrialState.COMPLETE else ()
         params = {n: published[n] for n in distributions if n in published and n not in unused} | known
         if any(published.get(name, value) != value for name, value in known.items()):
-            origin = GLOBAL  # it was not evaluated where the search had proposed
+            origin = GLOBAL  # it was not evaluated at the proposed point
         missing = distributions.keys() - optional - space.conditions.keys() - params.keys()
         if missing or not params:
             if not trial.state.is_finished():
@@ -220,31 +221,31 @@ class StudyView:
             self.told.append(trial.number)
 
     def _copied(self, trial: FrozenTrial) -> bool:
-        """Whether a trial was not evaluated, but made from results (which takes no time), or a copy of another one."""
+        """Whether a trial was not evaluated: made from given results (in no time), or a copy of another trial."""
         moments = trial.datetime_start, trial.datetime_complete
         known = moments in self._moments
         self._moments.add(moments)
         return known or moments[0] == moments[1]
 
     def _causes_of(self, trial: FrozenTrial) -> set[Cause]:
-        """Why a trial is left out: the parameters of which it has values outside the present ranges, or `OTHER`."""
+        """Why a trial is left out: the parameters whose values are outside the present ranges, or `OTHER`."""
         assert self.optimizer is not None
         space = self.optimizer.space
         distributions = self.searched.distributions
         try:
             params = to_internal(trial.params, distributions)
-        except ValueError:  # not a choice any more
+        except ValueError:  # no longer a choice
             return {OTHER}
         outside = (name for name, value in params.items() if not space[name].contains(value))
         return {(name, repr(distributions[name])) for name in outside} or {OTHER}
 
     def _established(self, cause: Cause) -> bool:
-        """Whether trials are left out for good: later ones may show that a range depends on another value."""
+        """Whether trials are left out for good; later ones may still show that a range depends on another value."""
         name, _ = cause
         return cause == OTHER or not self.space.undecided(name, self.searched.distributions[name])
 
     def _misfit(self, trials: Iterable[FrozenTrial]) -> str:
-        """What is wrong with the first complete trial that the conditions do not allow, in words."""
+        """Describe the first complete trial that contradicts the conditions, in words."""
         assert self.optimizer is not None
         space = self.optimizer.space
         words = self.searched.words()
@@ -262,7 +263,7 @@ class StudyView:
     def _value(self, trial: FrozenTrial) -> float | list[float] | None:
         """The value learned from a finished trial, or those of several objectives; ``None`` for a failure.
 
-        A trial pruned before it reported anything is a failure: that is how objectives reject a point.
+        A trial pruned before it reported anything is a failure: objectives reject points in this way.
         """
         assert self.optimizer is not None
         if self.optimizer.directions is not None:
@@ -281,12 +282,12 @@ class StudyView:
 
 
 class FirstTrials:
-    """The first of a study's trials that succeeded at each point.
+    """The first successful trial of a study at each point.
 
     Args:
-        optimizer: what the optimizer knows.
+        optimizer: a snapshot of the optimizer.
         told: the numbers of the trials that it was told, in this order.
-        trials: those of the study.
+        trials: all trials of the study.
     """
 
     def __init__(self, optimizer: Snapshot, told: Sequence[int], trials: Iterable[FrozenTrial]) -> None:
@@ -295,7 +296,7 @@ class FirstTrials:
         self._trials = trials
 
     def at(self, points: Iterable[Mapping[str, Any]], *, complete: bool = False) -> list[FrozenTrial | None]:
-        """Those at internal ``points``, None where there is none; only ``complete`` ones if that is asked."""
+        """The trials at internal ``points``, None if there is none; only complete trials if ``complete``."""
         X, values = self._optimizer.observations
         failed = [math.isnan(y) for y in (values if values.ndim == 1 else values[:, 0])]
         by_number = {trial.number: trial for trial in self._trials}
@@ -307,12 +308,12 @@ class FirstTrials:
         return [first.get(point_key(self._optimizer.space.encode(point))) for point in points]
 
     def left_out(self) -> list[FrozenTrial]:
-        """Complete trials that the optimizer was not told, as they lie outside of what it searches."""
+        """Complete trials that the optimizer was not told, as they lie outside its space."""
         told = set(self._told)
         return [t for t in self._trials if t.state == TrialState.COMPLETE and t.number not in told]
 
     def finished(self) -> list[FrozenTrial]:
-        """All that have ended, by their numbers."""
+        """All trials that have ended, in the order of their numbers."""
         return sorted((t for t in self._trials if t.state.is_finished()), key=lambda trial: trial.number)
 
 
@@ -321,7 +322,7 @@ def _no_storage() -> None:
 
 
 def _mark(trial: FrozenTrial) -> int:
-    """A number that differs, in all probability, for finished trials that teach different things."""
+    """A checksum of everything that is learned from a finished trial."""
     known = trial.number, trial.state, trial.values, trial.params, trial.intermediate_values, trial.datetime_complete
     pruned = trial.state == TrialState.PRUNED
     reports = [(k, v) for k, v in trial.user_attrs.items() if k.startswith(_records.REPORT)] if pruned else []

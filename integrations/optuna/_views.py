@@ -1,4 +1,4 @@
-"""The views of the studies that a sampler was last used for: which of them holds for the study that asks."""
+"""The views of the studies that a sampler was last used for, and the choice of the view for a study."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ MAX_VIEWS = 8
 class Views(dict[Any, StudyView]):
     """Views by their study, the most recently used one last.
 
-    Hyperband passes each bracket as a separate study, and a study may begin with copies of another one's trials. So it
-    is known by its number, its directions, its first trial, and its storage.
+    Hyperband passes each bracket as a separate study, and a study may begin with copies of another one's trials. So a
+    study is identified by its number, its directions, its first trial, and its storage.
     """
 
     def take_out(self, study: Study, trials: Sequence[FrozenTrial]) -> tuple[Any, StudyView]:
         """The key and the view of a study with these ``trials``, a new one if there is none.
 
-        A storage does not change what it knows of finished trials, of which two are compared to be sure. In another
-        storage, such as the same one loaded again, all of them have to be as the view saw them.
+        A storage does not change finished trials, so comparing two of them is enough. In another storage object, such
+        as the same storage loaded again, all finished trials have to equal those that the view saw.
         """
         first = trials[0] if trials else None
         start = None if first is None else (first._trial_id, first.datetime_start)

@@ -16,27 +16,27 @@ class GSSBOSearch(NumboSearch):
     """GSSBO: a GP on a chosen subset of the trials, with a local search around the best.
 
     Args:
-        space: domains as in ``param_space``, or a `Table`, of which rows are suggested; by default, the ``param_space``
+        space: domains as in ``param_space``, or a `Table`, whose rows are suggested; by default, the ``param_space``
             of the `Tuner`.
-        metric: name of the reported value; by default that of the `TuneConfig`. Or a list of two to five: then give one
-            of them with its mode to the `TuneConfig`, for Tune to report the best result by, or neither.
-        mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`. Of several metrics, a list of as many.
+        metric: name of the reported value; by default that of the `TuneConfig`. Or a list of two to five: then give
+            the `TuneConfig` one of them with its mode, for Tune's own best result, or neither.
+        mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`. For several metrics, a list of as many.
         points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
             that they leave out are suggested.
         evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
-            or mappings of metrics, with those that have constraints, such as ``{"loss": 0.5, "latency": 12.0}``. Of
+            or mappings of metrics, including those with constraints, such as ``{"loss": 0.5, "latency": 12.0}``. For
             several metrics, sequences of as many numbers, or mappings.
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_initial: number of trials before the model takes over from the initial design; by default 5 in up to five
             dimensions, and 10 in more.
-        constraints: what reported metrics have to be, such as ``{"latency": ("<=", 20.0), "size": (">=", 1e6)}``. A
-            trial whose last result lacks one is not known to violate it.
+        constraints: bounds of reported metrics, such as ``{"latency": ("<=", 20.0), "size": (">=", 1e6)}``. If the
+            last result of a trial lacks a metric, its bound counts as met.
         avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,
-            the default, observed points may be measured again where values are noisy.
-        buffer_size: M, number of trials that the model is fitted to; by default 128, or more beside a large initial
+            the default, observed points may be measured again if values are noisy.
+        buffer_size: M, number of trials that the model is fitted to; by default 128, or more with a large initial
             design.
-        preset: ``"default"``, or ``"paper"`` for the algorithm literally; in place of ``settings``.
-        settings: all settings of the algorithm, `numbo.GSSBOSettings`; what is given by name goes before.
+        preset: ``"default"``, or ``"paper"`` for the algorithm as published; in place of ``settings``.
+        settings: all settings of the algorithm, `numbo.GSSBOSettings`; settings given by name take precedence.
 
     Raises:
         ValueError: for an invalid value of a setting, an invalid space or an invalid point.
@@ -78,7 +78,7 @@ class GSSBOSearch(NumboSearch):
 
 
 class _BoundedSearch(NumboSearch):
-    """A searcher whose confidence bounds may fail with a probability that depends on the number of trials."""
+    """A searcher with confidence bounds whose failure probability depends on the number of trials."""
 
     def _from_budget(self, num_samples: int) -> dict[str, Any]:
         return {"delta": min(0.5, 1.0 / num_samples)}
@@ -88,7 +88,7 @@ class BKBSearch(_BoundedSearch):
     """BKB: GP-UCB on a sparse posterior of all trials.
 
     Args:
-        space: domains as in ``param_space``, or a `Table`, of which rows are suggested; by default, the ``param_space``
+        space: domains as in ``param_space``, or a `Table`, whose rows are suggested; by default, the ``param_space``
             of the `Tuner`.
         metric: name of the reported value; by default that of the `TuneConfig`.
         mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
@@ -97,13 +97,12 @@ class BKBSearch(_BoundedSearch):
         evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
             or mappings of metrics.
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
-        n_initial: number of trials before the model takes over from the initial design; by
-            default 10.
+        n_initial: number of trials before the model takes over from the initial design; by default 10.
         avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,
-            the default, observed points may be measured again where values are noisy.
+            the default, observed points may be measured again if values are noisy.
         beta: ``"paper"``, ``"reference"``, or a multiplier of the standard deviation; by default 2.
-        settings: all settings of the algorithm, `numbo.BKBSettings`; what is given by name goes before.
-            ``delta`` follows from the ``num_samples`` of the `TuneConfig` unless it is set, or is 0.1 without them.
+        settings: all settings of the algorithm, `numbo.BKBSettings`; settings given by name take precedence. ``delta``
+            follows from the ``num_samples`` of the `TuneConfig` unless it is set, or is 0.1 without them.
 
     Raises:
         ValueError: for an invalid value of a setting, an invalid space or an invalid point.
@@ -143,7 +142,7 @@ class BBKBSearch(_BoundedSearch):
     """BBKB: batched GP-UCB on a sparse posterior of all trials, for many workers.
 
     Args:
-        space: domains as in ``param_space``, or a `Table`, of which rows are suggested; by default, the ``param_space``
+        space: domains as in ``param_space``, or a `Table`, whose rows are suggested; by default, the ``param_space``
             of the `Tuner`.
         metric: name of the reported value; by default that of the `TuneConfig`.
         mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
@@ -155,10 +154,10 @@ class BBKBSearch(_BoundedSearch):
         n_initial: number of trials before the model takes over from the initial design; by
             default 10.
         avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,
-            the default, observed points may be measured again where values are noisy.
+            the default, observed points may be measured again if values are noisy.
         beta: ``"paper"``, ``"reference"``, or a multiplier of the standard deviation; by default 2.
-        settings: all settings of the algorithm, `numbo.BBKBSettings`; what is given by name goes before.
-            ``delta`` follows from the ``num_samples`` of the `TuneConfig` unless it is set, or is 0.1 without them.
+        settings: all settings of the algorithm, `numbo.BBKBSettings`; settings given by name take precedence. ``delta``
+            follows from the ``num_samples`` of the `TuneConfig` unless it is set, or is 0.1 without them.
 
     Raises:
         ValueError: for an invalid value of a setting, an invalid space or an invalid point.
@@ -195,12 +194,12 @@ class BBKBSearch(_BoundedSearch):
 
 
 class SBPESearch(NumboSearch):
-    """S-BPE: batches of pure exploration that rule out, with confidence, what cannot be the optimum.
+    """S-BPE: batches of pure exploration that rule out, with confidence, points that cannot be the optimum.
 
     For noisy objectives and large budgets.
 
     Args:
-        space: domains as in ``param_space``, or a `Table`, of which rows are suggested; by default, the ``param_space``
+        space: domains as in ``param_space``, or a `Table`, whose rows are suggested; by default, the ``param_space``
             of the `Tuner`.
         metric: name of the reported value; by default that of the `TuneConfig`.
         mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
@@ -212,10 +211,10 @@ class SBPESearch(NumboSearch):
         n_initial: number of trials before the model takes over from the initial design; by
             default 10.
         avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,
-            the default, observed points may be measured again where values are noisy.
+            the default, observed points may be measured again if values are noisy.
         horizon: approximate number of trials; by default the ``num_samples`` of the `TuneConfig`, or 1000 if that is
             unknown.
-        settings: all settings of the algorithm, `numbo.SBPESettings`; what is given by name goes before.
+        settings: all settings of the algorithm, `numbo.SBPESettings`; settings given by name take precedence.
 
     Raises:
         ValueError: for an invalid value of a setting, an invalid space or an invalid point.

@@ -14,9 +14,9 @@ from ray.tune.utils import flatten_dict
 
 RELATIONS = {"<=": 1.0, ">=": -1.0}
 MODES = ("min", "max")
-#: Names of what Tune adds to each result.
+#: Names of the entries that Tune adds to each result.
 OF_TUNE = {*AUTO_RESULT_KEYS, DONE}
-#: At most so many metrics are named in a message.
+#: Maximum number of metrics that a message lists.
 NAMED = 10
 
 
@@ -45,7 +45,7 @@ def check_objectives(searcher: str, metric: Any, mode: Any, *, several: bool) ->
 
 
 def _in_order(value: Any) -> bool:
-    """Whether it is a sequence of values, such as a list or an array."""
+    """Whether a value is an ordered collection, such as a list or an array."""
     return isinstance(value, Collection) and not isinstance(value, str | Mapping | Set)
 
 
@@ -64,7 +64,7 @@ def check_points(points: Any) -> list[dict[str, Any]]:
 def check_rewards(rewards: Any, n: int, k: int, wanted: Collection[str]) -> list[Any] | None:
     """A copy of the ``evaluated_rewards`` of ``k`` objectives, one for each of the ``n`` points.
 
-    Each is a number, or a tuple of ``k > 1`` of them; mappings have the ``wanted`` metrics.
+    Each is a number, a tuple of ``k > 1`` numbers, or a mapping with the ``wanted`` metrics.
     """
     if rewards is None:
         return None
@@ -89,18 +89,18 @@ def check_rewards(rewards: Any, n: int, k: int, wanted: Collection[str]) -> list
 
 
 def are_values(value: Any, k: int) -> bool:
-    """Whether it is a sequence of ``k`` numbers."""
+    """Whether a value is a sequence of ``k`` numbers."""
     found = list(value) if _in_order(value) else []
     return len(found) == k and all(isinstance(one, Real) for one in found)
 
 
 def of(k: int) -> str:
-    """How values of ``k`` objectives are called."""
+    """The words for values of ``k`` objectives in a message."""
     return "numbers" if k == 1 else f"sequences of {k} numbers"
 
 
 def check_rewarded(reward: dict[str, Any], wanted: Iterable[str]) -> dict[str, Any]:
-    """One of the ``evaluated_rewards`` that is a mapping: it has a number for each of the ``wanted`` metrics."""
+    """A mapping among the ``evaluated_rewards``, checked to have a number for each of the ``wanted`` metrics."""
     for metric in wanted:
         if not isinstance(reward.get(metric), Real):
             raise ValueError(
@@ -111,7 +111,7 @@ def check_rewarded(reward: dict[str, Any], wanted: Iterable[str]) -> dict[str, A
 
 
 def check_metrics(metrics: Any, limited: Iterable[str]) -> dict[str, Any]:
-    """The ``metrics`` of an evaluated point, flat; those that are ``limited`` are numbers, None, or left out."""
+    """The ``metrics`` of an evaluated point, flat; metrics with limits are numbers, None, or missing."""
     if not _are_metrics(metrics):
         raise ValueError(
             f'metrics must be a mapping of reported metrics such as {{"latency": 12.0}}, or None, got {metrics!r}.'
@@ -124,7 +124,7 @@ def check_metrics(metrics: Any, limited: Iterable[str]) -> dict[str, Any]:
 
 
 def _are_metrics(value: Any) -> bool:
-    """Whether it is a mapping of names."""
+    """Whether a value is a mapping with names as keys."""
     return isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
 
 
@@ -147,10 +147,10 @@ def agreed(searcher: str, goal: Mapping[str, tuple[str | None, str | None]]) -> 
 
 
 def check_agreement(searcher: str, own: Mapping[str, str], metric: Any, mode: Any) -> None:
-    """What the `TuneConfig` says of a searcher with several objectives, whose ``own`` modes are given by metric.
+    """Check metric and mode of the `TuneConfig` for a searcher with several objectives, with ``own`` modes by metric.
 
     Raises:
-        ValueError: unless it is one of the metrics, with its mode or without, or nothing.
+        ValueError: unless they are one of the metrics, with its mode or without a mode, or neither is given.
     """
     if metric is None and mode is None:
         return
@@ -169,7 +169,7 @@ def check_agreement(searcher: str, own: Mapping[str, str], metric: Any, mode: An
 
 
 def check_run(metric: Any, mode: Any) -> None:
-    """Metric and mode as the `TuneConfig` has them, one of each at most."""
+    """Check that metric and mode of the `TuneConfig` are one string each, or None."""
     for name, value in (("metric", metric), ("mode", mode)):
         if value is not None and not isinstance(value, str):
             raise ValueError(
@@ -179,7 +179,7 @@ def check_run(metric: Any, mode: Any) -> None:
 
 
 def no_goal(searcher: str, missing: list[str], *, table: bool = False) -> str:
-    """Error message for a missing metric or mode; Tune passes its own on only if there is a ``param_space``."""
+    """Error message for a missing metric or mode; Tune passes on its own only with a ``param_space``."""
     example = {"metric": 'metric="loss"', "mode": 'mode="min"'}
     wanted = " and ".join(example[name] for name in missing)
     where = f"{searcher}, as there is no param_space" if table else f"TuneConfig, or to {searcher}"
@@ -212,7 +212,7 @@ def check_constraints(constraints: Any) -> dict[str, tuple[str, float]]:
 
 
 def violation(limit: tuple[str, float], value: Any) -> float | None:
-    """By how much a metric violates its limit, 0 or less if it does not; None if it was not reported."""
+    """The amount by which a metric violates its limit, 0 or less if it does not; None if it was not reported."""
     if value is None:
         return None
     relation, bound = limit
@@ -223,9 +223,9 @@ def violation(limit: tuple[str, float], value: Any) -> float | None:
 
 
 def lacks(what: str, metric: str, result: Mapping[str, Any]) -> str:
-    """Warning that a ``result`` has no value of a ``metric`` that has a limit; names those like it first."""
+    """Warning that a ``result`` has no value of a ``metric`` with a limit; lists similar names first."""
     names = numbers_of(result)
-    close = difflib.get_close_matches(metric, names)  # of Tune's own ones too
+    close = difflib.get_close_matches(metric, names)  # including Tune's own names
     found = close + sorted(set(names) - {*close} - OF_TUNE)
     more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
     named = ", ".join(map(repr, found[:NAMED])) + more

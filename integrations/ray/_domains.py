@@ -1,9 +1,10 @@
 """Ray Tune's search spaces <-> `numbo.Space`: the only place that knows Tune's domains.
 
 A tuned value is identified by its path in the config: keys of nested dicts and positions in lists. Quantised ranges are
-searched over the multiples of their step. A choice with domains in its options is a branch: which option, and the
-domains of that option only; a domain that several options have in the same place is one parameter. Everything else is a
-constant, which Tune merges into the config itself; only lists that contain a domain, and options, are suggested whole.
+searched over the multiples of their step. A choice with domains in its options is a *branch*: a parameter for the
+option, and the domains of that option as conditional parameters. A domain that several options have in the same place
+is one parameter. Everything else is a constant, which Tune merges into the config itself. Only lists that contain a
+domain, and options, are suggested as a whole.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from numbo.spaces.table import ROW
 from ray.tune.search import sample
 
 Path: TypeAlias = tuple[Any, ...]
-#: How much a value out of range counts against an option, among others that lack values.
+#: Penalty of an option for a value out of range; a missing value counts 1.
 OUTSIDE = 1e6
 
 
 class Option(NamedTuple):
-    """A step on the way to a domain: below the option with this number of the choice that is there."""
+    """A step in the path of a domain: into the option with this number of the choice at this place."""
 
     number: int
 
@@ -39,10 +40,10 @@ class Parameter:
 
     Attributes:
         path: its place in the config.
-        dimension: how it is searched.
-        step: that of a quantised range.
-        places: the ways to it in the ``param_space``, which pass through options of choices.
-        options: those of a branch, which are searched by their labels.
+        dimension: the dimension that is searched.
+        step: of a quantised range.
+        places: its paths in the ``param_space``, which pass through options of choices.
+        options: of a branch, which are searched by their labels.
     """
 
     path: Path
@@ -52,14 +53,14 @@ class Parameter:
     options: tuple[Any, ...] = field(default=(), compare=False)
 
     def to_value(self, searched: Any) -> Any:
-        """The config's value for a searched value; of a branch, the label of its option."""
+        """The config's value for a searched value; for a branch, the label of its option."""
         if self.step is None:
             return searched
         exact = Decimal(repr(self.step)) * searched  # 3 * 0.1 is 0.3
         return int(exact) if isinstance(self.step, int) else float(exact)
 
     def to_searched(self, value: Any) -> Any:
-        """The searched value for the config's ``value``, which may have been through Tune's JSON."""
+        """The searched value for the config's ``value``, which may come from Tune's JSON."""
         if self.options:
             assert isinstance(self.dimension, Categorical)
             lacking = [_lacking(option, value) for option in self.options]
@@ -76,11 +77,11 @@ class TuneSpace:
     """The domains of a Tune config as a `numbo.Space`.
 
     Args:
-        config: a ``param_space``: domains and constants in nested dicts and lists. Or a table, of which the number of a
-            row is tuned.
+        config: a ``param_space``: domains and constants in nested dicts and lists. Or a table; then the number of a row
+            is tuned.
 
     Raises:
-        ValueError: if there is no domain, or one cannot be searched; the message says what to do instead.
+        ValueError: if there is no domain, or a domain cannot be searched; the message says what to do instead.
     """
 
     def __init__(self, config: Mapping[str, Any] | Table) -> None:
@@ -93,7 +94,7 @@ class TuneSpace:
         self.space: Space | Table = Space(named) if table is None else table
 
     def to_config(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The nested config that suggests ``params``, without constants but those of options and lists."""
+        """The nested config that suggests ``params``, without constants, except in options and lists."""
         values: dict[Path, Any] = {}
         for name in self.parameters.keys() & params.keys():
             parameter = self.parameters[name]
@@ -117,12 +118,12 @@ class TuneSpace:
         return found
 
     def unknown(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Values of branches in ``params`` that are none of their options."""
+        """Values of branches in ``params`` that do not match any of their options."""
         branches = {name: value for name, value in params.items() if self.parameters[name].options}
         return {name: value for name, value in branches.items() if not self.space[name].contains(value)}
 
     def missing(self, params: Mapping[str, Any]) -> list[str]:
-        """Names of the values that ``params`` lack."""
+        """Names of the values that are missing in ``params``."""
         return [name for name, p in self.parameters.items() if name not in params and self._active(p, params)]
 
     @staticmethod
@@ -132,7 +133,7 @@ class TuneSpace:
 
 
 class Found(NamedTuple):
-    """A domain in a ``param_space``: the way to it, the place of the choice above it, and the number of its option."""
+    """A domain in a ``param_space``: its place, and the place of the choice above it."""
 
     place: Path
     domain: sample.Domain
@@ -140,7 +141,7 @@ class Found(NamedTuple):
 
 
 def _found(node: Any, place: Path, parent: Path | None) -> Iterator[Found]:
-    """All domains at or below ``node``, those above an option before those in it."""
+    """All domains at or below ``node``; choices come before the domains in their options."""
     for at, domain in _walk(node, place):
         yield Found(at, domain, parent)
         if _branches(domain, at):
@@ -149,7 +150,7 @@ def _found(node: Any, place: Path, parent: Path | None) -> Iterator[Found]:
 
 
 def _branches(domain: sample.Domain, place: Path) -> bool:
-    """Whether the choice at ``place`` has options with domains of their own."""
+    """Whether the choice at ``place`` has options that contain domains."""
     return (
         isinstance(domain, sample.Categorical)
         and not isinstance(domain.get_sampler(), sample.Grid)
@@ -187,13 +188,13 @@ def _under(parameter: Parameter, when: Mapping[str, list[str]]) -> Parameter:
 
 
 def _alike(a: Parameter, b: Parameter, parent: str) -> bool:
-    """Whether two parameters are the same value in options of the same choice, ``parent``."""
+    """Whether two parameters are the same, in different options of the choice ``parent``."""
     when: Any = a.dimension.when
     return when is not None and parent in when and not a.options and _under(a, {}) == _under(b, {})
 
 
 def _labels(options: Sequence[Any]) -> list[str]:
-    """What the options of a branch are called: by their constants, as far as these are plain."""
+    """The labels of the options of a branch, made of their simple constants."""
     labels = []
     for i, option in enumerate(options):
         label = "" if isinstance(option, Mapping | list | tuple | sample.Domain) else str(option)
@@ -204,7 +205,8 @@ def _labels(options: Sequence[Any]) -> list[str]:
 
 
 def _lacking(option: Any, value: Any) -> float:
-    """How much of ``option`` a config's ``value`` lacks or has out of range; infinity if it is of another option."""
+    """Number of entries of ``option`` missing in ``value``, plus `OUTSIDE` for each out of range; inf for a
+    mismatch."""
     if isinstance(option, sample.Domain):
         parameter = _parameter((), option)
         return 0.0 if parameter.dimension.contains(parameter.to_searched(value)) else OUTSIDE
@@ -227,7 +229,7 @@ _ABSENT = object()
 
 
 def _plain(value: Any) -> Any:
-    """``value`` as it comes out of JSON, where tuples become lists and keys strings."""
+    """``value`` after a round trip through JSON, where tuples become lists and keys strings."""
     if isinstance(value, list | tuple):
         return [_plain(child) for child in value]
     if isinstance(value, Mapping):
@@ -236,7 +238,7 @@ def _plain(value: Any) -> Any:
 
 
 def holds_domains(node: Any, place: Path = ()) -> bool:
-    """Whether anything below ``node``, which is at ``place``, is to be tuned."""
+    """Whether ``node``, which is at ``place``, contains a domain."""
     return next(_walk(node, place), None) is not None
 
 
@@ -279,7 +281,7 @@ def _parameter(path: Path, domain: sample.Domain) -> Parameter:
     if isinstance(domain, sample.Integer) and isinstance(sampler, sample.Uniform | sample.LogUniform):
         if step is None or step == 1:  # the upper bound is exclusive
             return Parameter(path, Int(int(domain.lower), int(domain.upper) - 1, log=log))
-        return _quantised(path, domain.lower, domain.upper, int(step), log)  # here it is inclusive
+        return _quantised(path, domain.lower, domain.upper, int(step), log)  # the upper bound is inclusive in this case
     if isinstance(sampler, sample.Normal):
         raise ValueError(f"{_name(path)} has no bounds (tune.randn): use tune.uniform over the relevant range.")
     if isinstance(sampler, sample.Grid):
@@ -315,7 +317,8 @@ def _get(config: Any, path: Path) -> Any:
 
 
 def _nested(config: Mapping[str, Any], prefix: str) -> Any:
-    """What a config with keys joined by "/" holds below ``prefix``, as nested dicts; `_ABSENT` if there is nothing."""
+    """The entries below ``prefix`` of a config with keys joined by "/", as nested dicts; `_ABSENT` if there are
+    none."""
     out: dict[str, Any] = {}
     for key, value in config.items():
         if isinstance(key, str) and key.startswith(prefix):
@@ -330,7 +333,7 @@ def _filled(node: Any, path: Path, values: Mapping[Path, Any], whole: bool) -> A
         value = values[path]
         if isinstance(value, Option):
             return _filled(node.categories[value.number], (*path, value), values, True)
-        kind: Any = type(value)  # an object that only equals itself must stay recognisable
+        kind: Any = type(value)  # objects that are equal only to themselves must not be copied
         return value if kind.__eq__ is object.__eq__ else copy.deepcopy(value)
     if isinstance(node, Mapping):
         return {

@@ -16,21 +16,22 @@ from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
 
 class CurveScheduler(FIFOScheduler):
-    """Stops a trial if a fresh one is more likely to end better than the best, per step that it takes.
+    """Stops a trial if a new trial has a higher probability of ending better than the best one, per step it takes.
 
         tune.TuneConfig(search_alg=GSSBOSearch(), scheduler=CurveScheduler())
 
-    How likely a trial ends better than the best one is learned from the curves of all trials (`numbo.models.curves`):
-    no setting says how long trials are, at which of their steps to look, or how much a lead is worth. A trial that is
-    better than all others at its step is never stopped, nor any at a step where the rule would have stopped the
-    best one. Why a trial is stopped, or not, is logged at debug level by the logger ``"numbo"``.
+    The probability that a trial ends better than the best one is learned from the curves of all trials
+    (`numbo.models.curves`). So no settings are needed for the length of trials, the steps at which to stop, or the
+    significance of a lead. A trial that is better than all others at its step is never stopped, nor is any trial at a
+    step where the rule would have stopped the best one. The logger ``"numbo"`` logs at debug level why a trial is
+    stopped or not.
 
-    Any searcher may suggest the trials. In a restored run the rule starts again with the trials that are still to end.
+    Any searcher may suggest the trials. In a restored run the rule starts again, from the trials that end later.
 
     Args:
         metric, mode: name of the reported value, and ``"min"`` or ``"max"``; by default those of the `TuneConfig`.
         time_attr: name of the step in the reports.
-        probability: trials that end better than the best with at least this probability are never stopped.
+        probability: trials that end better than the best one with at least this probability are never stopped.
         complete: number of trials that have to end by themselves before any is stopped.
 
     Raises:
@@ -59,7 +60,7 @@ class CurveScheduler(FIFOScheduler):
         """Called by Tune before a run with the metric and mode of its `TuneConfig`.
 
         Raises:
-            ValueError: if one is missing, or differs from what the scheduler was given.
+            ValueError: if one is missing, or differs from the scheduler's argument.
         """
         given = {"metric": (self._metric, metric), "mode": (self._mode, mode)}
         self._metric, self._mode = agreed(type(self).__name__, given)
@@ -75,7 +76,7 @@ class CurveScheduler(FIFOScheduler):
         if step is None or not self._rule.due(trial.trial_id, step):
             return str(TrialScheduler.CONTINUE)
         curve = self._goal.curve(self._curves[trial.trial_id])
-        assert curve is not None  # it has the report that was taken
+        assert curve is not None  # it has at least the report just added
         if not self._rule.verdict(trial.trial_id, curve).stop:
             return str(TrialScheduler.CONTINUE)
         self._learn(trial, ended=False)
@@ -91,11 +92,11 @@ class CurveScheduler(FIFOScheduler):
         self._learn(trial, ended=False)
 
     def on_trial_remove(self, tune_controller: Any, trial: Trial) -> None:
-        """Called by Tune when a trial will not go on."""
+        """Called by Tune when a trial is stopped for good."""
         self._learn(trial, ended=False)
 
     def _take(self, trial: Trial, result: dict[str, Any]) -> float | None:
-        """Take in a report; returns its step, None if it says nothing."""
+        """Record a report; returns its step, None if the report is unusable."""
         step = result.get(self._time_attr)
         value = result.get(str(self._metric))
         curve = self._goal.curve({0: value})
@@ -105,7 +106,7 @@ class CurveScheduler(FIFOScheduler):
         return float(step)
 
     def _learn(self, trial: Trial, *, ended: bool) -> None:
-        """Take in a trial that has ended; nothing if it was taken in before."""
+        """Learn a trial that has ended, once."""
         curve = self._goal.curve(self._curves.pop(trial.trial_id, None))
         self._rule.learn(trial.trial_id, curve, math.nan if curve is None or not ended else curve.last)
 

@@ -41,22 +41,22 @@ class NumboSearch(StoredSearch):
     """Base class of the searchers: one optimizer, driven by trial ids and configs.
 
     `suggest` runs on Tune's control loop: it takes milliseconds, and running trials are pending points that reduce the
-    model's uncertainty around them. A trial that a scheduler stopped early is learned with its last reported value; one
-    that failed or reported NaN says where trials fail. Once every point of a finite space has been suggested, the
-    search is finished, unless points are measured again (``avoid_repeats``).
+    model's uncertainty around them. A trial that a scheduler stopped early is learned with its last reported value. A
+    trial that failed or reported NaN teaches where trials fail. Once every point of a finite space has been suggested,
+    the search is finished, unless points are measured again (``avoid_repeats``).
 
     Args:
-        space: domains as in ``param_space``, or a `Table`, of which rows are suggested; by default, the ``param_space``
+        space: domains as in ``param_space``, or a `Table`, whose rows are suggested; by default, the ``param_space``
             of the `Tuner`.
         metric: name of the reported value, by default that of the `TuneConfig`; or a list of several.
         mode: ``"min"`` or ``"max"``, by default that of the `TuneConfig`; or a list, one for each metric.
         points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
             that they leave out are suggested.
         evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
-            or mappings of metrics, with those that have constraints; of several metrics, sequences of as many numbers.
+            or mappings of metrics, including those with constraints; for several metrics, sequences of as many numbers.
         seed: seed of the suggestions; ``None`` draws one.
         n_initial: number of trials before the model takes over from the Sobol initial design.
-        constraints: what reported metrics have to be: ``"<="`` or ``">="`` and a bound for each.
+        constraints: bounds of reported metrics: ``"<="`` or ``">="`` and a number for each.
         settings: the algorithm's settings, as its optimizer in `numbo` takes them.
 
     Raises:
@@ -97,7 +97,7 @@ class NumboSearch(StoredSearch):
         self._tune_space: TuneSpace | None = None
         stand_in = {f"x{j}": Float(0.0, 1.0) for j in range(settings.dimensions)}
         if space is None:
-            self._make(Space(stand_in))  # report invalid settings here, not in mid-run
+            self._make(Space(stand_in))  # report invalid settings here, not during the run
         else:
             if not isinstance(space, Mapping | Table):
                 raise ValueError(
@@ -113,9 +113,9 @@ class NumboSearch(StoredSearch):
         """Called by Tune before a run, with the contents of its `TuneConfig` and the ``param_space``.
 
         Raises:
-            ValueError: if metric, mode or space are missing, metric or mode differ from those that the searcher was
-                given or has searched for before, or are none of its several ones, or an evaluated reward lacks the
-                metric. The searcher is then unchanged.
+            ValueError: if metric, mode or space are missing; if metric or mode differ from the searcher's own or from
+                those of an earlier run, or are not among its several ones; or if an evaluated reward lacks the metric.
+                The searcher is then unchanged.
         """
         metric, mode = self._agreed(metric, mode)
         for _, reward in self._evaluated:
@@ -130,7 +130,7 @@ class NumboSearch(StoredSearch):
         self._mode = mode
         self._tune_space = self._tune_space or found
         num_samples = spec.get("num_samples")
-        if isinstance(num_samples, int) and 0 < num_samples < sys.maxsize:  # Tune's number for no end
+        if isinstance(num_samples, int) and 0 < num_samples < sys.maxsize:  # Tune's number for an unlimited run
             self._num_samples = num_samples
         if not self._limited:
             self._max_concurrent = None  # this run has no limit, unlike the one before
@@ -149,7 +149,7 @@ class NumboSearch(StoredSearch):
 
     @property
     def _metrics(self) -> list[str]:
-        """The metrics of all objectives; none as long as it is not known."""
+        """The metrics of all objectives; empty while unknown."""
         return [] if self._metric is None else [self._metric] if isinstance(self._metric, str) else self._metric
 
     @property
@@ -166,9 +166,9 @@ class NumboSearch(StoredSearch):
     def set_max_concurrency(self, max_concurrent: int) -> bool:
         """Called by Tune before a run with ``max_concurrent_trials``: the searcher itself then keeps to it.
 
-        Tune's `ConcurrencyLimiter` would keep to it without knowing which trials a restored run continues: it hides
-        the results of those that it does not know, and waits for those that no longer exist. With this, its
-        ``batch=True`` has no effect.
+        Tune's `ConcurrencyLimiter` does not know which trials a restored run continues: it hides the results of trials
+        that it does not know, and waits for trials that no longer exist. With this method, its ``batch=True`` has no
+        effect.
         """
         self._max_concurrent = max_concurrent
         self._limited = True
@@ -263,7 +263,7 @@ class NumboSearch(StoredSearch):
             params = self._of_another_name(result)
             if params is None:
                 return
-        result = result or self._last.get(trial_id)  # Tune has none for a trial that is stopped while it is paused
+        result = result or self._last.get(trial_id)  # Tune passes no result for a paused trial that is stopped
         if not error and not result:  # stopped before it reported anything
             self._opt.release(trial_id)
         else:
@@ -292,13 +292,13 @@ class NumboSearch(StoredSearch):
         if trial_id in self._live:
             kept = [*self._metrics, "training_iteration", *self._limits]
             if self._unsaid(result):
-                kept += numbers_of(result)  # to be named if the trial ends so
+                kept += numbers_of(result)  # kept for a warning if the trial ends so
             self._last[trial_id] = {key: result[key] for key in kept if key in result}
             self._report_running(trial_id, result)
             self._longest = max(self._longest, _iteration(result))
 
     def _report_running(self, trial_id: str, result: dict[str, Any]) -> None:
-        """Let the optimizer know what a running trial has reported, if that is a number."""
+        """Tell the optimizer the report of a running trial, if it is a number."""
         reports = self._reports_of(result)
         if reports is None:
             return
@@ -316,25 +316,25 @@ class NumboSearch(StoredSearch):
         self._paused.discard(trial_id)
 
     def _reports_of(self, result: Mapping[str, Any] | None) -> dict[Any, Any] | None:
-        """The value of a report by its step; None if there are several objectives, of which no curves are learned."""
+        """The value of a report by its step; None for several objectives, whose curves are not learned."""
         return None if self._several else {_iteration(result): (result or {}).get(str(self._metric))}
 
     def _violations(self, result: Mapping[str, Any] | None) -> dict[str, float] | None:
-        """The values of the constraints by their metrics, as far as a result has them."""
+        """The values of the constraints by their metrics, for metrics in the result."""
         if not self._limits:
             return None
         found = {metric: violation(limit, (result or {}).get(metric)) for metric, limit in self._limits.items()}
         return {metric: value for metric, value in found.items() if value is not None}
 
     def _unsaid(self, result: Mapping[str, Any]) -> list[str]:
-        """The metrics that have limits, but no value in a result, as far as no warning has named them."""
+        """The metrics with limits that have no value in a result, and that no warning has named yet."""
         return [m for m in self._limits if result.get(m) is None and f"no {m}" not in self._warned]
 
     def _expect_metrics(self, what: str, result: Mapping[str, Any]) -> None:
-        """Warn of metrics that have limits, but no value in the result of a success, once of each.
+        """Warn of metrics with limits that have no value in the result of a success, once for each.
 
-        For an objective that is missing, Tune raises an error. Here it would end a run that no restore could mend, as
-        Tune restores the searcher with its constraints.
+        For a missing objective, Tune raises an error. For a missing constraint an error would end the run for good:
+        Tune restores the searcher with its constraints, so the error would come again.
         """
         for metric in self._unsaid(result):
             self._warn(f"no {metric}", lacks(what, metric, result))
@@ -342,8 +342,8 @@ class NumboSearch(StoredSearch):
     def _cut_short(self, trial_id: str, result: Mapping[str, Any] | None) -> bool:
         """Whether a trial was stopped before it had ended, so that its value is partial.
 
-        Tune does not pass on the last result of a trial that it stops, before the trial completes. It also stops trials
-        that are as long as a criterion of the run allows: those are the longest ones.
+        If Tune stops a trial, it does not pass on the last result before the trial completes. Tune also stops trials
+        that reach the length that a criterion of the run allows; these are the longest ones, and are complete.
         """
         iteration = _iteration(result)
         last = self._last.get(trial_id)
@@ -372,7 +372,7 @@ class NumboSearch(StoredSearch):
         return tuple(values) if self._several else values[0]
 
     def _of_another_name(self, result: Mapping[str, Any] | None) -> dict[str, Any] | None:
-        """The parameters of a trial that Tune has renamed, as it does when restarting one."""
+        """The parameters of a trial that Tune has renamed, as it does when it restarts a trial."""
         if result is None or self._tune_space is None:
             return None
         config = result.get("config")
@@ -388,7 +388,7 @@ class NumboSearch(StoredSearch):
     def restore(self, checkpoint_path: str) -> None:
         """Continue exactly where the searcher that wrote the file was. The file is a pickle: read only your own.
 
-        All settings become those of that searcher; of other constraints there is a warning.
+        All settings become those of that searcher; if its constraints differ, there is a warning.
 
         Raises:
             ValueError: if the file was written by a version of numbo with another format, or by another algorithm.
@@ -429,15 +429,15 @@ class NumboSearch(StoredSearch):
         *,
         metrics: Mapping[str, float] | None = None,
     ) -> None:
-        """Learn from a config that was evaluated elsewhere; of a pruned one, from its intermediate values.
+        """Learn from a config that was evaluated elsewhere; if it was pruned, from its intermediate values.
 
         Args:
             parameters: the config, nested or flat, with or without constants.
-            value: the metric there, a sequence of several ones, None for a failure.
+            value: the metric there, a sequence for several metrics, None for a failure.
             error: whether it failed.
             pruned: whether it was stopped early.
             intermediate_values: the metric after each iteration.
-            metrics: reported metrics, nested or flat, of which those that have constraints are learned, as of a trial.
+            metrics: reported metrics, nested or flat; those with constraints are learned, as for a trial.
 
         Raises:
             ValueError: if the config lacks a tuned value, or is outside the space, or metrics are no numbers, or not as
@@ -455,7 +455,7 @@ class NumboSearch(StoredSearch):
         opt.tell(
             params,
             value,
-            key=("evaluated", opt.n_told),  # of no trial: one that runs at the same point stays pending
+            key=("evaluated", opt.n_told),  # not a trial's key: a running trial at the same point stays pending
             partial=pruned and value is not None,
             reports=None if self._several else dict(enumerate(values, start=1)),
             constraints=None if result is None else self._violations(result),
@@ -472,7 +472,7 @@ class NumboSearch(StoredSearch):
     def predict(self, config: Any) -> tuple[Any, Any]:
         """Posterior mean and standard deviation of the metric, without its noise, after all completed trials.
 
-        Of k metrics, arrays (k,) for one config, and (c, k) for a sequence.
+        With k metrics, arrays (k,) for one config, and (c, k) for a sequence.
 
         Args:
             config: one config, nested or flat, with or without constants; or a sequence of ``c`` for arrays (c,).
@@ -496,10 +496,10 @@ class NumboSearch(StoredSearch):
         return space.to_params(config) if isinstance(config, Mapping) else [space.to_params(c) for c in config]
 
     def predict_end(self, reports: Mapping[int, float]) -> tuple[float, float]:
-        """Where a trial that has reported these values by iteration would end: the value and its standard deviation.
+        """Predicted final value of a trial with these reports by iteration, and its standard deviation.
 
         Raises:
-            ValueError: if ``reports`` say nothing, no trial has completed, or the searcher uses no curves, as with
+            ValueError: if ``reports`` have no number, no trial has completed, or the searcher uses no curves, as with
                 several metrics.
         """
         if self._several:
@@ -509,10 +509,10 @@ class NumboSearch(StoredSearch):
     def best_predicted(self, *, anywhere: bool = False) -> tuple[dict[str, Any], float] | None:
         """The config, without constants, of the trial with the best expected value, and that value.
 
-        For noisy metrics, a better answer than Tune's best result, which is the luckiest of all trials.
+        For noisy metrics a better answer than Tune's best result, which is the luckiest of all trials.
 
         Args:
-            anywhere: whether a config that no trial had may be returned: the one that is best by the model.
+            anywhere: whether a config without a trial may be returned: the best by the model.
 
         Raises:
             ValueError: if there are several metrics, of which `front` has the trade-offs.
@@ -524,8 +524,8 @@ class NumboSearch(StoredSearch):
     def front(self) -> list[tuple[dict[str, Any], tuple[float, ...]]]:
         """The configs, without constants, that no other trial dominates, and the values of the metrics in their order.
 
-        All trade-offs between several metrics, of trials that meet all constraints, the best of the first metric first.
-        Where a metric is noisy, its values are those that the model expects.
+        These are the trade-offs between several metrics, among trials that meet all constraints, the best of the first
+        metric first. If a metric is noisy, its values are the model's means.
         """
         space, opt = self._ready()
         return [(space.to_config(params), values) for params, values in opt.front()]
@@ -542,10 +542,10 @@ class NumboSearch(StoredSearch):
         return self._ready()[1].hypervolumes(reference)
 
     def explain(self, *, objective: int = 0) -> Explanation:
-        """What the model consists of, and where a suggestion spends its time.
+        """A description of the model, and the time of the last suggestion.
 
         Args:
-            objective: of several metrics, whose model, from 0.
+            objective: the metric whose model is described, from 0.
 
         Raises:
             ValueError: before the first success, or if there is no such metric.
@@ -553,7 +553,7 @@ class NumboSearch(StoredSearch):
         return self._ready()[1].explain(objective)
 
     def inspected(self) -> tuple[Snapshot, Callable[[str, Any], Any]]:
-        """For `numbo.plot`: a snapshot of the optimizer, and how a value of a parameter is shown."""
+        """For `numbo.plot`: a snapshot of the optimizer, and a function to show a value of a parameter."""
         space, opt = self._ready()
         return opt.snapshot(), lambda name, searched: space.parameters[name].to_value(searched)
 
@@ -564,7 +564,7 @@ class NumboSearch(StoredSearch):
 
 
 def _number(reported: Any) -> float | None:
-    """What was reported as a double, None if it cannot be one."""
+    """The reported value as a double, None if it is no number."""
     try:
         return float(reported)
     except (TypeError, ValueError, OverflowError):
@@ -572,6 +572,6 @@ def _number(reported: Any) -> float | None:
 
 
 def _iteration(result: Mapping[str, Any] | None) -> int:
-    """How many results a trial has reported, 0 if that is not said."""
+    """How many results a trial has reported, 0 if unknown."""
     found = (result or {}).get("training_iteration")
     return int(float(found)) if isinstance(found, Real) and math.isfinite(found) else 0

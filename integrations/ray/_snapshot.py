@@ -1,7 +1,7 @@
-"""The files of an experiment, read as data: searcher states, what the run was started with, and the trials.
+"""The files of an experiment, read as data: searcher states, the setup of the run, and the trials.
 
-Tune copies its files to the storage one by one and in place: if the driver dies meanwhile, some of them are torn, and
-the searcher's state may be older or newer than that of the trials.
+Tune copies its files to the storage one by one and in place. If the driver dies meanwhile, some files are incomplete,
+and the searcher's state may be older or newer than that of the trials.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ray import cloudpickle
 from ray.tune.utils import flatten_dict
 
 logger = logging.getLogger("numbo")
-#: Comes before the name of a searcher's state file that is one snapshot older. Tune restores files named \*.pkl only.
+#: Prefix of a searcher's state file that is one snapshot older. Tune restores files named \*.pkl only.
 PREVIOUS = "previous-"
 
 
@@ -33,7 +33,7 @@ class TrialSnapshot:
 
 @dataclass(frozen=True)
 class Setup:
-    """What a run was started with, as far as Tune's files tell."""
+    """The setup of a run, as far as Tune's files contain it."""
 
     metric: str | None = None
     mode: str | None = None
@@ -72,12 +72,12 @@ def _objects(node: Any) -> Any:
         return {key: _objects(child) for key, child in node.items()}
     try:
         return cloudpickle.loads(bytes.fromhex(node["value"]))
-    except Exception:  # unpickling may raise anything; what is left is no value of any parameter
+    except Exception:  # unpickling may raise anything; the raw node matches no parameter
         return node
 
 
 def read_setup(folder: Path) -> Setup:
-    """Metric and mode from the tuner's file, the space and the number of trials from the newest of the generator's."""
+    """Metric and mode from the tuner's file; space and number of trials from the newest file of the generator."""
     tune_config = _first([folder / "tuner.pkl"]).get("_tune_config")
     states = sorted(folder.glob("search_gen_state-*.json"), reverse=True)
     spec = getattr(_first(states).get("experiment"), "spec", {})

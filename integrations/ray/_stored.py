@@ -1,4 +1,4 @@
-"""The part of a searcher that Tune saves and restores, whatever became of its files."""
+"""The part of a searcher that Tune saves and restores, even if its files are damaged."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ENDED = ("TERMINATED", "ERROR")
 
 
 class StoredSearch(Searcher):
-    """A searcher that is saved with Tune's snapshots, and continues from Tune's own records where its state is lost."""
+    """A searcher that is saved with Tune's snapshots, and continues from Tune's own records if its state is lost."""
 
     _optimizer: type[Optimizer]
 
@@ -46,7 +46,7 @@ class StoredSearch(Searcher):
         self._waited = False
         self._failure: str | None = None
 
-    # -- what a searcher supplies ----------------------------------------------------------------------------------
+    # -- supplied by searchers -------------------------------------------------------------------------------------
 
     @abstractmethod
     def _ready(self) -> Any:
@@ -66,7 +66,7 @@ class StoredSearch(Searcher):
 
     @abstractmethod
     def _strike(self, params: Mapping[str, Any]) -> None:
-        """Take a trial's parameters off the points to evaluate."""
+        """Remove a trial's parameters from the points to evaluate."""
 
     # -- state -----------------------------------------------------------------------------------------------------
 
@@ -106,14 +106,14 @@ class StoredSearch(Searcher):
     # -- Tune's snapshots ------------------------------------------------------------------------------------------
 
     def save_to_dir(self, checkpoint_dir: str, session_str: str = "default") -> None:
-        """Write Tune's snapshot, and keep the previous one: Tune copies both to the storage, and may die meanwhile.
+        """Write Tune's snapshot, and keep the previous one: Tune may die while it copies them to the storage.
 
         Raises:
             RuntimeError: if the searcher could not be set up or restored for the run.
         """
-        self._ready()  # raises at once what would otherwise be said by the next suggestion, or never
+        self._ready()  # raises at once an error that the next suggestion would raise, or nothing would
         folder = Path(checkpoint_dir)
-        if self._resumed:  # the trials are now as Tune has resumed them: some have new names, others were dropped
+        if self._resumed:  # Tune has resumed the trials: some have new names, others were dropped
             self._resumed = False
             self._catch_up(read_trials(folder))
         path = folder / self.CKPT_FILE_TMPL.format(session_str)
@@ -125,28 +125,28 @@ class StoredSearch(Searcher):
         os.replace(aside, path)
 
     def restore_from_dir(self, checkpoint_dir: str) -> None:
-        """Continue from Tune's snapshot: the newest readable state, and whatever Tune's records say beyond it.
+        """Continue from Tune's snapshot: the newest readable state, and trials that only Tune's records have.
 
-        If no state can be read, all trials are learned from Tune's records. Tune would ignore an error raised here and
-        start another run in place of this one: it is kept, and raised by the next `suggest` or `save_to_dir`.
+        If no state can be read, all trials are learned from Tune's records. Tune would ignore an error raised here, and
+        start another run in place of this one. So the error is kept, and raised by the next `suggest` or `save_to_dir`.
         """
         try:
             self._continue(Path(checkpoint_dir))
-        except Exception as error:  # whatever it is, only later calls can report it
+        except Exception as error:  # only later calls can report it
             self._failure = f"{type(self).__name__} cannot continue the run in {checkpoint_dir}: {error}"
 
     def _check(self) -> None:
-        """Raise what went wrong while Tune restored the searcher."""
+        """Raise the error that occurred while Tune restored the searcher."""
         if self._failure is not None:
             raise RuntimeError(self._failure)
 
     def _continue(self, folder: Path) -> None:
-        limit = self._max_concurrent  # that of the run that Tune starts now
+        limit = self._max_concurrent  # the limit of the run that Tune starts now
         trials = read_trials(folder)
         for path in state_files(folder, self.CKPT_FILE_TMPL):
             try:
                 self.restore(str(path))
-            except Exception as error:  # torn by the death of the driver: unpickling may raise anything
+            except Exception as error:  # incomplete, as the driver died: unpickling may raise anything
                 self._warn(f"torn {path.name}", f"{path} cannot be read ({error!r}).")
             else:
                 break
@@ -157,11 +157,11 @@ class StoredSearch(Searcher):
         self._resumed = True
         self._waited = False
         self._failure = None
-        self._paused = set()  # Tune says anew which are
+        self._paused = set()  # Tune calls `on_pause` again
         self._catch_up(trials)
 
     def _catch_up(self, trials: list[TrialSnapshot]) -> None:
-        """Learn what Tune's records say beyond the searcher's state, and forget trials that Tune does not know."""
+        """Learn trials that are in Tune's records but not in the searcher's state; forget trials unknown to Tune."""
         for trial in trials:
             if trial.trial_id in self._failed and trial.status not in ENDED:  # Tune has resumed it
                 self._failed.discard(trial.trial_id)
@@ -172,7 +172,7 @@ class StoredSearch(Searcher):
             self._forget(self._live.keys() - {trial.trial_id for trial in trials})
 
     def _forget(self, trial_ids: Iterable[str]) -> None:
-        """Trials that will not end."""
+        """Release the points of trials that will not end."""
         for trial_id in list(trial_ids):
             del self._live[trial_id]
             self._paused.discard(trial_id)
@@ -181,10 +181,10 @@ class StoredSearch(Searcher):
                 self._opt.release(trial_id)
 
     def _full(self) -> bool:
-        """Whether as many trials run as may; those that are paused do not."""
+        """Whether the maximum number of trials run; paused ones do not count."""
         if self._max_concurrent is None or len(self._live.keys() - self._paused) < self._max_concurrent:
             return False
-        if self._resumed and self._waited:  # asked again before a snapshot: Tune waits, as it resumed none of them
+        if self._resumed and self._waited:  # asked again before a snapshot: Tune resumed none of them, and waits
             self._forget(self._live)
             return False
         self._waited = self._resumed
@@ -194,7 +194,7 @@ class StoredSearch(Searcher):
         ended = trial.status in ENDED
         known = trial.trial_id in self._live
         if TRIAL_INDEX in trial.config and (known or trial.config[TRIAL_INDEX]):
-            return  # one of a Repeater's, which reports the mean of a group under the name of its first trial
+            return  # a trial of a Repeater, which reports the mean of a group under the name of its first trial
         params = self._params_of(trial.config)
         if params is None or (known and not ended):
             return
