@@ -1,1 +1,1 @@
-"""The state of a run: what is known, what may be suggested, space-filling points, random streams and the clock."""
+"""The state of a run: its data, the points that may be suggested, space-filling points, random streams, the clock."""

@@ -1,7 +1,7 @@
-"""Which points may be suggested: neither barred, nor repeats that are avoided, and with the coordinates that are fixed.
+"""Which points may be suggested: not barred, no repeats while these are avoided, and with the fixed coordinates.
 
-Availability changes nothing of what it looks at. Algorithms and the adapters ask it about a point (`taken`), about all
-points of a space that can be enumerated (`rows`, `excluded`), or whether any is left (`exhausted`).
+Availability does not change the data it reads. Algorithms and adapters ask it about a point (`taken`), about all points
+of a space that can be enumerated (`rows`, `excluded`), or whether any point is left (`exhausted`).
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from numbo.trials import History, point_key
 
 #: Largest finite space whose points are kept as a list.
 ENUMERABLE = 50_000
-#: Where values are noisy, one suggestion in `AGAIN` may measure a point again: more stay on a hill that is not the
-#: highest.
+#: If values are noisy, one suggestion in `AGAIN` may measure a point again. At a higher rate, more runs got stuck at a
+#: local optimum.
 AGAIN = 4
-#: Where values are noisy, as many repeats come as soon as they are worth more than other points.
+#: If values are noisy, the first repeats, up to this number, need not wait for their turn.
 SOON = 2
-#: Number of observations from which the best point may be measured again to see whether values are noisy.
+#: From this number of observations on, the best point may be measured again to find out whether values are noisy.
 PROBED = 20
-#: Repeats of one of several objectives that are not enough to believe it exact, while others are noisy.
+#: While other objectives are noisy, fewer repeats than this are not enough to treat an objective as exact.
 AT_ODDS = 3
 
 
 class Availability:
-    """Answers for the next suggestion.
+    """Which points the next suggestion may be.
 
     Args:
-        space: what is searched.
-        history, feasibility, noises: what is known, the latter of each objective.
-        avoid_repeats: whether points that are observed or pending may not be suggested again; with ``"auto"``, observed
-            ones may be where values are noisy.
+        space: the searched space.
+        history, feasibility, noises: the data, the model of failures, and the noise of each objective.
+        avoid_repeats: whether observed and pending points may not be suggested again; with ``"auto"``, observed points
+            may if values are noisy.
 
     Attributes:
         grid: (A, d) all points of a space that can be enumerated, otherwise None.
-        race: (A,) which of them an algorithm still considers, None for all. When all of these are taken, they are
-            repeated; points outside the race are never suggested.
-        fixed: (d,) coordinates that the present suggestion must keep, NaN where it is free; None for none.
+        race: (A,) which of them an algorithm still considers, None for all. Points outside the race are never
+            suggested. When all points in it are taken, they are repeated.
+        fixed: (d,) coordinates that the present suggestion must keep, NaN for free ones; None for none.
     """
 
     def __init__(
@@ -69,11 +69,11 @@ class Availability:
 
     @property
     def _noise(self) -> Noise:
-        """That of the objective for which most noise is claimed."""
+        """The noise of the objective whose models find most noise."""
         return max(self._noises, key=lambda noise: noise.claimed or 0.0)
 
     def over(self, history: History, feasibility: Feasibility, noises: Sequence[Noise]) -> Availability:
-        """The same rule for what another run knows, which has the same observations."""
+        """A copy for the data of another run with the same observations."""
         twin = copy.copy(self)
         twin._unseen = self._unseen.copy()
         twin._history = history
@@ -82,11 +82,11 @@ class Availability:
         return twin
 
     def restrict(self, race: Mask) -> None:
-        """Let only the points ``race (A,)`` of the grid remain in the race."""
+        """Restrict suggestions to the points ``race (A,)`` of the grid."""
         self.race = race
 
     def see(self, X: Array) -> None:
-        """Take note that the points ``X (n, d)`` were observed."""
+        """Record that the points ``X (n, d)`` were observed."""
         if self.grid is not None and len(X):
             self._unseen[self.space.grid_index(X)] = False
 
@@ -94,7 +94,7 @@ class Availability:
 
     @contextmanager
     def fixing(self, coordinates: Array | None) -> Iterator[None]:
-        """A suggestion whose ``coordinates (d,)`` are given, NaN where it is free; None for none."""
+        """A context in which suggestions keep ``coordinates (d,)``, NaN for free ones; None for none."""
         self.fixed = coordinates
         try:
             yield
@@ -106,17 +106,18 @@ class Availability:
         return points if self.fixed is None else np.where(np.isnan(self.fixed), points, self.fixed)
 
     def fix_corners(self, corners: Corners) -> Corners:
-        """The part of a box where coordinates have the values that the present suggestion must keep."""
+        """The part of a box in which the fixed coordinates have their values."""
         return Corners(self.fix(corners.lower), self.fix(corners.upper))
 
     def fix_points(self, points: Array, dormant: Array | None) -> Array:
-        """Points ``(c, d)`` of the space with fixed coordinates, unless these are inactive then (`Domain.wake`)."""
+        """``points (c, d)`` with the fixed coordinates applied; those that become inactive are dropped
+        (`Domain.wake`)."""
         return points if self.fixed is None else self.space.wake(self.fix(points), dormant).X
 
     # -- one point -----------------------------------------------------------------------------------------------
 
     def taken(self, x: Array) -> bool:
-        """Whether ``x (d,)`` should not be suggested: it is barred, or repeats are avoided and it would be one."""
+        """Whether ``x (d,)`` should not be suggested: it is barred, or it is a repeat and repeats are avoided."""
         x = self.space.representable(x)
         if self.barred(x):
             return True
@@ -144,10 +145,10 @@ class Availability:
 
     @property
     def repeating(self) -> bool:
-        """Whether the present suggestion may be a point that was observed.
+        """Whether the present suggestion may be an observed point.
 
-        With ``avoid_repeats="auto"``, one in `AGAIN` may where values are noisy, and any until there are `SOON` repeats
-        or if no other point is left.
+        With ``avoid_repeats="auto"`` and noisy values, one suggestion in `AGAIN` may; so may all until there are `SOON`
+        repeats, or if no other point is left.
         """
         if self.avoid_repeats != "auto":
             return not self.avoid_repeats
@@ -163,10 +164,10 @@ class Availability:
         return self.race is not None or in_turn or few or not self._anything_new()
 
     def probe(self) -> Array | None:
-        """One of the best points (d,), to be measured again, where only that tells noise; None if there is no need.
+        """One of the best points (d,), to be measured again if only a repeat can show noise; None if there is no need.
 
-        It does where a model claims noise and repeats say nothing yet, and in spaces of categories alone: there no
-        point says anything about others, and a model without repeats takes all noise for signal.
+        This is so if a model finds noise and there are no repeats yet. It is also so with categorical parameters only:
+        no point informs another, so without repeats the model cannot separate noise from signal.
         """
         history = self._history
         noise = self._noise
@@ -183,12 +184,13 @@ class Availability:
         return next((x for x in asked if not (self.barred(x) or history.is_pending(x))), None)
 
     def _at_odds(self) -> bool:
-        """Whether an objective is taken for exact by few repeats, whose model finds noise, as others have."""
+        """Whether few repeats show no noise in an objective, but its model finds some, and other objectives are
+        noisy."""
         doubtful = any(one.refuted and (one.claimed or 0.0) > NOISY for one in self._noises)
         return doubtful and any(one.found for one in self._noises) and self._noise.measured < AT_ODDS
 
     def _probes(self, x: Array) -> bool:
-        """Whether ``x (d,)`` is what `probe` wants."""
+        """Whether ``x (d,)`` is the point that `probe` returns."""
         if not self._history.is_observed(x):
             return False
         wanted = self.probe()
@@ -197,7 +199,7 @@ class Availability:
     # -- all points of a space that can be enumerated --------------------------------------------------------------
 
     def rows(self, *, anyhow: bool = False) -> ArmIndices:
-        """Rows of the grid that may be suggested; ``anyhow``, also as repeats."""
+        """Rows of the grid that may be suggested; with ``anyhow``, also as repeats."""
         return np.flatnonzero(self._free(anyhow=anyhow))
 
     def excluded(self) -> Mask | None:
@@ -215,7 +217,7 @@ class Availability:
         return self.grid is not None and not self.repeating and not self._free().any()
 
     def _free(self, *, anyhow: bool = False) -> Mask:
-        """Which points (A,) of the grid may be suggested; ``anyhow``, also as repeats."""
+        """Which points (A,) of the grid may be suggested; with ``anyhow``, also as repeats."""
         assert self.grid is not None
         repeating = anyhow or self.repeating
         free = self._open(np.ones(len(self.grid), dtype=bool) if repeating else self._unseen.copy())
@@ -242,7 +244,7 @@ class Availability:
         return alone
 
     def _open(self, rows: Mask) -> Mask:
-        """The ``rows (A,)`` of the grid without those that are barred or lack the fixed values; changed in place."""
+        """The ``rows (A,)`` of the grid that are not barred and have the fixed values; changed in place."""
         assert self.grid is not None
         history = self._history
         out = [*history.excluded.values(), *(x for key, x in history.failed.items() if self._given_up(key))]

@@ -16,13 +16,13 @@ CANDIDATES = 512
 ELITES = 4
 #: Perturbations of each elite.
 PERTURBATIONS = 16
-#: Maximum number of other branches whose best point is an elite as well.
+#: Maximum number of other branches (sets of active coordinates) whose best point is also an elite.
 BRANCHES = 8
-#: Number of points in which branches are looked for, best first.
+#: How many of the best observations are searched for distinct branches.
 RANKED = 1024
 #: Number of points on the lines through a point.
 ON_LINES = 1024
-#: Number of values that a coordinate may take when it becomes active.
+#: Number of values to choose from when a coordinate becomes active.
 DORMANT = 3
 
 
@@ -37,11 +37,11 @@ def elite_rows(X: Array, y: Array) -> Indices:
 
 
 class BestWhereActive(NamedTuple):
-    """The values of each coordinate in the best observations in which it was active, best first.
+    """For each coordinate, its values in the best observations in which it was active, best first.
 
     Attributes:
         n: number of observations seen.
-        y: (k, d) their values, -inf where there is none.
+        y: (k, d) values of these observations, -inf if there is none.
         u: (k, d) the coordinates.
     """
 
@@ -54,7 +54,7 @@ class BestWhereActive(NamedTuple):
         return cls(0, np.full((DORMANT - 1, d), -np.inf), np.empty((DORMANT - 1, d)))
 
     def seeing(self, X: Array, y: Array) -> BestWhereActive:
-        """The same with all observations ``X (n, d)``, ``y (n,)``, of which the first have been seen."""
+        """An update by all observations ``X (n, d)``, ``y (n,)``; only those not seen before are used."""
         new = X[self.n :]
         finite = np.finfo(float).max
         values = np.clip(np.nan_to_num(y[self.n :], nan=-np.inf), -finite, finite)
@@ -64,17 +64,17 @@ class BestWhereActive(NamedTuple):
         return BestWhereActive(len(X), np.take_along_axis(y_all, best, axis=0), u)
 
     def filled(self, others: Array) -> Array:
-        """The values (m, d), with those of ``others (m, d)`` where there are none."""
+        """The coordinates (m, d), completed by those of ``others (m, d)``."""
         out = others.copy()
         out[: len(self.u)] = np.where(self.y > -np.inf, self.u, out[: len(self.u)])
         return out
 
 
 class Candidates:
-    """Space-filling points, and perturbations of good ones; all draws come from the generator that is passed in.
+    """Space-filling points, and perturbations of good points; all draws come from the generator that is passed in.
 
     Args:
-        space: what is searched.
+        space: the searched space.
         seed: of the Sobol set that is shifted at random for each draw.
     """
 
@@ -88,7 +88,7 @@ class Candidates:
         return (self.even(count) + rng.random(self.space.d)) % 1.0
 
     def even(self, count: int) -> Array:
-        """The first ``count`` points (count, d) of the set, where they are without a shift."""
+        """The first ``count`` points (count, d) of the set, without a shift."""
         if self._base is None:
             from scipy.stats import qmc
 
@@ -107,7 +107,7 @@ class Candidates:
         drawn = rng.random(near.shape)
         flip = rng.random(near.shape) < 1.0 / active
         near = np.where(self.space.categorical, np.where(flip, drawn, elites), near)
-        near = np.where(asleep, drawn, near)  # should it become active
+        near = np.where(asleep, drawn, near)  # values for coordinates that become active
         near = np.concatenate([np.where(asleep, drawn[0], elites), near.reshape(-1, self.space.d)])
         return [self.space.snap(near), self.space.snap(self.spread(count, rng))]
 
@@ -116,6 +116,6 @@ class Candidates:
         awake = np.flatnonzero(x != INACTIVE)
         each = math.ceil(count / len(awake))
         points = np.tile(np.where(x == INACTIVE, rng.random(len(x)), x), (each * len(awake), 1))
-        at = (np.arange(each)[:, None] + rng.random((each, len(awake)))) / each  # one in each of as many intervals
+        at = (np.arange(each)[:, None] + rng.random((each, len(awake)))) / each  # stratified: one in each interval
         points[np.arange(len(points)), np.tile(awake, each)] = at.ravel()
         return self.space.snap(points)

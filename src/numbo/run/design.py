@@ -1,4 +1,4 @@
-"""Space-filling points: the initial design, and what is suggested where no model can be fitted."""
+"""Space-filling points: the initial design, and suggestions if no model can be fitted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numbo.run.candidates import Candidates
 
 #: Length of the space-filling sequence from which random points are drawn.
 ANYWHERE = 4096
-#: Number of points of the sequence searched for a free one.
+#: Number of points of the sequence that are searched for a free one.
 WINDOW = 64
 
 
@@ -21,7 +21,7 @@ class Design:
 
     Args:
         available: which points may be suggested.
-        seed: of all space-filling points.
+        seed: seed of all space-filling points.
 
     Attributes:
         candidates: starting points for searches of large spaces.
@@ -34,14 +34,14 @@ class Design:
         self._points: Array | None = None
 
     def over(self, available: Availability) -> Design:
-        """The same design, where other points may be suggested."""
+        """The same design with another `Availability`."""
         twin = Design(available, self.seed)
         twin.candidates = self.candidates
         twin._points = self._points
         return twin
 
     def point(self, start: int) -> Array:
-        """The next point (d,) of the sequence from position ``start`` on that is not taken."""
+        """The first point (d,) of the sequence from position ``start`` on that is not taken."""
         available = self._available
         if self._points is None or start + WINDOW > len(self._points):
             from scipy.stats import qmc

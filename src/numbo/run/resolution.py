@@ -1,8 +1,8 @@
-"""How near to a known point another one most likely has exactly its value.
+"""The distance within which a point most likely has exactly the value of a known point.
 
-Accuracies on few samples, step functions and tables whose nearest row answers are flat next to a known point. A search
-that stays there learns nothing, however good the point is. Where values of a continuous objective tie, the distances at
-which neighbours do say how far such flat places reach.
+Accuracies on few samples, step functions, and tables that return the value of the nearest row are flat around a known
+point. A search that stays there learns nothing, however good the point is. If values of a continuous objective tie, the
+distances between tied neighbours show the size of such flat regions.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from numbo.kernels.covariance import Covariance, nearest_before
 from numbo.models.noise import LEVELS, Noise
 from numbo.trials import History
 
-#: Observations in which neighbours are looked for: the newest. So many take 0.1 ms.
+#: Number of the newest observations that are searched for tied neighbours. This takes 0.1 ms.
 LATEST = 128
-#: Observations from which points keep away: the newest, so that a long study that ties all over takes no longer.
+#: Number of the newest observations from which suggestions keep away, so that long studies with many ties stay fast.
 NEWEST = 1024
-#: So many neighbours have to tie, and this share of all that are as near. On recorded trainings of networks (8 tasks of
-#: TaskSet, the nearest configuration answering, 60 trials) the mean regret over 20 seeds was 0.27 with three and 0.75,
-#: 0.28 with two, 0.31 with 0.85. Over 40 seeds it is 0.30, and 0.40 without. What other problems gain and pay is in
-#: ``benchmarks/results/compare-ties.md``.
+#: Minimum number of tied neighbours, and their minimum share of all neighbours within the distance. On recorded
+#: trainings of networks (8 tasks of TaskSet with the curve of the nearest configuration, 60 trials) the mean regret
+#: over 20 seeds was 0.27 with 3 and 0.75, 0.28 with 2, 0.31 with 0.85. Over 40 seeds it is 0.30, and 0.40 without this
+#: rule. ``benchmarks/results/compare-ties.md`` has other problems.
 TIES = 3
 SHARE = 0.75
 
 
 class Resolution:
-    """Looks for ties in a history.
+    """Finds ties in a history.
 
     Args:
         history: the observations.
-        noise: where values are noisy, ties say nothing.
+        noise: if values are noisy, ties are ignored.
     """
 
     def __init__(self, history: History, noise: Noise) -> None:
@@ -45,7 +45,7 @@ class Resolution:
         self._tied = 0
 
     def over(self, history: History, noise: Noise) -> Resolution:
-        """The same for another history, which has the same observations."""
+        """A copy for another history with the same observations."""
         twin = copy.copy(self)
         twin._history = history
         twin._noise = noise
@@ -55,8 +55,7 @@ class Resolution:
     def radius(self, covariance: Covariance) -> float:
         """The squared distance, in a covariance's metric, within which points most likely have their neighbour's value.
 
-        It is 0 where no ties are known, and where there are so few values that noise would make them tie, as outcomes
-        that are 0 or 1 do.
+        It is 0 without ties, and if there are so few levels that noisy values would tie, like outcomes of 0 or 1.
         """
         if not self._ties() or self._noise.found:
             return 0.0
@@ -82,7 +81,7 @@ class Resolution:
 
 
 def tied_by_chance(counts: Indices) -> float:
-    """The share of pairs of values that tie, if there are so many (l,) of each."""
+    """The share of tied pairs of values, given the ``counts (l,)`` of each value."""
     n = int(np.sum(counts))
     return float(np.sum(counts * (counts - 1)) / max(n * (n - 1), 1))
 
@@ -91,8 +90,8 @@ def reach(distances: Array, tied: Mask, chance: float) -> float:
     """The largest of the ``distances (m,)`` between neighbours up to which most of them are ``tied (m,)``.
 
     Args:
-        distances, tied: of pairs.
-        chance: the share of ties among points that are no neighbours; the larger it is, the less a tie says.
+        distances, tied: (m,) for pairs of neighbours. chance: the share of ties among points that are not neighbours;
+        the larger it is, the less a tie counts.
     """
     order = np.argsort(distances, kind="stable")
     ties = np.cumsum(tied[order])

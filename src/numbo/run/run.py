@@ -1,4 +1,4 @@
-"""One run, as every part of an optimizer sees it: what is searched and known, its random streams, and its clock."""
+"""One run, shared by all parts of an optimizer: the space, the data, the random streams, and the clock."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ logger = logging.getLogger("numbo")
 
 #: Origin of a point that no local search proposed.
 GLOBAL = -1
-#: Maximum number of points of the design that are tried for one that is unlikely to fail.
+#: Maximum number of points of the design among which a scout that is unlikely to fail is searched.
 SCOUTED = 64
 
 
@@ -43,21 +43,21 @@ class Run:
     """The state that the parts of one optimizer share.
 
     Args:
-        space, goal: what is searched, and what is better.
+        space, goal: the searched space, and the objectives.
         avoid_repeats: as `Availability`.
-        learn_failures: what failures say (`numbo.models.Feasibility`).
+        learn_failures: whether failures depend on the point (`numbo.models.Feasibility`).
         rng: source of all random draws.
         ends: as `History`.
 
     Attributes:
         named_space: the space, if its coordinates are parameters with names; None for arms.
-        history: what was told, and what is pending.
+        history: the trials told, and the pending points.
         feasibility: the model of failures.
-        noises: whether values of each objective are noisy, and how much.
+        noises: for each objective, whether its values are noisy, and how much.
         available: which points may be suggested.
         design: space-filling points.
-        resolution: how near points most likely have the same value.
-        times: how long asks take.
+        resolution: the distance within which points most likely have the same value.
+        times: the times of asks.
         search_rng: source of the draws of one search, see `fork_search_rng`.
         warned: whether a failure of a model was logged.
     """
@@ -98,11 +98,11 @@ class Run:
 
     @property
     def noise(self) -> Noise:
-        """That of the first objective."""
+        """The noise of the first objective."""
         return self.noises[0]
 
     def listen(self, *models: Sequence[Claims], asks: bool = False) -> None:
-        """Let ``models`` of each objective say whether there is noise; ``asks`` as `numbo.models.noise.Noise`."""
+        """Set the ``models`` of each objective that judge its noise; ``asks`` as in `numbo.models.noise.Noise`."""
         for j, noise in enumerate(self.noises):
             noise.models = tuple(one[j] for one in models)
             noise.asks = asks
@@ -118,7 +118,7 @@ class Run:
         self.resolution = Resolution(history, self.noise)
 
     def quiet(self) -> Run:
-        """The same run with nothing pending, for inspection: random draws and updates leave this one as it is."""
+        """A copy with nothing pending, for inspection: its random draws and updates do not change this run."""
         twin = copy.copy(self)
         twin.rng = copy.deepcopy(self.rng)
         twin.feasibility = copy.deepcopy(self.feasibility)
@@ -137,7 +137,7 @@ class Run:
         return self.design.point(self.step if position is None else position)
 
     def scout(self, position: int | None = None) -> Array:
-        """The next point (d,) of the design, as `space_filling`, that is unlikely to fail."""
+        """The next point (d,) of the design that is unlikely to fail; otherwise as `space_filling`."""
         first = self.step if position is None else position
         success = self.success()
         points = (self.space_filling(first + k) for k in range(SCOUTED))
@@ -146,7 +146,8 @@ class Run:
         return next(points, self.space_filling(first))
 
     def fork_search_rng(self) -> None:
-        """Give the next search its own random stream, so that its draws do not depend on how many the model used."""
+        """Give the next search its own random stream, so that it does not depend on the number of draws by the
+        model."""
         self.search_rng = np.random.default_rng(int(self.rng.integers(2**63)))
 
     def success(self) -> Success:
@@ -154,7 +155,7 @@ class Run:
         return self.feasibility.update(self.history)
 
     def hold(self, key: Hashable, params: Any, origin: int) -> None:
-        """Make the user's point ``params`` pending under ``key``; what a trial there has reported is kept."""
+        """Make the user's point ``params`` pending under ``key``; earlier reports of its trial are kept."""
         point = self.pending_point(params, origin)
         before = self.history.pending.get(key)
         if before is not None and before.identity == point.identity:
@@ -162,15 +163,15 @@ class Run:
         self.history.pending[key] = point
 
     def pending_point(self, params: Any, origin: int, curve: Curve | None = None) -> Pending:
-        """The user's point ``params`` as it is pending."""
+        """The user's point ``params`` as a pending point."""
         return Pending.of(self.space.encode(params), params, origin, curve)
 
     def curve(self, reports: Mapping[Any, Any] | None) -> Curve | None:
-        """What a trial has reported by steps, where that counts."""
+        """The curve of a trial's reports by step; None if curves are not used."""
         return None if self.history.ends is None else self.goal.curve(reports)
 
     def attempt(self, action: Callable[[], T], otherwise: Callable[[], T]) -> T:
-        """What ``action`` returns, or ``otherwise`` if the data make it fail, for which the reason is logged once."""
+        """The result of ``action``, or of ``otherwise`` if it fails; the reason is logged once."""
         try:
             return action()
         except Exception as error:
@@ -182,9 +183,9 @@ class Run:
             return otherwise()
 
     def dormant(self, rng: np.random.Generator) -> Array | None:
-        """Values (m, d) for coordinates that become active: those of the best points where they were, and random ones.
+        """Values (m, d) for inactive coordinates, in case they become active: from the best points, and random ones.
 
-        None where every coordinate is always active.
+        None if every coordinate is always active.
         """
         space = self.named_space
         if space is None or not space.conditional.any():
@@ -197,7 +198,7 @@ class Run:
     # -- state -------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """What is known, and the random stream, as plain data."""
+        """The data and the random stream, as plain data."""
         history = self.history
         return {
             "space": self.space,
@@ -212,7 +213,7 @@ class Run:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take in the rest of a `state_dict`; the history is known already."""
+        """Restore everything but the history from a `state_dict`."""
         for key, params, origin, reported in state["pending"]:
             curve = None if reported is None else Curve(*reported)
             self.history.pending[key] = self.pending_point(params, origin, curve)

@@ -1,4 +1,4 @@
-"""Where the time of suggestions goes."""
+"""The time of suggestions, and of their phases."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class AskTimes:
-    """Seconds that each ask took, and those of the phases of the last one."""
+    """Seconds of each ask, and of the phases of the last one."""
 
     def __init__(self) -> None:
         self.asks: list[tuple[int, float]] = []
@@ -16,7 +16,7 @@ class AskTimes:
 
     @contextmanager
     def ask(self, n: int) -> Iterator[None]:
-        """Time an ask at which ``n`` observations are known."""
+        """Time an ask with ``n`` observations."""
         self.phases = {}
         started = time.perf_counter()
         try:
@@ -26,7 +26,7 @@ class AskTimes:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Time a part of the present ask; parts of one name add up."""
+        """Time a part of the present ask; parts with the same name add up."""
         started = time.perf_counter()
         try:
             yield
