@@ -6,8 +6,9 @@ import itertools
 
 import mpmath
 import numpy as np
-from scipy import linalg, stats
+from scipy import linalg, special, stats
 
+from numbo.kernels.acquisition import LOG_EI, LOG_PROBABILITY, UCB, Acquisition
 from numbo.kernels.covariance import MATERN32, MATERN52, Covariance
 from numbo.kernels.optional import APART_SQUARED
 
@@ -55,6 +56,17 @@ def posterior(
 def log_ei(mu: float, sd: float, best: float) -> mpmath.mpf:
     with mpmath.workdps(60):
         return mpmath.log(sd) + log_h((mpmath.mpf(mu) - mpmath.mpf(best)) / mpmath.mpf(sd))
+
+
+def acquisition(of: Acquisition, mu: float, sd: float) -> float:
+    """The value of an acquisition function, from a posterior mean and standard deviation."""
+    if of.kind == UCB:
+        return mu + of.parameter * sd
+    if of.kind == LOG_EI:
+        return float(log_ei(mu, sd, of.parameter))
+    if of.kind == LOG_PROBABILITY:
+        return float(special.log_ndtr((mu - of.parameter) / sd))
+    raise ValueError(f"There is no twin of kind {of.kind}.")
 
 
 def log_h(z: float) -> mpmath.mpf:

@@ -6,7 +6,7 @@ from tests.helpers import gradient_at, make_covariance
 from tests.kernels.test_acquisition import conditioned
 from tests.kernels.test_success import success_of
 
-from numbo.kernels.acquisition import CERTAIN, LOG_EI, LOG_FEASIBLE, UCB, Acquisition, Term, acquisition_values
+from numbo.kernels.acquisition import CERTAIN, LOG_EI, LOG_PROBABILITY, UCB, Acquisition, Term, acquisition_values
 from numbo.kernels.ascent import ascend
 from numbo.kernels.covariance import MATERN52
 from numbo.kernels.front import front_of
@@ -111,7 +111,7 @@ def test_climbs_what_objectives_add_to_a_front(constrained, fails, level):
     objectives = [conditioned(make_covariance(0, 3, trend), n=n, capacity=n)[0] for trend, n in kinds]
     success = success_of(MATERN52, threshold=0.01)[0] if fails else CERTAIN
     terms = tuple(Term(posterior, Acquisition(LOG_EI, 0.0, success)) for posterior in objectives)
-    limit = Term(conditioned(make_covariance(1, 3, False), n=8, capacity=8)[0], Acquisition(LOG_FEASIBLE, 0.0))
+    limit = Term(conditioned(make_covariance(1, 3, False), n=8, capacity=8)[0], Acquisition(LOG_PROBABILITY, 0.0))
     terms += (limit,) * constrained
     front = front_of(np.array([[-0.5, level], [0.0, 0.0], [level, -0.5]]), np.full(2, -3.0))
     utility = Utility(terms, front=front)

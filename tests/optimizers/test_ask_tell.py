@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.helpers import configured
 
-from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int, Space
+from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, GSSBOSettings, Int, Space
 from numbo.optimizers import gssbo
 from numbo.run.availability import PROBED, SOON
 
@@ -318,7 +318,7 @@ def test_an_optimizer_that_was_only_told_knows_whether_values_are_noisy(make, re
     points = [{"a": a, "b": b} for a in range(6) for b in range(6)]
     truth = [(p["a"] - 2.1) ** 2 + (p["b"] - 3.2) ** 2 for p in points]  # no two are equal
     opt = make(space, seed=0)
-    if isinstance(opt, GSSBO) and opt.buffer_size == 20:
+    if isinstance(opt, GSSBO) and opt.settings.buffer_size == 20:
         opt = make(space, seed=0, buffer_size=40)
     opt.tell(points, [value + noise * rng.normal() for value in truth])
     if restored:
@@ -611,5 +611,17 @@ def test_all_settings_run(make_gp, acquisition, kernel, trend, additive):
     opt = make_gp(MIXED, seed=0, winsorize=True, warp=True, beta="log", **settings)
     drive(opt, 15)
     clone = type(opt).from_state_dict(opt.state_dict())
-    assert (clone.kernel, clone.acquisition, clone.trend, clone.beta) == (kernel, acquisition, trend, "log")
-    assert (clone.additive, clone.winsorize, clone.warp) == (additive, True, True)
+    assert clone.settings == opt.settings
+    assert clone.settings.state_dict().items() >= {**settings, "winsorize": True, "warp": True, "beta": "log"}.items()
+
+
+@pytest.mark.parametrize("acquisition", ["log_ei", "alternate"])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_fixed_is_improved_on_in_its_slice(acquisition, seed):
+    """The best value of the whole space is out of reach there."""
+    settings = GSSBOSettings(acquisition=acquisition)
+    opt = GSSBO({"x": Float(-1, 1), "y": Float(-1, 1)}, seed=seed, settings=settings)
+    drive(opt, 25, lambda p: (p["x"] - 0.5) ** 2 + (p["y"] + 0.2) ** 2)
+    found = opt.space.decode(opt.suggest(fixed={"x": -0.9}).x)
+    assert found["x"] == pytest.approx(-0.9)
+    assert found["y"] == pytest.approx(-0.2, abs=0.05)

@@ -110,7 +110,8 @@ class Inspectable(ABC):
         """The acquisition function (c,) of the next ask by the global model, at ``c`` points, with nothing pending.
 
         Larger is better. For UCB it is the mean of the standardised values plus beta standard deviations, otherwise the
-        logarithm of the expected improvement.
+        logarithm of the expected improvement, of several objectives that of the hypervolume. Log probabilities that
+        points succeed and meet constraints are added.
 
         Raises:
             ValueError: before the first successful observation, or for points outside the space.

@@ -27,7 +27,10 @@ from numbo.kernels.covariance import (
 )
 from numbo.kernels.optional import active_columns
 
-UCB, LOG_EI, LOG_FEASIBLE = 0, 1, 2
+#: Kinds of acquisition functions, see `Acquisition`.
+UCB, LOG_EI, LOG_PROBABILITY = 0, 1, 2
+#: Those whose parameter is the value to improve on.
+IMPROVEMENTS = (LOG_EI,)
 SQRT_2PI = math.sqrt(2.0 * math.pi)
 LOG_SQRT_2PI = math.log(SQRT_2PI)
 RELATIVE_VARIANCE_FLOOR = 1e-14
@@ -81,7 +84,7 @@ STEEP = 1e4
 
 class Acquisition(NamedTuple):
     """``kind`` is `UCB` (``parameter`` multiplies sd), `LOG_EI` (``parameter`` is the best value so far), or
-    `LOG_FEASIBLE`, the log probability that the value is at least ``parameter``.
+    `LOG_PROBABILITY`, the log probability that the value is at least ``parameter``.
 
     A point fails with probability ``1 - p``, where p comes from ``success``. An improvement is then realised with
     probability p (Gelbart et al. 2014): ``log EI + log p``. Late in a search log EI varies by arbitrarily many nats, so
@@ -145,7 +148,7 @@ def acquisition_terms(kind, parameter, mu, sd):
     """Value of the acquisition and its derivatives with respect to ``mu`` and ``sd``, if every point succeeds."""
     if kind == UCB:
         return mu + parameter * sd, 1.0, parameter
-    if kind == LOG_FEASIBLE:
+    if kind == LOG_PROBABILITY:
         z = (mu - parameter) / sd
         value, ratio = log_cdf(z)
         return value, ratio / sd, -z * ratio / sd

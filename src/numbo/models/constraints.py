@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array, Mask, ObservationIndices
-from numbo.kernels.acquisition import LOG_FEASIBLE, Acquisition, Term, acquisition_values
+from numbo.kernels.acquisition import LOG_PROBABILITY, Acquisition, Term, acquisition_values
 from numbo.models.gp import Frame
 from numbo.models.moments import moments
 from numbo.models.surrogate import Surrogate
@@ -95,7 +95,7 @@ class Constraints:
 
     def terms(self) -> tuple[Term, ...]:
         """The log probabilities that each holds."""
-        return tuple(Term(one.posterior, Acquisition(LOG_FEASIBLE, _threshold(one))) for one in self._known)
+        return tuple(Term(one.posterior, Acquisition(LOG_PROBABILITY, _threshold(one))) for one in self._known)
 
     def weigh(self, objective: Term, *, feasible: bool) -> tuple[Term, ...]:
         """What to maximise: the objective's term and the log probabilities that constraints hold.
@@ -107,7 +107,7 @@ class Constraints:
             return (objective,)
         if not feasible:
             success = objective.acquisition.success
-            objective = objective._replace(acquisition=Acquisition(LOG_FEASIBLE, NOTHING, success))
+            objective = objective._replace(acquisition=Acquisition(LOG_PROBABILITY, NOTHING, success))
         return (objective, *self.padded())
 
     def padded(self) -> tuple[Term, ...]:
@@ -115,7 +115,7 @@ class Constraints:
         terms = self.terms()
         if not terms:
             return ()
-        nothing = Term(terms[0].posterior._replace(n=0), Acquisition(LOG_FEASIBLE, NOTHING))
+        nothing = Term(terms[0].posterior._replace(n=0), Acquisition(LOG_PROBABILITY, NOTHING))
         size = next(size for size in TERMS if size > len(terms))
         return (*terms, *[nothing] * (size - 1 - len(terms)))
 

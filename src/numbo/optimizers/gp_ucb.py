@@ -33,7 +33,8 @@ class GPUCBSettings(GPSettings):
             that is. Otherwise its last value counts as its final one.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
-            ``"alternate"``: alternates between the two.
+            ``"alternate"``: alternates between the two. Of several objectives it is always the expected hypervolume
+            improvement.
         beta: the multiplier of UCB, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015, section 4).
         trend: whether the covariance has a linear and quadratic part.
         additive: whether the covariance has an additive part, a sum of functions of one coordinate each.

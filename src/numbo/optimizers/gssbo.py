@@ -189,8 +189,9 @@ class GSSBOSettings(GPSettings):
             little, so that these are many.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
-            ``"alternate"``: the global model alternates between the two. EI exploits where the model is confident;
-            UCB lets the search escape when EI stalls.
+            ``"alternate"``: the global model alternates between the two, local ones take log EI. EI exploits where the
+            model is confident; UCB lets the search escape when EI stalls. Of several objectives it is always the
+            expected hypervolume improvement.
         beta: the multiplier of UCB, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015, section 4).
         criterion: how the subset is chosen, one of `numbo.selection.CRITERIA`. This and what follows is for ablations
             and reproductions.

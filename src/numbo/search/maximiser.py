@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from numbo._types import Array, ObservationIndices
-from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, Term
+from numbo.kernels.acquisition import IMPROVEMENTS, LOG_EI, UCB, Acquisition, Term
 from numbo.kernels.covariance import squared_distances
 from numbo.kernels.front import Front, front_of
 from numbo.models.moments import moments
@@ -70,6 +70,7 @@ class Maximiser:
         success = run.success()
         if kind == "log_ei":
             return Acquisition(LOG_EI, _incumbent(run, outputs), success)
+        assert kind == "ucb", kind
         beta = self._beta
         if beta == "log":
             beta = math.sqrt(0.2 * run.space.d * math.log(2.0 * max(run.history.n, 1)))
@@ -116,7 +117,7 @@ class Maximiser:
                 utility = self.improving(run, outputs, center)
             else:
                 acquisition = self.acquisition(run, outputs, exploring=exploring)
-                if available.fixed is not None and acquisition.kind == LOG_EI:
+                if available.fixed is not None and acquisition.kind in IMPROVEMENTS:
                     # improve on the best mean among the candidates of its slice
                     mean = moments(surrogate.posterior, np.concatenate(groups)).mean
                     acquisition = acquisition._replace(parameter=float(mean.max()))

@@ -109,8 +109,9 @@ class GPSettings(Settings):
             that is (`numbo.models.curves`). Otherwise its last value counts as its final one.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
-            ``"alternate"``: the global model alternates between the two. EI exploits where the model is confident;
-            UCB lets the search escape when EI stalls.
+            ``"alternate"``: the global model alternates between the two, local ones take log EI. EI exploits where the
+            model is confident; UCB lets the search escape when EI stalls. Of several objectives it is always the
+            expected hypervolume improvement.
         beta: the multiplier of UCB, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015, section 4).
         trend: whether the covariance has a linear and quadratic part.
         additive: whether the covariance has an additive part, a sum of functions of one coordinate each.
