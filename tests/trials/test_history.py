@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numbo.models.curves import Curves
 from numbo.trials import SCOUT, UNASKED, Curve, Goal, History, Pending, point_key
 from numbo.trials.front import closeness, front_rows
-from numbo.trials.history import INFEASIBLE, RESCALED
+from numbo.trials.violations import INFEASIBLE, RESCALED
 
 
 def filled():

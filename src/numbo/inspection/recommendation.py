@@ -39,6 +39,7 @@ from numbo.search.near import condition_near
 from numbo.search.utility import Utility
 from numbo.spaces import Corners, Domain
 from numbo.trials import History, best_first
+from numbo.trials.points import identities
 
 #: The noise is estimated from the half of the observations nearest to the best one, within these numbers.
 NEAREST = (32, 64)
@@ -180,7 +181,7 @@ def _averages(history: History, copies: ObservationIndices, noise: float) -> tup
 
     A value with a variance in addition to the ``noise`` counts as less than one value; without noise, as nearly none.
     """
-    point = distinct_rows(np.rint(history.X * 1e12)).kind
+    point = distinct_rows(identities(history.X)).kind
     weights = np.ones(history.n)
     if (uncertain := history.variance > 0.0).any():
         with np.errstate(over="ignore"):

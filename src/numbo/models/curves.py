@@ -29,8 +29,10 @@ import numpy as np
 
 from numbo._types import Array, Indices, Mask
 from numbo.kernels.curves import carry, of_equal_rank, scores_of
+from numbo.models.moments import Prediction
 from numbo.models.transforms import LARGE, LARGEST, OutputTransform
 from numbo.trials import Curve, finite_range
+from numbo.trials.ends import End, Expected
 from numbo.trials.schedule import Schedule
 from numbo.trials.trials import Trials
 
@@ -76,7 +78,9 @@ class Step(NamedTuple):
         known = np.where(np.isnan(before), start, before)
         samples = np.sort(np.array([known, start, end]), axis=1)
         scores = _normal_scores(n)
-        old, now, new = (scores_of(s, scores, x) for s, x in zip(samples, (known, start, end), strict=True))
+        old = scores_of(samples[0], scores, known)
+        now = scores_of(samples[1], scores, start)
+        new = scores_of(samples[2], scores, end)
         F = np.column_stack([now, now - old])
         spread = np.linalg.inv(F.T @ F + PRIOR * np.eye(2))
         coefficients = spread @ (F.T @ new + PRIOR * np.array([KEPT, 0.0]))
@@ -156,18 +160,18 @@ class Chain:
             self._beside[step] = np.sort(now[known]), np.sort(then[known])
         return self._beside[step]
 
-    def values(self, curves: Sequence[Curve], particles: int = PARTICLES) -> tuple[Array, Array]:
+    def values(self, curves: Sequence[Curve], particles: int = PARTICLES) -> Prediction:
         """Ends of ``curves`` in the units of the values: medians (m,) and standard deviations (m,).
 
         None is less certain than if nothing but all values were known, or is farther from its last value.
         """
         ends = self.ends(curves, particles)
-        values, std = self.transform.backward(ends.mean(axis=1), ends.std(axis=1))
+        found = self.transform.backward(ends.mean(axis=1), ends.std(axis=1))
         low, high = self._range
         last = np.clip([curve.last for curve in curves], -LARGEST / 4.0, LARGEST / 4.0)
         with np.errstate(over="ignore"):
-            farthest = np.maximum(high - low, np.abs(values - last))
-        return values, np.minimum(std, farthest)
+            farthest = np.maximum(high - low, np.abs(found.mean - last))
+        return found._replace(std=np.minimum(found.std, farthest))
 
 
 def _step(Z: Array, k: int) -> Step:
@@ -272,22 +276,22 @@ class Curves:
         """Whether there is another chain after the first ``n`` of the ``trials`` than at the last call."""
         return self._seen.advance(self._reported(trials, n))
 
-    def end_of(self, curve: Curve, trials: Trials) -> tuple[float, float] | None:
+    def end_of(self, curve: Curve, trials: Trials) -> End | None:
         """Where a curve that is none of theirs ends, and its standard deviation; None if they have no curves."""
         if all(known is None for known in trials.curves):
             return None
         chain = _chain(trials, trials.n)
-        value, std = chain.values([curve])
-        return float(value[0]), float(std[0])
+        found = chain.values([curve])
+        return End(float(found.mean[0]), float(found.std[0]))
 
-    def expected(self, curves: Sequence[Curve], trials: Trials, n: int) -> tuple[Array, Array]:
+    def expected(self, curves: Sequence[Curve], trials: Trials, n: int) -> Expected:
         """Values (m,) at the ends of ``curves (m,)`` after the first ``n`` trials, and their variances (m,).
 
         NaN as long as none of these has reported anything.
         """
         return self._ends(self._after(trials, n), curves, PARTICLES)
 
-    def running(self, curves: Sequence[Curve], trials: Trials, n: int) -> tuple[Array, Array]:
+    def running(self, curves: Sequence[Curve], trials: Trials, n: int) -> Expected:
         """As `expected`, of trials that still run; fast for those whose curves are the same as at the last call."""
         chain = self._after(trials, n)
         known = self._running
@@ -295,8 +299,7 @@ class Curves:
         for curve, value, variance in zip(fresh, *self._ends(chain, fresh, FEW), strict=True):
             known[id(curve)] = curve, float(value), float(variance)
         self._running = {id(curve): known[id(curve)] for curve in curves}
-        values, variances = np.array([known[id(curve)][1:] for curve in curves]).reshape(-1, 2).T
-        return values, variances
+        return Expected(*np.array([known[id(curve)][1:] for curve in curves]).reshape(-1, 2).T)
 
     def _after(self, trials: Trials, n: int) -> Chain | None:
         """The chain after the first ``n`` trials; None as long as none of these has reported anything."""
@@ -313,12 +316,12 @@ class Curves:
         return len(self._reporters)
 
     @staticmethod
-    def _ends(chain: Chain | None, curves: Sequence[Curve], particles: int) -> tuple[Array, Array]:
-        """The values and variances (m,) of ``curves (m,)`` by a chain; NaN without one."""
+    def _ends(chain: Chain | None, curves: Sequence[Curve], particles: int) -> Expected:
+        """The ends of ``curves (m,)`` by a chain; NaN without one."""
         if chain is None or not curves:
-            return np.full(len(curves), np.nan), np.full(len(curves), np.nan)
-        values, std = chain.values(curves, particles)
-        return values, np.minimum(std, LARGEST_STD) ** 2
+            return Expected.of_nothing(len(curves))
+        found = chain.values(curves, particles)
+        return Expected(found.mean, np.minimum(found.std, LARGEST_STD) ** 2)
 
 
 def _chain(trials: Trials, n: int) -> Chain:

@@ -1,4 +1,4 @@
-"""Observations as models take them: points, values, and the known variance of each value."""
+"""Observations as models take them: points, finite values, and the known variance of each value."""
 
 from __future__ import annotations
 
@@ -34,3 +34,18 @@ class Data(NamedTuple):
     def at(self, rows: Any) -> Data:
         """Some of them."""
         return Data(self.X[rows], self.y[rows], self.variance[rows])
+
+
+def finite_range(y: Array) -> Array:
+    """``y (n,)`` with non-finite values replaced: inf by the best finite value, -inf and NaN by the worst.
+
+    Larger is better here. If no value is finite, all become 0.
+    """
+    finite = np.isfinite(y)
+    if finite.all():
+        return y
+    if not finite.any():
+        return np.zeros_like(y)
+    low = y[finite].min()
+    high = y[finite].max()
+    return np.clip(np.nan_to_num(y, nan=low, posinf=high, neginf=low), low, high)

@@ -5,119 +5,26 @@ from __future__ import annotations
 import copy
 import math
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from numbo._types import Array, Indices, Mask, ObservationIndices, TrialPositions
 from numbo.trials.curve import Curve
-from numbo.trials.data import Data
+from numbo.trials.data import Data, finite_range
 from numbo.trials.effort import Effort
+from numbo.trials.ends import Ends, Expected
 from numbo.trials.front import NonDominated, closeness
 from numbo.trials.goal import Goal
-from numbo.trials.schedule import Schedule
+from numbo.trials.points import Pending, point_key
 from numbo.trials.trials import ROOM, Trials, doubled, own
+from numbo.trials.violations import Scales, scored
 
-#: The scales of constraints are updated when the number of observations has grown by this share. Not tuned.
-RESCALED = 0.1
-#: Scores of observations that violate a constraint lie between twice this number and this number, all others above.
-INFEASIBLE = -1e290
 #: Origins of observations that no search asked for, and of scouts, which fill the space (`numbo.run.run.Suggestion`).
 UNASKED = -2
 SCOUT = -3
-
-
-def point_key(x: Array) -> bytes:
-    """Identity of a unit-cube point, equal for points that differ only by rounding."""
-    return np.rint(x * 1e12).astype(np.int64).tobytes()
-
-
-def finite_range(y: Array) -> Array:
-    """``y (n,)`` with non-finite values replaced: inf by the best finite value, -inf and NaN by the worst.
-
-    Larger is better here. If no value is finite, all become 0.
-    """
-    finite = np.isfinite(y)
-    if finite.all():
-        return y
-    if not finite.any():
-        return np.zeros_like(y)
-    low = y[finite].min()
-    high = y[finite].max()
-    return np.clip(np.nan_to_num(y, nan=low, posinf=high, neginf=low), low, high)
-
-
-def _typical_sizes(C: Array) -> Array:
-    """The median size (q,) of each constraint's values ``C (n, q)`` that are finite and not 0; 1 if there are none."""
-    out = np.ones(C.shape[1])
-    for j, values in enumerate(np.abs(C.T)):
-        counted = values[np.isfinite(values) & (values > 0.0)]
-        if len(counted):
-            out[j] = max(float(np.median(counted)), np.finfo(float).tiny)
-    return out
-
-
-@dataclass
-class _Scaled:
-    """The typical sizes (q,) of constraints, the schedule of their updates, and the largest medians so far."""
-
-    schedule: Schedule
-    sizes: Array
-    largest: Array
-
-    @classmethod
-    def of(cls, q: int) -> _Scaled:
-        return cls(Schedule(RESCALED), np.ones(q), np.full(q, np.nan))
-
-
-@dataclass(frozen=True)
-class Pending:
-    """A point that was suggested, and the part of the search that proposed it (`numbo.run.run.Suggestion`).
-
-    Attributes:
-        curve: the reports of its trial so far, None if there are none.
-    """
-
-    x: Array
-    params: Any
-    origin: int
-    identity: bytes
-    curve: Curve | None = None
-
-    @classmethod
-    def of(cls, x: Array, params: Any, origin: int, curve: Curve | None = None) -> Pending:
-        return cls(x, own(params), origin, point_key(x), curve)
-
-    def reporting(self, curve: Curve | None) -> Pending:
-        """The pending point after a further report."""
-        return self if curve is None else replace(self, curve=curve if self.curve is None else self.curve.joined(curve))
-
-
-class Ends(Protocol):
-    """A model of the ends of stopped and running trials (`numbo.models.curves.Curves`)."""
-
-    def anew(self) -> Ends:
-        """A new model of the same kind, without trials."""
-
-    def copy(self) -> Ends:
-        """An independent copy."""
-
-    def see(self, trials: Trials, n: int) -> bool:
-        """Learn the last of the first ``n`` trials; returns whether this changes the expected ends of earlier ones."""
-
-    def expected(self, curves: Sequence[Curve], trials: Trials, n: int) -> tuple[Array, Array]:
-        """Expected values (m,) at the ends of ``curves (m,)``, given the first ``n`` trials, and their variances (m,).
-
-        NaN as long as none of these trials has reported anything.
-        """
-
-    def running(self, curves: Sequence[Curve], trials: Trials, n: int) -> tuple[Array, Array]:
-        """As `expected`, for running trials."""
-
-    def end_of(self, curve: Curve, trials: Trials) -> tuple[float, float] | None:
-        """The expected end of another curve, and its standard deviation; None if the ``trials`` have no curves."""
 
 
 class History:
@@ -187,7 +94,7 @@ class History:
         twin.ends = None if self.ends is None else self.ends.copy()
         twin.excluded = dict(self.excluded)
         twin.pending = dict(self.pending)
-        twin._scaled = replace(self._scaled, schedule=replace(self._scaled.schedule))
+        twin._scales = self._scales.copy()
         twin.failed_counts = self.failed_counts.copy()
         twin._failures = list(self._failures)
         twin.first = dict(self.first)
@@ -246,7 +153,7 @@ class History:
         self._y = np.empty(ROOM)
         self._variance = np.empty(ROOM)
         self._positions = np.empty(ROOM, dtype=np.int64)
-        self._scaled = _Scaled.of(self.trials.C.shape[1])
+        self._scales = Scales(self.trials.C.shape[1])
         self.front = NonDominated.of_none(self.k)
         self.first: dict[bytes, int] = {}
         self.again: list[tuple[int, int]] = []
@@ -312,15 +219,17 @@ class History:
         if rows:
             at = np.array(rows)
             curves = self.trials.curves_of(self.positions(at))
-            self._y[at], self._variance[at] = self.ends.expected(curves, self.trials, int(self._positions[i]) + 1)
+            expected = self.ends.expected(curves, self.trials, int(self._positions[i]) + 1)
+            self._y[at] = expected.values
+            self._variance[at] = expected.variances
             if len(rows) > 1 and self.best >= 0 and self.stopped(self.best):
                 self.best = int(np.argmax(self.scores()[: self.n - 1]))
 
     def _least_violated(self, i: int) -> int:
         """The best observation, if none before ``i`` meets all constraints."""
-        before = self._scaled.schedule.at
+        before = self._scales.updated_at
         self.scales(self.n)
-        if self._scaled.schedule.at != before or self.best < 0:  # the scales of violations have changed
+        if self._scales.updated_at != before or self.best < 0:  # the scales of violations have changed
             return int(np.argmax(self.scores()))
         return int((self.best, i)[int(np.argmax(self.scores(np.array([self.best, i]))))])
 
@@ -390,21 +299,8 @@ class History:
         return np.asarray(~violated.any(axis=1))
 
     def scales(self, n: int) -> Array:
-        """The typical size (q,) of each constraint's values, in the first ``n`` observations.
-
-        It is updated when their number has grown by a tenth: the geometric mean of the present median of non-zero
-        values and the largest median so far. Late in a run most values are close to 0, and with the present median as
-        scale the bilog of a constraint would be nearly a step. On a plane in four dimensions the regret after 80 trials
-        was 2e-6, and 2e-4 with the present median. With the largest median it is as good, but an exponential constraint
-        is learned six times worse.
-        """
-        scaled = self._scaled if n >= self._scaled.schedule.at else _Scaled.of(self.trials.C.shape[1])
-        while scaled.schedule.due(n):
-            scaled.schedule.at += scaled.schedule.wait
-            now = _typical_sizes(self.C[: scaled.schedule.at])
-            scaled.largest = np.fmax(scaled.largest, now)
-            scaled.sizes = np.sqrt(now) * np.sqrt(scaled.largest)
-        return scaled.sizes
+        """The typical size (q,) of each constraint's values, in the first ``n`` observations."""
+        return self._scales.sizes(self.trials.C, self._positions[:n])
 
     def scores(self, rows: ObservationIndices | None = None) -> Array:
         """Scores by which observations compare, some ``rows (m,)`` or all: their values, if they meet all constraints.
@@ -419,13 +315,8 @@ class History:
         y = self._closeness(rows) if self.several else self.values()[slice(None) if rows is None else rows]
         if not self.constrained:
             return y
-        with np.errstate(over="ignore"):
-            violation = np.nansum(np.maximum(self.trials.C[positions], 0.0) / self.scales(self.n), axis=1)
-        share = np.where(np.isinf(violation), 1.0, violation / (1.0 + np.where(np.isinf(violation), 0.0, violation)))
-        out: Array = np.where(violation > 0.0, INFEASIBLE * (1.0 + share), np.maximum(y, INFEASIBLE))
-        if self.any_feasible and self._all_told(self.best):
-            out[(violation == 0.0) & np.isnan(self.trials.C[positions]).any(axis=1)] = INFEASIBLE
-        return out
+        wary = self.any_feasible and self._all_told(self.best)
+        return scored(y, self.trials.C[positions], self.scales(self.n), wary=wary)
 
     def _closeness(self, rows: ObservationIndices | None) -> Array:
         """The closeness to the front of some ``rows (m,)`` or all; if none is feasible, to the front of ``rows``."""
@@ -545,13 +436,15 @@ class History:
 
         The values of the others are NaN.
         """
-        values, variance = np.full((2, len(self.pending)), np.nan)
         curves = [p.curve for p in self.pending.values()]
+        found = Expected.of_nothing(len(curves))
         at = [k for k, curve in enumerate(curves) if curve is not None]
         if self.ends is not None and at:
             reported = [curve for curve in curves if curve is not None]
-            values[at], variance[at] = self.ends.running(reported, self.trials, self.told)
-        return Data(self.pending_points(), values, variance)
+            running = self.ends.running(reported, self.trials, self.told)
+            found.values[at] = running.values
+            found.variances[at] = running.variances
+        return Data(self.pending_points(), found.values, found.variances)
 
     def key_of(self, x: Array) -> Hashable | None:
         """The key of the oldest pending point at ``x (d,)``, None if there is none."""

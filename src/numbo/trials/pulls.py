@@ -8,7 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from numbo._types import Array, Indices, PointNumbers
-from numbo.trials.history import History, Pending, point_key
+from numbo.trials.history import History
+from numbo.trials.points import Pending, point_key
 
 
 class Pulls:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -25,12 +26,19 @@ class Schedule:
         wait = max(self.shortest, int(self.growth * self.at))
         return wait if self.longest is None else min(wait, self.longest)
 
-    def advance(self, n: int) -> bool:
-        """Set `at` to the last number up to ``n`` at which it is due, if updated every time; whether `at` changed."""
-        before = self.at
+    def passed(self, n: int) -> Iterator[int]:
+        """Set `at` to each number up to ``n`` at which it is due, if updated every time, and yield it."""
         while self.due(n):
             self.at += self.wait
-        return self.at > before
+            yield self.at
+
+    def advance(self, n: int) -> bool:
+        """Set `at` to the last number up to ``n`` at which it is due, if updated every time; whether `at` changed."""
+        return len(list(self.passed(n))) > 0
+
+    def done(self, n: int) -> None:
+        """Record an update at ``n`` observations."""
+        self.at = n
 
     def due(self, n: int) -> bool:
         """Whether it is due at ``n`` observations."""

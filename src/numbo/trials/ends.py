@@ -1,0 +1,53 @@
+"""The ends of learning curves, and the model that a history asks for them (`numbo.models.curves.Curves`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from numbo._types import Array
+from numbo.trials.curve import Curve
+from numbo.trials.trials import Trials
+
+
+class Expected(NamedTuple):
+    """Expected values (m,) at the ends of curves, and their variances (m,); NaN where nothing is known."""
+
+    values: Array
+    variances: Array
+
+    @classmethod
+    def of_nothing(cls, m: int) -> Expected:
+        """For ``m`` curves about which nothing is known."""
+        return cls(np.full(m, np.nan), np.full(m, np.nan))
+
+
+class End(NamedTuple):
+    """The expected end of a curve, and its standard deviation."""
+
+    value: float
+    std: float
+
+
+class Ends(Protocol):
+    """A model of the ends of stopped and running trials."""
+
+    def anew(self) -> Ends:
+        """A new model of the same kind, without trials."""
+
+    def copy(self) -> Ends:
+        """An independent copy."""
+
+    def see(self, trials: Trials, n: int) -> bool:
+        """Learn the last of the first ``n`` trials; returns whether this changes the expected ends of earlier ones."""
+
+    def expected(self, curves: Sequence[Curve], trials: Trials, n: int) -> Expected:
+        """The ends of ``curves (m,)`` given the first ``n`` trials; NaN as long as none of these has reported."""
+
+    def running(self, curves: Sequence[Curve], trials: Trials, n: int) -> Expected:
+        """As `expected`, for running trials."""
+
+    def end_of(self, curve: Curve, trials: Trials) -> End | None:
+        """The expected end of another curve; None if the ``trials`` have no curves."""

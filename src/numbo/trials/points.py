@@ -1,0 +1,46 @@
+"""Points: which of them are one, and those whose results are still to come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from numbo._types import Array, Indices
+from numbo.trials.curve import Curve
+from numbo.trials.trials import own
+
+
+def identities(X: Array) -> Indices:
+    """Numbers that are equal where coordinates of ``X`` in the unit cube differ only by rounding."""
+    out: Indices = np.rint(X * 1e12).astype(np.int64)
+    return out
+
+
+def point_key(x: Array) -> bytes:
+    """Identity of a unit-cube point, equal for points that differ only by rounding."""
+    return identities(x).tobytes()
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A point that was suggested, and the part of the search that proposed it (`numbo.run.run.Suggestion`).
+
+    Attributes:
+        curve: the reports of its trial so far, None if there are none.
+    """
+
+    x: Array
+    params: Any
+    origin: int
+    identity: bytes
+    curve: Curve | None = None
+
+    @classmethod
+    def of(cls, x: Array, params: Any, origin: int, curve: Curve | None = None) -> Pending:
+        return cls(x, own(params), origin, point_key(x), curve)
+
+    def reporting(self, curve: Curve | None) -> Pending:
+        """The pending point after a further report."""
+        return self if curve is None else replace(self, curve=curve if self.curve is None else self.curve.joined(curve))

@@ -1,0 +1,83 @@
+"""Scores by which observations under constraints compare: by their values, or by their violations.
+
+A violation is measured in units of the typical size of its constraint's values.
+"""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+
+from numbo._types import Array, TrialPositions
+from numbo.trials.schedule import Schedule
+
+#: The scales of constraints are updated when the number of observations has grown by this share. Not tuned.
+RESCALED = 0.1
+#: Scores of observations that violate a constraint lie between twice this number and this number, all others above.
+INFEASIBLE = -1e290
+
+
+class Scales:
+    """The typical size of each of ``q`` constraints.
+
+    It is updated when the number of observations has grown by a tenth: the geometric mean of the present median of
+    non-zero values and the largest median so far. Late in a run most values are close to 0, and with the present median
+    as scale the bilog of a constraint would be nearly a step. On a plane in four dimensions the regret after 80 trials
+    was 2e-6, and 2e-4 with the present median. With the largest median it is as good, but an exponential constraint is
+    learned six times worse.
+    """
+
+    def __init__(self, q: int) -> None:
+        self._schedule = Schedule(RESCALED)
+        self._sizes = np.ones(q)
+        self._largest = np.full(q, np.nan)
+
+    @property
+    def updated_at(self) -> int:
+        """Number of observations at the last update."""
+        return self._schedule.at
+
+    def copy(self) -> Scales:
+        """An independent copy."""
+        return copy.deepcopy(self)
+
+    def sizes(self, C: Array, positions: TrialPositions) -> Array:
+        """The sizes (q,) given the observations at ``positions (n,)`` of the trials with the values ``C (t, q)``.
+
+        ``n`` may be smaller than at the last call.
+        """
+        scales = self if len(positions) >= self.updated_at else Scales(C.shape[1])
+        for at in scales._schedule.passed(len(positions)):
+            now = _medians(C[positions[:at]])
+            scales._largest = np.fmax(scales._largest, now)
+            scales._sizes = np.sqrt(now) * np.sqrt(scales._largest)
+        return scales._sizes
+
+
+def _medians(C: Array) -> Array:
+    """The median size (q,) of each constraint's values ``C (n, q)`` that are finite and not 0; 1 if there are none."""
+    out = np.ones(C.shape[1])
+    for j, values in enumerate(np.abs(C.T)):
+        counted = values[np.isfinite(values) & (values > 0.0)]
+        if len(counted):
+            out[j] = max(float(np.median(counted)), np.finfo(float).tiny)
+    return out
+
+
+def scored(y: Array, C: Array, sizes: Array, *, wary: bool) -> Array:
+    """Scores (m,): ``y (m,)`` where all constraints are met, and lower ones by the sum of the violations elsewhere.
+
+    Args:
+        y: values; larger is better.
+        C: (m, q) values of the constraints, NaN where unknown.
+        sizes: (q,) their typical sizes.
+        wary: whether observations with unknown constraints come in between.
+    """
+    with np.errstate(over="ignore"):
+        violation = np.nansum(np.maximum(C, 0.0) / sizes, axis=1)
+    share = np.where(np.isinf(violation), 1.0, violation / (1.0 + np.where(np.isinf(violation), 0.0, violation)))
+    out: Array = np.where(violation > 0.0, INFEASIBLE * (1.0 + share), np.maximum(y, INFEASIBLE))
+    if wary:
+        out[(violation == 0.0) & np.isnan(C).any(axis=1)] = INFEASIBLE
+    return out
