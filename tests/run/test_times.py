@@ -35,3 +35,14 @@ def test_an_ask_that_fails_is_timed_too():
         raise RuntimeError("broken")
     assert known.phases == {"model": 1.0}
     assert known.asks == [(3, 3.0)]
+
+
+def test_a_copy_keeps_its_times():
+    known = AskTimes()
+    with known.ask(3), known.phase("model"):
+        pass
+    twin = known.copy()
+    with known.ask(4), known.phase("search"):
+        pass
+    assert [n for n, _ in twin.asks] == [3]
+    assert list(twin.phases) == ["model"]

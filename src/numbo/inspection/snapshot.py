@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -32,7 +31,7 @@ from numbo.run.run import Run
 from numbo.run.times import AskTimes
 from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE, Condition
-from numbo.trials import Curve, Goal, best_first, own, point_key
+from numbo.trials import Curve, best_first, own, point_key
 from numbo.trials.front import NonDominated, best_of_first, front_rows, non_dominated, thinned
 
 #: An unobserved point is recommended only if it meets all constraints with at least this log probability.
@@ -70,8 +69,7 @@ class Snapshot:
         self._goal = run.goal
         self._view = view
         self._region = region
-        self._asks = list(times.asks)
-        self._phases = dict(times.phases)
+        self._times = times.copy()
 
     @property
     def space(self) -> Any:
@@ -218,16 +216,8 @@ class Snapshot:
             raise ValueError(f"objective must be an integer from 0 to {history.k - 1}, got {number!r}.")
         if not history.several:
             return self
-        own = history.of_output(number)
-        run = copy.copy(self._run)
-        run.history = own
-        run.noises = (self._run.noises[number].of(own),)
         view = None if self._view is None else replace(self._views("objective")[number], others=())
-        twin = Snapshot(self.algorithm, run, view, self._region, AskTimes())
-        twin._goal = Goal((self._goal.directions[number],), self._goal.constraints)
-        twin._asks = self._asks
-        twin._phases = self._phases
-        return twin
+        return Snapshot(self.algorithm, self._run.of_output(number), view, self._region, self._times)
 
     @interrupts_get_out()
     def predict_feasible(self, params: Any) -> Any:
@@ -251,7 +241,7 @@ class Snapshot:
         found = ends.end_of(curve, self._history.trials)
         if found is None:
             raise ValueError("predict_end needs a trial that has ended and reported something; tell one first.")
-        return self._goal.value(found[0]), found[1]
+        return self._goal.value(found.value), found.std
 
     @interrupts_get_out()
     def curves(self) -> list[LearningCurve]:
@@ -451,9 +441,9 @@ class Snapshot:
             effective_dimension=view.effective_dimension,
             batch_sizes=view.batch_sizes,
             region=self._region,
-            phases=self._phases,
-            asked_at=np.array([n for n, _ in self._asks], dtype=np.int64),
-            ask_seconds=np.array([seconds for _, seconds in self._asks], dtype=np.float64),
+            phases=dict(self._times.phases),
+            asked_at=np.array([n for n, _ in self._times.asks], dtype=np.int64),
+            ask_seconds=np.array([seconds for _, seconds in self._times.asks], dtype=np.float64),
         )
 
     @property

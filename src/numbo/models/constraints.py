@@ -63,7 +63,7 @@ class Constraints:
         for surrogate, margins in zip(self.surrogates, self._margins(history, history.n), strict=True):
             rows = members[~np.isnan(margins.y[members])]
             if len(rows) < 2 or margins.y[rows].min() == margins.y[rows].max():
-                surrogate.members = rows[:0]
+                surrogate.forget()
                 continue
             surrogate.update(margins, rows, frame() if frame is not None and surrogate.fits.due(history.n) else None)
 

@@ -103,7 +103,7 @@ class LearnedKernel:
         """Learn from the best of the observations ``X (n, d)``, ``y (n,)`` and a random sample of the others."""
         members = self._sample(y, rng)
         self._gp.fit(X[members], self.fit_transform(y)[members])
-        self.fits.at = len(y)
+        self.fits.done(len(y))
 
     def _sample(self, y: Array, rng: np.random.Generator) -> Indices:
         """Indices of the observations, with values ``y (n,)``, from which hyperparameters are learned."""
@@ -135,4 +135,4 @@ class LearnedKernel:
 
     def restore(self, state: dict[str, Any]) -> None:
         self._gp.set_theta(state["theta"].copy())
-        self.fits.at = state["fitted_at"]
+        self.fits.done(state["fitted_at"])

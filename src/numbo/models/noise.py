@@ -154,6 +154,11 @@ class Noise:
         """The same models and rule for another history."""
         return Noise(history, self.models, asks=self.asks, output=self._output)
 
+    def listen(self, models: tuple[Claims, ...], *, asks: bool) -> None:
+        """Let the claims of these models count from now on."""
+        self.models = models
+        self.asks = asks
+
     @property
     def claimed(self) -> float | None:
         """The largest noise that a model claims (`Claims`); None as long as none is fitted."""

@@ -131,7 +131,7 @@ class Stopping:
         """The model of the curves that have ended."""
         n = len(self._ends)
         if self._chain is None or self._fits.due(n):
-            self._fits.at = n
+            self._fits.done(n)
             self._chain = Chain(self._curves, np.array(self._ends))
         return self._chain
 

@@ -194,7 +194,7 @@ class Surrogate:
             if frame is not None:
                 self.gp.set_frame(frame)
             self.targets.fit(self.gp, data.at(members))
-            self.fits.at = data.n
+            self.fits.done(data.n)
             grew = False
             self.claimed_noise = float(self.gp.covariance.noise_variance)
         targets = self.targets.of(data.at(members))
@@ -202,6 +202,14 @@ class Surrogate:
             self._condition(targets)
         self.members = members
         self.updated_at = data.n
+
+    def fit_again(self) -> None:
+        """Let the next update fit the hyperparameters."""
+        self.fits.done(0)
+
+    def forget(self) -> None:
+        """Have no members until the next update."""
+        self.members = self.members[:0]
 
     def _condition(self, targets: Data) -> None:
         self.gp.condition(*targets, spare=max(16, targets.n // 4))
@@ -267,9 +275,8 @@ class Surrogate:
         """
         self.gp.set_theta(state["theta"].copy())
         self.gp.set_frame(Frame(state["center"].copy(), state["radius"]))
-        self.targets.kind = state["kind"]
-        self.targets.decisions = state["decisions"]
-        self.fits.at = state["fitted_at"]
+        self.targets.restore(state["kind"], state["decisions"])
+        self.fits.done(state["fitted_at"])
         self.updated_at = state["updated_at"]
         self.members = state["members"].copy()
         self.claimed_noise = float(self.gp.covariance.noise_variance) if len(self.members) else None

@@ -22,6 +22,7 @@ class Targets:
     Attributes:
         kind: of the transform (`numbo.models.transforms.KINDS`).
         transform: the last one.
+        decisions: number of fits.
     """
 
     def __init__(self, *, winsorize: bool, warp: bool) -> None:
@@ -56,6 +57,11 @@ class Targets:
             self.choose(gp, data, kinds, surprise(data.y, inner))
         else:
             gp.fit(*transformed(data, OutputTransform.fit(data.y, self.kind)), iterations=ITERATIONS)
+
+    def restore(self, kind: str, decisions: int) -> None:
+        """Take in which transform was chosen, and how often one was."""
+        self.kind = kind
+        self.decisions = decisions
 
     def choose(self, gp: ExactGP, data: Data, kinds: list[str], loss: Loss) -> None:
         """Fit ``gp`` under each of the transforms, and keep the one with the smallest loss."""

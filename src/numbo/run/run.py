@@ -104,8 +104,7 @@ class Run:
     def listen(self, *models: Sequence[Claims], asks: bool = False) -> None:
         """Set the ``models`` of each objective that judge its noise; ``asks`` as in `numbo.models.noise.Noise`."""
         for j, noise in enumerate(self.noises):
-            noise.models = tuple(one[j] for one in models)
-            noise.asks = asks
+            noise.listen(tuple(one[j] for one in models), asks=asks)
 
     def adopt(self, history: History, design_seed: int) -> None:
         """Adopt another run's history and design."""
@@ -130,6 +129,14 @@ class Run:
         twin.search_rng = copy.deepcopy(self.search_rng)
         twin.design = self.design.over(twin.available)
         twin.resolution = self.resolution.over(twin.history, twin.noise)
+        return twin
+
+    def of_output(self, output: int) -> Run:
+        """The same run as if there were no other ``output``, for inspection."""
+        twin = copy.copy(self)
+        twin.goal = Goal((self.goal.directions[output],), self.goal.constraints)
+        twin.history = self.history.of_output(output)
+        twin.noises = (self.noises[output].of(twin.history),)
         return twin
 
     def space_filling(self, position: int | None = None) -> Array:

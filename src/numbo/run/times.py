@@ -14,6 +14,13 @@ class AskTimes:
         self.asks: list[tuple[int, float]] = []
         self.phases: dict[str, float] = {}
 
+    def copy(self) -> AskTimes:
+        """An independent copy."""
+        twin = AskTimes()
+        twin.asks = list(self.asks)
+        twin.phases = dict(self.phases)
+        return twin
+
     @contextmanager
     def ask(self, n: int) -> Iterator[None]:
         """Time an ask with ``n`` observations."""

@@ -128,7 +128,7 @@ class GPSearch:
         if len(surrogate.members) == 0:
             even = np.linspace(0, history.n - 1, size).astype(np.int64)
             surrogate.update(history.data(), even)
-            surrogate.fits.at = 0
+            surrogate.fit_again()
         surrogate.release()
         return surrogate
 

@@ -150,9 +150,13 @@ class TrustRegion:
         if self.record_center == self.center:
             self.record = y
 
+    def move(self, i: int) -> None:
+        """Let observation ``i`` be the center, whatever its value."""
+        self.center = i
+
     def recenter(self, i: int, y: float, *, record: bool = True) -> None:
         """Move to observation ``i`` with value ``y``, which may be a ``record``."""
-        self.center = i
+        self.move(i)
         self.best = y
         if record and y > self.record:
             self.record = y
