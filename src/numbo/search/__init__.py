@@ -1,1 +1,1 @@
-"""Where the next point is looked for: maximisation, arms, global and local searches."""
+"""The search for the next point: maximisation, arms, global and local searches."""

@@ -1,4 +1,4 @@
-"""What chooses the points of BKB, BBKB and S-BPE by a `FeedbackModel`, whatever the domain."""
+"""The interface to choose points of BKB, BBKB and S-BPE by a `FeedbackModel`, for any domain."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numbo._types import Array
 from numbo.models.feedback import Change, FeedbackModel
 from numbo.run.run import Run
 
-#: Points at which lemma 3 is evaluated, beside the batch itself, where pulls are not hallucinated one by one.
+#: Number of points at which lemma 3 is evaluated in addition to the batch, if pulls are not hallucinated one by one.
 PROBES = 256
 
 
@@ -22,7 +22,7 @@ class Chooser(ABC):
     A ``width`` is the multiplier of the standard deviation ``sqrt(lambda var~)`` in upper confidence bounds.
 
     Args:
-        run: what is known.
+        run: the run of the optimizer.
     """
 
     def __init__(self, run: Run) -> None:
@@ -34,24 +34,24 @@ class Chooser(ABC):
 
     @abstractmethod
     def follow(self, model: FeedbackModel, width: float, change: Change) -> None:
-        """Take note of what has just happened to the model."""
+        """Follow a change that has just happened to the model."""
 
     @abstractmethod
     def start(self, model: FeedbackModel, width: float) -> None:
-        """Choose from all points that may be suggested, by what is known now."""
+        """Start to choose from all points that may be suggested, by the present model."""
 
     def largest_variance(self, model: FeedbackModel, width: float) -> float:
         """The largest ``lambda var~`` of a point that may be suggested, while points are chosen by variance alone.
 
-        Infinite if there is no such point, or where it cannot be found exactly.
+        Infinite if there is no such point, or if it cannot be found exactly.
         """
         return math.inf
 
     def largest_ratio(self, model: FeedbackModel, threshold: float) -> float:
         """``max_x sum_s k~_fb(x, x_s)^2 / var~_fb(x)`` over the pulls of the batch (lemma 3).
 
-        It is exact if one plus it exceeds the ``threshold``, and else perhaps too large, but no larger than that.
-        By default it is a lower bound: the maximum over probes and the points of the batch itself.
+        It is exact if one plus it exceeds the ``threshold``; otherwise it may be too large, but not above the
+        threshold. By default it is a lower bound: the maximum over probes and the points of the batch itself.
         """
         run = self._run
         probes = run.space.snap(run.design.candidates.spread(PROBES, np.random.default_rng(run.design.seed)))
@@ -60,8 +60,8 @@ class Chooser(ABC):
 
     @abstractmethod
     def state_dict(self) -> dict[str, Any]:
-        """What cannot be found out from the run and the model."""
+        """The state that does not follow from the run and the model, as plain data."""
 
     @abstractmethod
     def restore(self, state: dict[str, Any]) -> None:
-        """Take in a `state_dict`; `follow` has the model that was restored."""
+        """Restore a `state_dict`; `follow` is then called with the restored model."""

@@ -1,4 +1,4 @@
-"""Which combinations of categories were tried: where they are few, each is, as no other one says what it holds."""
+"""Trying each combination of categories, if there are few: no other trial shows how categories interact."""
 
 from __future__ import annotations
 
@@ -12,35 +12,36 @@ from numbo.spaces import INACTIVE, SearchSpace
 from numbo.spaces.dimensions import middles
 from numbo.trials import best_first
 
-#: No more combinations than this are tried one by one: with `EVERY` they take up to the first 80 or 90 trials.
+#: Maximum number of combinations that are tried one by one; with `EVERY`, this takes up to the first 80 or 90 trials.
 LISTED = 40
-#: One suggestion in so many tries another one. Of 27 combinations whose best one has the worst single effects (as in
-#: ``tests/search/test_combinations.py``), with two all are tried by the 47th trial in 20 seeds, with three by the
-#: 67th; without, 11 of 40 seeds have the best by the 60th. What others pay: ``benchmarks/results/compare-cover.md``.
+#: One suggestion in this many tries an untried combination. In a test with 27 combinations whose best one has the worst
+#: single effects (as in ``tests/search/test_combinations.py``), all are tried by the 47th trial with 2, in 20 seeds,
+#: and by the 67th with 3. Without the rule, 11 of 40 seeds have the best by the 60th. Cost on other problems:
+#: ``benchmarks/results/compare-cover.md``.
 EVERY = 2
-#: Candidates for each combination: the best points with other categories, and any points. Not tuned.
+#: Number of candidates for each combination: the best points with changed categories, and points anywhere. Not tuned.
 NEAR_BEST = 4
 ANYWHERE = 12
 
 
 class Combinations:
-    """The combinations of those categorical dimensions of a space that are always active.
+    """The combinations of the categorical dimensions of a space that are always active.
 
     Args:
-        space: what is searched.
+        space: the searched space.
     """
 
     def __init__(self, space: SearchSpace) -> None:
         self._space = space
         self._at: Indices = np.flatnonzero(space.categorical & ~space.conditional)
         sizes = space.sizes[self._at].astype(int).tolist()
-        # one category alone is left to the model, whose additive part knows single effects
+        # a single category is left to the model, whose additive part learns single effects
         few = len(sizes) > 1 and float(np.prod(space.sizes[self._at])) <= LISTED
         self._left = set(itertools.product(*map(range, sizes))) if few else set()
         self._known = 0
 
     def untried(self, run: Run) -> Array:
-        """Numbers (k, c) of the categories of each combination that no trial had, none of which is pending."""
+        """Numbers (k, c) of the categories of each combination that has no trial and is not pending."""
         if not self._left:
             return np.empty((0, len(self._at)), dtype=np.int64)
         trials = run.history.trials
@@ -52,11 +53,11 @@ class Combinations:
         return set(map(tuple, self._space.cells(X)[:, self._at].tolist()))
 
     def due(self, run: Run) -> bool:
-        """Whether the next suggestion is one for a combination that was not tried."""
+        """Whether the next suggestion is to try an untried combination."""
         return run.available.fixed is None and run.step % EVERY == 0 and len(self.untried(run)) > 0
 
     def candidates(self, run: Run) -> Array:
-        """Points (c, d) with combinations that were not tried: some like the best ones otherwise, others anywhere."""
+        """Points (c, d) with untried combinations: other coordinates from the best points, or anywhere."""
         history = run.history
         space = self._space
         best = history.X[best_first(history.scores())[:NEAR_BEST]]

@@ -1,4 +1,4 @@
-"""Engines: searches beside the global model of an algorithm, which propose points in turns."""
+"""Engines: searches that take turns with the global model of an algorithm, such as a local search."""
 
 from __future__ import annotations
 
@@ -9,42 +9,42 @@ from numbo.run.run import Run, Suggestion
 from numbo.search.trust_region import Region
 from numbo.trials import History
 
-#: Origins of up to so many boxes are told apart in each engine.
+#: Maximum number of boxes of an engine that an origin can distinguish.
 BOXES = 2**48
 
 
 class Engine(Protocol):
-    """A search of its own. It sees every observation, and knows by their origins those that it proposed.
+    """An independent search. It gets every observation, and identifies its own proposals by their origins.
 
     Attributes:
-        outputs: its models, whose claims of noise count (`Run.listen`).
+        outputs: its models, which take part in judging noise (`Run.listen`).
     """
 
     outputs: Outputs
 
     def eager(self, run: Run) -> bool:
-        """Whether it takes the next suggestion whosever turn it is."""
+        """Whether it makes the next suggestion even if it is not its turn."""
 
     def propose(self, run: Run) -> Suggestion | None:
         """The next point, or None if it has none."""
 
     def tell(self, run: Run, i: int, y: float, origin: int) -> None:
-        """Take in observation ``i`` of the history with value ``y``, which may be infinite."""
+        """Learn observation ``i`` of the history with value ``y``, which may be infinite."""
 
     def region(self, history: History) -> Region | None:
-        """Where it searches, if that is a box."""
+        """The box in which it searches, if there is one."""
 
     def state_dict(self) -> dict[str, Any]:
-        """What cannot be recomputed from the observations, as plain data."""
+        """The state that cannot be recomputed from the observations, as plain data."""
 
     def restore(self, state: dict[str, Any], history: History) -> None:
-        """Take in a `state_dict`."""
+        """Restore a `state_dict`."""
 
 
 class Origin(NamedTuple):
-    """Which engine proposed a point, and from which of its boxes.
+    """The engine that proposed a point, and the number of its box.
 
-    It is kept as one integer (`numbo.run.run.Suggestion`); points of the global model have a negative one.
+    Both are packed in one integer (`numbo.run.run.Suggestion`), which is negative for points of the global model.
     """
 
     engine: int

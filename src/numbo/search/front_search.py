@@ -1,9 +1,9 @@
-"""The local search for several objectives: a box around a point of the front, another one for each suggestion.
+"""The local search for several objectives: a box around a point of the front, a different one for each suggestion.
 
 Daulton et al. (2022), "Multi-Objective Bayesian Optimization over High-Dimensional Search Spaces" (MORBO), keep several
-trust regions with models of their own, around points that contribute most to the hypervolume. Here one box moves along
-the front, to isolated points more often than to crowded ones, and its models follow: what lies near each point of a
-front is learned by all that pass. Its length follows from how often its points have joined the front.
+trust regions, each with its own models, around the points that contribute most to the hypervolume. Here one box moves
+along the front, to isolated points more often, and its models are conditioned on the observations around its center.
+Its length depends on how often its points have joined the front.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from numbo.search.trust_region import INITIAL_LENGTH, TrustRegion
 from numbo.spaces import Corners
 from numbo.trials.front import isolation
 
-#: The box is halved after so many points in turn that did not join the front, as a share of the active dimensions.
+#: The box is halved after this many successive points that did not join the front, as a share of active dimensions.
 PATIENCE = 1 / 3
-#: The center is chosen among so many points of a front.
+#: Maximum number of points of a front among which the center is chosen.
 LOOKED_AT = 256
 
 
 class ShrinkingRegion(TrustRegion):
-    """The length of the box, which never grows, and starts again at the full one when it has become too short.
+    """The length of the box, which never grows, and is reset to the full length when it has become too short.
 
-    Most points of a good model join the front, however long the box is. On nine problems of 5 to 30 dimensions, one
-    seed of 300 trials each, a box that doubles after three successes and is halved after d failures was worse on six.
+    With a good model most points join the front, whatever the length of the box. On nine problems of 5 to 30
+    dimensions, one seed of 300 trials each, a box that doubles after three successes and is halved after d failures was
+    worse on six.
     """
 
     def count(self, better: bool, origin: int, active: int | None = None) -> None:
@@ -61,7 +62,7 @@ class FrontSearch(LocalSearch):
         return super().update(run)
 
     def _chosen(self, run: Run) -> int:
-        """The center of the next box: a point of the front, or the least violated one."""
+        """The center of the next box: a point of the front, or the point with the least violation."""
         history = run.history
         rng = run.rng
         rows = self.outputs.front_rows(history)
@@ -76,11 +77,11 @@ class FrontSearch(LocalSearch):
         return int(rng.choice(rows, p=weights / total if total > 0.0 else None))
 
     def _changes(self, count: int, most: float) -> Array | float:
-        """Half of the candidates differ in one coordinate: of the others, few are as good as a point of the front."""
+        """Half of the candidates change only one coordinate, since few others are as good as a point of the front."""
         return np.where(np.arange(count) < count // 2, most, 0.0)[:, None]
 
     def tell(self, run: Run, i: int, y: float, origin: int) -> None:
-        """Let the box shrink after points that did not join the front; where values are noisy, that says little."""
+        """Shrink the box after points that did not join the front; not under noise, when this says little."""
         if any(noise.found for noise in run.noises):
             return
         joined_front = bool((run.history.front.rows == i).any())

@@ -23,25 +23,27 @@ from numbo.search.utility import Utility
 from numbo.spaces import Corners
 from numbo.trials import Data, Goal, History, best_first
 
-#: Number of observations from which exploring suggestions lie on lines; before that the best point is not good enough.
+#: From this number of observations on, exploring suggestions lie on lines; before, the best point is not good enough.
 LINES_FROM = 60
-#: So many arms are all looked at. Of more, so many are, and those around the best.
+#: Up to this number of arms, all are candidates. Of more, this many random ones are, and those around the best.
 ARMS = 2048
-#: The best mean stands out if it is above the median over the space, of so many points, by so many standard deviations
-#: of the noise: the luckiest of some hundred values of noise alone is 2.5 to 3 above. Of 80 runs of 150 trials on two
-#: bumps over a noisy floor 6 never left the floor; with 1.0 that were 4, with 2.5 one, and with 3.0 none. What others
-#: pay: ``benchmarks/results/compare-stands-out.md``.
+#: The best mean stands out if it exceeds the median over `EVEN` points of the space by `STANDS_OUT` standard deviations
+#: of the noise. The largest of some hundred values of pure noise exceeds it by 2.5 to 3. Of 80 runs of 150 trials on
+#: two bumps over a noisy plateau, 6 never left the plateau without this rule, 4 with 1.0, one with 2.5, and none with
+#: 3.0. Cost on other problems: ``benchmarks/results/compare-stands-out.md``.
 STANDS_OUT = 3.0
 EVEN = 64
-#: That noise is judged by so many of the best members: where it is proportional to the value, the optimum would never
-#: stand out from the noise of all. Of spheres in six dimensions with noise of 0.8 of the value, or exponential around
-#: it, regrets of 14 seeds were a seventh and a quarter smaller in the mean; with eight they were not.
+#: That noise is estimated from this many of the best members: if noise is proportional to the value, the optimum never
+#: stands out from the noise of all members. On spheres in six dimensions with noise of 0.8 of the value, or exponential
+#: around it, mean regrets of 14 seeds were a seventh and a quarter smaller; with 8 members they were not. Other
+#: problems: ``benchmarks/results/compare-noise-of-the-best.md``.
 BEST = 4
-#: Number of points of a front around which the next one is looked for, and of those anywhere.
+#: With several objectives: number of points of the front around which candidates lie, and number of candidates
+#: anywhere.
 ON_FRONT = 4
 SPREAD = 256
-#: Number of candidates that differ from such a point in one coordinate, and stay as good in most objectives. Without
-#: them searches of ZDT2 in 20 dimensions stayed at one end of the front for 200 trials.
+#: Number of candidates that differ from a point of the front in one coordinate; they stay as good in most objectives.
+#: Without them searches of ZDT2 in 20 dimensions stayed at one end of the front for 200 trials.
 ON_LINES = 256
 #: One objective without constraints.
 ONE = Goal(("maximize",))
@@ -59,15 +61,16 @@ class GPSearch:
             confident; UCB lets the search escape when EI stalls. With ``all_data``, it is UCB under strong noise.
         beta: the multiplier of UCB, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015, section 4).
         trend, additive, winsorize: as `numbo.models.surrogate.Surrogate`.
-        warp: likewise, of the global model only.
-        all_data: whether the posterior stands on all observations under noise, and on no more than members otherwise.
+        warp: as there, for the global model only.
+        all_data: whether the posterior uses all observations under noise; otherwise it uses the members only.
         coordinate_lines: whether, with ``"alternate"``, suggestions by UCB differ from the best point in one coordinate
-            (coordinate LineBO, Kirschner et al. 2019): what is far away in all of them at once is hardly ever better.
-        cover_categories: whether each combination of categories is tried, where these are few
+            (coordinate LineBO, Kirschner et al. 2019): a point that differs in every coordinate at once is rarely an
+            improvement.
+        cover_categories: whether each combination of categories is tried, if there are few
             (`numbo.search.combinations`).
-        avoid_ties: whether points are left out that are so near a known one that they most likely have exactly its
-            value (`numbo.run.resolution`).
-        goal: what is told.
+        avoid_ties: whether to avoid points so near a known point that they most likely have exactly its value
+            (`numbo.run.resolution`).
+        goal: the objectives and constraints.
 
     Attributes:
         outputs: the global models.
@@ -115,13 +118,13 @@ class GPSearch:
         return Surrogate(*self._kinds, **(self._settings | options))
 
     def new_constraint(self, **options: Any) -> Surrogate:
-        """A model of a constraint: clipping what is bad could move the margin 0 into what is good."""
+        """A model of a constraint, without winsorising, which could clip values across the limit 0."""
         return self.new_surrogate(winsorize=False, **options)
 
     def prepared(self, run: Run, size: int) -> Surrogate:
-        """The global model without pending points, for a choice of its next members.
+        """The global model without pending points, for choosing its next members.
 
-        The first one of a long history is fitted to ``size`` evenly spaced observations.
+        The first model of a long history is fitted to ``size`` evenly spaced observations.
         """
         history = run.history
         surrogate = self.surrogate
@@ -133,7 +136,7 @@ class GPSearch:
         return surrogate
 
     def update(self, run: Run, members: ObservationIndices) -> Data:
-        """Bring the model up to date; returns what it was told."""
+        """Update the models; returns the data of the first objective."""
         history = run.history
         distinct = run.noise.distinct
         data = history.data()
@@ -149,7 +152,7 @@ class GPSearch:
         everywhere = Corners.of_cube(run.space.d)
         with run.times.phase("model"):
             data = self.update(run, members)
-            # a slice may lie far from the optimum, where the model of the search discriminates poorly
+            # fixed values may be far from the optimum, where the model of the search is imprecise
             models = self.outputs if run.available.fixed is None else self.outputs.shown(data)
         x = None
         exploring = self.maximiser.exploring(run)
@@ -168,9 +171,9 @@ class GPSearch:
         return run.space_filling() if x is None else x
 
     def stands_out(self, run: Run) -> bool:
-        """Whether the best point stands out from the noise; a local search would settle on the luckiest one otherwise.
+        """Whether the best point stands out from the noise; otherwise a local search would settle at a lucky value.
 
-        By the model as it is, at its last update, and by the noise among its best members (`_noise_of_the_best`).
+        It uses the model of the last update, and the noise among its best members (`_noise_of_the_best`).
         """
         surrogate = self.surrogate
         several = run.history.several
@@ -182,7 +185,8 @@ class GPSearch:
         return rise >= STANDS_OUT * self._noise_of_the_best()
 
     def _noise_of_the_best(self) -> float:
-        """Standard deviation of the noise among the best members: that of all, or less if they deviate less from it."""
+        """Standard deviation of the noise among the best members: at most that of all, less if residuals are
+        smaller."""
         gp = self.surrogate.gp
         best = best_first(gp.fitted_means)[:BEST]
         alone = gp.leave_one_out()
@@ -190,11 +194,11 @@ class GPSearch:
         return math.sqrt(gp.covariance.noise_variance * min(ratio, 1.0))
 
     def covers(self, run: Run) -> bool:
-        """Whether the next suggestion tries a combination of categories that no trial had."""
+        """Whether the next suggestion tries an untried combination of categories."""
         return self._covering(run) is not None
 
     def _covering(self, run: Run) -> Combinations | None:
-        """The combinations of categories, if one that no trial had is due."""
+        """The combinations of categories, if an untried one is due."""
         space = run.named_space
         if space is None or run.grid is not None or not self._cover_categories:
             return None
@@ -205,7 +209,7 @@ class GPSearch:
     def _candidates(self, run: Run, members: ObservationIndices, scores: Array) -> list[Array]:
         """Unseen points of a finite space, or a shifted Sobol set and perturbations of the best members by ``scores``.
 
-        Of many arms, these are some at random, and those around the best members.
+        With many arms, these are random arms, and arms around the best members.
         """
         elites = run.history.X[self._elites(run, members, scores)]
         if run.grid is not None:
@@ -223,14 +227,14 @@ class GPSearch:
         return [*candidates.groups(elites, scales, run.rng, SPREAD), candidates.lines(elites[0], run.rng, ON_LINES)]
 
     def _elites(self, run: Run, members: ObservationIndices, scores: Array) -> ObservationIndices:
-        """The best members (e,) by ``scores (m,)``; of several objectives, some points of the front at random."""
+        """The best members (e,) by ``scores (m,)``; with several objectives, some random points of the front."""
         front = self.outputs.front_rows(run.history)
         if len(front) == 0:
             return members[elite_rows(run.history.X[members], scores)]
         return run.rng.choice(front, min(len(front), ON_FRONT), replace=False)
 
     def _lines(self, run: Run) -> Array:
-        """Points that differ in one coordinate from the point that is best by the model."""
+        """Points that differ in one coordinate from the best point by the model."""
         rows = self.surrogate.rows
         means = self.surrogate.means
         if run.history.constrained:
@@ -240,12 +244,12 @@ class GPSearch:
         return run.design.candidates.lines(run.history.X[best], run.rng)
 
     def acquisition(self, run: Run) -> Acquisition:
-        """The acquisition function of the global model, which is up to date."""
+        """The acquisition function of the global model, which has to be up to date."""
         exploring = self.maximiser.exploring(run)
         return self.maximiser.acquisition(run, self.outputs, exploring=exploring)
 
     def _utility(self, run: Run) -> Utility:
-        """What the next suggestion maximises."""
+        """The utility that the next suggestion maximises."""
         if run.history.several:
             return self.maximiser.improving(run, self.outputs)
         return self.maximiser.of_one(run, self.outputs, self.acquisition(run))
@@ -256,7 +260,7 @@ class GPSearch:
         return self._utility(run).values(X)
 
     def copy(self) -> GPSearch:
-        """The same search with a model of its own."""
+        """The same search with copies of the models."""
         twin = copy.copy(self)
         known: dict[int, Any] = {}  # the maximiser refers to one of the models
         twin.outputs = copy.deepcopy(self.outputs, known)
@@ -271,7 +275,7 @@ class GPSearch:
         return self._view_of(self.surrogate, data, self.acquisition(run), run, buffer_size)
 
     def _view_of_several(self, run: Run, buffer_size: int | None) -> ModelView:
-        """That of the first objective, with those of the others."""
+        """The view of the first objective, with the views of the others."""
         success = Acquisition(LOG_EI, 0.0, run.success())
         data = [run.history.data(output=j) for j in range(run.history.k)]
         pairs = zip(self.outputs.objectives, data, strict=True)
@@ -304,5 +308,5 @@ class GPSearch:
         return self.outputs.state_dict()
 
     def restore(self, state: dict[str, Any], history: History) -> None:
-        """Take in a `state_dict`."""
+        """Restore a `state_dict`."""
         self.outputs.restore(state, history)

@@ -1,11 +1,12 @@
-"""A local search beside the global model: a GP on the observations nearest the incumbent, in a trust region.
+"""A local search next to the global model: a GP on the observations nearest the incumbent, in a trust region.
 
-Eriksson et al. (2019) restart such a search at random places, and each search forgets what the others saw. Here each
-one sees all data near it, and starting points of three kinds take turns (`numbo.search.trust_region`).
+Eriksson et al. (2019) restart such a search at random points, and each search forgets the data of the others. Here each
+search uses all data near it, and starting points of three kinds take turns (`numbo.search.trust_region`).
 
-The model is fitted in the units of the box around its data, so that priors and trend mean the same at every scale. Late
-in a search, when the box is small, the trend is the quadratic model of classical trust-region methods (Conn, Scheinberg
-& Vicente 2009, "Introduction to Derivative-Free Optimization", chapter 10), and the GP adds the rest.
+The model is fitted in the units of the box around its data, so that priors and trend have the same meaning at every
+scale. Late in a search, when the box is small, the trend is the quadratic model of classical trust-region methods
+(Conn, Scheinberg & Vicente 2009, "Introduction to Derivative-Free Optimization", chapter 10), and the GP models the
+rest.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ PERTURBED = 20
 
 
 class Waiting(NamedTuple):
-    """Observation ``i``, which waits for the model to average it, as `TrustRegion.tell` takes it."""
+    """Observation ``i``, which waits for the model to average it; the fields are arguments of `TrustRegion.tell`."""
 
     i: int
     box: int
@@ -45,7 +46,7 @@ class LocalSearch(Engine):
         space, outputs: the space, and unfitted models over it.
         size: maximum number of observations that the models are conditioned on.
         maximiser: finds the best points in the region.
-        number: of this engine, among those of an algorithm.
+        number: number of this engine in its algorithm.
     """
 
     new_region: ClassVar[type[TrustRegion]] = TrustRegion
@@ -74,35 +75,35 @@ class LocalSearch(Engine):
     # -- proposing -----------------------------------------------------------------------------------------------
 
     def eager(self, run: Run) -> bool:
-        """Whether the region starts among unexplored points, and still looks for the best of them."""
+        """Whether the region starts among unexplored points, and is still evaluating these."""
         return self._scouts(run) and self.trust_region.exploring and run.available.fixed is None
 
     def _scouts(self, run: Run) -> bool:
-        """Whether the region still has to find the place it starts from."""
+        """Whether the region has no center yet, and needs scouts to find one."""
         return self.trust_region.scouting
 
     def propose(self, run: Run) -> Suggestion | None:
-        """A point of the region, or a scout among unexplored ones; None where the global model scouts."""
+        """A point of the region, or a scout among unexplored points; None if the global model does the scouting."""
         if self._scouts(run):
             return Suggestion(run.scout()) if self.eager(run) else None
         return self._propose_inside(run)
 
     def _propose_inside(self, run: Run) -> Suggestion | None:
-        """The best point in the region; None if it was given up, or has none with the values that are fixed."""
+        """The best point in the region; None if it was given up, or contains no point with the fixed values."""
         with run.times.phase("model"):
             corners = self.update(run)
         if corners is None:
             return None
         fixed = run.available.fix(corners.lower)
         if not np.array_equal(np.clip(fixed, *corners), fixed):
-            return None  # the slice that is searched does not intersect the region
+            return None  # no point of the region has the fixed values
         spread = run.design.candidates.spread(LOCAL_CANDIDATES, run.rng)
         groups = [self._candidates(run.history, spread, corners, run.rng)]
         x = self._maximiser.best(run, self.outputs, groups, corners, center=self.trust_region.center)
         return None if x is None else Suggestion(x, Origin(self._number, self.trust_region.origin).packed)
 
     def update(self, run: Run) -> Corners | None:
-        """Condition the models on the data near the incumbent; returns the region, None if it was given up."""
+        """Condition the models on the data near the incumbent; returns the box, None if the region was given up."""
         history = run.history
         trust_region = self.trust_region
         condition_near(self.outputs, history, run.noises, trust_region.center, self.size)
@@ -115,7 +116,7 @@ class LocalSearch(Engine):
         return trust_region.box(center, self.outputs.lengthscales, ~self.space.categorical & (center != INACTIVE))
 
     def _candidates(self, history: History, spread: Array, corners: Corners, rng: np.random.Generator) -> Array:
-        """Points (c, d) that differ from the incumbent in some coordinates, taken from ``spread (c, d)`` in the box."""
+        """Points (c, d) that differ from the incumbent in some coordinates; these are from ``spread (c, d)``."""
         center = history.X[self.trust_region.center]
         anywhere = corners.lower + (corners.upper - corners.lower) * spread
         asleep = center == INACTIVE
@@ -127,26 +128,26 @@ class LocalSearch(Engine):
         return self.space.snap(np.concatenate([np.where(asleep, anywhere[:1], center), points]))
 
     def _changes(self, count: int, most: float) -> Array | float:
-        """The probability that a coordinate of a candidate is changed, ``most`` or (count, 1); one always is."""
+        """The probability that a coordinate of a candidate is changed, ``most`` or (count, 1); at least one is."""
         return most
 
     def _averages(self, run: Run) -> bool:
-        """Whether the region follows what the model expects, and not what was told."""
+        """Whether the region follows the means of the model, instead of the values told."""
         return self.surrogate.averages(run.noise)
 
     # -- observations ----------------------------------------------------------------------------------------------
 
     def tell(self, run: Run, i: int, y: float, origin: int) -> None:
-        """Fold observation ``i`` with value ``y`` into the region; under noise, when the model has averaged it.
+        """Update the region by observation ``i`` with value ``y``; under noise, once the model has averaged it.
 
-        An infinite value counts as the best or worst finite one, and never counts as an improvement.
+        An infinite value never counts as an improvement.
         """
         trust_region = self.trust_region
         noisy = self._averages(run)
         y = -np.inf if np.isinf(y) else y
         now = trust_region.center
         if now >= 0 and not noisy and (run.history.constrained or run.history.stopped(now)):
-            trust_region.expect(run.history.assured(now))  # what is expected, or a violation counts, may have changed
+            trust_region.expect(run.history.assured(now))  # expected ends or scales of violations may have changed
         box = self._box_of(origin)
         active = self._active(run.history)
         if noisy and not trust_region.scouting:
@@ -155,7 +156,7 @@ class LocalSearch(Engine):
             trust_region.tell(i, y, box, active, record=not noisy)
 
     def _box_of(self, origin: int) -> int:
-        """The box that proposed a point, `GLOBAL` if none of this search."""
+        """The box that proposed a point, `GLOBAL` if it was no box of this search."""
         asked = Origin.of(origin)
         return asked.box if asked.engine == self._number else GLOBAL
 
@@ -165,7 +166,8 @@ class LocalSearch(Engine):
         return int(np.count_nonzero(history.X[center] != INACTIVE)) if center >= 0 else self.trust_region.d
 
     def _fold_waiting(self, history: History) -> None:
-        """Fold in what waits with the values that the model expects, and move to the best point by the model."""
+        """Update the region by the waiting observations, with the model's means, and move to the best point by
+        these."""
         trust_region = self.trust_region
         surrogate = self.surrogate
         number = trust_region.number
@@ -180,9 +182,9 @@ class LocalSearch(Engine):
             trust_region.recenter(int(surrogate.rows[best]), float(expected[best]))
 
     def _expected(self, history: History, rows: ObservationIndices) -> Array:
-        """What the model expects of observations (m,), and the scores of those that do not meet the constraints.
+        """The model's means at observations (m,), and the scores of those that do not meet the constraints.
 
-        What was stopped counts as one standard deviation of its expected end less.
+        Stopped trials count one standard deviation of their expected end less.
         """
         means = self.surrogate.mean_sd(history.X[rows]).mean
         expected = np.where(self.outputs.constraints.met(history, rows), means, history.scores(rows))
@@ -203,7 +205,7 @@ class LocalSearch(Engine):
         }
 
     def restore(self, state: dict[str, Any], history: History) -> None:
-        """Take in a `state_dict`."""
+        """Restore a `state_dict`."""
         self.trust_region = self.new_region(**state["region"])
         self.outputs.restore(state["models"], history)
         self._waiting = [Waiting(*one) for one in state["waiting"]]

@@ -1,4 +1,4 @@
-"""Which acquisition function an exact GP is searched with, and the search in a box."""
+"""The choice of the acquisition function of an exact GP, and its maximisation in a box."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from numbo.trials import best_first
 from numbo.trials.front import BEYOND, beaten, joined, non_dominated
 
 ACQUISITIONS = ("ucb", "log_ei", "alternate")
-#: The acquisition functions of the global model switch every so many suggestions.
+#: The global model switches its acquisition function after this many suggestions.
 PERIOD = 4
 STARTS = 3
-#: Share of the noise in the variance of the values above which no improvement is certain enough to be pursued.
+#: If noise is more than this share of the variance of the values, improvements are too uncertain for EI.
 STRONG_NOISE = 0.06
-#: Number of points of a front of so many objectives that has to be improved on, and of them around a local model: one
-#: of k objectives is divided into f + 1, 2 f, about 7 f and 30 f cells. Not tuned.
+#: Maximum number f of points that represent a front, by the number of objectives, and around a local model. With two to
+#: five objectives there are f + 1, 2 f, about 7 f and 30 f cells. Not tuned.
 ON_FRONT = {2: 96, 3: 64, 4: 32, 5: 20}
 AROUND = 48
-#: Pending points count as observed if it is more likely than not that they meet all constraints.
+#: Pending points count as observed if they meet all constraints with more than this log probability.
 LIKELY = math.log(0.5)
 
 
@@ -41,7 +41,7 @@ class Maximiser:
 
     Args:
         acquisition, beta, avoid_ties: as `numbo.search.gp_search.GPSearch`.
-        noise_model: the model by which noise may be too strong for improvements to be pursued.
+        noise_model: the model that decides whether noise is too strong for EI.
     """
 
     def __init__(self, acquisition: str, beta: float | str, noise_model: Surrogate, *, avoid_ties: bool) -> None:
@@ -51,16 +51,16 @@ class Maximiser:
         self._avoid_ties = avoid_ties
 
     def exploring(self, run: Run) -> bool:
-        """Whether it is the global model's turn to explore, where it has turns."""
+        """Whether it is the global model's turn to explore; False unless acquisition functions alternate."""
         return self._acquisition == "alternate" and (run.step // PERIOD) % 2 == 0 and run.available.fixed is None
 
     def acquisition(self, run: Run, outputs: Outputs, *, exploring: bool = False) -> Acquisition:
-        """The acquisition function of one objective; ``exploring``, with ``"alternate"``, UCB in place of log EI.
+        """The acquisition function of one objective; if ``exploring``, with ``"alternate"``, UCB instead of log EI.
 
-        What an expected improvement has to improve on is the best posterior mean at an observed point: the best value
-        itself, less what the model attributes to noise (Picheny et al. 2013 compare such rules). Pending points count
-        as observed with the value that is expected there (the kriging believer of Ginsbourger et al. 2010): where the
-        model expects more than has been seen, a batch would otherwise go there again and again.
+        The incumbent of expected improvement is the best posterior mean at an observed point: the best value without
+        the part that the model attributes to noise (Picheny et al. 2013 compare such rules). Pending points count as
+        observed with the model's mean (the kriging believer of Ginsbourger et al. 2010). Otherwise all points of a
+        batch would go where the model expects an improvement.
         """
         kind = self._acquisition
         surrogate = outputs.first
@@ -77,7 +77,7 @@ class Maximiser:
         return Acquisition(UCB, float(beta), success, float(surrogate.means.min()))
 
     def _strong_noise(self, run: Run) -> bool:
-        """Whether noise is so strong that no improvement is certain enough to be pursued, where the model averages."""
+        """Whether the model averages noise, and this is so strong that improvements are too uncertain for EI."""
         claimed = self._noise_model.claimed_noise
         return self._noise_model.averages(run.noise) and claimed is not None and claimed > STRONG_NOISE
 
@@ -97,12 +97,12 @@ class Maximiser:
         Pending points stay hallucinated in the models until their next update.
 
         Args:
-            run: what is known.
+            run: the run of the optimizer.
             outputs: models that are up to date.
-            groups, starts: as `numbo.search.maximize.maximize`.
+            groups, starts: as in `numbo.search.maximize.maximize`.
             corners: (d,) of the box.
-            exploring: as `acquisition`.
-            center: of several objectives, the observation around which the front has to be known best.
+            exploring: as in `acquisition`.
+            center: with several objectives, the observation around which the front is represented most densely.
         """
         available = run.available
         surrogate = outputs.first
@@ -110,7 +110,7 @@ class Maximiser:
             alone = outputs.posteriors if run.history.pending else ()
             dormant = run.dormant(run.rng)
             outputs.hallucinate(run.history)
-            if available.repeating and not run.space.continuous.any():  # nothing is as near as the point itself
+            if available.repeating and not run.space.continuous.any():  # no other point is near an observed one
                 groups = [*groups, _again(run.history.X, surrogate, corners)]
             groups = [available.fix_points(group, dormant) for group in groups]
             if run.history.several:
@@ -129,7 +129,7 @@ class Maximiser:
     def improving(self, run: Run, outputs: Outputs, center: int | None = None) -> Utility:
         """The expected hypervolume improvement of several objectives, times the probability that constraints hold."""
         success = run.success()
-        acquisition = Acquisition(LOG_EI, 0.0, success)  # of which the probability of success counts
+        acquisition = Acquisition(LOG_EI, 0.0, success)  # only its probability of success is used
         if not run.history.any_feasible:
             return self.of_one(run, outputs, acquisition)
         terms = [Term(posterior, acquisition) for posterior in outputs.posteriors]
@@ -141,17 +141,18 @@ class Maximiser:
         return Utility(outputs.constraints.weigh(objective, feasible=run.history.any_feasible))
 
     def _front(self, run: Run, outputs: Outputs, center: int | None) -> Front:
-        """What has to be improved on, in the units of the models: the front, and what is expected of pending points.
+        """The front to be improved, in the units of the models, including pending points with their expected values.
 
-        The reference point lies below the worst values of its f points, by a tenth of their range and the f-th part of
-        the range of all members. Of five own problems of 6 to 20 dimensions, two seeds of 200 trials each: a tenth of
-        the range alone kept the search near the points of a small front (470 of a volume of 557), the worst values of
-        all at the ends of a large one (453 of 581); the median of all is where the search is.
+        The reference point lies below the worst values of its f points, by a tenth of their range plus 1 / f of the
+        range of all members. Measured on five problems of 6 to 20 dimensions, two seeds of 200 trials each: a tenth of
+        the range alone kept the search near the points of a small front (470 of a volume of 557). The worst values of
+        all members kept it at the ends of a large front (453 of 581). The median of all members depends on where the
+        search happens to be.
         """
         history = run.history
-        rows = history.front.rows if len(history.front.rows) else np.array([history.best])  # which is not final
+        rows = history.front.rows if len(history.front.rows) else np.array([history.best])  # none is final
         noisy = any(noise.found for noise in run.noises)
-        if noisy:  # the luckiest points may not be the best ones
+        if noisy:  # lucky points need not be the best ones
             rows = np.union1d(rows, outputs.first.members)
         rows = outputs.meeting(history, rows)
         points = self._expected(run, outputs, rows)
@@ -172,7 +173,7 @@ class Maximiser:
         return front_of(points, low - BEYOND * (high - low) - np.ptp(everything, axis=0) / len(points))
 
     def _expected(self, run: Run, outputs: Outputs, rows: ObservationIndices) -> Array:
-        """The outputs (m, k) at some observations in the units of the models: means, where values are noisy."""
+        """The outputs (m, k) at some observations in the units of the models: means if values are noisy."""
         history = run.history
         columns = []
         for j, (one, noise) in enumerate(zip(outputs.objectives, run.noises, strict=True)):
@@ -183,9 +184,9 @@ class Maximiser:
         return np.stack(columns, axis=1)
 
     def _taken(self, run: Run, surrogate: Surrogate) -> Callable[[Array], bool]:
-        """Which points must not be proposed: those that are not available, or most likely tie with a known one.
+        """Which points must not be proposed: points that are not available, or most likely tie with a known one.
 
-        A slice, where values are fixed, is not left alone: it may have no other points.
+        Ties are not avoided if values are fixed, as no other points may be left.
         """
         available = run.available
         covariance = surrogate.gp.covariance
@@ -198,7 +199,7 @@ class Maximiser:
 
 
 def _incumbent(run: Run, outputs: Outputs) -> float:
-    """What has to be improved on: the best mean, of what meets all constraints."""
+    """The incumbent of expected improvement: the best mean at points that meet all constraints."""
     history = run.history
     surrogate = outputs.first
     constraints = outputs.constraints
@@ -213,6 +214,6 @@ def _incumbent(run: Run, outputs: Outputs) -> float:
 
 
 def _again(X: Array, surrogate: Surrogate, corners: Corners) -> Array:
-    """The best observed points (s, d) of ``X (n, d)`` by the model that lie in a box, which may be measured again."""
+    """The best observed points (s, d) of ``X (n, d)`` by the model, in a box, as candidates for repeats."""
     best = X[surrogate.rows[best_first(surrogate.means)[:STARTS]]]
     return best[corners.hold(best)]

@@ -1,7 +1,7 @@
 """Maximise a utility over a mixed space.
 
-Candidates are screened in one sweep; the best few are improved by gradient ascent on the coordinates that have a
-gradient, and by flipping the others one at a time, in turns.
+All candidates are evaluated at once. The best few are improved in turns by gradient ascent on coordinates with a
+gradient, and by changing one of the other coordinates at a time.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class Box(NamedTuple):
     """A box in the unit cube of a domain.
 
     Attributes:
-        space: what is searched.
+        space: the searched space.
         corners: (d,) of the box.
-        dormant: (m, d) values for coordinates that become active; None where all are always active.
+        dormant: (m, d) values for coordinates that become active; None if all are always active.
     """
 
     space: Domain
@@ -36,14 +36,14 @@ class Box(NamedTuple):
 def maximize(
     utility: Utility, box: Box, groups: Sequence[Array], taken: Callable[[Array], bool], *, starts: int
 ) -> Array | None:
-    """The best point found within the ``box`` that is neither ``taken`` nor crowded; ``None`` if all are.
+    """The best point found within the ``box`` that is neither ``taken`` nor crowded (`Utility`); None if all are.
 
     Args:
-        utility: what is maximised.
-        box: where.
+        utility: the function to maximise.
+        box: the search space.
         groups: snapped points (c, d) of the space inside the box, in groups from different sources.
         taken: which points must not be proposed.
-        starts: how many of the candidates of each group are improved; 0 to take the best candidate as it is.
+        starts: how many candidates of each group are improved; with 0, the best candidate is returned unchanged.
     """
     candidates = np.concatenate(groups)
     values = utility.values(candidates)
@@ -73,7 +73,7 @@ class _Improvement(NamedTuple):
     box: Box
 
     def ascend(self, start: Valued) -> Valued:
-        """Climb from some points in the relaxed coordinates, snap, and keep what improved."""
+        """Gradient ascent in the relaxed coordinates, then snapping; points that did not improve are kept."""
         space = self.box.space
         moving = space.relaxed & (start.X != INACTIVE)
         limits = space.limits(start.X, self.box.corners)
@@ -89,7 +89,7 @@ class _Improvement(NamedTuple):
         return Valued(np.where(better[:, None], found.X, start.X), np.where(better, found.values, start.values))
 
     def flip(self, start: Valued) -> Valued:
-        """Move points to their best neighbours in the discrete coordinates, then climb, until neither helps."""
+        """Move points to their best neighbours in the discrete coordinates, then ascend, until neither helps."""
         space = self.box.space
         X = start.X.copy()
         found = start.values.copy()

@@ -1,4 +1,4 @@
-"""The observations nearest a point, and a model of them in the units of the box around them."""
+"""The observations nearest a point, and models of them in the units of the box around them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from numbo.models.outputs import Outputs
 from numbo.spaces import INACTIVE
 from numbo.trials import History
 
-#: From this many times the members on, looking at the last members first makes the search for the nearest faster: with
-#: 128 members in 20 dimensions it takes as long at 1,000 observations, and half as long at 10,000.
+#: If there are more observations than this many times the members, checking the last members first makes the search for
+#: the nearest faster. With 128 members in 20 dimensions it takes as long at 1,000 observations, half as long at 10,000.
 MANY = 10
-#: Under noise, the posterior stands on up to this many times as many observations as the model is fitted to.
+#: Under noise, the posterior uses up to this many times as many observations as the model is fitted to.
 NEAR = 4
-#: Share of the members, the nearest ones, that models of constraints are conditioned on. With two constraints in 20
-#: dimensions a suggestion takes 2.3 times as long as without, and 2.8 times with all members. What that costs, and what
-#: 3/4 of them would: ``benchmarks/results/compare-constraint-members.md``.
+#: Models of constraints are conditioned on this share of the members, the nearest ones. With two constraints in 20
+#: dimensions a suggestion takes 2.3 times as long as without constraints, and 2.8 times with all members. The effect on
+#: regrets, also of 3/4 of the members: ``benchmarks/results/compare-constraint-members.md``.
 OF_CONSTRAINTS = 7 / 8
 
 
@@ -31,8 +31,8 @@ def condition_near(outputs: Outputs, history: History, noises: Sequence[Noise], 
     Args:
         outputs: the models.
         history: the observations.
-        noises: of each objective; under it, `NEAR` times as many are taken in.
-        center, size: which observation, and how many.
+        noises: of each objective; under noise, `NEAR` times as many observations are used.
+        center, size: index of the observation, and number of nearest ones.
     """
     x = history.X[center]
     covariance = outputs.metric
@@ -56,10 +56,10 @@ def condition_near(outputs: Outputs, history: History, noises: Sequence[Noise], 
 def nearest(
     covariance: Covariance, X: Array, center: Array, size: int, last: ObservationIndices, out: ObservationIndices
 ) -> ObservationIndices:
-    """The ``size`` rows of ``X (n, d)`` nearest the ``center (d,)``, nearest first; all of them, in order, if few.
+    """The ``size`` rows of ``X (n, d)`` nearest the ``center (d,)``, nearest first; all rows, in order, if few.
 
-    None of them is farther away than the farthest of the ``last`` ones that were found. Ties are broken without regard
-    to these, so that the result does not depend on them. Those of ``out`` are left out.
+    The rows ``last`` found before limit the search: no result is farther away than the farthest of them. Ties are
+    broken without them, so that the result does not depend on them. Rows in ``out`` are left out.
     """
     if len(X) - len(out) <= size:
         return np.delete(np.arange(len(X)), out)
@@ -78,7 +78,7 @@ def nearest(
 
 
 def _smallest(distances: Array, count: int) -> Indices:
-    """Rows of the ``count`` smallest of the ``distances (n,)``, in no order; of all of them if there are no more."""
+    """Rows of the ``count`` smallest of the ``distances (n,)``, unordered; all rows if there are no more."""
     rows: Indices = np.arange(len(distances))
     return rows if len(rows) <= count else np.argpartition(distances, count)[:count]
 
@@ -88,7 +88,7 @@ def frame(X: Array, categorical: Mask) -> Frame:
     active = X != INACTIVE
     lowest = X.min(axis=0, where=active, initial=1.0)
     highest = X.max(axis=0, where=active, initial=0.0)
-    low = np.minimum(lowest, highest)  # what is nowhere active has its whole range
+    low = np.minimum(lowest, highest)  # a coordinate that is inactive everywhere has its whole range
     high = np.maximum(lowest, highest)
     longest = float(np.max((high - low)[~categorical], initial=0.0))
     return Frame((low + high) / 2.0, longest / 2.0 if longest > 0.0 else 0.5)

@@ -5,16 +5,17 @@ incumbent, whose sides follow the lengthscales, doubles after a run of successes
 failures; when it has become too small, the search starts again elsewhere.
 
 Late in a search, most improvements are found close to the best point, and the rest far away from it. So regions of
-three kinds take turns: one starts where the global model points, one resumes the search around the record, at the scale
-at which the region that found it was given up, and one starts among unexplored points.
+three kinds take turns. One starts at points proposed by the global model. One, a *refinement*, continues around the
+*record*, the best point of all regions, at the scale at which the region that found it was given up. One starts among
+unexplored points.
 
-The region is a fold over the observations in the order in which they were told, so that a resumed study and another
-process see the same one. Under noise the values are those that the model expects at the time (`LocalSearch`): a
-restored optimizer goes on with the region that it saved; a study that is rebuilt from its trials folds the values told.
+The region is updated by the observations in the order in which they were told, so that a resumed study and another
+process get the same region. Under noise the update uses the model's means at the time (`LocalSearch`). A restored
+optimizer continues with its saved region, but a study that is rebuilt from its trials uses the values told.
 
-Every observation has an origin, the box that it was asked from, and counts for that box only: results that arrive after
-a restart or a change of the box, or that the global model proposed, do not change the counters. So a batch of failures
-halves the region once. The paper counts a batch as one success or failure; here results count one by one, so that a
+Every observation has an origin, the box that proposed it, and counts for that box only. Results that arrive after a
+restart or a change of the box, and proposals of the global model, do not change the counters. So a batch of failures
+halves the region once. The paper counts a batch as one success or failure. Here results count one by one, so that a
 wide batch may halve the region in spite of an improvement. A late result from an earlier box of the region still moves
 the center.
 """
@@ -32,15 +33,15 @@ from numbo.spaces import Corners
 
 INITIAL_LENGTH = 0.8
 MAX_LENGTH = 1.6
-#: A region starts at `INITIAL_LENGTH` and ends below this length. A refinement starts at up to 4 times `record_length`
-#: and ends below ``record_length * MIN_LENGTH``.
+#: A region starts with `INITIAL_LENGTH` and is given up below this length. A refinement starts with up to 4 times
+#: `record_length` and is given up below ``record_length * MIN_LENGTH``.
 MIN_LENGTH = 2.0**-7
-#: No refinement starts below this length.
+#: No refinement starts if `record_length` is below this.
 FINEST = 2.0**-24
 SUCCESSES = 3
 #: Regions of three kinds take turns.
 CYCLE = 3
-#: Number of observations after a start, the best of which becomes the first incumbent.
+#: Number of observations after a start; the best of them becomes the first incumbent.
 SCOUTS = 6
 #: An upper bound on the number of lengths from `MAX_LENGTH` down to the shortest one.
 LENGTHS = 64
@@ -53,7 +54,7 @@ class Region:
     Attributes:
         number: how many regions were given up before it.
         length: side of the box before it is scaled by the lengthscales, in units of the unit cube.
-        center: position of the middle one among all trials told, failures included; -1 while there is none.
+        center: position of its center among all trials told, failures included; -1 while there is none.
     """
 
     number: int
@@ -63,20 +64,20 @@ class Region:
 
 @dataclass
 class TrustRegion:
-    """State of the fold.
+    """The state of a trust region.
 
     Attributes:
         d: dimensions of the space.
         number: how many regions were given up before this one.
         length: side of the box before it is scaled by the lengthscales, in units of the unit cube.
-        successes, failures: lengths of the present runs.
+        successes, failures: lengths of the present runs of successes and failures.
         seen: observations since the start of the region.
         center: index of the incumbent among the observations of the history, -1 before there is one.
         best: its value.
         shortest: the length at which the region is given up.
         record: the best value of all regions.
-        record_center: index of the observation that has it.
-        record_length: the length down to which it was searched around that observation.
+        record_center: index of the observation with that value.
+        record_length: the length down to which regions around that observation were searched.
     """
 
     d: int
@@ -94,28 +95,28 @@ class TrustRegion:
 
     @property
     def origin(self) -> int:
-        """Identifies the present box, by region and length: the origin of the points that are proposed in it."""
+        """A number for the present box, by region and length: the origin of the points proposed in it."""
         return self.number * LENGTHS + round(math.log2(MAX_LENGTH / self.length))
 
     @property
     def scouting(self) -> bool:
-        """Whether the region still has to find the place it starts from."""
+        """Whether the region still needs observations to choose its center."""
         return self.center < 0 or self.seen < SCOUTS
 
     @property
     def exploring(self) -> bool:
-        """Whether the region starts from points that fill the space, rather than from those of the global model."""
+        """Whether the region starts from points that fill the space, not from points of the global model."""
         return self.number % CYCLE == 2
 
     def tell(self, i: int, y: float, origin: int, active: int | None = None, *, record: bool = True) -> None:
-        """Fold in observation ``i`` with value ``y`` (larger is better).
+        """Update the region by observation ``i`` with value ``y`` (larger is better).
 
         A run of failures halves the region if it is as long as the number of dimensions that are ``active`` at the
         center, by default all, and at least 4.
 
-        A point that the region did not propose moves its center only if it is better than everything seen so far: the
-        global model may well return to an optimum that an earlier region has left behind. A value that may be a lucky
-        one is no ``record``.
+        A point that the region did not propose moves its center only if it is better than all observations so far: the
+        global model may return to an optimum that an earlier region has found. Pass ``record=False`` for a noisy value
+        that may just be lucky.
         """
         scouting = self.scouting
         self.seen += 1
@@ -126,7 +127,7 @@ class TrustRegion:
             self.count(better, origin, active)
 
     def count(self, better: bool, origin: int, active: int | None = None) -> None:
-        """Count a success or failure of the box that ``origin`` says, if it is the present one."""
+        """Count a success or failure of the box with this ``origin``, if it is the present one."""
         if origin != self.origin:
             return
         if better:
@@ -145,7 +146,7 @@ class TrustRegion:
             self._restart()
 
     def expect(self, y: float) -> None:
-        """Take ``y`` for the value at the center."""
+        """Set the value at the center to ``y``."""
         self.best = y
         if self.record_center == self.center:
             self.record = y
@@ -163,7 +164,7 @@ class TrustRegion:
             self.record_center = i
 
     def _restart(self) -> None:
-        """Go on to the next region."""
+        """Start the next region."""
         if self.center == self.record_center:
             self.record_length = self.length
         self.number = self.number + 1

@@ -1,12 +1,12 @@
-"""What a suggestion maximises: a sum of acquisition functions, each of a posterior of its own.
+"""The function that a suggestion maximises: a sum of acquisition functions, each with its own posterior.
 
-There is one term for the objective. Others may say how likely a constraint holds, or how good another objective may
-be. Terms are evaluated one after the other, and climbed together in compiled code.
+There is one term for the objective. Other terms are the log probability that a constraint holds, or belong to other
+objectives. Terms are evaluated one after the other, and maximised together in compiled code.
 
-Points that are evaluated at the same time must be spread out. How far is a matter of information: a point is *crowded*
-where the pending points leave less than a share `CROWDED` of the variance that the model has without them. A copy of a
-pending point keeps the share noise / (variance + noise), so that copies are welcome where noise prevails; without
-noise, a point in the distance r of a single one keeps 1 - rho(r)^2, where rho is the posterior correlation.
+Points that are evaluated at the same time must be spread out, by a measure of information. A point is *crowded* if the
+pending points leave less than a share `CROWDED` of the variance that the model has without them. A copy of a pending
+point keeps the share noise / (variance + noise), so that copies are allowed under strong noise. Without noise, a point
+at distance r from a single pending point keeps 1 - rho(r)^2, where rho is the posterior correlation.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from numbo.trials import best_first
 
 ASCENT_ITERATIONS = 40
 ASCENT_TOLERANCE = 1e-5
-#: Share of its variance that pending points must leave to the next one.
+#: Minimum share of its variance that pending points must leave to the next point.
 CROWDED = 0.1
-#: Number of points tested for it first, best first; it doubles in each round.
+#: Number of points tested for crowding in the first round, best first; it doubles in each round.
 TESTED = 4
 
 
@@ -46,13 +46,13 @@ class Valued(NamedTuple):
 
 
 class Utility(NamedTuple):
-    """The sum of the ``terms``, of which the first ones are those of the objectives.
+    """The sum of the ``terms``; those of the objectives come first.
 
     Attributes:
         terms: posteriors with their acquisition functions.
-        alone: the posteriors of the objectives without the pending points, none if nothing is pending.
-        front: the front on which several objectives improve: their acquisition functions do not count then. None for
-            one objective.
+        alone: the posteriors of the objectives without the pending points, empty if nothing is pending.
+        front: the front of several objectives; their terms are then replaced by its expected hypervolume improvement.
+            None for one objective.
     """
 
     terms: tuple[Term, ...]
@@ -61,7 +61,7 @@ class Utility(NamedTuple):
 
     @property
     def objectives(self) -> int:
-        """How many of the terms are those of objectives."""
+        """Number of terms that belong to objectives."""
         return 1 if self.front is None else len(self.front.bounds)
 
     def values(self, X: Array) -> Array:
@@ -91,14 +91,14 @@ class Utility(NamedTuple):
             size *= 2
 
     def _remaining(self, X: Array) -> Array:
-        """The largest `remaining_share` (c,) of an objective at ``X (c, d)``."""
+        """The largest `remaining_share` (c,) over the objectives at ``X (c, d)``."""
         pairs = zip(self.terms, self.alone, strict=False)
         out: Array = np.max([remaining_share(term.posterior, alone, X) for term, alone in pairs], axis=0)
         return out
 
 
 def front_values(terms: Sequence[Term], front: Front, X: Array) -> Array:
-    """The logarithm of what objectives are expected to add to a front (c,) at ``X (c, d)``, where points may fail."""
+    """The log expected hypervolume improvement (c,) at ``X (c, d)``, weighted by the probability of success."""
     latent = [moments(term.posterior, X) for term in terms]
     sd = [deviations(term.posterior.covariance, X, own.variance) for term, own in zip(terms, latent, strict=True)]
     values: Array = improvements(front, np.array([own.mean for own in latent]), np.array(sd))
@@ -110,7 +110,8 @@ def front_values(terms: Sequence[Term], front: Front, X: Array) -> Array:
 
 
 def remaining_share(posterior: Posterior, alone: Posterior, X: Array) -> Array:
-    """Share (c,) of the variance at ``X (c, d)`` under ``alone`` left under ``posterior``; 0 where there was none."""
+    """Share (c,) of the variance at ``X (c, d)`` under ``alone`` that is left under ``posterior``; 0 if there was
+    none."""
     before = moments(alone, X).variance
     after = moments(posterior, X).variance
     out: Array = after / np.maximum(before, np.finfo(float).tiny)
