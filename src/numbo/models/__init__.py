@@ -1,4 +1,4 @@
-"""Surrogate models: fit, condition, predict. They know arrays in the unit cube, not users' spaces."""
+"""Surrogate models: fit, condition, predict. They work on arrays in the unit cube, not on users' spaces."""
 
 from numbo.models.arm_posterior import ArmPosterior
 from numbo.models.feasibility import Feasibility

@@ -1,9 +1,9 @@
-"""Bounds on which points fail although those next to them work: an open range that was given as a closed one.
+"""Bounds on which points fail although points next to them succeed: an open range that was given as a closed one.
 
-A search often proposes values exactly on a bound, and a fraction of 0.0 may be refused where 1e-6 is welcome. To a
-model of smooth functions the two are one point. So failures are explained by bounds first, those that explain most of
-them foremost. A bound does if no point on it has succeeded, if the nearest points off it work, and if so many
-failures there are less probable than `UNLIKELY` at the rate of the points off it.
+A search often proposes values exactly on a bound, and a fraction of 0.0 may fail where 1e-6 works. For a model of
+smooth functions the two are one point. So failures are explained by bounds first, starting with the bound that explains
+most. A bound explains its failures if no point on it has succeeded, if the nearest points off it succeed, and if this
+number of failures is less probable than `UNLIKELY` at the failure rate of the points off it.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from numbo._types import Array, Mask
 
 SIDES = (0.0, 1.0)
 UNLIKELY = 0.05
-#: How far a point is moved off a bound, and how often at most this is doubled to find one that is not taken.
+#: Distance by which a point is moved off a bound, and how often it is doubled at most to find a point not taken.
 STEP = 1e-3
 DOUBLINGS = 6
 
 
 class FailingBounds(NamedTuple):
-    """The bounds (2, d), lower and upper ones, on which points fail, and the failures (n,) that they explain."""
+    """The bounds (2, d), lower and upper, on which points fail, and the failures (n,) that they explain."""
 
     closed: Mask
     explained: Mask
 
 
 def failing_bounds(X: Array, failed: Mask, continuous: Mask) -> FailingBounds:
-    """Look for bounds that explain failures.
+    """Find bounds that explain failures.
 
     Args:
         X: (n, d) points of the unit cube.
@@ -66,7 +66,7 @@ def _fails(x: Array, failed: Mask, side: float) -> bool:
 
 
 def off_bounds(x: Array, closed: Mask, taken: Callable[[Array], bool]) -> Array:
-    """``x (d,)`` next to the bounds ``closed (2, d)`` that it lies on, and not ``taken`` if such a point is found."""
+    """``x (d,)`` moved off the bounds ``closed (2, d)`` that it lies on; not ``taken`` if such a point is found."""
     lower = closed[0] & (x == SIDES[0])
     upper = closed[1] & (x == SIDES[1])
     if not (lower.any() or upper.any()):

@@ -1,11 +1,11 @@
 """Width of confidence bounds: the multiplier beta of ``sqrt(var~)`` in BKB and BBKB, of sigma_bar in S-BPE.
 
 F bounds the RKHS norm of the objective, xi is the standard deviation of the noise, lambda = xi^2, delta the probability
-with which bounds may fail, and epsilon = 1/2 the accuracy of the dictionary. The *information* of a schedule grows
-with every point by a logarithm of its variance at the start of its batch, ``log(1 + w var~_fb)``.
+with which bounds may fail, and epsilon = 1/2 the accuracy of the dictionary. The *information* of a schedule is a sum
+over points x of ``log(1 + w var~_fb(x))``, with the variance at the start of the batch.
 
-The schedules of the papers are safe and wide; those named ``"reference"`` have the smaller constants of the code
-published by the authors of BBKB. A number given as beta multiplies the posterior standard deviation
+The schedules of the papers are safe and wide. The schedules named ``"reference"`` have the smaller constants of the
+code published by the authors of BBKB. A number given as beta multiplies the posterior standard deviation
 ``sqrt(lambda var~)``, as does the union bound of S-BPE, which treats the objective as a draw from the model.
 """
 
@@ -22,7 +22,7 @@ from numbo.kernels.covariance import prior_variances
 from numbo.models.sparse_gp import SparseGP
 
 SCHEDULES = ("paper", "reference")
-#: Number of observations whose information is computed together.
+#: Number of observations whose information is computed in one block.
 COUNTED_AT_ONCE = 256
 
 
@@ -57,10 +57,10 @@ class Confidence:
 
 @dataclass(frozen=True)
 class Information:
-    """How the information of a schedule is counted.
+    """How the information of a schedule is computed.
 
     Args:
-        weight: w in ``sum log(1 + w var~_fb(x_s))``, which the pulls of a batch add.
+        weight: w in ``sum log(1 + w var~_fb(x_s))``, the sum over the pulls of a batch.
         by_arrival: whether observations before the first batch count one by one in the order of their arrival, as in
             theorem 2 of BBKB; otherwise by ``log det V``, as in the authors' code.
     """

@@ -1,10 +1,10 @@
-"""What is known of constraints: a surrogate of each, beside that of the objective, on the same points.
+"""Models of constraints: a surrogate of each, on the same points as that of the objective.
 
-The value c of a constraint that holds up to 0 is modelled as its *margin* ``-sign(c) log(1 + |c| / s)`` (the bilog
+The value c of a constraint, which holds up to 0, is modelled as its *margin* ``-sign(c) log(1 + |c| / s)`` (the bilog
 transform of Eriksson & Poloczek 2021, "Scalable Constrained Bayesian Optimization"), where s is a typical size of ``c``
-(`numbo.trials.History.scales`): near 0 differences count, and far from it orders of magnitude do. A point is feasible
-with the probability that all of its margins are at least 0; their logarithms add up, also where they are far below any
-double.
+(`numbo.trials.History.scales`). The margin is linear near 0 and logarithmic far from it. A point is feasible with the
+probability that all of its margins are at least 0. The log probabilities of constraints are added, which also works if
+the product would underflow.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from numbo.models.moments import moments
 from numbo.models.surrogate import Surrogate
 from numbo.trials import Data, History
 
-#: More constraints than these are modelled in groups, each by the largest of its values in units of their sizes. With
-#: eight groups for 12 and 20 constraints regrets after 20 trials were three and twelve times those of a model each.
+#: More constraints than this are modelled in groups, each by the largest of its values in units of their sizes. With
+#: eight groups for 12 and 20 constraints, regrets after 20 trials were 3 and 12 times those with one model each.
 MOST = 12
-#: Kernels are compiled for each number of terms: it is one of these.
+#: Numbers of terms that may occur, as kernels are compiled for each number.
 TERMS = (1, 2, 3, 5, 9, 1 + MOST)
-#: Noise, as a share of the variance of margins, from which a model has to agree that one holds. Not tuned.
+#: If noise is more than this share of the variance of margins, the model has to agree that one holds. Not tuned.
 NOISY = 0.01
 #: The margin of a value of typical size.
 TYPICAL = math.log(2.0)
-#: Share of values that are exactly 0 above which these are no measurements. Not tuned.
+#: If more than this share of values are exactly 0, these zeros are not measurements. Not tuned.
 MANY_ZEROS = 0.1
-#: A value that is always above this one.
+#: A margin threshold that always holds.
 NOTHING = -1e100
 
 
@@ -56,9 +56,9 @@ class Constraints:
         return len(self.surrogates)
 
     def update(self, history: History, members: ObservationIndices, frame: Callable[[], Frame] | None = None) -> None:
-        """Condition each on those of the ``members`` where something is known of it; ``frame`` as `Surrogate.update`.
+        """Condition each model on the ``members`` with known values; ``frame`` as in `Surrogate.update`.
 
-        One of which less than two different values are known says nothing.
+        A constraint with less than two different known values has no model.
         """
         for surrogate, margins in zip(self.surrogates, self._margins(history, history.n), strict=True):
             rows = members[~np.isnan(margins.y[members])]
@@ -68,7 +68,7 @@ class Constraints:
             surrogate.update(margins, rows, frame() if frame is not None and surrogate.fits.due(history.n) else None)
 
     def _margins(self, history: History, n: int) -> list[Data]:
-        """The margins of the first ``n`` observations, NaN where nothing is known, of each group."""
+        """The margins of the first ``n`` observations for each group, NaN if unknown."""
         scaled = history.C[:n] / history.scales(n) if self._groups else history.C[:n]
         out = []
         for group in self._groups:
@@ -80,7 +80,7 @@ class Constraints:
 
     @property
     def _known(self) -> list[Surrogate]:
-        """Those that say something."""
+        """The surrogates that have data."""
         return [surrogate for surrogate in self.surrogates if len(surrogate.members)]
 
     def hallucinate(self, points: Array) -> None:
@@ -98,9 +98,9 @@ class Constraints:
         return tuple(Term(one.posterior, Acquisition(LOG_PROBABILITY, _threshold(one))) for one in self._known)
 
     def weigh(self, objective: Term, *, feasible: bool) -> tuple[Term, ...]:
-        """What to maximise: the objective's term and the log probabilities that constraints hold.
+        """The terms to maximise: the objective's, and the log probabilities that constraints hold.
 
-        Only the latter as long as no ``feasible`` observation is known.
+        Without a ``feasible`` observation, only the latter.
         """
         terms = self.terms()
         if not terms:
@@ -111,7 +111,7 @@ class Constraints:
         return (objective, *self.padded())
 
     def padded(self) -> tuple[Term, ...]:
-        """`terms`, with others that are always 0: kernels are compiled for few numbers of them."""
+        """`terms`, padded by terms that are always 0, as kernels are compiled for few numbers of terms."""
         terms = self.terms()
         if not terms:
             return ()
@@ -120,17 +120,17 @@ class Constraints:
         return (*terms, *[nothing] * (size - 1 - len(terms)))
 
     def log_probability(self, X: Array) -> Array:
-        """The log probability (c,) that all hold at ``X (c, d)``."""
+        """The log probability (c,) that all constraints hold at ``X (c, d)``."""
         out = np.zeros(len(X))
         for term in self.terms():
             out += acquisition_values(term.posterior, term.acquisition, X)
         return out
 
     def met(self, history: History, rows: ObservationIndices) -> Mask:
-        """Which of the observations ``rows (m,)`` meet all.
+        """Which of the observations ``rows (m,)`` meet all constraints.
 
-        Where values of a constraint are noisy, its mean less one standard deviation has to agree: one of many may be a
-        lucky one. So it has to where nothing was told. If there is none then, what was told decides alone.
+        If a constraint is noisy, its mean less one standard deviation has to agree, since one of many values may just
+        be lucky; also if its value is unknown. If no observation is left then, only the told values decide.
         """
         told = history.meets(rows)
         if not self.surrogates:
@@ -148,7 +148,7 @@ class Constraints:
         return [surrogate.state_dict() for surrogate in self.surrogates]
 
     def restore(self, states: Sequence[dict[str, Any]], history: History) -> None:
-        """Take in a `state_dict`, from the history that has gone on since."""
+        """Restore a `state_dict`; the ``history`` may have more trials than at that time."""
         for k, (surrogate, state) in enumerate(zip(self.surrogates, states, strict=True)):
             surrogate.restore(state, self._margins(history, state["updated_at"])[k])
 
@@ -156,8 +156,8 @@ class Constraints:
 def _margin(scaled: Array) -> Array:
     """The margins (n,) of values in units of their typical size.
 
-    Infinite ones count as the best or worst that was told, and at least as a typical one. Where many are exactly 0,
-    only violations are measured: these hold by a typical margin.
+    Infinite margins count as the best or worst finite one, and at least as a typical one. If many values are exactly 0,
+    only violations are measured, and a value of 0 counts as a typical margin.
     """
     out = -np.sign(scaled) * np.log1p(np.abs(scaled))
     finite = out[np.isfinite(out)]

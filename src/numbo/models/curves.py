@@ -1,19 +1,20 @@
-"""Where learning curves end: a chain of regressions of ranks, from each step of a ladder to the next.
+"""Prediction of the ends of learning curves: a chain of regressions of ranks, from each rung to the next.
 
-A trial that a pruner stopped has told how it began, and not how it would have ended. Its end is predicted from the
-curves of the others. The steps of the longest curve are thinned to *rungs*, each `RATIO` times as late as the one
-before. What happens from one rung to the next, and from the last one to the value told at the end, is learned from the
-curves that did it: their normal scores at the end of a step are a linear function of those at its beginning with normal
-errors (`numbo.kernels.curves`). A curve is carried along the steps by samples.
+The reports of a pruned trial show its beginning but not its end. The end is predicted from the curves of other trials.
+Of the steps of the longest curve some are kept as *rungs*, each `RATIO` times as late as the one before. The transition
+from one rung to the next, and from the last rung to the final value, is learned from the curves that made it: the
+normal scores of values after a transition are a linear function of the scores before it, with normal errors
+(`numbo.kernels.curves`). A curve is extrapolated along the rungs by samples.
 
-Pruners decide by values that the regressions see, so that expected ends are nearly unbiased where most curves that were
-stopped reached a rung, and some of all kinds ended ("missing at random", Rubin 1976): under the median rule biases are
-below a tenth to a third of the spread of all values, and above it where good curves begin slowly. Under successive
-halving few curves end, and predictions err to either side by half of it and more. A curve that was stopped between two
-rungs stands at the earlier one, where curves of equal rank stood.
+Pruners decide by values that the regressions use. So expected ends are nearly unbiased if most stopped curves reached a
+rung, and curves of all kinds ended ("missing at random", Rubin 1976). Under the median rule, biases are below a tenth
+to a third of the spread of all values, and larger if good curves begin slowly. Under successive halving few curves end,
+and predictions are off in either direction by half of the spread and more. If a curve was stopped between two rungs,
+the value of equal rank at the earlier rung takes its place.
 
-Regressions of the values themselves found the mean of all ends as well, and missed the best ends by up to six standard
-deviations: most curves stay where they are, some take off, and a small lead tells which. With ranks, that is about two.
+Regressions of the values themselves are as good for the mean of all ends, but missed the best ends by up to six
+standard deviations: most curves stay where they are, a few improve greatly, and a small lead shows which. With ranks
+the error is about two.
 """
 
 from __future__ import annotations
@@ -36,31 +37,31 @@ from numbo.trials.ends import End, Expected
 from numbo.trials.schedule import Schedule
 from numbo.trials.trials import Trials
 
-#: Each rung is so many times as late as the one before. This and the next ones were not tuned.
+#: Each rung is this many times as late as the one before. This and the next constants were not tuned.
 RATIO = 1.5
-#: Number of samples of an end, and of that of a trial that still runs, which changes with every report. With 32, means
-#: are those of 1,024 up to .03 of the standard deviation, and these up to 14 %, in the mean of curves (128: .014, 6 %).
+#: Number of samples of an end, and of the end of a running trial, which changes with every report. Compared with 1,024
+#: samples, the mean error with 32 is .03 standard deviations in the mean and 14 % in the deviation (128: .014, 6 %).
 PARTICLES = 128
 FEW = 32
-#: Between rungs, so many steps are told apart at most, each by so many curves.
+#: Maximum number of steps at which curves are compared between rungs, and of curves that are compared at each.
 LADDER = 256
 BESIDE = 256
-#: Before curves were seen, scores are kept up to this factor, which counts as `PRIOR` curves.
+#: Prior of the regressions: scores are multiplied by this factor; it counts as much as `PRIOR` curves.
 KEPT = 0.9
 PRIOR = 3.0
-#: The chain is fitted again when there are so many more trials.
+#: The chain is fitted again when the number of trials has grown by this share.
 GROWTH = 0.1
-#: Standard deviations above this one count as this one: their squares are finite.
+#: Upper limit of standard deviations, as their squares have to be finite.
 LARGEST_STD = 1e150
 
 
 class Step(NamedTuple):
-    """What the curves that reached a rung and the next one did there.
+    """The transition from a rung to the next one, from the curves that made it.
 
     Attributes:
         samples: (3, n) ascending: their values one rung before, at its beginning, and at its end.
-        scores: (n,) the normal scores of each.
-        coefficients: (2,) of the score at the beginning, and of its rise since the rung before.
+        scores: (n,) the normal scores of each sample.
+        coefficients: (2,) of the score at the beginning, and of its increase since the rung before.
         spread: (2, 2) their covariance, in units of the variance of scores.
         noise: standard deviation of the score at the end.
     """
@@ -73,7 +74,7 @@ class Step(NamedTuple):
 
     @classmethod
     def of(cls, before: Array, start: Array, end: Array) -> Step:
-        """From values (n,) of the same curves; NaN ``before`` where they are not known."""
+        """From values (n,) of the same curves; NaN ``before`` if unknown."""
         n = len(start)
         known = np.where(np.isnan(before), start, before)
         samples = np.sort(np.array([known, start, end]), axis=1)
@@ -90,21 +91,21 @@ class Step(NamedTuple):
 
 
 class Chain:
-    """The steps along the rungs of some curves.
+    """The transitions along the rungs of some curves.
 
-    As long as none of the curves has ended, their last step is the end.
+    As long as none of the curves has ended, the last rung is the end.
 
     Args:
-        curves: of the trials, None where nothing was reported.
-        ends: (n,) the values at the ends, NaN where they are not known.
+        curves: of the trials, None without reports.
+        ends: (n,) the final values, NaN if unknown.
 
     Attributes:
-        rungs: their steps (r,).
+        rungs: the steps (r,) of the rungs.
         transform: of the values.
     """
 
     def __init__(self, curves: Sequence[Curve | None], ends: Array) -> None:
-        ends = np.where([curve is None for curve in curves], np.nan, ends)  # the others say nothing of curves
+        ends = np.where([curve is None for curve in curves], np.nan, ends)  # without a curve there is nothing to learn
         ladder = _longest(curves).steps
         self.rungs = ladder[_places(len(ladder))]
         self._ladder = ladder[np.unique(np.linspace(0, len(ladder) - 1, LADDER).astype(np.int64))]
@@ -117,20 +118,20 @@ class Chain:
         known = table[~np.isnan(table)]
         finite = known[np.isfinite(known)]
         self._range = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
-        # what lies beyond the values seen may be told apart, too: the logarithm goes on
+        # values beyond the known ones must be distinguished, too: the logarithm is not clipped
         self.transform = replace(OutputTransform.fit(finite_range(known), "log"), floor=-LARGEST / 4.0)
         Z = self.transformed(table)
         self._arrays = _padded([_step(Z, k) for k in range(len(self.rungs))])
 
     def transformed(self, values: Array) -> Array:
-        """``values``, NaN where they are; infinite ones count as the best or worst finite one."""
+        """The transformed ``values``, NaN for NaN; infinite ones count as the best or worst finite one."""
         finite = np.where(np.isinf(values), np.clip(values, *self._range), values)
         with np.errstate(over="ignore"):
             found = np.clip(self.transform.forward(finite), -LARGE, LARGE)
         return np.where(np.isnan(values), np.nan, found)
 
     def ends(self, curves: Sequence[Curve], particles: int = PARTICLES) -> Array:
-        """Where ``curves`` (m,) may end, as values are transformed: samples (m, p)."""
+        """Samples (m, p) of where ``curves`` (m,) may end, in transformed values."""
         steps = np.array([curve.steps[-1] for curve in curves])
         first = np.maximum(np.searchsorted(self.rungs, steps, "right") - 1, 0)
         before = [curve.at(self.rungs[k - 1]) if k else np.nan for curve, k in zip(curves, first, strict=True)]
@@ -163,7 +164,7 @@ class Chain:
     def values(self, curves: Sequence[Curve], particles: int = PARTICLES) -> Prediction:
         """Ends of ``curves`` in the units of the values: medians (m,) and standard deviations (m,).
 
-        None is less certain than if nothing but all values were known, or is farther from its last value.
+        A standard deviation is at most the range of all values, or the distance of the median from the last value.
         """
         ends = self.ends(curves, particles)
         found = self.transform.backward(ends.mean(axis=1), ends.std(axis=1))
@@ -175,14 +176,14 @@ class Chain:
 
 
 def _step(Z: Array, k: int) -> Step:
-    """The curves ``Z`` that reached rung ``k`` and the next."""
+    """The transition from rung ``k`` to the next, from the curves ``Z`` that made it."""
     rows = np.flatnonzero(~np.isnan(Z[:, k]) & ~np.isnan(Z[:, k + 1]))
     before = Z[rows, k - 1] if k else np.full(len(rows), np.nan)
     return Step.of(before, Z[rows, k], Z[rows, k + 1])
 
 
 def _padded(steps: Sequence[Step]) -> tuple[Array, Array, Indices, Array, Array, Array]:
-    """The steps as `carry` takes them."""
+    """The transitions as arguments of `carry`."""
     counts = np.array([len(step.scores) for step in steps])
     samples = np.zeros((len(steps), 3, max(1, *counts)))
     scores = np.zeros((len(steps), max(1, *counts)))
@@ -216,12 +217,12 @@ def _normal_numbers(p: int, r: int) -> Array:
 
 
 def _longest(curves: Sequence[Curve | None]) -> Curve:
-    """The curve with the most reports, of these the one that goes on longest."""
+    """The curve with the most reports; of ties, the one with the latest step."""
     return max((c for c in curves if c is not None), key=lambda c: (len(c.steps), c.steps[-1]))
 
 
 def _places(count: int) -> list[int]:
-    """Some of ``count`` steps: the first ones, the last one, and those `RATIO` times as late."""
+    """Positions of rungs among ``count`` steps: the first one, each `RATIO` times as late as the last, and the end."""
     places = [0]
     while places[-1] < count - 1:
         places.append(min(max(places[-1] + 1, round(RATIO * (places[-1] + 1)) - 1), count - 1))
@@ -229,9 +230,9 @@ def _places(count: int) -> list[int]:
 
 
 def _at_rungs(curves: Sequence[Curve | None], ended: Mask, rungs: Array) -> Array:
-    """The last values (n, r) at or before each of the ``rungs``, NaN where there is none, or the curve was stopped.
+    """The last values (n, r) at or before each of the ``rungs``, NaN if there is none, or the curve was stopped.
 
-    One that has ``ended`` keeps its last value: others may be longer.
+    A curve that has ``ended`` keeps its last value, since others may be longer.
     """
     table = np.full((len(curves), len(rungs)), np.nan)
     for row, curve, whole in zip(table, curves, ended, strict=True):
@@ -243,24 +244,23 @@ def _at_rungs(curves: Sequence[Curve | None], ended: Mask, rungs: Array) -> Arra
 
 
 class Curves:
-    """The ends of all trials that were stopped or still run, as they are expected: a fold over the trials told.
+    """The expected ends of all stopped and running trials, updated by the trials in the order in which they were told.
 
-    After which trials a chain is fitted depends on the number of those that have reported alone, and it is not fitted
-    before it is asked for.
+    When a chain is fitted depends only on the number of trials that have reported; it is fitted when first needed.
     """
 
     def __init__(self) -> None:
         self._seen = Schedule(GROWTH)
         self._fits = Schedule(GROWTH)
-        #: Of the first trials, so many, the positions of those that have reported.
+        #: Number of trials looked at, and the positions of those of them that have reported.
         self._looked_at = 0
         self._reporters = list[int]()
         self._chain: Chain | None = None
-        #: The ends of those that ran at the last call, by the identity of their curves, which are kept with them.
+        #: The ends of trials that ran at the last call, by the identity of their curves, which are kept here.
         self._running: dict[int, tuple[Curve, float, float]] = {}
 
     def anew(self) -> Curves:
-        """The same before any trial."""
+        """A new model without trials."""
         return Curves()
 
     def copy(self) -> Curves:
@@ -273,7 +273,7 @@ class Curves:
         return twin
 
     def see(self, trials: Trials, n: int) -> bool:
-        """Whether there is another chain after the first ``n`` of the ``trials`` than at the last call."""
+        """Whether the chain after the first ``n`` of the ``trials`` differs from that of the last call."""
         return self._seen.advance(self._reported(trials, n))
 
     def end_of(self, curve: Curve, trials: Trials) -> End | None:
@@ -287,7 +287,7 @@ class Curves:
     def expected(self, curves: Sequence[Curve], trials: Trials, n: int) -> Expected:
         """Values (m,) at the ends of ``curves (m,)`` after the first ``n`` trials, and their variances (m,).
 
-        NaN as long as none of these has reported anything.
+        NaN as long as none of these trials has reported anything.
         """
         return self._ends(self._after(trials, n), curves, PARTICLES)
 
@@ -302,7 +302,7 @@ class Curves:
         return Expected(*np.array([known[id(curve)][1:] for curve in curves]).reshape(-1, 2).T)
 
     def _after(self, trials: Trials, n: int) -> Chain | None:
-        """The chain after the first ``n`` trials; None as long as none of these has reported anything."""
+        """The chain after the first ``n`` trials; None if none of these has reported anything."""
         if self._fits.advance(self._reported(trials, n)):
             self._chain = _chain(trials, self._reporters[self._fits.at - 1] + 1)
             self._running = {}

@@ -27,7 +27,7 @@ from numbo.kernels.covariance import Covariance, cross_covariance, prior_varianc
 OVERGROWTH = 1.25
 #: The first dictionary holds the whole history up to this size, without sampling.
 SMALL_HISTORY = 64
-#: Number of points at which the recursion of `recursive_rls` ends and keeps them all.
+#: With at most this number of points, the recursion of `recursive_rls` ends and keeps all.
 FEW = 192
 
 
@@ -88,7 +88,7 @@ def recursive_rls(
 
 
 class _Sample(NamedTuple):
-    """Points (m,) that were drawn, and their probabilities (m,): the weights of the next level."""
+    """Points (m,) that were drawn, and their probabilities (m,), the weights of the next level."""
 
     chosen: AtomIndices
     probabilities: Array
@@ -126,8 +126,8 @@ def bless(
 ) -> AtomIndices:
     """Bottom-up leverage score sampling (Rudi et al. 2018, "On Fast Leverage Score Sampling", algorithm 2, BLESS-R).
 
-    Follows a path of regularisations from n times ``k(x, x)`` down to lambda: each needs few uniform candidates, whose
-    scores are estimated with the dictionary of the previous one.
+    Follows a path of regularisations from n times ``k(x, x)`` down to lambda. Each needs few uniform candidates, whose
+    scores are estimated with the dictionary of the previous regularisation.
 
     Args:
         covariance: its noise variance is lambda.

@@ -3,15 +3,15 @@
 A trial may fail by accident (memory, preemption, a lost worker) or because of its parameters. An accident only costs
 one trial; failures that depend on the parameters mark a region to avoid. The data decide which it is: successes and
 failures are labels 1 and 0 of a Gaussian process regression (Rasmussen & Williams 2006, section 6.5, "least-squares
-classification"). The time of a label is one of the inputs: causes come and go, and what failed long ago may work now.
-Leave-one-out predictions are compared with those of the overall success rate, and the probability of success is the
-mean of both models, weighted by the evidence:
+classification"). The time of a label is one of the inputs: causes come and go, and a point that failed long ago may
+work now. Leave-one-out predictions are compared with those of the overall success rate. The probability of success is
+the mean of both models, weighted by the evidence:
 
     p(x) = w p_gp(x, now) + (1 - w) rate        w = 1 / (1 + exp(DOUBT - gain))
 
 where ``gain`` is the GP's advantage in the log probability of the labels, plus log prior odds if failures are frequent.
-A success at the point of a failure supersedes the failure, and failures that are due to a value exactly on its bound
-(`numbo.models.bounds`) say nothing about the points beside it.
+A success at the point of a failure supersedes the failure. Failures that are due to a value exactly on its bound
+(`numbo.models.bounds`) are not used for the points beside it.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ SHARE = 0.85
 QUANTILE = 0.9
 #: Gain in nats above which a dependence on the parameters is more probable than chance.
 DOUBT = 3.0
-#: Maximum number of labels chosen for the model: half are nearest to the best point, the others spread out.
+#: Maximum number of labels for the model: half are the nearest to the best point, the others are spread out.
 SIZE = 192
-#: Maximum number of labels that join before the choice is made again.
+#: Maximum number of labels that are added before the labels are chosen again.
 JOINING = 64
-#: Below this weight the probability of success is taken to be the same everywhere.
+#: Below this weight the probability of success is assumed to be constant.
 NEGLIGIBLE = 1e-2
-#: A point is given up once its number of failures in a row is less probable than this under random failures.
+#: A point is given up once its number of successive failures is less probable than this under random failures.
 UNLIKELY = 0.05
 
 
 class Labels(NamedTuple):
-    """What is known of failures.
+    """The labels of all trials.
 
     Attributes:
         X: all points told with their times (told, d + 1).
@@ -76,11 +76,11 @@ class Feasibility:
         categorical: (d,) which dimensions are compared by equality.
         optional: (d,) which dimensions may be inactive.
         learn: ``"auto"`` to let the data decide, True if failures depend on the parameters, False to learn nothing from
-            them.
+            failures.
         continuous: (d,) which dimensions have bounds that points may lie on; None for none.
 
     Attributes:
-        closed: (2, d) lower and upper bounds on which points fail although those next to them work.
+        closed: (2, d) lower and upper bounds on which points fail although points next to them succeed.
         trust: w, the weight of the model in which failures depend on the parameters.
     """
 
@@ -121,7 +121,7 @@ class Feasibility:
                 return CERTAIN
             surrogate.update(Data.of(labels.X, labels.y), self._members(labels.X, live, history))
             seen = labels.y[surrogate.members]
-            # near the best point of a long run all may have succeeded, and none of the members may have failed
+            # late in a run all points near the best one may have succeeded, so that no member failed
             self.trust = self._weigh(seen) if seen.min() < seen.max() else 0.0
         return self._success() if self.trust > NEGLIGIBLE else CERTAIN
 
@@ -207,7 +207,7 @@ class Feasibility:
         return {"trust": self.trust, "rate": self._rate, "surrogate": self._surrogate.state_dict()}
 
     def restore(self, state: dict[str, Any], history: History) -> None:
-        """Restore a `state_dict`; ``history`` holds at least what was known then."""
+        """Restore a `state_dict`; the ``history`` may have more trials than at that time."""
         self.trust = state["trust"]
         self._rate = state["rate"]
         labels = self._labels(history)

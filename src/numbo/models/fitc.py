@@ -1,12 +1,12 @@
 """A Gaussian process on all observations through some of them: the fully independent training conditional (FITC).
 
 Snelson & Ghahramani (2006), "Sparse Gaussian Processes using Pseudo-inputs"; Quinonero-Candela & Rasmussen (2005),
-section 6. Given the function at the atoms, what they leave open at another point, ``r = k(x, x) - z(x)^T z(x)``
-(`numbo.models.sparse_gp`), is noise of that point alone. So the mean of ``c`` values there, whose noise is
-``lambda / c``, counts ``w = c lambda / (lambda + c r)`` times as much as one value at an atom, and the posterior is
-that of BKB with ``sqrt(w) z`` and ``sqrt(w) y`` in place of ``z`` and ``y``. A value with a variance v of its own
-beside the noise counts ``lambda / (lambda + v)`` times, in ``c`` and in the mean. At the atoms it is exact. Without
-noise the other points say little; with it, each is averaged where the atoms represent it.
+section 6. Given the function at the atoms, the residual variance at another point, ``r = k(x, x) - z(x)^T z(x)``
+(`numbo.models.sparse_gp`), is treated as independent noise of that point. So the mean of ``c`` values there, with noise
+``lambda / c``, counts ``w = c lambda / (lambda + c r)`` times as much as one value at an atom. The posterior is that of
+BKB with ``sqrt(w) z`` and ``sqrt(w) y`` in place of ``z`` and ``y``. A value with a variance v in addition to the noise
+counts ``lambda / (lambda + v)`` times, in ``c`` and in the mean. At the atoms the posterior is exact. Without noise the
+other points add little information. Under noise they are averaged where the atoms represent them.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class FITC:
     Args:
         covariance: the covariance function; its noise variance lambda must be positive.
         data: the observations.
-        atoms: (m, d) points, some of theirs.
+        atoms: (m, d) some of their points.
 
     Attributes:
-        gp: the sparse model behind it, of weighted points.
-        lacking: whether a point was measured again since then that should be an atom (`unrepresented`).
+        gp: the underlying sparse model of weighted points.
+        lacking: whether a point that should be an atom (`unrepresented`) was measured again since the model was built.
     """
 
     def __init__(self, covariance: Covariance, data: Data, atoms: Array) -> None:
@@ -57,7 +57,7 @@ class FITC:
         self.lacking = False
 
     def _weight(self, variance: Any) -> Any:
-        """How much a value counts that has this variance beside the noise."""
+        """The weight of a value with this variance in addition to the noise."""
         return self.gp.regularization / (self.gp.regularization + variance)
 
     def _root(self, counts: Array, open_: Array) -> Array:
@@ -65,7 +65,7 @@ class FITC:
         return np.sqrt(counts * noise / (noise + counts * open_))
 
     def add(self, x: Array, y: float, variance: float = 0.0) -> None:
-        """Take in one more observation. O(m^2)."""
+        """Add an observation. O(m^2)."""
         x = np.ascontiguousarray(x)
         weight = self._weight(variance)
         i = self._number.setdefault(x.tobytes(), len(self._counts))
@@ -87,9 +87,9 @@ class FITC:
         self.gp.scale_up(i, self._roots[i] / before, self._roots[i] * self._averages[i])
 
     def unrepresented(self) -> Indices:
-        """Observations at points measured again that the atoms leave more open than they do noise, most often first.
+        """Observations at repeated points whose residual variance exceeds the noise of their mean, most repeats first.
 
-        Their own values teach the posterior next to nothing, however many they are, until they are atoms.
+        However often such a point is measured, it barely changes the posterior until it becomes an atom.
         """
         again = np.flatnonzero((self._counts > 1.0) & (self._open * self._counts > self.gp.regularization))
         again = again[np.argsort(-self._counts[again], kind="stable")]
@@ -98,7 +98,7 @@ class FITC:
         return first[again]
 
     def hallucinate(self, expected: Data, points: Array) -> None:
-        """Make other points pending: ``expected`` count as observations, at ``points (p, d)`` variances shrink only."""
+        """Add pending points: ``expected`` count as observations; ``points (p, d)`` only shrink variances."""
         self.release()
         self._hallucinated = points
         if expected.n:
@@ -121,7 +121,7 @@ class FITC:
 
     @property
     def fitted_means(self) -> Array:
-        """Posterior mean (n,) at each observation, in the order in which they came, and then at what is expected."""
+        """Posterior mean (n,) at each observation, in their order, and then at the expected ones."""
         if self._expecting is not None:
             return self._expecting.fitted_means
         out: Array = (self.gp.means() / self._roots)[self._point]

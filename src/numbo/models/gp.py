@@ -3,8 +3,8 @@
     mu(x)  = k(x)^T (K + noise I)^-1 y
     var(x) = k(x, x) - k(x)^T (K + noise I)^-1 k(x)
 
-Glossary: ``X (n, d)`` inputs in the unit cube, ``y (n,)`` standardised values, ``extra (n,)`` what is known of their
-variances beside the noise that all have, ``theta`` log-hyperparameters in the order of `numbo.kernels.likelihood`.
+Glossary: ``X (n, d)`` inputs in the unit cube, ``y (n,)`` standardised values, ``extra (n,)`` known variances of the
+    values in addition to the common noise, ``theta`` log-hyperparameters in the order of `numbo.kernels.likelihood`.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ from numbo.models.priors import VALUES, LogDensity, Prior, default_theta, log_bo
 logger = logging.getLogger("numbo")
 
 FAMILIES = {"matern52": MATERN52, "matern32": MATERN32, "rbf": RBF}
-#: Maximum jitter, as a share of the mean of the diagonal; beyond it correlations are ignored.
+#: Maximum jitter, as a share of the mean of the diagonal; if it is not enough, correlations are ignored.
 MAX_JITTER = 1e-2
-#: Smallest log variance of trend and additive part at which a fit starts.
+#: Minimum log variance of trend and additive part at the start of a fit.
 LOG_TREND_START = math.log(0.05)
 
 
 class Frame(NamedTuple):
-    """The box in whose units a model is fitted: its ``center (d,)``, and its ``radius``, half its longest side."""
+    """The box whose units a model is fitted in: its ``center (d,)``, and its ``radius``, half its longest side."""
 
     center: Array
     radius: float
 
 
 class LeftOut(NamedTuple):
-    """The residual (n,) of each value under a model of the others, and the variance (n,) that these leave."""
+    """The residual (n,) of each value under a model of the others, and its variance (n,) under that model."""
 
     residual: Array
     variance: Array
@@ -150,7 +150,7 @@ class ExactGP:
         """Set ``theta`` to the MAP estimate for ``X (n, d)``, ``y (n,)``, with the noise variance ``noise`` if given.
 
         Starts from the present ``theta`` or from the defaults, whichever is more probable, with variances of trend and
-        additive part raised to at least 0.05. A failed fit keeps the better of the two; one that cannot start logs a
+        additive part raised to at least 0.05. A failed fit keeps the better of the two; a fit that cannot start logs a
         warning.
 
         Returns:
@@ -174,7 +174,7 @@ class ExactGP:
             self.theta = self._default_theta()
             logger.warning("The GP's hyperparameters could not be fitted; defaults are used.")
             return -math.inf
-        start = self.theta.copy()  # the posterior is flat in the logarithm of a variance that has become very small
+        start = self.theta.copy()  # the posterior is flat in the logarithm of a very small variance
         variances = slice(d + 2, len(start) - self.additive)
         start[variances] = np.maximum(start[variances], LOG_TREND_START)
 
@@ -199,15 +199,15 @@ class ExactGP:
         return known
 
     def start_anew(self) -> None:
-        """Let the next fit start from the defaults alone."""
+        """Let the next fit start only from the defaults."""
         self.theta = self._default_theta()
 
     def set_theta(self, theta: Array) -> None:
-        """Take ``theta`` for the hyperparameters, and let the next fit start from there."""
+        """Set the hyperparameters to ``theta``, and let the next fit start from there."""
         self.theta = theta
 
     def set_frame(self, frame: Frame) -> None:
-        """Let the hyperparameters be those in the units of a box."""
+        """Set the box in whose units the hyperparameters are."""
         self.center = frame.center
         self.radius = frame.radius
 
@@ -299,7 +299,7 @@ class ExactGP:
 
     @property
     def extra(self) -> Array:
-        """What is known of their variances (known,) beside the noise."""
+        """The known variances (known,) of the values, in addition to the noise."""
         return self._extra[: self.known]
 
     @property
@@ -317,7 +317,7 @@ class ExactGP:
         return max(best, float(moments(self.posterior, self._X[self.known : self.n]).mean.max()))
 
     def leave_one_out(self) -> LeftOut:
-        """What each value is under the model without it (R&W, eqs. 5.10 to 5.12)."""
+        """The leave-one-out prediction of each value (R&W, eqs. 5.10 to 5.12)."""
         variance = 1.0 / np.sum(self._W[: self.n, : self.n] ** 2, axis=0)
         return LeftOut(self._alpha[: self.n] * variance, variance)
 

@@ -15,12 +15,12 @@ from numbo.models.transforms import OutputTransform
 from numbo.trials import Data, best_first
 from numbo.trials.schedule import Schedule
 
-#: Maximum number of observations used to fit hyperparameters: a quarter are the best, the rest random.
+#: Maximum number of observations used to fit hyperparameters: a quarter are the best ones, the others random.
 FIT_SIZE = 128
 #: Hyperparameters are learned again when the number of observations has grown by this share.
 GROWTH = 0.1
-#: Lower bound of lambda, as a share of the variance of the values. Below it every observation looks independent of all
-#: others, so that dictionaries stay large.
+#: Lower bound of lambda, as a share of the variance of the values. With a smaller lambda every observation appears
+#: independent of all others, so that dictionaries stay large.
 NOISE_FLOOR = 1e-4
 
 
@@ -94,7 +94,7 @@ class LearnedKernel:
         return not self.fixed and self.fits.due(n)
 
     def fit_transform(self, y: Array) -> Array:
-        """Finite values ``y (n,)`` as the model takes them; a learned transform is refitted to them."""
+        """The targets of finite values ``y (n,)``; a learned transform is refitted to them."""
         if not self.fixed:
             self.transform = OutputTransform.fit(y, "winsorize" if self.winsorize else "plain")
         return self.transform.forward(y)
@@ -117,7 +117,7 @@ class LearnedKernel:
     def shown(self, X: Array, y: Array, rng: np.random.Generator) -> LearnedKernel:
         """The kernel for inspection: of the unclipped values, or of clipped ones if that predicts all values better.
 
-        A search looks for the best values and may clip the worst; an inspection may ask for any of them (compare
+        A search needs the best values and may clip the worst; an inspection may ask for any value (compare
         `numbo.models.surrogate.Surrogate.shown`).
         """
         transforms = {kind: OutputTransform.fit(y, kind) for kind in ("plain", "winsorize")}

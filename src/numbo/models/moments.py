@@ -1,4 +1,4 @@
-"""What a model says of points: means, with variances or standard deviations."""
+"""Predictions of a model at points: means, with variances or standard deviations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Moments(NamedTuple):
 
 
 def moments(posterior: Posterior, X: Array) -> Moments:
-    """Those of a ``posterior`` at ``X (c, d)``."""
+    """The moments of a ``posterior`` at ``X (c, d)``."""
     return Moments(*mean_variance(posterior, np.ascontiguousarray(X, dtype=np.float64)))
 
 

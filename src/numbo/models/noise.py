@@ -1,23 +1,26 @@
-"""Whether values are noisy: what a model claims, weighed against points that were measured again.
+"""Whether values are noisy: the noise that models estimate, checked by repeated measurements.
 
-A GP takes for noise whatever it cannot resolve: noise of the measurements, but also ripples, steps and narrow optima.
-Repeated measurements tell one from the other. Values that differ at one point are noise. Values that agree speak
-against noise, but only as far as noisy values would not have agreed there by chance: accuracies and outcomes that are 0
-or 1 tie often, continuous values never. So each point that was measured again and agrees multiplies the probability of
-the data under noise by a chance of a tie (`Tie`), and without noise by 1. Noise is refuted when all of them
-together are `ODDS` times as probable without it.
+A GP treats everything that it cannot resolve as noise: noise of the measurements, but also ripples, steps and narrow
+optima. Repeated measurements distinguish them. Different values at one point are noise. Equal values are evidence
+against noise, unless noisy values would often be equal by chance: accuracies and outcomes of 0 or 1 often tie,
+continuous values never do. So each repeated point with equal values multiplies the probability of the data by the
+chance of a tie (`Tie`) under noise, and by 1 without noise. Noise is refuted when the repeats together are `ODDS` times
+as probable without it.
 
-What is asked of `Noise`, from the weakest to the strongest word:
+The terms of `Noise`, from the weakest to the strongest:
 
-    claimed      a model estimates so much noise
-    plausible    it matters (`NOISY`), and repeats do not refute it
-    credible     repeats differ as much; or it is plausible, and a repeat was looked at where the search asks for one
+    claimed      the noise variance that a model estimates
+    plausible    it is large enough to matter (`NOISY`), and repeats do not refute it
+    credible     repeats differ as much; or it is plausible, and a repeat was made if the search asks for one
     found        the largest claim is credible: points may be measured again, posteriors average
-    refuted      repeats agree, and would not have under noise: exact, as if nothing had been claimed
-    unsettled    one more measurement of the best point could tell
+    refuted      repeats agree, and would not have under noise: the values are exact, whatever models claim
+    unsettled    one more measurement of the best point could decide
 
 Only measurements that a search asked for count against noise. The same value told twice may be a copy: an import of
-earlier results, or a cache. Unless the value is known of other points too, models leave it out.
+earlier results, or a cache. Unless other points have the value too, models leave it out.
+
+Comparisons with the state before these rules: ``benchmarks/results/compare-noise-by-evidence.md`` (noisy and
+conditional problems) and ``benchmarks/results/compare-rough-is-not-noisy.md`` (smooth, rough, mixed and real ones).
 """
 
 from __future__ import annotations
@@ -31,28 +34,29 @@ import numpy as np
 from numbo._types import Array, ObservationIndices
 from numbo.trials import History, finite_range
 
-#: Share of the variance of the values from which noise matters.
+#: Noise matters if it is more than this share of the variance of the values.
 NOISY = 1e-2
-#: Variance of the values at one point, in units of the variance of all values, up to which they agree.
+#: Values at one point agree if their variance is at most this, in units of the variance of all values.
 SCATTER = 1e-4
-#: Noise is refuted if what is known of repeats is so many times as probable without it: strong evidence according to
-#: Kass & Raftery (1995), "Bayes Factors".
+#: Noise is refuted if the repeats are this many times as probable without it: strong evidence according to Kass &
+#: Raftery (1995), "Bayes Factors".
 ODDS = 20.0
-#: Values on so many levels or fewer are coarse, like outcomes that are 0 or 1: their noise is not the same everywhere,
-#: and near the best value there may be little, whatever a model claims. By steps in units of the spread, errors of a
-#: classifier that are crowded around the best one would count as coarse, and cost 6 to 9 repeats in 150 trials.
+#: Values with at most this many levels are coarse, like outcomes of 0 or 1. Their noise varies over the space, and may
+#: be small near the best value, whatever a model claims. If coarseness were defined by steps in units of the spread,
+#: errors of a classifier that are concentrated at the best value would count as coarse, at a cost of 6 to 9 repeats in
+#: 150 trials.
 LEVELS = 4
-#: Where values are coarse, one observation in so many may be spent on telling whether there is noise. With two in all,
-#: 0/1 outcomes were taken for exact in 2 of 20 runs on a grid and 4 of 10 among categories, whose recommendations lost
-#: 0.05 and 0.20 in the mean; with this, 0.03 and 0.07 (`benchmarks.problems.families.successes` is a grid of the kind).
+#: If values are coarse, one observation in this many may be used to find out whether there is noise. With two in all,
+#: 0/1 outcomes counted as exact in 2 of 20 runs on a grid and 4 of 10 with categories; recommendations of these runs
+#: lost 0.05 and 0.20 in the mean. With this rule they lost 0.03 and 0.07 (`benchmarks.problems.families.successes` is
+#: such a grid).
 COARSELY = 10
-#: Rounding errors, in the same unit.
+#: Size of rounding errors, in units of the spread of the values.
 DUST = 1e-9
-#: Of the first so many observations, at most two are spent on telling whether a claim of noise is right; of so many
-#: later ones, one.
+#: Of the first `FIRST` observations, at most two are used to check a claim of noise; of `LATER` later ones, one is.
 FIRST = 100
 LATER = 200
-#: Quartiles of a normal distribution lie this many standard deviations apart.
+#: Distance of the quartiles of a normal distribution, in standard deviations.
 QUARTILES = 1.349
 
 
@@ -65,19 +69,19 @@ class Claims(Protocol):
 
 
 class Claimed(NamedTuple):
-    """What was claimed at one moment."""
+    """A claim at one moment."""
 
     claimed_noise: float | None
 
 
 class Tie(NamedTuple):
-    """What decides how likely two noisy measurements at a point have the same value there (`tie`).
+    """The quantities that determine the probability of equal noisy measurements at a point (`tie`).
 
     Attributes:
-        common: how often values tie at all.
+        common: how often values of different points tie.
         step: between neighbouring values, in standard deviations of all values.
-        least: the lowest chance that so few values can show.
-        gap: between the two measurements, in the same unit; 0 if they are equal.
+        least: the lowest probability that can be estimated from the number of values.
+        gap: between the two measurements, in the unit of ``step``; 0 if they are equal.
         coarse: whether all values lie on at most `LEVELS` levels, a step apart.
     """
 
@@ -93,21 +97,21 @@ class Tie(NamedTuple):
         return self.common <= self.least
 
     def chance(self, noise: float = NOISY) -> float:
-        """How likely two noisy measurements at a point agree so closely, with noise of this share of the variance."""
+        """The probability that two noisy measurements agree so closely, with noise of this share of the variance."""
         sigma = math.sqrt(NOISY if self.coarse else noise)
         equal = min(self.common, math.erf(self.step / (4.0 * sigma)))
         return max(equal, math.erf(self.gap / (2.0 * math.sqrt(noise))), self.least)
 
 
 class Repeats(NamedTuple):
-    """What the points that were measured again say.
+    """The evidence of repeats: observations at points that already had one.
 
     Attributes:
-        known: how many repeats were looked at.
+        known: number of repeats evaluated so far.
         norm: root of the sum of the squares of the ``gaps``.
         asked: the first repeat that was asked for, by the index of the first observation at its point.
-        agreed: those that were asked for and have the very value of their point's first observation.
-        copies: likewise, those that were told without being asked for; no other point has their value.
+        agreed: repeats that were asked for and have exactly the value of their point's first observation.
+        copies: repeats with that value that were told without being asked for; no other point has their value.
         gaps: absolute differences from the first value at the point, of all repeats that are measurements, not copies.
     """
 
@@ -120,14 +124,14 @@ class Repeats(NamedTuple):
 
 
 class Noise:
-    """What is known of the noise of a run: a function of its history, and of what its models claim.
+    """The evidence of noise in a run: a function of its history, and of the claims of its models.
 
     Args:
-        history: what was observed; read only.
-        models: whose claims count.
-        asks: whether the search measures the best point again to see whether a claim is right (`Availability.probe`).
-            Until it has, no claim is believed.
-        output: which of the outputs.
+        history: the observations; read only.
+        models: the models whose claims count.
+        asks: whether the search measures the best point again to check a claim (`Availability.probe`). Until then, no
+            claim is credible.
+        output: index of the output.
     """
 
     def __init__(
@@ -143,7 +147,7 @@ class Noise:
         self._left_out: tuple[Repeats | None, bool, ObservationIndices] = None, False, np.empty(0, dtype=np.int64)
 
     def of(self, history: History) -> Noise:
-        """The same knowledge for a copy of the history; what the models claim later does not affect it."""
+        """The same evidence for a copy of the history; later claims of the models do not affect it."""
         twin = Noise(history, (Claimed(self.claimed),), asks=self.asks, output=self._output)
         twin._cached = self._cached
         twin._spread = self._spread
@@ -151,7 +155,7 @@ class Noise:
         return twin
 
     def anew(self, history: History) -> Noise:
-        """The same models and rule for another history."""
+        """A new instance with the same models and rule for another history."""
         return Noise(history, self.models, asks=self.asks, output=self._output)
 
     def listen(self, models: tuple[Claims, ...], *, asks: bool) -> None:
@@ -167,12 +171,12 @@ class Noise:
 
     @property
     def repeatable(self) -> bool:
-        """Whether repeats say anything: values that are not final may differ without noise."""
+        """Whether repeats are evidence: values that are not final may differ without noise."""
         return self._history.all_final
 
     @property
     def measured(self) -> int:
-        """How many values are known at points that had one before, apart from copies."""
+        """Number of repeats, without copies."""
         return len(self._repeats.gaps)
 
     @property
@@ -183,13 +187,13 @@ class Noise:
             return 0.0
         spread = self._scale()
         ratio = repeats.norm / spread if spread > 0.0 else 0.0
-        return ratio * ratio / (2.0 * len(repeats.gaps))  # `**` raises where this is infinite
+        return ratio * ratio / (2.0 * len(repeats.gaps))  # `**` would raise if this is infinite
 
     @property
     def scatter(self) -> float:
-        """Standard deviation of the noise by repeats, in units of the values, whatever outliers there are; 0 if none.
+        """Standard deviation of the noise by repeats, in units of the values, robust to outliers; 0 without noise.
 
-        Half of the differences of two normal values with this deviation are smaller than 0.954 times it.
+        The median absolute difference of two normal values is 0.954 times their standard deviation.
         """
         if self.share <= SCATTER:
             return 0.0
@@ -200,9 +204,9 @@ class Noise:
     def refuted(self) -> bool:
         """Whether repeats show that there is no noise.
 
-        Where values tie at all, they do so most often near the best one: accuracies have a ceiling. So one repeat that
-        agrees is not enough there, however rare ties are elsewhere: accuracies of 50 to 200 agree at the best point in
-        0.4 to 0.2 of cases, and pairs of other points in 0.05 to 0.02.
+        If values tie, they do so most often near the best one, since accuracies have a ceiling. So one repeat that
+        agrees is not enough then, however rare ties are elsewhere: accuracies on 50 to 200 samples agree at the best
+        point in 0.4 to 0.2 of cases, and for pairs of other points in 0.05 to 0.02.
         """
         if not (self._repeats.asked and self.repeatable) or self.share > SCATTER:
             return False
@@ -213,13 +217,13 @@ class Noise:
         return -sum(math.log(one.chance(noise)) for one in ties) >= math.log(ODDS)
 
     def plausible(self, claimed: float | None) -> bool:
-        """Whether noise that a model claims, as a share of the variance of the values, matters and is not refuted."""
+        """Whether ``claimed`` noise, as a share of the variance of the values, matters and is not refuted."""
         return claimed is not None and claimed > NOISY and not self.refuted
 
     def credible(self, claimed: float | None) -> bool:
-        """Whether there is noise by repeats, or a model's claim is plausible and believed.
+        """Whether repeats show noise, or a model's claim is plausible and was checked.
 
-        Where the search asks, that takes repeats that differ, or ties so common that repeats which agree say little.
+        If the search asks, a check is a repeat that differs, or that agrees where ties are too common to refute noise.
         """
         if self.share > NOISY:
             return True
@@ -234,13 +238,13 @@ class Noise:
 
     @property
     def unsettled(self) -> bool:
-        """Whether one more measurement of the best point could tell noise from what a model cannot resolve.
+        """Whether one more measurement of the best point could decide whether a model's noise is real.
 
-        That is where a model claims noise and no repeats confirm it. At most two measurements are spent on it among the
-        first hundred observations, a second one only where noisy values might have tied, and one in two hundred later.
+        This is so if a model claims noise and no repeat confirms it. Among the first hundred observations at most two
+        measurements are used for this, the second one only if noisy values might have tied; later, one in two hundred.
 
-        Where values are so coarse that ties say next to nothing, like outcomes that are 0 or 1, one in `COARSELY` is,
-        whatever a model claims: it may take outcomes for the objective.
+        If values are so coarse that ties are weak evidence, like outcomes of 0 or 1, one in `COARSELY` is used,
+        whatever a model claims: it may fit the outcomes as if they were the objective.
         """
         if not (self.asks and self.repeatable) or self.share > SCATTER:
             return False
@@ -255,16 +259,16 @@ class Noise:
 
     @property
     def copies(self) -> ObservationIndices:
-        """Observations (c,) that say nothing new, with the value that was known of their point.
+        """Observations (c,) without new information, with the known value of their point.
 
-        These are copies, and where noise is refuted all. A model would take them for proof that it has to follow every
-        value, however rough: on rotated Rastrigin functions its noise falls from some percent to none.
+        These are copies, and all equal repeats if noise is refuted. They would make a model fit every value, however
+        rough: on rotated Rastrigin functions its noise falls from some percent to none.
         """
         repeats = self._repeats
         if not (repeats.copies or repeats.agreed):
             return np.empty(0, dtype=np.int64)
         exact = bool(repeats.agreed) and self.refuted
-        if self._left_out[0] is not repeats or self._left_out[1] != exact:  # it is asked for several times an ask
+        if self._left_out[0] is not repeats or self._left_out[1] != exact:  # needed several times an ask
             left_out = repeats.copies + repeats.agreed if exact else repeats.copies
             self._left_out = repeats, exact, np.array(left_out, dtype=np.int64)
         return self._left_out[2]
@@ -275,26 +279,26 @@ class Noise:
         return rows[~np.isin(rows, copies)] if len(copies) else rows
 
     def asked_again(self, first: int) -> bool:
-        """Whether the point of the observation ``first`` was asked for again, and not only told once more."""
+        """Whether a search asked for the point of the observation ``first`` again."""
         return first in self._repeats.asked
 
     @property
     def unmeasured(self) -> bool:
-        """Whether no point was measured again, or is pending again, though that would say something."""
+        """Whether repeats would be evidence, but no point was measured again, or is pending again."""
         return self.repeatable and not self.measured and not self._history.pending_again()
 
     @property
     def _repeats(self) -> Repeats:
-        """The evidence of all repeats; what is new is taken in by one assignment, which an interrupt cannot halve."""
+        """The evidence of all repeats; updated by one assignment, which an interrupt cannot leave half done."""
         if self._cached.known < len(self._history.again):
             self._cached = self._with(self._cached)
         return self._cached
 
     @property
     def _ties(self) -> Mapping[int, Tie]:
-        """How likely values tie at the points that were asked for again, by the index of their first observation.
+        """The `Tie` of each point that was asked for again, by the index of its first observation.
 
-        Looked for only as long as all repeats agree: each takes the time of sorting all values.
+        Needed only while all repeats agree, as each takes the time of sorting all values.
         """
         history = self._history
         asked = self._repeats.asked
@@ -311,7 +315,7 @@ class Noise:
         return {first: known[first] for first in asked}
 
     def _with(self, repeats: Repeats) -> Repeats:
-        """``repeats`` with those that the history has beyond them."""
+        """``repeats`` and the new ones in the history."""
         history = self._history
         norm = repeats.norm
         asked_again = dict(repeats.asked)
@@ -322,7 +326,7 @@ class Noise:
         for first, i in history.again[repeats.known :]:
             one = float(y[first])
             other = float(y[i])
-            gap = 0.0 if one == other else one - other  # which may be infinite values
+            gap = 0.0 if one == other else one - other  # the values may be infinite
             asked = history.asked(i)
             same = gap == 0.0 and history.alike(first, i)
             if same and asked:
@@ -347,7 +351,7 @@ class Noise:
 
 
 def robust_std(y: Array) -> float:
-    """Standard deviation of ``y (n,)`` without outliers, by the quartiles; of all values where these are equal."""
+    """Standard deviation of ``y (n,)`` without outliers, by the quartiles; of all values if these are equal."""
     low, high = np.quantile(y, (0.25, 0.75))
     unit = float(np.max(np.abs(y))) or 1.0
     with np.errstate(over="ignore"):  # values may be of any size
@@ -355,13 +359,14 @@ def robust_std(y: Array) -> float:
 
 
 def tie(y: Array, value: float, again: float) -> Tie:
-    """How likely two noisy measurements at a point are ``value`` and ``again``, by the values ``y (n,)`` of others.
+    """The `Tie` of two measurements ``value`` and ``again`` at a point, by the values ``y (n,)`` of other points.
 
-    Ties are as common as pairs of points have tied at all, by the rule of succession, or as points have this very
-    value; twice their share is the share among the better half, for a good value. But points may also tie because an
-    objective has plateaus. Then the values lie close together beside their spread: normal noise between values of a
-    ``step`` ties with probability ``erf(step / (4 sigma))``. The smaller of the two counts. Measurements that nearly
-    agree are as likely as normal noise lies so close together, ``erf(gap / (2 sigma))``.
+    The frequency of ties is estimated by the share of tied pairs of points, with the rule of succession, or by the
+    share of points with this value. The latter is doubled: for a good value this is the share among the better half.
+    But points may also tie because the objective has plateaus. Then the step between neighbouring values is small
+    compared with their spread: rounded to steps, normal noise ties with probability ``erf(step / (4 sigma))``. The
+    smaller of the two probabilities counts. Measurements that nearly agree have the probability
+    ``erf(gap / (2 sigma))`` that normal noise differs so little.
 
     Values that differ by rounding errors (`DUST`) are equal.
     """

@@ -1,4 +1,4 @@
-"""The models of all that is told of a point: its objectives, and its constraints."""
+"""The models of all outputs of a trial: its objectives and its constraints."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Outputs:
 
     Args:
         make, make_constraint: make a surrogate of an objective, and of a constraint.
-        goal: what is told.
+        goal: the objectives and constraints.
 
     Attributes:
-        objectives: a surrogate of each.
-        constraints: those of the constraints.
+        objectives: a surrogate of each objective.
+        constraints: the models of the constraints.
     """
 
     def __init__(self, make: Callable[[], Surrogate], make_constraint: Callable[[], Surrogate], goal: Goal) -> None:
@@ -34,7 +34,7 @@ class Outputs:
 
     @classmethod
     def of_one(cls, surrogate: Surrogate) -> Outputs:
-        """That of one objective alone."""
+        """The models of a single objective without constraints."""
         return cls(lambda: surrogate, lambda: surrogate, Goal(("maximize",)))
 
     @property
@@ -44,7 +44,7 @@ class Outputs:
 
     @property
     def metric(self) -> Covariance:
-        """A covariance by which points are near: that of the objective, or with mean weights of several ones."""
+        """A covariance to measure distances: that of the objective, or with the mean weights of several objectives."""
         covariance = self.first.gp.covariance
         if len(self.objectives) == 1:
             return covariance
@@ -53,12 +53,12 @@ class Outputs:
 
     @property
     def lengthscales(self) -> Array:
-        """Those (d,) of the `metric`."""
+        """Lengthscales (d,) of the `metric`."""
         out: Array = self.metric.inverse_squared_lengthscales**-0.5
         return out
 
     def shown(self, data: Data) -> Outputs:
-        """The same with the `Surrogate.shown` of one objective."""
+        """The models with `Surrogate.shown` of a single objective in place of its surrogate."""
         if len(self.objectives) > 1:
             return self
         twin = copy.copy(self)
@@ -67,19 +67,19 @@ class Outputs:
 
     @property
     def posteriors(self) -> tuple[Posterior, ...]:
-        """Those of the objectives."""
+        """The posteriors of the objectives."""
         return tuple(one.posterior for one in self.objectives)
 
     def front_rows(self, history: History) -> ObservationIndices:
-        """The observations on the front (f,) that meet all constraints, by the models where nothing was told."""
+        """The observations (f,) on the front that meet all constraints, by the models if values are unknown."""
         return self.meeting(history, history.front.rows)
 
     def meeting(self, history: History, rows: ObservationIndices) -> ObservationIndices:
-        """Those of the observations ``rows (m,)`` that meet all constraints (`Constraints.met`)."""
+        """The observations among ``rows (m,)`` that meet all constraints (`Constraints.met`)."""
         return rows[self.constraints.met(history, rows)] if history.constrained else rows
 
     def hallucinate(self, history: History) -> None:
-        """Make what is pending part of the posteriors, until the next update."""
+        """Add the pending points to the posteriors, until the next update."""
         self.first.hallucinate(history.expected_pending())
         points = history.pending_points()
         unknown = np.full(len(points), np.nan)
@@ -100,7 +100,7 @@ class Outputs:
         }
 
     def restore(self, state: dict[str, Any], history: History) -> None:
-        """Take in a `state_dict`, from the history that has gone on since."""
+        """Restore a `state_dict`; the ``history`` may have more trials than at that time."""
         for j, (one, saved) in enumerate(zip(self.objectives, state["objectives"], strict=True)):
             one.restore(saved, history.data(saved["updated_at"], j))
         self.constraints.restore(state["constraints"], history)

@@ -1,4 +1,4 @@
-"""The posterior of many observations through the members of a surrogate, for values that are noisy."""
+"""A sparse posterior of many observations, with the members of a surrogate as atoms, for noisy values."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from numbo.trials.schedule import Schedule
 
 #: Share, and minimum number, of new observations after which the atoms are chosen again.
 STALE = 0.02, 8
-#: Likewise, if a point was measured again that the atoms do not represent.
+#: The same share, if a point that the atoms do not represent was measured again.
 LACKING = 0.002
-#: Maximum number of such points that become atoms.
+#: Maximum number of repeated points that become atoms because the members do not represent them.
 MORE = 64
 
 
 class Overlay:
-    """A sparse posterior, with the members and other points that were measured again as its atoms.
+    """A sparse posterior, with the members and some repeated points as its atoms.
 
     Args:
         gp: the model of the members.
         transform: of the values.
         data: all observations.
-        members, rows: those that are atoms, and those that it stands on.
+        members, rows: the observations that are atoms, and those that the posterior is conditioned on.
         anchor: index of the observation that the members lie around, -1 for none.
-        built_at: number of observations when they were.
+        built_at: number of observations when the atoms were chosen.
     """
 
     def __init__(
@@ -58,9 +58,9 @@ class Overlay:
             self.model = FITC(gp.covariance, targets, np.concatenate([atoms, targets.X[again]]))
 
     def stale(self, data: Data) -> bool:
-        """Whether so much of the ``data`` is new that other atoms are chosen, or values that it stands on have changed.
+        """Whether enough of the ``data`` is new to choose other atoms, or used values have changed.
 
-        The latter are those of trials that were stopped, which may be expected to end elsewhere than before.
+        Values change if the expected ends of stopped trials do.
         """
         n = data.n
         if not np.array_equal(data.variance[self.rows], self._variance):
@@ -68,14 +68,14 @@ class Overlay:
         return (replace(self._built, growth=LACKING, shortest=1) if self.model.lacking else self._built).due(n)
 
     def add(self, data: Data, rows: ObservationIndices) -> None:
-        """Take in the observations ``rows (m,)`` as well."""
+        """Add the observations ``rows (m,)``."""
         for x, target, variance in zip(*transformed(data.at(rows), self._transform), strict=True):
             self.model.add(x, float(target), float(variance))
         self.rows = np.append(self.rows, rows)
         self._variance = np.append(self._variance, data.variance[rows])
 
     def state_dict(self) -> dict[str, Any]:
-        """From which it is built again, by the same steps."""
+        """The data from which the posterior is rebuilt by the same steps."""
         return {
             "rows": self.rows[: self._first_rows].copy(),
             "added": self.rows[self._first_rows :].copy(),

@@ -2,14 +2,13 @@
 
 Values are standardised and inputs are in the unit cube, so one set of priors serves every problem:
 
-* inverse squared lengthscales ``w``: the penalty ``0.1 / w + 0.1 w`` of Optuna's GP sampler, which keeps
-  irrelevant dimensions from running away to infinity and relevant ones from overfitting;
-* signal variance: Gamma(2, 1); noise variance: Gamma(1.1, 30), which allows for almost no noise;
-* trend variances and additive variance: exponential with rate 5, which favours zero;
-* lengthscale of the additive part: log-normal around a tenth of the cube.
+* inverse squared lengthscales ``w``: the penalty ``0.1 / w + 0.1 w`` of Optuna's GP sampler, which keeps lengthscales
+of irrelevant dimensions finite and relevant ones from overfitting; * signal variance: Gamma(2, 1); noise variance:
+Gamma(1.1, 30), which allows for almost no noise; * trend variances and additive variance: exponential with rate 5,
+which favours zero; * lengthscale of the additive part: log-normal around a tenth of the cube.
 
-`LABELS` is for values that are 0 or 1: their location alone explains few of them, so noise is expected, Gamma(2, 3),
-and short lengthscales are penalised more.
+`LABELS` is for values of 0 or 1: the location explains only part of them, so noise is expected, Gamma(2, 3), and short
+lengthscales are penalised more.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from numbo.kernels.likelihood import parts
 
 
 class Prior(NamedTuple):
-    """What differs between priors: the weight of the lengthscale penalty, and the Gamma density of the noise."""
+    """The parameters of a prior: the weight of the lengthscale penalty, and the Gamma density of the noise."""
 
     lengthscale_penalty: float
     noise_shape: float
@@ -48,7 +47,7 @@ ADDITIVE_BOUNDS = (1.0, 1e4)
 
 
 def default_theta(d: int, trend: bool, additive: bool) -> Array:
-    """Where a fit starts: lengthscale 1, signal 1, noise 1e-3; with ``trend``, trend variances 0.1 and, for
+    """The start of a fit: lengthscale 1, signal 1, noise 1e-3; with ``trend``, trend variances 0.1 and, for
     interactions, 0.01; with ``additive``, variance 0.1 and lengthscale 0.1."""
     theta = [0.0] * (d + 1) + [math.log(1e-3)]
     theta += np.log([0.1, 0.1, 0.01]).tolist() if trend else []

@@ -1,12 +1,14 @@
-"""Which trials are worth going on with: a rule for early stopping by the model of learning curves.
+"""A rule for early stopping by the model of learning curves.
 
-A trial that has begun offers a chance to end better than the best one, at the price of the steps that are left. So does
-a fresh trial, at the price of all steps. Whoever offers more per step goes on: a trial is stopped if
+A running trial ends better than the best one with some probability, at the cost of the steps that are left. A new trial
+does so too, at the cost of all steps. The trial with the larger probability per step should go on. So a trial is
+stopped if
 
-    P(it ends better than the best) / steps left  <  P(a fresh one does) / all steps
+    P(it ends better than the best) / steps left  <  P(a new one does) / all steps
 
-Once the best is good, hardly any fresh trial is likely to be better. A fixed threshold would then stop all of them.
-Fresh trials are priced at all steps, though most will be stopped early: the rule stops rather too late than too soon.
+Once the best trial is good, hardly any new trial is likely to be better, and a fixed threshold would stop all of them.
+The cost of a new trial is that of all steps, though most will be stopped early: the rule stops too late rather than too
+soon.
 """
 
 from __future__ import annotations
@@ -25,18 +27,19 @@ from numbo.trials import Curve
 from numbo.trials.schedule import Schedule
 
 logger = logging.getLogger("numbo")
-#: A fresh trial promises what the first reports of so many of the newest ones do, in the mean.
+#: The probability for a new trial is the mean over this many newest trials, given only their first reports.
 FRESH = 32
-#: Samples of an end are blurred by this share of their standard deviation, so that small probabilities can be compared.
+#: Samples of an end are smoothed by this share of their standard deviation, so that small probabilities can be
+#: compared.
 BLUR = 0.3
 
 
 class Verdict(NamedTuple):
-    """What becomes of a trial.
+    """The decision about a trial.
 
     Attributes:
         stop: whether it ends here.
-        probability: that it ends better than the best trial; NaN where that was not asked.
+        probability: that it ends better than the best trial; NaN if it was not computed.
         needed: the smallest probability with which it goes on.
         reason: in a few words.
     """
@@ -48,11 +51,11 @@ class Verdict(NamedTuple):
 
 
 class Stopping:
-    """The rule, for larger values being better. It knows no more of trials than their curves.
+    """The rule, for larger values being better. It uses only the curves of trials.
 
     Args:
-        probability: no trial is stopped that ends better than the best with at least this probability.
-        complete: no trial is stopped before so many have ended.
+        probability: trials that end better than the best one with at least this probability are never stopped.
+        complete: no trial is stopped before this number of trials have ended.
     """
 
     def __init__(self, probability: float, complete: int) -> None:
@@ -66,7 +69,7 @@ class Stopping:
         self._chain: Chain | None = None
         self._fresh: tuple[int, float] = (-1, 0.0)
         self._lengths: list[float] = []
-        #: Of trials that run, the last rungs that a verdict was given at.
+        #: The last rung at which each running trial was judged.
         self._judged: dict[Hashable, int] = {}
 
     @property
@@ -75,7 +78,7 @@ class Stopping:
         return len(self._ends)
 
     def learn(self, key: Hashable, curve: Curve | None, end: float) -> None:
-        """Take in the trial ``key`` that has ended: its value, NaN if it was stopped or failed."""
+        """Learn the trial ``key``, which has ended with the value ``end``, NaN if it was stopped or failed."""
         self._judged.pop(key, None)
         if curve is None:
             return
@@ -87,13 +90,13 @@ class Stopping:
             self._best = len(self._ends) - 1 if self._best < 0 or end > self._ends[self._best] else self._best
 
     def due(self, key: Hashable, step: float) -> bool:
-        """Whether the trial ``key`` has reached a rung at ``step`` that no verdict was given at."""
+        """Whether the trial ``key`` has reached a rung at ``step`` at which it was not judged yet."""
         if self._completed < self.complete or not math.isfinite(step):
             return False
         return int(np.searchsorted(self._fitted().rungs, step, "right")) - 1 > self._judged.get(key, -1)
 
     def verdict(self, key: Hashable, curve: Curve) -> Verdict:
-        """Whether the trial ``key``, which has this curve so far, goes on; one at every rung where it is asked for."""
+        """Judge whether the trial ``key``, with this curve so far, goes on; once at every rung."""
         found = self._judge(key, curve)
         logger.debug(
             "Trial %s at step %g ends better than the best with probability %.3g and goes on from %.3g: %s.",
@@ -121,14 +124,14 @@ class Stopping:
             return Verdict(False, chance, needed, "it may become the best")
         if curve.last >= max((c.at(step) for c in self._curves if c.steps[-1] >= step), default=-math.inf):
             return Verdict(False, chance, needed, "none was better at this step")
-        # the check of Ax: a rule that would have stopped the best trial does harm
+        # a check from Ax: a rule that would have stopped the best trial is harmful
         best = self._curves[self._best].until(step)
         if best is not None and self._chances(chain, [best])[0] < needed:
             return Verdict(False, chance, needed, "the best trial would have been stopped here")
         return Verdict(True, chance, needed, "a fresh trial promises more per step")
 
     def _fitted(self) -> Chain:
-        """The model of the curves that have ended."""
+        """The model of the curves of ended trials."""
         n = len(self._ends)
         if self._chain is None or self._fits.due(n):
             self._fits.done(n)
@@ -136,7 +139,7 @@ class Stopping:
         return self._chain
 
     def _promise_of_fresh(self, chain: Chain) -> float:
-        """The probability that a fresh trial ends better than the best."""
+        """The probability that a new trial ends better than the best one."""
         n = len(self._curves)
         if self._fresh[0] != n:
             firsts = (curve.until(chain.rungs[0]) for curve in self._curves[-FRESH:])

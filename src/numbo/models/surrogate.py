@@ -1,6 +1,6 @@
 """An exact GP on a subset of the history, kept up to date by the cheapest exact update.
 
-Where values are noisy, the posterior may stand on more observations than that (`numbo.models.overlay`).
+If values are noisy, the posterior may use more observations than the subset (`numbo.models.overlay`).
 
 Glossary: ``data`` observations with values in the units of the history; ``targets`` transformed values; ``members``
 rows of the data that the GP is conditioned on; ``frame`` the box in whose units it is fitted.
@@ -33,7 +33,7 @@ from numbo.trials.schedule import Schedule
 
 
 class Surrogate:
-    """A GP on members of a history, with the targets that their values become, and a schedule of its fits.
+    """A GP on members of a history, with the transform of their values to targets, and a schedule of its fits.
 
     Args:
         categorical, optional, kernel, trend, additive: as for `numbo.models.ExactGP`.
@@ -41,14 +41,14 @@ class Surrogate:
         growth: hyperparameters are refitted when the number of observations has grown by this share.
         longest: maximum number of new observations between refits.
         prior: prior on the hyperparameters (`numbo.models.priors`).
-        all_data: whether `update_all` conditions on more than members under noise.
+        all_data: whether `update_all` conditions on more than the members under noise.
 
     Attributes:
         gp, targets, fits: its parts.
         members: the observations that the GP is conditioned on.
         updated_at: number of observations at the last update.
         claimed_noise: variance of the noise, as a share of that of the targets; None before the first fit.
-        averaged: whether it was ever updated while noise was credible, so that its posterior averaged.
+        averaged: whether it was ever updated while noise was credible, so that its posterior averaged values.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Surrogate:
 
     @property
     def transform(self) -> OutputTransform:
-        """From values to the targets of the members."""
+        """The transform from values to the targets of the members."""
         return self.targets.transform
 
     @property
@@ -88,19 +88,19 @@ class Surrogate:
         return math.sqrt(self.gp.covariance.noise_variance) * self.transform.scale
 
     def averages(self, noise: Noise) -> bool:
-        """Whether there is noise that averaging more values than those of the members reduces."""
+        """Whether the noise is large enough for all observations to improve the posterior."""
         return self.all_data and noise.credible(self.claimed_noise)
 
     # -- the posterior -------------------------------------------------------------------------------------------
 
     @property
     def rows(self) -> ObservationIndices:
-        """The observations that the posterior stands on."""
+        """The observations that the posterior is conditioned on."""
         return self.members if self._overlay is None else self._overlay.rows
 
     @property
     def sparse(self) -> SparseGP | None:
-        """The sparse model behind a posterior that stands on more than the members."""
+        """The sparse model of a posterior that uses more than the members; None otherwise."""
         return None if self._overlay is None else self._overlay.model.gp
 
     @property
@@ -109,7 +109,7 @@ class Surrogate:
 
     @property
     def posterior(self) -> Posterior:
-        """The posterior in the form that kernels take, given what is hallucinated."""
+        """The posterior in the form that kernels take, including hallucinated points."""
         return self._model.posterior
 
     @property
@@ -119,7 +119,7 @@ class Surrogate:
 
     @property
     def best_mean(self) -> float:
-        """The largest posterior mean at the `rows` and at what is hallucinated."""
+        """The largest posterior mean at the `rows` and at hallucinated points."""
         return self._model.best_mean
 
     def mean_sd(self, X: Array) -> Prediction:
@@ -128,9 +128,9 @@ class Surrogate:
         return self.transform.backward(latent.mean, latent.std)
 
     def hallucinate(self, pending: Data) -> None:
-        """Make pending points part of the posterior, after a `release`, until the next update.
+        """Add pending points to the posterior, after a `release`, until the next update.
 
-        Those whose values are NaN reduce variances only; the others count as observations.
+        Points whose values are NaN reduce variances only; the others count as observations.
         """
         known = ~np.isnan(pending.y)
         expected = transformed(pending.at(known), self.transform)
@@ -160,12 +160,12 @@ class Surrogate:
         frame: Frame | None = None,
         anchor: int = -1,
     ) -> None:
-        """`update`, and where there is noise, condition on all of the ``rows`` through the members.
+        """`update`, and under noise also condition on all of the ``rows``, with the members as atoms.
 
         Without noise, the function that finds the ``rows`` is not called.
 
-        Between fits only what is new is added to the rows; ``members`` and ``frame`` are ignored then. All is built
-        again if a fit is due, another ``anchor`` is given, or many observations are new (`Overlay.stale`).
+        Between fits only new observations are added to the rows; ``members`` and ``frame`` are ignored then. Everything
+        is rebuilt if a fit is due, the ``anchor`` changes, or many observations are new (`Overlay.stale`).
         """
         n = data.n
         overlay = self._overlay
@@ -216,7 +216,7 @@ class Surrogate:
         self._conditioned = targets.n
 
     def _append(self, targets: Data, known: int) -> bool:
-        """Add the ``targets`` beyond those that are ``known``; False if the others are not what they were."""
+        """Add the ``targets`` after the first ``known`` ones; False if the first ones have changed."""
         self.gp.truncate(known)
         if not np.array_equal(self.gp.extra, targets.variance[:known]):
             return False
@@ -230,9 +230,9 @@ class Surrogate:
     def shown(self, data: Data) -> Surrogate:
         """The model for inspection: of the values as they are, or with a soft bad tail if that predicts all better.
 
-        A search looks for the best values, and may warp or clip the others. An inspection may ask for any value, so the
-        mean absolute error of leave-one-out predictions decides here, in the units of the values. Members count by how
-        much the others leave open (`numbo.models.widening.left_out`).
+        A search needs the best values, and may warp or clip the others. An inspection may ask for any value. So the
+        mean absolute error of leave-one-out predictions decides here, in the units of the values. Members are weighted
+        by their leave-one-out variance (`numbo.models.widening.left_out`).
         """
         members = data.at(self.members)
         outliers = bool((members.y <= OutputTransform.fit(members.y, "winsorize").floor).any())
@@ -269,7 +269,7 @@ class Surrogate:
         }
 
     def restore(self, state: dict[str, Any], data: Data) -> None:
-        """Restore a `state_dict`; ``data`` are what was known at ``state["updated_at"]``.
+        """Restore a `state_dict`; ``data`` are the observations at ``state["updated_at"]``.
 
         The factor is rebuilt by the original steps, so that it is bitwise identical.
         """

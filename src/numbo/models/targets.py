@@ -1,4 +1,4 @@
-"""How the values of a history become the targets of a GP: the output transform, and how it is chosen."""
+"""The targets of a GP: the transform of the values of a history, and its choice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Targets:
     """The transform of the values that a model is fitted to.
 
     Args:
-        winsorize, warp: whether outliers may be clipped, and values warped by a logarithm, where that predicts better
+        winsorize, warp: whether outliers may be clipped, and values warped by a logarithm, if that predicts better
             (`numbo.models.OutputTransform`).
 
     Attributes:
@@ -33,7 +33,7 @@ class Targets:
         self.decisions = 0
 
     def of(self, data: Data) -> Data:
-        """The ``data`` with targets in place of values, by a transform that is fitted to these."""
+        """The ``data`` with targets in place of values, by a transform fitted to them."""
         self.transform = OutputTransform.fit(data.y, self.kind)
         return transformed(data, self.transform)
 
@@ -42,12 +42,12 @@ class Targets:
         return y <= OutputTransform.fit(y, "winsorize" if self.winsorize else "plain").floor
 
     def fit(self, gp: ExactGP, data: Data) -> None:
-        """Fit the hyperparameters of ``gp`` to the ``data``, and decide how the values are transformed.
+        """Fit the hyperparameters of ``gp`` to the ``data``, and choose the transform of the values.
 
-        Clipping keeps outliers from setting the scale of all other values, unclipped values show the whole bowl to the
-        trend, and logarithms tell the bottom of a steep valley from its walls. Every `DECISION_EVERY` fits, the
-        transforms that may matter are compared, and the model with the highest leave-one-out density of the values that
-        are not outliers is kept (Rasmussen & Williams 2006, section 5.4.2).
+        With clipping, outliers do not determine the scale of all other values. Unclipped values let the trend fit a
+        whole bowl. Logarithms resolve the bottom of a steep valley. Every `DECISION_EVERY` fits, the transforms that
+        may matter are compared. The model with the highest leave-one-out density of the values that are not outliers is
+        kept (Rasmussen & Williams 2006, section 5.4.2).
         """
         inner = ~self.outliers(data.y)
         kinds = ["plain"] + ["winsorize"] * (not inner.all()) + ["log"] * self.warp

@@ -12,7 +12,7 @@ from numbo.models.gp import ExactGP, LeftOut
 from numbo.models.transforms import OutputTransform
 from numbo.trials import Data
 
-#: Takes a transform, the transformed values (n,), and what each is under a model of the others; smaller is better.
+#: A function of a transform, the transformed values (n,) and their leave-one-out predictions; smaller is better.
 Loss = Callable[[OutputTransform, Array, LeftOut], float]
 
 #: Maximum number of L-BFGS-B iterations of a fit; every candidate starts from the same ``theta``.
@@ -20,7 +20,7 @@ ITERATIONS = 20
 
 
 def transformed(data: Data, transform: OutputTransform) -> Data:
-    """The ``data`` as a model takes them: with transformed values, and their variances in the units of these."""
+    """The ``data`` for a model: with transformed values, and their variances in the units of these."""
     return Data(data.X, transform.forward(data.y), transform.variances(data.y, data.variance))
 
 
@@ -51,7 +51,7 @@ def choose(gp: ExactGP, data: Data, transforms: Mapping[str, OutputTransform], l
 
 
 def surprise(y: Array, inner: Mask) -> Loss:
-    """Minus the leave-one-out log density of those ``y (n,)`` that are ``inner`` (R&W 2006, section 5.4.2)."""
+    """Minus the leave-one-out log density of the ``inner`` ones of ``y (n,)`` (R&W 2006, section 5.4.2)."""
 
     def loss(transform: OutputTransform, values: Array, alone: LeftOut) -> float:
         terms = 0.5 * (alone.residual**2 / alone.variance + np.log(alone.variance)) + transform.log_slopes(y)
@@ -63,7 +63,7 @@ def surprise(y: Array, inner: Mask) -> Loss:
 def mean_error(y: Array, weights: Array | None = None) -> Loss:
     """Mean absolute error of the leave-one-out predictions of all ``y (n,)``, in their own units.
 
-    ``weights (n,)`` say how much each of them counts; by default all are equal.
+    ``weights (n,)`` are equal by default.
     """
 
     def loss(transform: OutputTransform, values: Array, alone: LeftOut) -> float:

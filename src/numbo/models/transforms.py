@@ -11,17 +11,18 @@ import numpy as np
 from numbo._types import Array
 from numbo.models.moments import Prediction
 
-#: Values larger than this, or smaller than its inverse, are scaled first: no sum of squares may over- or underflow.
+#: Values larger than this, or smaller than its inverse, are scaled first, so that no sum of squares over- or
+#: underflows.
 LARGE = 1e100
 KINDS = ("plain", "winsorize", "log", "soft")
-#: Tukey's fence lies so many times the distance of the quartiles beyond the lower one.
+#: Distance of Tukey's fence from the lower quartile, in units of the distance of the quartiles.
 FENCE = 1.5
 #: The largest and the smallest positive double.
 LARGEST = float(np.finfo(float).max)
 SMALLEST = float(np.finfo(float).smallest_subnormal)
-#: A soft tail is possible if the best value is no farther than so many times that distance beyond the lower quartile.
+#: A soft tail is possible if the best value is at most this many such units above the lower quartile.
 FARTHEST = 1e6
-#: Standard deviation of a transformed value from which the value says nothing.
+#: Upper limit of the standard deviation of a transformed value; such a value has no information.
 UNKNOWN = 1e6
 #: Knee of the log warp, as a share of the gap between best and median.
 KNEE = 0.3
@@ -29,22 +30,23 @@ KNEE = 0.3
 
 @dataclass(frozen=True)
 class OutputTransform:
-    """Standardisation ``(z - location) / scale`` of values ``z``, in which the bad tail may count less.
+    """Standardisation ``(z - location) / scale`` of values ``z``, in which the bad tail may be compressed.
 
     * ``"plain"``: the values unchanged.
     * ``"winsorize"``: the bad tail is clipped at Tukey's fence ``q25 - 1.5 (q75 - q25)``: an outlier there only
-      says that a point is bad, and would otherwise set the scale of everything else.
+      shows that a point is bad, and would otherwise determine the scale of all other values.
     * ``"log"``: ``z = -log(1 + (best - y) / knee)``, a warped GP (Snelson et al. 2004) with a fixed warp: differences
       are magnified near the best value, up to a knee of `KNEE` times the gap between best and median.
-    * ``"soft"``: beyond Tukey's fence differences count by their logarithm, in units of ``q75 - q25``. What was told is
-      not lost as by clipping, for predictions that may be asked for anywhere.
+    * ``"soft"``: beyond Tukey's fence values are logarithmic, in units of ``q75 - q25``. Unlike clipping, this loses no
+      information, for predictions anywhere in the space.
 
     Attributes:
         location, scale: mean and standard deviation of ``z``; if ``z`` is constant, ``scale`` is 1, or a power of two
             near values of extreme size (`LARGE`).
-        floor: where values are clipped, ``-inf`` for nowhere; under a warp, the worst value, where `backward` ends.
-        best, knee: where the logarithm begins, and the gap from there up to which it is nearly linear; an infinite
-            ``knee`` means none.
+        floor: the value at which values are clipped, ``-inf`` for none; under a warp, the worst value, which is the
+            limit of `backward`.
+        best, knee: the value where the logarithm begins, and the gap from there up to which it is nearly linear; an
+            infinite ``knee`` means no logarithm.
     """
 
     location: float
@@ -96,9 +98,9 @@ class OutputTransform:
     def backward(self, mean: Array, std: Array) -> Prediction:
         """Mean and standard deviation in the units of ``y``.
 
-        Under a warp the distribution is not normal: these are the median, and half the distance between the quantiles
-        one standard deviation to either side, none of them beyond the worst value. They are finite: what would be
-        larger than the largest double is that one.
+        Under a warp the distribution is not normal. The results are then the median, and half the distance between the
+        quantiles one standard deviation to either side, limited by the worst value. Results are clipped to the largest
+        finite double.
         """
         if not self.warped:
             with np.errstate(over="ignore"):
@@ -118,7 +120,7 @@ class OutputTransform:
         return np.clip(found, -LARGEST, LARGEST)
 
     def variances(self, y: Array, variance: Array) -> Array:
-        """The variances (n,) of `forward`, where ``variance (n,)`` are those of ``y (n,)``, by the slope there."""
+        """The variances (n,) of `forward`, from the ``variance (n,)`` of ``y (n,)``, by the slope there."""
         if not variance.any():
             return variance
         with np.errstate(over="ignore", divide="ignore"):
@@ -155,7 +157,7 @@ def _logarithm(y: Array, kind: str) -> _Warp:
 
 
 def _unit(y: Array) -> float:
-    """A power of two near the largest of the values ``y (n,)``, if this is of extreme size (`LARGE`); else 1."""
+    """A power of two near the largest absolute value of ``y (n,)`` if that is of extreme size (`LARGE`), else 1."""
     largest = float(np.max(np.abs(y)))
     if largest == 0.0 or 1.0 / LARGE <= largest <= LARGE:
         return 1.0
@@ -163,11 +165,11 @@ def _unit(y: Array) -> float:
 
 
 def _ratio(a: Any, b: Any, unit: float) -> Any:
-    """``(a - b) / unit``, where the difference may be larger than the largest double."""
+    """``(a - b) / unit``; the difference may exceed the largest double."""
     half = _half(unit)
     return (half * a - half * b) / (half * unit)
 
 
 def _half(unit: float) -> float:
-    """A factor under which differences of values with this ``unit`` are doubles."""
+    """A factor such that scaled differences of values with this ``unit`` are finite."""
     return 0.5 if unit > LARGE else 1.0

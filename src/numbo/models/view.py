@@ -25,24 +25,24 @@ class ModelView:
     Attributes:
         posterior: the model used for predictions, of values transformed by ``transform``.
         transform: maps objective values to these values and back.
-        searched: the model that the next suggestion comes from; its values may be transformed in another way.
-        acquisition: what the next suggestion maximises, under ``searched``.
+        searched: the model of the next suggestion; its values may be transformed in another way.
+        acquisition: the acquisition function of the next suggestion, under ``searched``.
         members: (m,) indices of the observations in the model, failures not counted.
         lengthscales: (d,) in the unit cube.
         noise_std: standard deviation of the noise according to the model, in units of the objective.
         noise_is_given: whether the noise was set by the user.
-        calibration: the model that says how far standard deviations are too small; None if none does.
-        unfitted: a model with the same settings that has seen nothing; None if it could not learn more from more of the
-            observations.
-        sparse: the sparse model behind ``posterior``; None for an exact one, which is conditioned on ``members``.
+        calibration: the model that estimates how far standard deviations are too small; None if there is none.
+        unfitted: a model with the same settings and no data; None if it could not learn from more observations.
+        sparse: the sparse model of ``posterior``; None for an exact one, which is conditioned on ``members``.
         beta: multiplier of the standard deviation, None if it is not used.
         effective_dimension: effective dimension of a sparse model.
         batch_sizes: sizes of the completed batches.
-        buffer_size: number of observations in a chosen subset; None where there is no limit (yet).
-        constraints: the models of the constraints, perhaps of none.
+        buffer_size: number of observations in a chosen subset; None if there is no limit (yet).
+        constraints: the models of the constraints; empty without constraints.
         feasible: whether an observation meets all of them; as long as none does, the objective does not count.
-        others: the views of the other objectives, of several ones.
-        improving: with several objectives, what the next suggestion maximises (c,), in place of ``acquisition``.
+        others: with several objectives, the views of the others.
+        improving: with several objectives, the function (c,) that the next suggestion maximises, in place of
+            ``acquisition``.
     """
 
     posterior: Posterior
@@ -90,10 +90,10 @@ class ModelView:
         return values
 
     def at_observations(self, X: Array) -> Prediction:
-        """Mean (n,) at the observations ``X (n, d)``, and the standard deviation (n,) left unexplained there.
+        """Mean (n,) at the observations ``X (n, d)``, and the unexplained standard deviation (n,) there.
 
-        The latter is 0 if the model is conditioned on the value; in a sparse model it is what the dictionary does not
-        represent (`numbo.inspection.recommendation`).
+        The latter is 0 if the model is conditioned on the value. In a sparse model it is that of the part which the
+        dictionary does not represent (`numbo.inspection.recommendation`).
         """
         found = self.mean_sd(X)
         if self.sparse is None:
