@@ -1,4 +1,4 @@
-"""The ask/tell contract that every optimizer keeps, and the bookkeeping below the algorithms."""
+"""The ask/tell interface of every optimizer, and the bookkeeping that algorithms share."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-#: Version of what `Optimizer.state_dict` returns.
+#: Version of the result of `Optimizer.state_dict`.
 STATE_FORMAT = 10
-#: Arguments of constructors that are no settings, but as final.
+#: Arguments of constructors that are no settings, but cannot be changed either.
 ARGUMENTS = ("direction", "directions", "constraints", "settings", "preset")
 
 
@@ -41,18 +41,18 @@ class Optimizer(Port, Inspectable):
     """Ask/tell optimisation of a black box over a `Space`, or over explicit `Arms`.
 
     Args:
-        space: what is searched, a `Space` or a mapping of names to dimensions; points are dicts of values by name. Or
+        space: a `Space` or a mapping of names to dimensions; points are dicts of values by name. Or
         arms: an explicit set of arms, an array (A, d) of features or `numbo.Arms`; points are then row indices.
         direction: ``"minimize"`` or ``"maximize"``; by default spaces are minimised and arms are maximised.
-        directions: those of several objectives, of GSSBO and GP-UCB, in place of ``direction``.
-        constraints: names of values, of GSSBO and GP-UCB, that have to be 0 or less (`tell`).
+        directions: of several objectives, in place of ``direction``; only GSSBO and GP-UCB.
+        constraints: names of values that have to be 0 or less (`tell`); only GSSBO and GP-UCB.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
-        settings: those of the algorithm.
-        use_curves: whether to learn from the curve of a trial that was stopped (`numbo.models.curves`).
+        settings: the settings of the algorithm.
+        use_curves: whether to learn from the curves of stopped trials (`numbo.models.curves`).
 
     Attributes:
         settings_class: the type of the settings.
-        settings: as they were given.
+        settings: the settings as given.
         n_initial: number of points of the space-filling initial design before the model takes over.
         avoid_repeats: whether to avoid points that were observed or are pending while others are left.
     """
@@ -96,7 +96,7 @@ class Optimizer(Port, Inspectable):
 
     @property
     def space(self) -> Any:
-        """What is searched: a `Space`, or `Arms`."""
+        """The searched domain: a `Space`, or `Arms`."""
         return self._run.space
 
     # -- ask ---------------------------------------------------------------------------------------------------
@@ -108,8 +108,8 @@ class Optimizer(Port, Inspectable):
     def ask(self, n: int | None = None) -> Any:
         """The next point to evaluate, or a list of ``n``; each is pending until it is told.
 
-        Never raises on data: where a model cannot be fitted, a point of the initial design is returned and the
-        reason is logged once.
+        Never raises on data: if a model cannot be fitted, a point of the initial design is returned and the reason is
+        logged once.
         """
         count = 1 if n is None else _checks.integer("n", n, 0)
         with self._whole():
@@ -117,7 +117,7 @@ class Optimizer(Port, Inspectable):
         return points[0] if n is None else points
 
     def _hand_out(self, suggestion: Suggestion | None = None) -> Any:
-        """The user's form of a suggested point, by default of the next one; it is pending from now on."""
+        """Make a suggested point pending, by default the next one, and return it in the user's form."""
         suggestion = self._suggest() if suggestion is None else suggestion
         params = self.space.decode(suggestion.x)
         self._run.hold(self._transaction.next_key(), params, suggestion.origin)
@@ -131,10 +131,10 @@ class Optimizer(Port, Inspectable):
         fixed: Array | None = None,
         propose: Callable[[], Suggestion] | None = None,
     ) -> Suggestion:
-        """The next point: of the initial design, or one to be measured again, or by the algorithm.
+        """The next point: from the initial design, a repeat to find out about noise, or by the algorithm.
 
         Args:
-            seed, position, fixed: as for `Port.suggest`; the latter (d,), NaN where the point is free.
+            seed, position, fixed: as for `Port.suggest`; ``fixed (d,)`` is NaN for free coordinates.
             propose: takes the place of `_propose`.
         """
         _hooks.before_ask(type(self))
@@ -152,7 +152,7 @@ class Optimizer(Port, Inspectable):
 
     @property
     def _initial(self) -> bool:
-        """Whether the initial design goes on, or the search has nothing else to go by."""
+        """Whether the initial design goes on, or there are no data for the search yet."""
         history = self._run.history
         return self._run.step < self.n_initial or history.blind
 
@@ -171,28 +171,25 @@ class Optimizer(Port, Inspectable):
     ) -> None:
         """Report the objective at ``params``, which need not have been asked for.
 
-        ``None`` and NaN report a failure; what is learned from it depends on ``learn_failures``. Infinite values count
+        ``None`` and NaN report a failure; ``learn_failures`` determines what is learned from it. Infinite values count
         as the best or worst finite one. A sequence of points takes a sequence of as many values.
 
         Args:
             params: the point.
-            value: the objective there, or a sequence of several ones; of these all are known, or none if it failed.
-            std: standard deviation of the error of this value, if it is known, such as the standard error of a mean
-                over folds or seeds; beside the noise that all values have. A sequence of points takes a sequence. One
-                objective only.
+            value: the objective there, or a sequence of all objectives; None if it failed.
+            std: known standard deviation of the error of this value, such as the standard error of a mean over folds or
+                seeds; in addition to the common noise. A sequence of points takes a sequence. One objective only.
             key: under which the point is pending; by default the oldest pending one that is equal.
-            partial: whether the value is not final, as that of a trial that was stopped. Two such values at one point
-                may differ without noise, so that ``avoid_repeats="auto"`` avoids repeats.
-            reports: values of the objective by the steps at which the trial reported them, beside those of `report`.
-                With ``use_curves``, a value that is ``partial`` is then replaced by what is expected at the end, given
-                all curves.
-            constraints: values by name of the constraints, which hold up to 0. One that is left out is not known to be
-                violated; NaN is a violation of unknown size. A sequence of points takes a sequence.
+            partial: whether the value is not final, like that of a stopped trial. Two such values at one point may
+                differ without noise, so ``avoid_repeats="auto"`` avoids repeats then.
+            reports: values of the objective by step that the trial has reported, in addition to those of `report`. With
+                ``use_curves``, a ``partial`` value is then replaced by the expected final value, given all curves.
+            constraints: values of the constraints by name, which hold up to 0. A missing value counts as met; NaN is a
+                violation of unknown size. A sequence of points takes a sequence.
 
         Raises:
             ValueError: if ``params`` do not lie in the space, ``std`` is negative or not finite, ``reports`` are no
-                mapping, ``constraints`` are others than those of the optimizer, or lengths differ; nothing is stored
-                then.
+                mapping, ``constraints`` has unknown names, or lengths differ; nothing is stored then.
         """
         if reports is not None and self._run.history.several:
             raise ValueError(f"reports are those of one objective, and there are {self._run.history.k}.")
@@ -205,7 +202,7 @@ class Optimizer(Port, Inspectable):
             self._store(record, None, partial=partial)
 
     def _records(self, params: Sequence[Any], value: Any, std: Any, constraints: Any) -> list[Record]:
-        """What was told of several points, all of it checked."""
+        """The checked data of several trials."""
         values = list(value) if isinstance(value, Iterable) else [value]
         stds = list(std) if isinstance(std, Iterable) else [std] * len(values)
         limits = [None] * len(values) if constraints is None else list(constraints)
@@ -223,7 +220,7 @@ class Optimizer(Port, Inspectable):
         constraints: Any = None,
         reports: Mapping[Any, Any] | None = None,
     ) -> Record:
-        """What was told of one trial, checked."""
+        """The checked data of one trial."""
         return Record(
             params,
             self.space.encode(params),
@@ -234,7 +231,7 @@ class Optimizer(Port, Inspectable):
         )
 
     def _variance(self, std: Any) -> float:
-        """The variance of a value with this standard deviation; 0 where none was told."""
+        """The variance of a value with this standard deviation; 0 if it is None."""
         if std is None:
             return 0.0
         if not self._takes_std:
@@ -244,7 +241,7 @@ class Optimizer(Port, Inspectable):
         return min(_checks.number("std", std, 0.0), LARGEST_STD) ** 2
 
     def _store(self, told: Record, key: Hashable | None, origin: int | None = None, *, partial: bool) -> None:
-        """Add a trial to the history, and let the parts of the algorithm see it; its point is not pending any more."""
+        """Add a trial to the history, pass it to the parts of the algorithm, and release its pending point."""
         with self._whole() as call:
             history = self._run.history
             key = history.key_of(told.x) if key is None else key
@@ -269,15 +266,15 @@ class Optimizer(Port, Inspectable):
             call.outdated = self._outdated
 
     def report(self, params: Any, step: Any, value: Any, *, key: Hashable | None = None) -> None:
-        """Report the objective at ``params`` after a ``step`` of an evaluation that goes on.
+        """Report the objective at ``params`` after a ``step`` of a running evaluation.
 
-        As long as the point is pending, suggestions count with the value that is expected at its end, given the curves
-        of all trials (``use_curves``). `tell` knows these ``reports`` then. Reports may come in any order; one at a
-        step that is known replaces the one before. NaN says nothing.
+        As long as the point is pending, suggestions use the value that is expected at its end, given the curves of all
+        trials (``use_curves``). `tell` then uses these ``reports`` as well. Reports may come in any order; a second
+        report at a step replaces the first. NaN is ignored.
 
         Args:
             params: a pending point.
-            step: a finite number: of epochs, say.
+            step: a finite number, such as the number of epochs.
             value: the objective there; an infinite one counts as the best or worst finite one.
             key: under which the point is pending; by default the oldest pending one that is equal.
 
@@ -299,7 +296,7 @@ class Optimizer(Port, Inspectable):
         history.pending[key] = history.pending[key].reporting(self._run.curve({step: value}))
 
     def exclude(self, params: Any) -> None:
-        """Never suggest ``params`` again, and learn nothing else from them."""
+        """Never suggest ``params`` again, and learn nothing from them."""
         self._run.history.exclude(self.space.encode(params))
 
     @property
@@ -315,7 +312,7 @@ class Optimizer(Port, Inspectable):
 
     @property
     def best(self) -> tuple[Any, float] | None:
-        """Best point and its value so far, of those that meet all constraints; ``None`` before the first of them.
+        """Best point so far that meets all constraints, and its value; ``None`` before the first such point.
 
         Raises:
             ValueError: if there are several objectives: `front` has the best points then.
@@ -323,25 +320,25 @@ class Optimizer(Port, Inspectable):
         self._repair()
         return self._run.history.best_of(self._run.goal)
 
-    # -- what an algorithm supplies, with `_view` --------------------------------------------------------------------
+    # -- supplied by an algorithm, with `_view` ----------------------------------------------------------------------
 
     @abstractmethod
     def _propose(self) -> Suggestion:
-        """The next point by the algorithm; there is at least one success."""
+        """The next point by the algorithm; there is at least one success at that time."""
 
     def _scores(self, run: Run, X: Array) -> Array:
-        """The acquisition function (c,) of the next suggestion at ``X (c, d)``; ``run`` as for `_view`."""
+        """The acquisition function (c,) of the next suggestion at ``X (c, d)``; ``run`` as in `_view`."""
         return self._view(run).acquire(X)
 
     def _region(self) -> Region | None:
-        """The trust region, where there is one."""
+        """The trust region, if there is one."""
         return None
 
     @property
     def _outdated(self) -> bool:
-        """Whether models have averaged values, while noise was believed in, that repeats have shown to be exact.
+        """Whether models have averaged values that repeats have since shown to be exact.
 
-        They are then built again, from what was told.
+        The models are then rebuilt from the trials.
         """
         return False
 
@@ -350,25 +347,25 @@ class Optimizer(Port, Inspectable):
 
     @abstractmethod
     def _model_state(self) -> dict[str, Any]:
-        """What cannot be recomputed from settings and observations, as plain data."""
+        """The state that cannot be recomputed from settings and observations, as plain data."""
 
     @abstractmethod
     def _restore_model(self, state: dict[str, Any]) -> None:
-        """Take in `_model_state`; the history is known already."""
+        """Restore `_model_state`; the history is restored before."""
 
     # -- interrupts ----------------------------------------------------------------------------------------------
 
     def _whole(self) -> AbstractContextManager[Transaction]:
-        """A block that is carried out as a whole, or as if it had not been begun."""
+        """A block that is carried out completely, or as if it had not been begun."""
         self._repair()
         return self._transaction.whole(self._run.history.told)
 
     def _repair(self) -> None:
-        """Build again, from what was told, what an interrupted call may have left half done."""
+        """After an interrupted call, rebuild from the trials everything that it may have left half done."""
         self._transaction.repair(self._run.history, self._start_again)
 
     def _start_again(self) -> None:
-        """Replace the model, and all else that is not told, by what the history says."""
+        """Rebuild the model, and everything else but the trials, from the history."""
         run = self._run
         twin = type(self)(self.space, **self._arguments(), settings=self.settings)
         twin._know(run.history, run.design.seed)
@@ -376,12 +373,12 @@ class Optimizer(Port, Inspectable):
         twin._run.times = run.times
         twin._run.warned = run.warned
         twin._transaction = self._transaction
-        vars(self).update(vars(twin))  # all at once: an interrupt comes before that or after it
+        vars(self).update(vars(twin))  # one step: an interrupt comes before or after it
 
     # -- state ---------------------------------------------------------------------------------------------------
 
     def _arguments(self) -> dict[str, Any]:
-        """The constructor's arguments beside the space, the seed and the settings; a subclass adds its own."""
+        """The constructor's arguments without space, seed and settings; a subclass adds its own."""
         goal = {name: getattr(self, name) for name in ("direction", "directions", "constraints")}
         return {name: value for name, value in goal.items() if value}
 
@@ -418,7 +415,7 @@ class Optimizer(Port, Inspectable):
         return self
 
     def _know(self, history: History, design_seed: int) -> None:
-        """Take in the history of another optimizer; there is no model of it yet."""
+        """Adopt the history of another optimizer, before there is a model."""
         self._run.adopt(history, design_seed)
         for i, origin in enumerate(history.origins.tolist()):
             self._observed(i, history.assured(i), origin)

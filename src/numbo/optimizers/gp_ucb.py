@@ -26,11 +26,11 @@ class GPUCBSettings(GPSettings):
     Args:
         n_initial: number of points of the space-filling initial design before the model takes over; by default 10.
         avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
-            the default, observed points may be measured again where values are noisy.
+            the default, observed points may be measured again if values are noisy.
         learn_failures: whether failures depend on the parameters: ``True`` weights points by their probability of
             success, ``False`` only never repeats a point that failed, ``"auto"`` lets the data decide between the two.
-        use_curves: whether the curve of a trial that was stopped says where it would have ended, and how uncertain
-            that is. Otherwise its last value counts as its final one.
+        use_curves: whether the final value of a stopped trial, and its uncertainty, are predicted from its curve.
+            Otherwise its last value counts as its final one.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
             ``"alternate"``: alternates between the two. Of several objectives it is always the expected hypervolume
@@ -39,7 +39,7 @@ class GPUCBSettings(GPSettings):
         trend: whether the covariance has a linear and quadratic part.
         additive: whether the covariance has an additive part, a sum of functions of one coordinate each.
         winsorize: whether outliers on the bad side are clipped if the model then predicts better.
-        warp: whether the model sees the logarithm of the gap to the best value if it then predicts better.
+        warp: whether the model is fitted to the logarithm of the gap to the best value if it then predicts better.
 
     Raises:
         ValueError: for an unsupported value.
@@ -53,18 +53,18 @@ class GPUCB(Optimizer):
         opt = GPUCB({"x": Float(-5, 5)}, beta="log", seed=0)
 
     Args:
-        space: what is searched: a `numbo.Space`, or a mapping of names to `Float`, `Int` and `Categorical`; or
+        space: the space: a `numbo.Space`, or a mapping of names to `Float`, `Int` and `Categorical`; or
         arms: an explicit set of arms, an array (A, d) of features or `numbo.Arms`. Points are then row indices.
         direction: ``"minimize"`` or ``"maximize"``; by default spaces are minimised and arms are maximised.
-        directions: those of two to five objectives, in place of ``direction``; `tell` takes as many values then.
-        constraints: names of values that have to be 0 or less, which `tell` takes.
+        directions: of two to five objectives, in place of ``direction``; `tell` then takes as many values.
+        constraints: names of values that have to be 0 or less; `tell` takes these values.
         n_initial: number of points of the space-filling initial design before the model takes over; by default 10.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
         avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
-            the default, observed points may be measured again where values are noisy.
+            the default, observed points may be measured again if values are noisy.
         beta: the multiplier of UCB, by default 2, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015,
             section 4).
-        settings: all settings; what is given by name goes before.
+        settings: all settings; settings given by name take precedence.
 
     Raises:
         ValueError: for an unsupported value.
@@ -121,7 +121,7 @@ class GPUCB(Optimizer):
 
     @staticmethod
     def _members(run: Run) -> ObservationIndices:
-        """All observations, each copy once."""
+        """All observations without copies."""
         return run.noise.distinct(np.arange(run.history.n))
 
     def _scores(self, run: Run, X: Array) -> Array:

@@ -1,7 +1,7 @@
 """GSSBO: Bayesian optimisation on a subset chosen by gradient information (Wei et al., algorithm 1).
 
-Each round of `GSSBO` is a round of the algorithm, with its line numbers. What follows the last point comes first, and
-then the next point: 5 to 17, then 3 (`GSSBO._propose_globally`).
+Each round of `GSSBO` is a round of the algorithm, with its line numbers. A round begins with the update for the last
+point, lines 5 to 17, and ends with the next point, line 3 (`GSSBO._propose_globally`).
 
     1      the first ``n_initial`` points are a scrambled Sobol design
     3      the next point maximises the acquisition function on the current GP           `GPSearch.next_point`
@@ -12,8 +12,8 @@ then the next point: 5 to 17, then 3 (`GSSBO._propose_globally`).
     12, 14 g is perturbed by N(0, sigma_d^2), and the criterion chooses the others       `numbo.selection.select_sign`
     15, 17 the GP is updated with the subset, or with all samples before the switch      `GPSearch.next_point`
 
-The default preset adds an engine (`numbo.search.engine`): a local search in a trust region, in which three suggestions
-of four are made. ``preset="paper"`` is the algorithm literally.
+The default preset adds an engine (`numbo.search.engine`): a local search in a trust region, which makes three of four
+suggestions. ``preset="paper"`` is the algorithm as published.
 """
 
 from __future__ import annotations
@@ -51,13 +51,14 @@ from numbo.trials.schedule import Schedule
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-#: Size of the initial design in up to `SMALL` dimensions, and in more. With 5 in place of 10 trials 10 to 30 are better
-#: in small spaces. In larger ones trial 20 may be, but trial 50 is not; and where most of a space is a plateau a search
-#: settles on it: on tables of networks in eight dimensions regrets after 60 trials were .34 in place of .25.
+#: Size of the initial design in up to `SMALL` dimensions, and in more. In small spaces 5 instead of 10 points give
+#: better values at trials 10 to 30. In larger spaces trial 20 may be better, but trial 50 is not. If most of the space
+#: is a plateau, the search stays on it: on tables of networks in eight dimensions, regrets after 60 trials were .34
+#: instead of .25. All families of problems: ``benchmarks/results/compare-shorter-start.md``.
 FEW = 5
 MANY = 10
 SMALL = 5
-#: M, unless it is set; more beside a large initial design, so that the criterion has room.
+#: M, unless it is set; more with a large initial design, so that the criterion has a choice.
 BUFFER_SIZE = 128
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
@@ -79,26 +80,27 @@ PRESETS: dict[str, dict[str, Any]] = {
         "trust_region": False,
     },
 }
-#: One suggestion in so many is the global model's.
+#: One suggestion in this many comes from the global model.
 TURN = 4
-#: Likewise with several objectives. On nine problems one seed of 300 trials was better on six than with one in four.
+#: The same with several objectives. On nine problems, one seed of 300 trials, it was better on six than one in four.
 TURN_OF_FRONT = 2
-#: Under a pruner points that fill the space are cheap: of so many the best by the model is tried. On curves of networks
-#: (TaskSet, Hyperband, cost of 60 full runs) regrets with half of the cost spent on such points were .13, with a fifth
-#: .16, without any .23; with the next point in place of the best of four .14, with the best of sixteen .21. On LCBench
-#: they were .05, .07, .08 with the best of four, and .08 with the next point. That was before their share was tied to
-#: what stopping has saved; ``benchmarks/results/curves.md`` has both together.
+#: Under a pruner scouts, points that fill the space, are cheap. A scout is the best by the model of this many points.
+#: On curves of networks (TaskSet, Hyperband, cost of 60 full runs) regrets were .13 with half of the cost spent on
+#: scouts, .16 with a fifth, and .23 without; with the next point instead of the best of four .14, with the best of
+#: sixteen .21. On LCBench they were .05, .07, .08 with the best of four, and .08 with the next point. At that time
+#: their share did not yet depend on the cost that stopping has saved; ``benchmarks/results/curves.md`` has both
+#: together.
 SCOUTED = 4
-#: Number of observations that a local model is conditioned on where the buffer has no fixed size.
+#: Number of observations that a local model is conditioned on if the buffer has no fixed size.
 LOCAL_SIZE = 128
 LOCAL_REFIT = {"growth": 0.05, "longest": 8}
 
 
 class Subset:
-    """Lines 5 to 17: how many samples the model is fitted to, and which.
+    """Lines 5 to 17: the number of samples that the model is fitted to, and their choice.
 
     Args:
-        buffer: M, or the rule that finds it.
+        buffer: M, or the rule that determines it.
         first: number of initial samples, which are always in the subset.
         criterion, perturbation, elites, reselect: settings of `GSSBO`.
     """
@@ -159,7 +161,7 @@ class Subset:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take in a `state_dict`."""
+        """Restore a `state_dict`."""
         self.buffer.size = state["buffer"]["size"]
         self.buffer.times = list(state["buffer"]["times"])
         self._selected = state["selected"].copy()
@@ -169,51 +171,52 @@ class Subset:
 
 @dataclass(frozen=True, kw_only=True)
 class GSSBOSettings(GPSettings):
-    """Settings of `GSSBO`; those of the paper are ``GSSBOSettings.of_preset("paper")``.
+    """Settings of `GSSBO`; ``GSSBOSettings.of_preset("paper")`` are those of the paper.
 
     Args:
         n_initial: number of points of the space-filling initial design before the model takes over; by default 5 in up
             to five dimensions, and 10 in more.
         avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
-            the default, observed points may be measured again where values are noisy.
+            the default, observed points may be measured again if values are noisy.
         learn_failures: whether failures depend on the parameters: ``True`` weights points by their probability of
             success, ``False`` only never repeats a point that failed, ``"auto"`` lets the data decide between the two.
-        use_curves: whether the curve of a trial that was stopped says where it would have ended, and how uncertain
-            that is. Otherwise its last value counts as its final one.
+        use_curves: whether the final value of a stopped trial, and its uncertainty, are predicted from its curve.
+            Otherwise its last value counts as its final one.
         buffer_size: M, number of observations that the model is fitted to, at least ``n_initial + 2``; ``"dynamic"``
-            for the rule of the paper; by default 128, or more beside a large initial design.
-        trust_region: whether a local search runs beside the global model; never in spaces small enough to be
+            for the rule of the paper; by default 128, or more with a large initial design.
+        trust_region: whether a local search runs in addition to the global model; never in spaces small enough to be
             enumerated.
-        scouting: share of the reports of all trials, below 1, that is spent on points that fill the space where trials
-            are stopped early, times the share of the cost that this has saved. A trial that will be stopped soon costs
-            little, so that these are many.
+        scouting: below 1. If trials are stopped early, this share of the reports of all trials, times the share of the
+            cost that stopping has saved, is spent on space-filling points. A trial that is stopped soon costs little,
+            so these are many points.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
             ``"alternate"``: the global model alternates between the two, local ones take log EI. EI exploits where the
             model is confident; UCB lets the search escape when EI stalls. Of several objectives it is always the
             expected hypervolume improvement.
         beta: the multiplier of UCB, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015, section 4).
-        criterion: how the subset is chosen, one of `numbo.selection.CRITERIA`. This and what follows is for ablations
-            and reproductions.
+        criterion: how the subset is chosen, one of `numbo.selection.CRITERIA`. This setting and the following ones are
+            for ablations and reproductions.
         buffer_factor: Z, above 1: the ratio of iteration costs at which the dynamic buffer switches.
         buffer_rule: ``"work"`` (a cost model, reproducible) or ``"time"`` (the wall clock, as in the paper).
         perturbation: sigma_d, standard deviation of the noise on the gradients with ``"sign"``, and on the logarithm of
             the residuals with ``"nystrom"``; other criteria ignore it.
         elites: share of the subset, below 1, that is reserved for the best observations; the criterion chooses the
-            rest. The model has to be good where the optimum may be (quality and diversity, Moss et al. 2023).
+            others. The model has to be accurate where the optimum may be (quality and diversity, Moss et al. 2023).
         reselect: the subset is chosen from all data when the history has grown by this share, and in between from the
             last subset and the new observations. 0 chooses from all data every time.
         trend: whether the covariance has a linear and quadratic part.
         additive: whether the covariance has an additive part, a sum of functions of one coordinate each.
         winsorize: whether outliers on the bad side are clipped if the model then predicts better.
-        warp: whether the global model sees the logarithm of the gap to the best value if it then predicts better.
-        all_data: whether models stand on all observations through the subset where values are noisy.
-        coordinate_lines: whether the suggestions by which ``"alternate"`` explores differ from the best point in one
-            coordinate, once 60 observations are known (Kirschner et al. 2019); not in spaces that are enumerated.
-        cover_categories: whether every second suggestion tries a combination of categories that no trial had, as long
-            as there are any; not where there are more than 40, nor in spaces that are enumerated.
-        avoid_ties: whether points are left out that are so near a known one that they most likely have exactly its
-            value, where values tie (accuracies, steps). Values are then believed to be exact.
+        warp: whether the global model is fitted to the logarithm of the gap to the best value if it then predicts
+            better.
+        all_data: whether the posterior uses all observations if values are noisy, with the subset as its atoms.
+        coordinate_lines: whether the exploring suggestions of ``"alternate"`` differ from the best point in one
+            coordinate, from 60 observations on (Kirschner et al. 2019); not in spaces that are enumerated.
+        cover_categories: whether every second suggestion tries an untried combination of categories, as long as there
+            are any; not if there are more than 40 combinations, nor in spaces that are enumerated.
+        avoid_ties: whether to avoid points so near a known point that they most likely have exactly its value, if
+            values tie (accuracies, steps). Values are then assumed to be exact.
 
     Raises:
         ValueError: for an unsupported value.
@@ -241,7 +244,7 @@ class GSSBOSettings(GPSettings):
 
     @classmethod
     def of_preset(cls, preset: str, **given: Any) -> Self:
-        """The settings of a ``preset``, ``"default"`` or ``"paper"``, with those ``given`` in place of its own."""
+        """The settings of a ``preset``, ``"default"`` or ``"paper"``, replaced by those ``given``."""
         return cls(**{**PRESETS[_checks.one_of("preset", preset, PRESETS)], **given})
 
     @classmethod
@@ -257,7 +260,7 @@ class GSSBOSettings(GPSettings):
         return usual if self.n_initial is None else self.n_initial
 
     def buffer(self, d: int) -> DynamicBuffer:
-        """M in ``d`` dimensions, or the rule that finds it."""
+        """M in ``d`` dimensions, or the rule that determines it."""
         n_initial = self.initial(d)
         buffer = DynamicBuffer(n_initial, d, self.buffer_factor, self.buffer_rule)
         if self.buffer_size == "dynamic":
@@ -280,20 +283,20 @@ class GSSBO(Optimizer):
         opt.tell(p, objective(p))
 
     Args:
-        space: what is searched: a `numbo.Space`, or a mapping of names to `Float`, `Int` and `Categorical`; or
+        space: the space: a `numbo.Space`, or a mapping of names to `Float`, `Int` and `Categorical`; or
         arms: an explicit set of arms, an array (A, d) of features or `numbo.Arms`. Points are then row indices.
         direction: ``"minimize"`` or ``"maximize"``; by default spaces are minimised and arms are maximised.
-        directions: those of two to five objectives, in place of ``direction``; `tell` takes as many values then.
-        constraints: names of values that have to be 0 or less, which `tell` takes.
+        directions: of two to five objectives, in place of ``direction``; `tell` then takes as many values.
+        constraints: names of values that have to be 0 or less; `tell` takes these values.
         n_initial: number of points of the space-filling initial design before the model takes over; by default 5 in up
             to five dimensions, and 10 in more.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
         avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
-            the default, observed points may be measured again where values are noisy.
+            the default, observed points may be measured again if values are noisy.
         buffer_size: M, number of observations that the model is fitted to, at least ``n_initial + 2``; by default 128,
-            or more beside a large initial design.
-        preset: ``"default"``, or ``"paper"`` for the algorithm literally; in place of ``settings``.
-        settings: all settings; what is given by name goes before.
+            or more with a large initial design.
+        preset: ``"default"``, or ``"paper"`` for the algorithm as published; in place of ``settings``.
+        settings: all settings; settings given by name take precedence.
 
     Raises:
         ValueError: for an unsupported value.
@@ -370,14 +373,14 @@ class GSSBO(Optimizer):
 
     @property
     def _models(self) -> list[Outputs]:
-        """The global models, and those of the engines."""
+        """The global models, and the models of the engines."""
         return [self._search.outputs, *(engine.outputs for engine in self._engines)]
 
     @property
     def _initial(self) -> bool:
-        """Failures say little of where to go on, and are made up for by up to as many more points of the design.
+        """Whether the initial design goes on; failures are replaced by up to as many more points of it.
 
-        Of 30 runs with four failures among their first five trials, 22 were worse after fifteen than with five
+        Of 30 runs with four failures among their first five trials, 22 were worse after fifteen trials than with five
         successes.
         """
         history = self._run.history
@@ -387,21 +390,21 @@ class GSSBO(Optimizer):
     # -- algorithm 1 -------------------------------------------------------------------------------------------
 
     def _propose(self) -> Suggestion:
-        """One suggestion in `TURN` is the algorithm's; those that cover categories are by its model, too.
+        """One suggestion in `TURN` is by the algorithm; suggestions that cover categories are by its model, too.
 
-        The others are those of the engines, in turns; one that is eager comes first, whosever turn it is. As long as
-        nothing stands out from the noise, they have nothing to start from, and points fill the space.
+        The engines make the others, in turns; an eager engine comes first, even if it is not its turn. As long as the
+        best point does not stand out from the noise, engines have nothing to start from, and points fill the space.
         """
         run = self._run
         engines = self._engines
         turn = TURN_OF_FRONT if run.history.several else TURN
         if self._search.surrogate.updated_at == 0 and run.history.n >= self.n_initial + turn:
-            self._search.update(run, self._subset.members(run, self._search))  # it was built from what was told
+            self._search.update(run, self._subset.members(run, self._search))  # rebuilt from its trials
         if run.history.scout_is_due(self.settings.scouting):
             return self._scout()
         if self._search.covers(run):
             return self._propose_globally()
-        # the number of those so far: a Sobol set without every fourth point would leave a slab of the space empty
+        # the number of the engines' suggestions: a Sobol set without every fourth point would leave a slab empty
         theirs = run.step - run.step // turn
         if engines and run.step % turn and not self._search.stands_out(run):
             return Suggestion(run.scout(theirs))
@@ -415,7 +418,7 @@ class GSSBO(Optimizer):
         return self._propose_globally()
 
     def _scout(self) -> Suggestion:
-        """The best by the model of the next `SCOUTED` points that fill the space."""
+        """The best of the next `SCOUTED` space-filling points, by the model."""
         run = self._run
         search = self._search
         first = self.n_initial + SCOUTED * (run.history.effort.scouts + run.history.pending_scouts())

@@ -1,4 +1,4 @@
-"""What adapters need of an optimizer: a framework keeps the trials, and asks and tells in its own way."""
+"""The interface of an optimizer to adapters: a framework keeps the trials, and asks and tells in its own way."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Port(ABC):
         opt.report(params, step, value, key=key)  # as often as there is something to report
         opt.tell(params, value, key=key)  # it has ended; or release(key), if it never will
 
-    The origin of a suggestion says which part of the search proposed the point, so that its result is credited there.
-    An optimizer that is held a point keeps its origin. Where the framework keeps it, so that another process can learn
-    the result, it is passed to `learn` instead.
+    The origin of a suggestion identifies the part of the search that proposed the point, so that its result is credited
+    there. `hold` keeps the origin with the pending point. If the framework keeps it, so that another process can learn
+    the result, pass it to `learn` instead.
     """
 
     _run: Run
@@ -73,19 +73,19 @@ class Port(ABC):
 
     @interrupts_get_out()
     def suggest_value(self, name: str, params: Mapping[str, Any], among: Dimension, seed: Any) -> Any:
-        """A value of the dimension ``name`` for a point that is fixed otherwise, whatever the conditions say.
+        """A value of the dimension ``name`` for a point whose other values are given, regardless of conditions.
 
-        Where a point needs a dimension that a suggestion did not foresee, or in another range.
+        Needed if a trial uses a dimension that its suggestion does not contain, or in another range.
 
         Args:
             name: a dimension of the space.
-            params: values of the others that the point has.
+            params: values of other dimensions that the point has.
             among: the dimension that the value is taken from, of the same kind.
-            seed: of the values that are compared, if they are too many to be listed.
+            seed: of the values that are compared, if there are too many to compare all.
 
         Returns:
-            the value with the largest acquisition under the model with nothing pending, among those that make no point
-            that is taken, if there are any; None as long as there is no model.
+            the value with the largest acquisition under the model with nothing pending; values that make a taken point
+            are avoided if possible. None as long as there is no model.
 
         Raises:
             ValueError: if ``params`` names an unknown dimension, or a value outside its dimension.
@@ -103,12 +103,11 @@ class Port(ABC):
         return values[int(np.argmax(np.where(free | ~free.any(), scores, -np.inf)))]
 
     def taken(self, x: Array, known: int | None = None) -> bool:
-        """Whether ``x (d,)`` should not be suggested: it is barred, or would be a repeat that is avoided.
+        """Whether ``x (d,)`` should not be suggested: it is barred, or it is a repeat and repeats are avoided.
 
         Args:
             x: a point of the unit cube.
-            known: if ``x`` was suggested when so many results were known, a later one there makes it a repeat that the
-                suggestion did not mean.
+            known: number of results when ``x`` was suggested; a later result at ``x`` makes it an unintended repeat.
         """
         self._repair()
         run = self._run
@@ -132,7 +131,7 @@ class Port(ABC):
         return not run.noise.plausible(claimed)
 
     def reseed(self, seed: Any) -> None:
-        """Draw what follows from a new random stream; data, model and initial design stay."""
+        """Use a new random stream from now on; data, model and initial design stay."""
         self._run.rng = np.random.default_rng(seed)
 
     @property
@@ -140,12 +139,12 @@ class Port(ABC):
         """Whether a model could not be fitted, so that a space-filling point was suggested; the log says why."""
         return self._run.warned
 
-    # -- trials that run -------------------------------------------------------------------------------------------
+    # -- running trials ----------------------------------------------------------------------------------------------
 
     def hold(self, key: Hashable, params: Any, origin: int = GLOBAL) -> None:
-        """Make ``params`` pending under ``key``: what other workers are evaluating shapes the next suggestions.
+        """Make ``params`` pending under ``key``: suggestions take points into account that other workers evaluate.
 
-        What a trial at the same point has reported under this key is kept.
+        Earlier reports at the same point under this key are kept.
 
         Raises:
             ValueError: if ``params`` do not lie in the space.
@@ -166,7 +165,7 @@ class Port(ABC):
         self._run.history.pending.clear()
 
     def pending_point(self, params: Any, origin: int, reports: Mapping[Any, Any] | None = None) -> Pending:
-        """What `hold` makes pending, for `hold_only`, with the values by step that its trial has reported so far.
+        """A pending point as `hold` makes it, for `hold_only`, with the reports of its trial so far, by step.
 
         Raises:
             ValueError: if ``params`` do not lie in the space.
@@ -177,7 +176,7 @@ class Port(ABC):
         """Make these points pending, oldest first, and no others."""
         self._run.history.pending = dict(points)
 
-    # -- trials that have ended ------------------------------------------------------------------------------------
+    # -- ended trials ------------------------------------------------------------------------------------------------
 
     def learn(
         self,
@@ -190,7 +189,7 @@ class Port(ABC):
         reports: Mapping[Any, Any] | None = None,
         constraints: Mapping[str, Any] | None = None,
     ) -> None:
-        """`Optimizer.tell` for a point whose ``origin`` the framework has kept, whether it is pending here or not.
+        """`Optimizer.tell` for a point whose ``origin`` the framework has kept, pending here or not.
 
         Raises:
             ValueError: as `Optimizer.tell`.
@@ -198,7 +197,7 @@ class Port(ABC):
         told = self._record(params, value, constraints=constraints, reports=reports)
         self._store(told, key, origin, partial=partial)
 
-    # -- what `Optimizer` supplies ---------------------------------------------------------------------------------
+    # -- supplied by `Optimizer` -------------------------------------------------------------------------------------
 
     @abstractmethod
     def _whole(self) -> AbstractContextManager[Transaction]: ...
