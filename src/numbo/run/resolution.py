@@ -90,8 +90,8 @@ def reach(distances: Array, tied: Mask, chance: float) -> float:
     """The largest of the ``distances (m,)`` between neighbours up to which most of them are ``tied (m,)``.
 
     Args:
-        distances, tied: (m,) for pairs of neighbours. chance: the share of ties among points that are not neighbours;
-        the larger it is, the less a tie counts.
+        distances, tied: (m,) for pairs of neighbours.
+        chance: the share of ties among points that are not neighbours; the larger it is, the less a tie counts.
     """
     order = np.argsort(distances, kind="stable")
     ties = np.cumsum(tied[order])
