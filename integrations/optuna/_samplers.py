@@ -499,7 +499,8 @@ class NumboSampler(BaseSampler):
         searched: Searched,
         current: int,
     ) -> Optimizer:
-        """The optimizer over what is ``searched``, with finished ``trials`` told and others but ``current`` pending."""
+        """The optimizer over the ``searched`` space, with finished ``trials`` told, and others but ``current``
+        pending."""
         directions = _records.directions_of(study)
         if searched.table is not None and view.table is not searched.table:
             view.table = searched.table

@@ -107,7 +107,7 @@ class StudyView:
         trials: Sequence[FrozenTrial],
         make: Callable[[Space | Table, tuple[str, ...]], Optimizer],
     ) -> Optimizer:
-        """The optimizer over what is ``searched``, told all finished trials that fit it."""
+        """The optimizer over the ``searched`` space, told all finished trials that fit it."""
         if self.optimizer is None or self.searched != searched or self._known_constraints != self.constraints:
             self._known_constraints = self.constraints
             self.searched = searched

@@ -280,7 +280,7 @@ _BELOW = {"orientation": "h", "yanchor": "top", "y": -0.15, "x": 0.0}
 
 
 def _observations_of(found: Front) -> list[dict[str, Any]]:
-    """Traces of the observations, and of those that are infeasible."""
+    """Traces of the observations, and of the infeasible ones."""
     ((_, name, colour),) = (group for group in GROUPS if not group[0])
     out = []
     for met, label, symbol, fill in ((True, name, "circle", colour), (False, name + VIOLATING, "x", CROSSES[colour])):

@@ -110,8 +110,7 @@ class Availability:
         return Corners(self.fix(corners.lower), self.fix(corners.upper))
 
     def fix_points(self, points: Array, dormant: Array | None) -> Array:
-        """``points (c, d)`` with the fixed coordinates applied; those that become inactive are dropped
-        (`Domain.wake`)."""
+        """``points (c, d)`` with the fixed coordinates applied, except those that become inactive (`Domain.wake`)."""
         return points if self.fixed is None else self.space.wake(self.fix(points), dormant).X
 
     # -- one point -----------------------------------------------------------------------------------------------
