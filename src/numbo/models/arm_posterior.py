@@ -194,7 +194,7 @@ class ArmPosterior:
         return int(arm)
 
     def observe(self, direction: Array) -> None:
-        """Reduce the variances by ``direction (m,)`` (`numbo.models.SparseGP.add`)."""
+        """Reduce the variances by ``direction (m,)`` (`numbo.models.SparseGP.hallucinate`)."""
         if self._count == len(self._directions):
             self._directions = np.concatenate([self._directions, np.empty_like(self._directions)])
         self._directions[self._count] = direction

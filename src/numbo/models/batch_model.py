@@ -2,8 +2,9 @@
 
 Within a batch only variances change: the mean, the dictionary and the variances ``var~_fb`` at the start of the batch
 are those of the last feedback. A pull is hallucinated, whether its value is pending or has arrived meanwhile: its value
-is taken to be the model's mean there. Arms are pulled one by one, each a rank-one update of V as in the papers. Points
-of large spaces, which a dictionary seldom represents, are conditioned on jointly and exactly (`SparseGP.extended`).
+is taken to be the model's mean there. Where every feedback draws a dictionary (``resparsify=0``), arms are pulled one
+by one, each a rank-one update of V as in the papers. Otherwise, and in large spaces, whose points a dictionary seldom
+represents, pulls are conditioned on jointly and exactly (`SparseGP.extended`).
 
 The posterior at a feedback is a `Base`, which never changes. The pulls since then are a `Batch` over it: to forget them
 is to start another batch over the same base.

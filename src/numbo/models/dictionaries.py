@@ -36,7 +36,8 @@ def posterior_variance_sampling(variance: Array, qbar: float, rng: np.random.Gen
 
     Args:
         variance: ``var~`` (n,) of the points, one entry per observation.
-        qbar: the oversampling factor; the theory needs ``6 alpha log(4 T / delta) / eps^2``, in practice 2 is used.
+        qbar: the oversampling factor; the theory needs ``6 alpha log(4 T / delta) / eps^2``, and BBKB C~
+            times as much (theorem 2); in practice 2 is used.
         rng: source of the draws.
     """
     return np.flatnonzero(rng.random(len(variance)) < qbar * variance)

@@ -84,8 +84,8 @@ class SparseStatus:
         dictionary_size: number of atoms.
         batch_size: number of pulls since the last feedback.
         batch_sizes: of the completed batches, by the values that were taken in.
-        beta_tilde: multiplier of ``sqrt(var~)`` in the upper confidence bound; `Explanation.beta` is that of the
-            standard deviation ``sqrt(lambda var~)``.
+        beta_tilde: multiplier of ``sqrt(var~)`` in the upper confidence bound, beta~ of BKB and ``alpha~_fb = C~
+            beta~_fb`` of BBKB; `Explanation.beta` is that of the standard deviation ``sqrt(lambda var~)``.
         resparsifications: number of dictionaries drawn.
     """
 
@@ -250,7 +250,7 @@ class FeedbackModel:
         return (self._on_schedule or self.kernel.fits.at == 0) and self.kernel.due(n)
 
     def redraw(self, history: History, rng: np.random.Generator) -> NewBatch:
-        """Lines 11 to 16: draw a dictionary from all points, told and pending, and condition on the observations.
+        """Lines 11 to 18: draw a dictionary from all points, told and pending, and condition on the observations.
 
         If points are chosen by variance alone and pulled one by one, pending points are conditioned on like the others.
         """
@@ -274,7 +274,7 @@ class FeedbackModel:
         base = self._conditioned(draw, counts, self._sums(history))
         gp = base.gp
         self.effective_dimension = float(counts[numbers] @ gp.variances())
-        if first or self.by_variance:  # batches count neither a first history nor pulls assumed told
+        if first or self.by_variance or self.assumes:  # batches count neither a first history nor pulls assumed told
             arrivals = np.searchsorted(numbers, np.concatenate([told, assumed]))
             self.information = self._counting.carried(gp, arrivals)
         self._draw = draw

@@ -4,7 +4,8 @@ It is BBKB with C~ = 1: the batch is over after every pull, and the steps of the
 
     choose     the point that maximises u~_t = mu~_t + beta_t sqrt(var~_t)               `BBKB._next_point`
     feedback   y_t is taken in                                                           `FeedbackModel.take_in`
-    resample   each observed point is an atom with probability min(1, qbar var~_t)       `FeedbackModel.redraw`
+    resample   each observed point is an atom with probability min(1, qbar c var~_t),    `DictionaryRule.draw`
+               one draw for all c observations of a point
     beta_t     theorem 2                                                                 `BKB._scheduled_width`
 
 Points that are asked for while others are pending are hallucinated, as in a batch of BBKB.

@@ -1,7 +1,7 @@
 """S-BPE: sparse batched pure exploration (Vakili et al. 2022, algorithm 1).
 
-    3      batch i has N_i = ceil(sqrt(N N_{i-1})) points                                 `SBPE._close_batches`
-    6, 7   its model knows the points of the batch alone, on a dictionary of them that    `FeedbackModel`
+    3      batch i has N_i = ceil(sqrt(N N_{i-1})) points                                 `SBPE._next_size`
+    6, 7   its model knows the points of the batch alone, on a dictionary of them that    `SBPE._propose`
            is drawn again when variances may have halved (the paper: for every point)
     8      the next point is the most uncertain one of those still in the race            `SBPE._next_point`
     16     at its end, mean and variance by a dictionary of recursive RLS                 `SBPE._final_model`
