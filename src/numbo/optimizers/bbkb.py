@@ -23,7 +23,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
@@ -180,17 +179,44 @@ class BBKB(Optimizer):
     # -- algorithm 1 -------------------------------------------------------------------------------------------
 
     def _propose(self) -> Suggestion:
+        self._run.fork_search_rng()
+        return self._turn()
+
+    def _turn(self) -> Suggestion:
+        """One turn of the loop: what follows the last point, and then the next one."""
         run = self._run
-        model = self._model
-        run.fork_search_rng()
         with run.times.phase("model"):
-            self._hallucinate()  # lines 7 and 8, for what was pulled since the last call
-            if self._batch_is_over() and model.may_take_in(run.history):  # line 5
+            self._hallucinate()  # lines 7 and 8, for what was pulled since the last turn
+            if self._batch_is_over() and self._model.may_take_in(run.history):  # line 5
                 self._take_in_feedback()  # lines 11 to 18
-        return self._next_point()  # line 4
+        with run.times.phase("search"):
+            if self._explored_enough():
+                self._end_exploration()
+            x = self._chooser.next_point(self._model, self._width)  # line 4
+        return Suggestion(run.space_filling() if x is None else x)
+
+    def _choose_batch(self, limit: int | None) -> list[Any]:
+        """Points until the batch is over, all by turns of the same loop."""
+        design = self.n_initial - self._run.step
+        batch = [self._hand_out()]
+        if design > 0:
+            wanted = design if limit is None else min(design, limit)
+            return batch + [self._hand_out() for _ in range(wanted - 1)]
+        while (limit is None or len(batch) < limit) and self._run.attempt(self._goes_on, lambda: False):
+            batch.append(self._hand_out(self._suggest(propose=self._turn)))
+        return batch
+
+    def _goes_on(self) -> bool:
+        """Whether the batch goes on after its last point; exploration for a minimum batch is no batch of its own."""
+        if self._model.empty:
+            return False
+        self._hallucinate()
+        return self._model.by_variance or not self._batch_is_over()
+
+    # -- lines 7 and 8 -----------------------------------------------------------------------------------------
 
     def _hallucinate(self) -> None:
-        """Lines 7 and 8, for what was pulled since the last call; a dictionary is drawn first if there is none."""
+        """Let variances shrink by what was pulled since the last turn; a dictionary is drawn first if there is none."""
         run = self._run
         if self._model.usable(run.history):
             self._follow(self._model.sync(run.history))
@@ -203,55 +229,27 @@ class BBKB(Optimizer):
             self._width = self._alpha_fb(self._model)
         self._chooser.follow(self._model, self._width, change)
 
-    def _choose_batch(self, limit: int | None) -> list[Any]:
-        """Lines 4 to 9: points until the batch is over."""
-        run = self._run
-        model = self._model
-        design = self.n_initial - run.step
-        batch = [self._hand_out()]
-        if design > 0 or model.empty:
-            wanted = design if limit is None else min(design, limit)
-            return batch + [self._hand_out() for _ in range(wanted - 1)]
-        x = self.space.encode(batch[0])
-        while (limit is None or len(batch) < limit) and run.attempt(partial(self._goes_on, x), lambda: False):
-            suggestion = self._suggest(propose=self._next_point)
-            x = suggestion.x
-            batch.append(self._hand_out(suggestion))
-        return batch
+    # -- section 4, appendix A.5: uncertainty sampling for a minimum batch -------------------------------------
 
-    def _goes_on(self, x: Array) -> bool:
-        """Lines 5, 7 and 8: whether the batch goes on after the point ``x (d,)``."""
-        model = self._model
-        self._hallucinate()
-        if not self._batch_is_over():
-            return True
-        if model.by_variance:  # exploration for a minimum batch is no batch of its own
-            self._take_in_feedback()
-        return model.by_variance
-
-    def _next_point(self) -> Suggestion:
-        """Line 4: the point with the largest upper confidence bound, or variance while a minimum batch is prepared."""
-        run = self._run
-        with run.times.phase("search"):
-            if self._model.by_variance:
-                self._end_exploration()
-            x = self._chooser.next_point(self._model, self._width)
-        return Suggestion(run.space_filling() if x is None else x)
-
-    def _end_exploration(self) -> None:
-        """Let values matter once all variances are so small that batches will have `min_batch` points.
+    def _explored_enough(self) -> bool:
+        """Whether all variances are so small that batches will have `min_batch` points, and values may matter.
 
         A batch ends when ``C~ - 1 <= sum var~' <= size max var~'``. Later dictionaries have ``var~' <= 3 var~``, which
         gives P points, or ``9 var~`` in the worst case, which gives P / 3.
         """
-        run = self._run
         model = self._model
+        if not model.by_variance:
+            return False
         largest = self._chooser.largest_variance(model, self._width) / model.kernel.covariance.noise_variance
-        if largest <= (self.settings.ratio_threshold - 1.0) / (ACCURACY * self.settings.min_batch):
-            model.end_exploration()
-            if model.assumes:  # pending points were treated as observations; from now on values matter
-                self._follow(model.redraw(run.history, run.rng))
-            self._chooser.start(model, self._width)
+        return largest <= (self.settings.ratio_threshold - 1.0) / (ACCURACY * self.settings.min_batch)
+
+    def _end_exploration(self) -> None:
+        """Let values matter from now on; a dictionary that counted pending points as observations is drawn again."""
+        model = self._model
+        model.end_exploration()
+        if model.assumes:
+            self._follow(model.redraw(self._run.history, self._run.rng))
+        self._chooser.start(model, self._width)
 
     # -- line 5 ------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array
+from numbo.models.batch_model import Batch
 from numbo.models.feedback import Change, FeedbackModel
 from numbo.run.run import Run
 
@@ -27,6 +28,7 @@ class Chooser(ABC):
 
     def __init__(self, run: Run) -> None:
         self._run = run
+        self._ratio: tuple[Batch | None, int, float] = None, 0, 0.0  # of a batch with so many pulls (lemma 3)
 
     @abstractmethod
     def next_point(self, model: FeedbackModel, width: float) -> Array | None:
@@ -54,9 +56,13 @@ class Chooser(ABC):
         threshold. By default it is a lower bound: the maximum over probes and the points of the batch itself.
         """
         run = self._run
-        probes = run.space.snap(run.design.candidates.spread(PROBES, np.random.default_rng(run.design.seed)))
-        pulled = model.pulls.X[model.batch.pulls]
-        return float(model.base.ratios(np.concatenate([probes, pulled]), pulled).max())
+        batch = model.batch
+        if self._ratio[:2] != (batch, len(batch.pulls)):
+            probes = run.space.snap(run.design.candidates.spread(PROBES, np.random.default_rng(run.design.seed)))
+            pulled = model.pulls.X[batch.pulls]
+            ratios = model.base.ratios(np.concatenate([probes, pulled]), pulled)
+            self._ratio = batch, len(batch.pulls), float(ratios.max())
+        return self._ratio[2]
 
     @abstractmethod
     def state_dict(self) -> dict[str, Any]:
