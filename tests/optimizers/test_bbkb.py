@@ -17,6 +17,7 @@ from numbo.kernels.covariance import RBF, prior_variances, stationary
 from numbo.models import confidence
 from numbo.models.confidence import Confidence, information_of_arrivals
 from numbo.optimizers.bbkb import LONGEST
+from numbo.run.availability import Availability
 
 NOISE = 0.05
 LAM = NOISE**2
@@ -257,6 +258,17 @@ def test_exploration_ends_as_soon_as_a_dictionary_off_by_three_allows_a_batch():
         k = naive.gram(covariance(), X, X[distinct])
         largest = (1.0 - np.einsum("ij,ji->i", k, np.linalg.solve(K, k.T))).max() / LAM
         assert (3.0 * largest <= (2.0 - 1.0) / P * (1 + 1e-6)) == ended
+
+
+def test_a_batch_does_not_begin_with_a_repeat_that_probes_for_noise(monkeypatch):
+    opt = BBKB({"a": Int(0, 30), "b": Int(0, 30)}, n_initial=5, seed=0)
+    for _ in range(8):
+        p = opt.ask()
+        opt.tell(p, (p["a"] - 7) ** 2 + (p["b"] - 20) ** 2)
+    probe = opt.space.encode(p)
+    monkeypatch.setattr(Availability, "probe", lambda self: probe)
+    assert opt.ask() == p
+    assert opt.next_batch(6)[0] != p
 
 
 @pytest.mark.parametrize("weight", [1.0, 3.0])

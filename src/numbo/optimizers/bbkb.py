@@ -1,18 +1,26 @@
 """BBKB: batch budgeted kernelised bandits (Calandriello et al. 2020, algorithm 1).
 
-    1      the first points are a space-filling design (the paper: one uniform draw)
-    4      the next point maximises u~ = mu~_fb + alpha_fb sqrt(var~)                    `BBKB._next_point`
-    5      the batch goes on while 1 + sum var~_fb(x_s) <= C~ (lemma 1), or by lemma 3   `BBKB._batch_is_over`
-    7, 8   variances shrink, bounds are found lazily             `FeedbackModel.sync`, `numbo.kernels.lazy`
-    11-16  the dictionary is drawn by qbar var~_fb               `FeedbackModel.redraw`
-    17, 18 feedback is taken in, mu~ and var~ follow             `FeedbackModel.take_in`, `BatchModel.take_in`
-           alpha_fb, theorem 2                                   `BBKB._alpha_fb`
+    1       the first points are a space-filling design (the paper: one uniform draw)       `Run.space_filling`
+    2       before any feedback mu~ = 0 and var~ is the prior; as soon as there is some,    `Base.prior`,
+            the points of the design are the first dictionary                               `DictionaryRule.first`
+    4       the next point maximises u~ = mu~_fb + alpha_fb sqrt(var~)                      `BBKB._turn`
+    5       the batch goes on while 1 + sum var~_fb(x_s) <= C~ (lemma 1),                   `BBKB._batch_is_over`
+            or as lemma 3 has it                                                            `Chooser.largest_ratio`
+    7       variances shrink by what was pulled                                             `FeedbackModel.sync`
+    8       bounds are found lazily                              `ArmPosterior.choose`, `numbo.kernels.lazy`
+    11, 12  the atoms are chosen among all points, told and pending                         `FeedbackModel.redraw`
+    13-15   with probability min(1, qbar var~_fb), summed over the pulls of a point         `DictionaryRule.draw`
+    16, 18  mu~ and var~ on that dictionary; on the same one and more points                `Base.taking_in`
+    17      the values that have arrived are taken in                                       `FeedbackModel.take_in`
+            alpha_fb, theorem 2                                                             `BBKB._alpha_fb`
+            minimum batches, appendix A.5                                                   `BBKB._explored_enough`
 
-`BBKB._propose` puts them together. It is called for one point, so it takes the steps that follow the last point (7, 8,
-5, 11 to 18) before it chooses the next one (4). With C~ = 1 every batch has one point, which is `numbo.BKB`
-(Calandriello et al. 2019) up to the multiplier. With a perfect dictionary (``qbar=inf``) the model is the exact GP at
-the start of each batch; where pulls are hallucinated exactly (``resparsify`` above 0), it is GP-BUCB (Desautels et al.
-2014) under the batch rule of lemma 1.
+`FeedbackModel` is in `numbo.models.feedback`, `Base` in `numbo.models.batch_model`, `DictionaryRule` in
+`numbo.models.dictionaries`. `BBKB._turn` puts them together. It is called for one point, so it takes the steps that
+follow the last point (7, 5, 11 to 18) before it chooses the next one (4). With C~ = 1 every batch has one point, which
+is `numbo.BKB` (Calandriello et al. 2019) up to the multiplier. With a perfect dictionary (``qbar=inf``) the model is
+the exact GP at the start of each batch; where pulls are hallucinated jointly and exactly (``resparsify`` above 0, and
+spaces that cannot be enumerated), it is GP-BUCB (Desautels et al. 2014) under the batch rule of lemma 1.
 
 Stragglers never block: a batch ends by its rule, then whatever values have arrived are taken in, and what is still
 pending is hallucinated again.
@@ -41,7 +49,7 @@ from numbo.spaces import Arms, Space
 #: Maximum number of observations that a batch may leave out before they are taken in; no limit with ``resparsify=0``.
 LONGEST = 16
 STOPPING = ("global", "global-local")
-#: alpha = (1 + epsilon) / (1 - epsilon) for epsilon = 1/2: how far ``var~`` may be off, either way (lemma 2).
+#: (1 + epsilon) / (1 - epsilon) for epsilon = 1/2: how far ``var~`` may be off, either way (lemma 2).
 ACCURACY = 3.0
 
 
@@ -61,7 +69,8 @@ class BBKBSettings(SparseSettings):
         beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the standard deviation.
         min_batch: P. Uncertainty sampling until every ``var~ <= (C~ - 1) / (3 P)`` guarantees batches of at least P
             points as long as later dictionaries give at most three times that variance (section 4, appendix A.5), and
-            of P / 3 in the worst case of lemma 2. For arms and spaces that can be enumerated.
+            of P / 3 in the worst case of lemma 2, and no failures are learned. For arms and spaces that can be
+            enumerated.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         lengthscale: a number or (d,), fixes the kernel; in the units of the arms' features, or of the unit cube that a
             space is mapped to. A fixed kernel has unit variance, and values are not standardised.
@@ -198,7 +207,7 @@ class BBKB(Optimizer):
     def _choose_batch(self, limit: int | None) -> list[Any]:
         """Points until the batch is over, all by turns of the same loop."""
         design = self.n_initial - self._run.step
-        batch = [self._hand_out()]
+        batch = [self._hand_out(self._suggest(propose=self._propose))]  # no repeat that probes for noise
         if design > 0:
             wanted = design if limit is None else min(design, limit)
             return batch + [self._hand_out() for _ in range(wanted - 1)]
@@ -260,9 +269,10 @@ class BBKB(Optimizer):
         conditioned on exactly, at a cost that grows with them, it ends with `LONGEST` observations not yet taken in.
         """
         model = self._model
-        if model.resparsify > 0.0 and self._run.history.n - model.fed_back >= LONGEST:
+        longest = max(LONGEST, self.settings.min_batch)
+        if model.resparsify > 0.0 and self._run.history.n - model.fed_back >= longest:
             return True
-        if 1.0 + model.batch.total <= self.settings.ratio_threshold or not model.batch.pulls:  # lemma 1
+        if 1.0 + model.batch.total <= self.settings.ratio_threshold:  # lemma 1
             return False
         if self.settings.stopping == "global":
             return True
@@ -277,6 +287,8 @@ class BBKB(Optimizer):
         if history.n > self._model.fed_back:
             self._batch_sizes.append(history.n - self._model.fed_back)
         self._follow(self._model.take_in(history, self._run.rng))
+
+    # -- alpha_fb, theorem 2 -----------------------------------------------------------------------------------
 
     def _alpha_fb(self, model: FeedbackModel) -> float:
         """alpha_fb, as a multiplier of ``sqrt(lambda var~)`` until the next feedback."""

@@ -45,6 +45,7 @@ class Chooser(ABC):
     def largest_variance(self, model: FeedbackModel, width: float) -> float:
         """The largest ``lambda var~`` of a point that may be suggested, while points are chosen by variance alone.
 
+        Where failures are learned it is that of the point which would be chosen, given its probability of success.
         Infinite if there is no such point, or if it cannot be found exactly.
         """
         return math.inf
