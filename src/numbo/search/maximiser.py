@@ -118,7 +118,7 @@ class Maximiser:
             else:
                 acquisition = self.acquisition(run, outputs, exploring=exploring)
                 if available.fixed is not None and acquisition.kind in IMPROVEMENTS:
-                    # improve on the best mean among the candidates of its slice
+                    # the incumbent is the best mean among candidates with the fixed values
                     mean = moments(surrogate.posterior, np.concatenate(groups)).mean
                     acquisition = acquisition._replace(parameter=float(mean.max()))
                 utility = self.of_one(run, outputs, acquisition)

@@ -152,11 +152,11 @@ class TrustRegion:
             self.record = y
 
     def move(self, i: int) -> None:
-        """Let observation ``i`` be the center, whatever its value."""
+        """Make observation ``i`` the center, whatever its value."""
         self.center = i
 
     def recenter(self, i: int, y: float, *, record: bool = True) -> None:
-        """Move to observation ``i`` with value ``y``, which may be a ``record``."""
+        """Move the center to observation ``i`` with value ``y``, which may be a ``record``."""
         self.move(i)
         self.best = y
         if record and y > self.record:
