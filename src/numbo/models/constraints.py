@@ -94,7 +94,7 @@ class Constraints:
             surrogate.release()
 
     def terms(self) -> tuple[Term, ...]:
-        """The log probabilities that each holds."""
+        """Terms for the log probability that each constraint holds."""
         return tuple(Term(one.posterior, Acquisition(LOG_PROBABILITY, _threshold(one))) for one in self._known)
 
     def weigh(self, objective: Term, *, feasible: bool) -> tuple[Term, ...]:

@@ -277,7 +277,7 @@ class Curves:
         return self._seen.advance(self._reported(trials, n))
 
     def end_of(self, curve: Curve, trials: Trials) -> End | None:
-        """Where a curve that is none of theirs ends, and its standard deviation; None if they have no curves."""
+        """The expected end of another curve, and its standard deviation; None if the ``trials`` have no curves."""
         if all(known is None for known in trials.curves):
             return None
         chain = _chain(trials, trials.n)
@@ -285,14 +285,14 @@ class Curves:
         return End(float(found.mean[0]), float(found.std[0]))
 
     def expected(self, curves: Sequence[Curve], trials: Trials, n: int) -> Expected:
-        """Values (m,) at the ends of ``curves (m,)`` after the first ``n`` trials, and their variances (m,).
+        """Expected values (m,) at the ends of ``curves (m,)``, given the first ``n`` trials, and their variances (m,).
 
         NaN as long as none of these trials has reported anything.
         """
         return self._ends(self._after(trials, n), curves, PARTICLES)
 
     def running(self, curves: Sequence[Curve], trials: Trials, n: int) -> Expected:
-        """As `expected`, of trials that still run; fast for those whose curves are the same as at the last call."""
+        """As `expected`, for running trials; fast for curves that have not changed since the last call."""
         chain = self._after(trials, n)
         known = self._running
         fresh = [curve for curve in curves if id(curve) not in known]
