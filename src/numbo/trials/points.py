@@ -1,4 +1,4 @@
-"""Points: which of them are one, and those whose results are still to come."""
+"""The identity of points, and points whose results are pending."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numbo.trials.trials import own
 
 
 def identities(X: Array) -> Indices:
-    """Numbers that are equal where coordinates of ``X`` in the unit cube differ only by rounding."""
+    """Integers that are equal if coordinates of ``X`` in the unit cube differ only by rounding."""
     out: Indices = np.rint(X * 1e12).astype(np.int64)
     return out
 
