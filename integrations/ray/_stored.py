@@ -78,7 +78,7 @@ class StoredSearch(Searcher):
     def __setstate__(self, state: dict[str, Any]) -> None:
         opt = state["_opt"]
         opt = None if opt is None else self._optimizer.from_state_dict(opt)
-        self.__dict__.update({"_paused": set(), "_last": {}, "_longest": 0} | state | {"_opt": opt})
+        self.__dict__.update(state | {"_opt": opt})
 
     def save(self, checkpoint_path: str) -> None:
         """Write everything needed to continue; the file is either complete or absent."""
