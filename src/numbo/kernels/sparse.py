@@ -51,9 +51,9 @@ def embed(cov, S, R, X):
         for c in range(size):
             for j in range(d):
                 XT[j, c] = X[start + c, j]
-        starts, columns = active_columns(XT, cov.optional)
+        offsets, columns = active_columns(XT, cov.optional)
         for i in range(m):
-            covariances_into(cov, XT, size, S[i], starts, columns, K[i])
+            covariances_into(cov, XT, size, S[i], offsets, columns, K[i])
         lower_product_into(R, m, K, size, product)
         for c in range(size):
             for i in range(m):

@@ -28,7 +28,7 @@ MOST = 12
 #: Numbers of terms that may occur, as kernels are compiled for each number.
 TERMS = (1, 2, 3, 5, 9, 1 + MOST)
 #: If noise is more than this share of the variance of margins, the model has to agree that one holds. Not tuned.
-NOISY = 0.01
+NOISY_MARGIN = 0.01
 #: The margin of a value of typical size.
 TYPICAL = math.log(2.0)
 #: If more than this share of values are exactly 0, these zeros are not measurements. Not tuned.
@@ -138,7 +138,7 @@ class Constraints:
         unknown = np.isnan(history.C[rows])
         both = told.copy()
         for group, one in zip(self._groups, self.surrogates, strict=True):
-            asked = unknown[:, group].any(axis=1) | ((one.claimed_noise or 0.0) > NOISY)
+            asked = unknown[:, group].any(axis=1) | ((one.claimed_noise or 0.0) > NOISY_MARGIN)
             if len(one.members) and asked.any():
                 margin = moments(one.posterior, history.X[rows[asked]])
                 both[asked] &= margin.mean - margin.std >= _threshold(one)

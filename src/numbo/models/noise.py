@@ -58,6 +58,8 @@ FIRST = 100
 LATER = 200
 #: Distance of the quartiles of a normal distribution, in standard deviations.
 QUARTILES = 1.349
+#: Median absolute difference of two normal values, in standard deviations.
+MEDIAN_GAP = 0.954
 
 
 class Claims(Protocol):
@@ -191,14 +193,11 @@ class Noise:
 
     @property
     def scatter(self) -> float:
-        """Standard deviation of the noise by repeats, in units of the values, robust to outliers; 0 without noise.
-
-        The median absolute difference of two normal values is 0.954 times their standard deviation.
-        """
+        """Standard deviation of the noise by repeats, in units of the values, robust to outliers; 0 without noise."""
         if self.share <= SCATTER:
             return 0.0
         gaps = sorted(self._repeats.gaps)
-        return min(gaps[len(gaps) // 2] / 0.954, float(np.finfo(float).max))
+        return min(gaps[len(gaps) // 2] / MEDIAN_GAP, float(np.finfo(float).max))
 
     @property
     def refuted(self) -> bool:

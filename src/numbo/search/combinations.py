@@ -21,7 +21,7 @@ LISTED = 40
 EVERY = 2
 #: Number of candidates for each combination: the best points with changed categories, and points anywhere. Not tuned.
 NEAR_BEST = 4
-ANYWHERE = 12
+RANDOM = 12
 
 
 class Combinations:
@@ -61,7 +61,7 @@ class Combinations:
         history = run.history
         space = self._space
         best = history.X[best_first(history.scores())[:NEAR_BEST]]
-        anywhere = run.design.candidates.spread(ANYWHERE, run.rng)
+        anywhere = run.design.candidates.spread(RANDOM, run.rng)
         dormant = run.dormant(run.rng)
         filled = best if dormant is None else np.where(best == INACTIVE, dormant[:1], best)
         base = np.concatenate([filled, anywhere])

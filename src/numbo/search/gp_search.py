@@ -40,11 +40,11 @@ EVEN = 64
 BEST = 4
 #: With several objectives: number of points of the front around which candidates lie, and number of candidates
 #: anywhere.
-ON_FRONT = 4
-SPREAD = 256
+FRONT_ELITES = 4
+FRONT_SPREAD = 256
 #: Number of candidates that differ from a point of the front in one coordinate; they stay as good in most objectives.
 #: Without them searches of ZDT2 in 20 dimensions stayed at one end of the front for 200 trials.
-ON_LINES = 256
+FRONT_LINES = 256
 #: One objective without constraints.
 ONE = Goal(("maximize",))
 
@@ -224,14 +224,17 @@ class GPSearch:
         scales = self.outputs.lengthscales
         if not run.history.several:
             return candidates.groups(elites, scales, run.rng)
-        return [*candidates.groups(elites, scales, run.rng, SPREAD), candidates.lines(elites[0], run.rng, ON_LINES)]
+        return [
+            *candidates.groups(elites, scales, run.rng, FRONT_SPREAD),
+            candidates.lines(elites[0], run.rng, FRONT_LINES),
+        ]
 
     def _elites(self, run: Run, members: ObservationIndices, scores: Array) -> ObservationIndices:
         """The best members (e,) by ``scores (m,)``; with several objectives, some random points of the front."""
         front = self.outputs.front_rows(run.history)
         if len(front) == 0:
             return members[elite_rows(run.history.X[members], scores)]
-        return run.rng.choice(front, min(len(front), ON_FRONT), replace=False)
+        return run.rng.choice(front, min(len(front), FRONT_ELITES), replace=False)
 
     def _lines(self, run: Run) -> Array:
         """Points that differ in one coordinate from the best point by the model."""

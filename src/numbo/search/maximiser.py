@@ -30,10 +30,10 @@ STARTS = 3
 STRONG_NOISE = 0.06
 #: Maximum number f of points that represent a front, by the number of objectives, and around a local model. With two to
 #: five objectives there are f + 1, 2 f, about 7 f and 30 f cells. Not tuned.
-ON_FRONT = {2: 96, 3: 64, 4: 32, 5: 20}
-AROUND = 48
+FRONT_POINTS = {2: 96, 3: 64, 4: 32, 5: 20}
+FRONT_AROUND = 48
 #: Pending points count as observed if they meet all constraints with more than this log probability.
-LIKELY = math.log(0.5)
+EVEN_ODDS = math.log(0.5)
 
 
 class Maximiser:
@@ -157,13 +157,13 @@ class Maximiser:
         rows = outputs.meeting(history, rows)
         points = self._expected(run, outputs, rows)
         around = None if center is None else self._expected(run, outputs, np.array([center]))[0]
-        most = ON_FRONT[history.k] if center is None else min(AROUND, ON_FRONT[history.k])
+        most = FRONT_POINTS[history.k] if center is None else min(FRONT_AROUND, FRONT_POINTS[history.k])
         if noisy:
             points = points[non_dominated(points)]
         points = joined(points, most, around)
         if history.pending:
             pending = history.pending_points()
-            likely = pending[outputs.constraints.log_probability(pending) > LIKELY]
+            likely = pending[outputs.constraints.log_probability(pending) > EVEN_ODDS]
             means = np.stack([moments(one.posterior, likely).mean for one in outputs.objectives], axis=1)
             points = np.concatenate([points, joined(means[~beaten(means, points)], most, around)])
         points = points[non_dominated(points)]
@@ -209,7 +209,7 @@ def _incumbent(run: Run, outputs: Outputs) -> float:
     if not len(means):
         return float(surrogate.transform.forward(history.values()[history.best : history.best + 1])[0])
     pending = run.history.pending_points()
-    likely = pending[constraints.log_probability(pending) > LIKELY]
+    likely = pending[constraints.log_probability(pending) > EVEN_ODDS]
     return float(max(means.max(), moments(surrogate.posterior, likely).mean.max(initial=-np.inf)))
 
 
