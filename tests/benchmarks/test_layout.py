@@ -33,7 +33,7 @@ FLOORS = [
 ]
 #: Private names of numbo, of Ray, and of the tables of others, that have no public counterpart.
 PRIVATE = {
-    "benchmarks.bandits.runner": {"_model", "_sums"},  # a sample of the posterior of a batch
+    "benchmarks.bandits.runner": {"_model", "_sums", "_width"},  # a sample of the posterior of a batch
     "benchmarks.bandits.survival": {"_in_race"},  # at points of a continuous space
     "benchmarks.problems.arms": {"_dataset"},
     "benchmarks.problems.tables": {"_dataset"},
