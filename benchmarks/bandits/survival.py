@@ -154,18 +154,13 @@ def run_one(domain: str, kernel: str, noise: float, seed: int, **settings: Any) 
     started = time.perf_counter()
     opt = _optimizer(domain, kernel, noise, problem, seed=seed, **settings)
 
-    def racing(X: Array) -> NDArray[np.bool_]:
-        if opt.racing is None:
-            return opt._in_race(X)
-        return opt.racing[opt.space.grid_index(X)]
-
     kept: list[bool] = []
     share: list[float] = []
     while len(kept) < opt.n_batches:
         batch = opt.next_batch(limit=1)
         if len(opt.status.batch_sizes) > len(kept):  # the last batch has just been judged
-            kept.append(bool(racing(problem.optimum[None])[0]))
-            share.append(float(racing(problem.X).mean()))
+            kept.append(bool(opt._race.contains(problem.optimum[None])[0]))
+            share.append(float(opt._race.contains(problem.X).mean()))
             if len(kept) == opt.n_batches:
                 break
         batch += opt.next_batch()

@@ -16,7 +16,6 @@ from numbo.kernels.covariance import RBF, stationary
 from numbo.models import SparseGP
 from numbo.models.confidence import sparse_confidence, uniform_confidence, union_bound
 from numbo.optimizers import sbpe
-from numbo.optimizers.parts import race
 from numbo.optimizers.parts.race import lambda_max
 
 NOISE = 0.1
@@ -146,35 +145,6 @@ def test_the_uniform_width_exceeds_the_pointwise_one_and_grows_with_dimension():
     point = sparse_confidence(0.1, 0.01, 0.1, 1.0, 0.1)
     widths = [uniform_confidence(0.1, 0.01, 0.1, 1.0, 0.1, 100, d, 1.0) for d in (1, 3, 10)]
     assert point < widths[0] < widths[1] < widths[2]
-
-
-def test_lambda_max_is_the_top_eigenvalue():
-    X, cov = unit_arms(30), covariance()
-    gp = SparseGP(cov, X[:6])
-    counts = np.random.default_rng(0).integers(1, 4, 20).astype(float)
-    gp.condition(X[:20], counts)
-    index = np.repeat(np.arange(20), counts.astype(int))
-    K, C = naive.gram(cov, X[index]), naive.gram(cov, X[index], X[:6])
-    residual = K - C @ np.linalg.solve(naive.gram(cov, X[:6]), C.T)
-    assert lambda_max(gp) == pytest.approx(np.linalg.eigvalsh(residual)[-1], rel=1e-5)
-    gp.condition(X[:6])
-    assert lambda_max(gp) == pytest.approx(0.0, abs=1e-9)
-
-
-def test_lambda_max_of_many_points_is_the_top_eigenvalue_too(monkeypatch):
-    """The dictionary is far too small, so that RLS's promise of at most lambda would be far off."""
-    X, cov = unit_arms(300), covariance()
-    gp = SparseGP(cov, X[:4])
-    gp.condition(X, np.random.default_rng(0).integers(1, 4, 300).astype(float))
-    full = lambda_max(gp)
-    assert full > 100 * TAU2
-    monkeypatch.setattr(race, "FULL_MATRIX", 100)
-    monkeypatch.setattr(race, "JUDGED_AT_ONCE", 64)
-    found = lambda_max(gp)
-    assert full * (1 - 1e-9) <= found <= 1.002 * full
-    gp = SparseGP(cov, X)
-    gp.condition(X)
-    assert lambda_max(gp) == pytest.approx(0.0, abs=1e-9)
 
 
 def test_lambda_max_is_computed_for_the_schedule_of_the_paper_alone(monkeypatch):
@@ -322,10 +292,10 @@ def test_a_large_space_whose_race_is_taken_is_repeated(monkeypatch):
         opt.tell(p, abs(p["a"] - 40) + abs(p["b"] - 70))
     assert opt.racing is None
     left = opt._run.history.X[[3, 8]]
-    monkeypatch.setattr(opt, "_in_race", lambda X: (X[:, None] == left).all(axis=2).any(axis=1))
-    opt._pool = None
+    monkeypatch.setattr(opt._race, "contains", lambda X: (X[:, None] == left).all(axis=2).any(axis=1))
+    opt._race._pool = None
     for _ in range(5):
-        assert opt._in_race(opt.space.encode(opt.ask())[None]).all()
+        assert opt._race.contains(opt.space.encode(opt.ask())[None]).all()
 
 
 def test_a_late_value_counts_for_the_next_batch():
@@ -389,14 +359,14 @@ def test_large_spaces_are_filtered_point_by_point(beta):
         opt.tell(p, (p["x"] - 0.3) ** 2 + (p["y"] + 0.5) ** 2 + 0.02 * rng.normal())
     assert opt.racing is None
     assert len(opt.status.batch_sizes) == 3
-    assert len(opt._filters) == 1  # under a learned kernel the last verdict speaks for all observations
+    assert len(opt._race.filters) == 1  # under a learned kernel the last verdict speaks for all observations
     X = rng.random((2000, 2))
-    inside = opt._in_race(X)
+    inside = opt._race.contains(X)
     regret = np.sum((2 * X - 1 - [0.3, -0.5]) ** 2, axis=1)
     if beta == 2.0:  # what is left is close to the optimum
         assert 0 < inside.mean() < 0.3
         assert regret[inside].max() < 0.1
-        assert opt._in_race(opt._run.history.X[opt._batch_start + 1 :]).all()
+        assert opt._race.contains(opt._run.history.X[opt._batch_start + 1 :]).all()
     else:
         assert inside.mean() > 0.9  # corollary 3.7 is wide
 

@@ -203,7 +203,7 @@ class DictionaryRule:
         return chosen, np.zeros(len(chosen), dtype=bool)
 
     def draw(self, leverage: Array, rng: np.random.Generator) -> tuple[AtomIndices, Mask]:
-        """Atoms as `first` returns them: each point with probability ``min(1, qbar leverage)``.
+        """Atoms as `first` returns them: each point with probability ``min(1, qbar leverage)`` (BBKB, lines 12 to 15).
 
         ``leverage (u,)`` is the variance ``var~`` of a point, summed over its pulls: the point is at least as likely to
         be drawn as by one draw per pull. ``qbar`` is lowered if the expected number of atoms would exceed the limit.

@@ -226,7 +226,10 @@ class FeedbackModel:
         return self.resparsify == 0.0 or history.n > self.fed_back
 
     def take_in(self, history: History, rng: np.random.Generator) -> NewBatch:
-        """Lines 11 to 18: take in the values that have arrived, with a new dictionary if one is due."""
+        """Lines 11 to 18: take in the values that have arrived, with a new dictionary if one is due.
+
+        Otherwise (the papers draw one at every feedback) new points join the old one with the probability of line 13.
+        """
         batch = self.batch
         n = history.n
         told = self.told(history)
@@ -267,11 +270,11 @@ class FeedbackModel:
             self.kernel.learn(history.X, history.values(), rng)
         if first:
             chosen, certain = self.dictionary.first(self.kernel.covariance, pulls.X[numbers], rng)
-        else:
+        else:  # lines 11 to 15; a point that was pulled several times counts as often
             leverage = self._leverages(numbers, counts, learned) * wanted[numbers]
             chosen, certain = self.dictionary.draw(leverage, rng)
         draw = Draw(numbers, numbers[chosen], assumed)
-        base = self._conditioned(draw, counts, self._sums(history))
+        base = self._conditioned(draw, counts, self._sums(history))  # lines 17 and 18
         gp = base.gp
         self.effective_dimension = float(counts[numbers] @ gp.variances())
         if first or self.by_variance:  # batches count neither a first history nor pulls assumed told
@@ -293,7 +296,7 @@ class FeedbackModel:
         return Base(gp, draw.points, draw.chosen[gp.kept], sums)
 
     def _leverages(self, numbers: PointNumbers, counts: Indices, learned: bool) -> Array:
-        """``var~_fb`` of the points ``numbers``; under a new covariance, ``var~`` on the present dictionary."""
+        """Line 13: ``var~_fb`` of the points ``numbers``; under a new covariance ``var~``, on the same dictionary."""
         X = self.pulls.X
         base = self.base
         out = np.zeros(self.pulls.u)

@@ -282,7 +282,7 @@ class BBKB(Optimizer):
     # -- lines 11 to 18 ----------------------------------------------------------------------------------------
 
     def _take_in_feedback(self) -> None:
-        """Draw a new dictionary, or let points join the old one, and take in the values that have arrived."""
+        """Take in the values that have arrived, with a new dictionary, or with the old one and points that join it."""
         history = self._run.history
         if history.n > self._model.fed_back:
             self._batch_sizes.append(history.n - self._model.fed_back)
@@ -291,7 +291,7 @@ class BBKB(Optimizer):
     # -- alpha_fb, theorem 2 -----------------------------------------------------------------------------------
 
     def _alpha_fb(self, model: FeedbackModel) -> float:
-        """alpha_fb, as a multiplier of ``sqrt(lambda var~)`` until the next feedback."""
+        """alpha_fb of a model, as a multiplier of ``sqrt(lambda var~)`` until the next feedback."""
         if not isinstance(self.settings.beta, str):
             return float(self.settings.beta)
         lam = model.kernel.covariance.noise_variance

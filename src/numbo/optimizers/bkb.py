@@ -1,12 +1,14 @@
 """BKB: budgeted kernelised bandits (Calandriello et al. 2019, algorithm 1).
 
-It is BBKB with C~ = 1: the batch is over after every pull, and the steps of the algorithm are those of `BBKB._propose`.
+It is BBKB with C~ = 1: the batch is over after every pull, and the steps of the algorithm are those of `BBKB._turn`.
 
-    choose     the point that maximises u~_t = mu~_t + beta_t sqrt(var~_t)               `BBKB._next_point`
+    choose     the point that maximises u~_t = mu~_t + beta_t sqrt(var~_t)
+               over arms                                                                 `numbo.kernels.lazy.refresh`
+               over a large space                                                        `BoxSearch.next_point`
+    beta_t     theorem 2                                                                 `Confidence.bkb`
     feedback   y_t is taken in                                                           `FeedbackModel.take_in`
     resample   each observed point is an atom with probability min(1, qbar c var~_t),    `DictionaryRule.draw`
                one draw for all c observations of a point
-    beta_t     theorem 2                                                                 `BKB._scheduled_width`
 
 Points that are asked for while others are pending are hallucinated, as in a batch of BBKB.
 """

@@ -1,9 +1,15 @@
 """S-BPE: sparse batched pure exploration (Vakili et al. 2022, algorithm 1).
 
-    3      batch i has N_i = ceil(sqrt(N N_{i-1})) points                                 `SBPE._next_size`
-    6, 7   its model knows the points of the batch alone, on a dictionary of them that    `SBPE._propose`
+    1      all points are in the race, N_0 = 1                                            `race_of`
+    2, 3   batch i has N_i = ceil(sqrt(N N_{i-1})) points                                 `SBPE._next_size`
+    4      it starts without observations, on an empty dictionary                         `FeedbackModel.forget`
+    6, 7   its model knows the points of the batch alone, on a dictionary of them that    `FeedbackModel.take_in`
            is drawn again when variances may have halved (the paper: for every point)
-    8      the next point is the most uncertain one of those still in the race            `SBPE._next_point`
+    8      the next point is the most uncertain one of those still in the race            `Race.next_point`
+    9      it counts as observed at once: variances shrink                                `SBPE._hallucinate`
+    10     n is counted by the history                                                    `Run.step`
+    11-13  left out: after N points batches go on, with about N points each
+    14     values are told as they arrive; none matters before line 16                    `SBPE.tell`
     16     at its end, mean and variance by a dictionary of recursive RLS                 `SBPE._final_model`
     17     whatever cannot be the maximum within its confidence bounds drops out          `SBPE._eliminate`
 
@@ -13,8 +19,7 @@ Then the kernel is learned at the end of each batch before points are eliminated
 which points remain in the race is decided again from scratch: an earlier kernel that was wrong does not have the last
 word.
 
-A value that arrives after its batch has ended counts towards the next one. Beyond the horizon N, batches go on with
-about N points each.
+A batch ends when as many values have arrived as it has points. One that arrives later counts towards the next batch.
 """
 
 from __future__ import annotations
@@ -35,13 +40,11 @@ from numbo.models.dictionaries import recursive_rls
 from numbo.models.feedback import Change, SparseStatus
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
-from numbo.optimizers.parts.race import Filter, lambda_max
+from numbo.optimizers.parts.race import WIDTH, Filter, lambda_max, race_of
 from numbo.optimizers.parts.settings import checked, settings_by_name
 from numbo.optimizers.parts.sparse import SparseSettings, sparse_search
 from numbo.run.availability import ENUMERABLE
-from numbo.run.candidates import CANDIDATES
 from numbo.run.run import Run, Suggestion
-from numbo.search.box_search import BoxSearch
 from numbo.spaces import Arms, Space
 
 #: N, unless it is set.
@@ -49,10 +52,6 @@ HORIZON = 1000
 #: Within a batch the dictionary is drawn again when variances may have shrunk by this factor, as in BBKB.
 RATIO_THRESHOLD = 2.0
 BETAS = ("union", "paper")
-#: Multiplier of the standard deviation where the mean is not used: any gives the same choice.
-WIDTH = 1.0
-#: Maximum number of draws of candidates in search of points of a large space that are in the race.
-ROUNDS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,14 +153,10 @@ class SBPE(Optimizer):
         )
         super().__init__(space, arms=arms, direction=direction, seed=seed, settings=settings)
         self._model, self._chooser = sparse_search(self._run, settings, by_variance=True, on_schedule=False)
-        if self._run.grid is not None:
-            self._run.available.restrict(np.ones(len(self._run.grid), dtype=bool))
+        self._race = race_of(self._run, self._chooser)
         self._size = self._next_size(1)
         self._batch_start = 0
         self._batch_sizes: list[int] = []
-        self._filters: list[Filter] = []
-        self._pool: Array | None = None
-        self._pool_of = (0, 0)
 
     @property
     def horizon(self) -> int:
@@ -201,7 +196,7 @@ class SBPE(Optimizer):
             missing = self._next_size(self._size)
         return self.ask(missing if limit is None else min(missing, limit))
 
-    # -- lines 3 to 8 ------------------------------------------------------------------------------------------
+    # -- algorithm 1 -------------------------------------------------------------------------------------------
 
     def _propose(self) -> Suggestion:
         run = self._run
@@ -209,108 +204,50 @@ class SBPE(Optimizer):
         with run.times.phase("selection"):
             self._close_batches()  # lines 3, 16 and 17
         if len(model.told(run.history)) + len(run.history.pending) == 0:
-            return Suggestion(self._first_point())
+            x = self._race.first_point(model)
+            return Suggestion(run.space_filling() if x is None else x)
         run.fork_search_rng()
         with run.times.phase("model"):
-            if model.usable(run.history):
-                self._follow(model.sync(run.history))  # what was pulled since the last call shrinks the variances
-            else:
-                self._follow(model.redraw(run.history, run.rng))
-            over = 1.0 + model.batch.total > RATIO_THRESHOLD
-            if over and model.may_take_in(run.history):
+            self._hallucinate()  # lines 7 and 9, for what was pulled since the last call
+            shrunk = 1.0 + model.batch.total > RATIO_THRESHOLD
+            if shrunk and model.may_take_in(run.history):
                 self._follow(model.take_in(run.history, run.rng))  # lines 6 and 7
         with run.times.phase("search"):
-            return Suggestion(self._next_point())  # line 8
+            x = self._race.next_point(model)  # line 8
+        return Suggestion(run.space_filling() if x is None else x)
+
+    def _hallucinate(self) -> None:
+        """Let variances shrink by what was pulled since the last call; a dictionary is drawn first if there is none."""
+        run = self._run
+        if self._model.usable(run.history):
+            self._follow(self._model.sync(run.history))
+        else:
+            self._follow(self._model.redraw(run.history, run.rng))
 
     def _follow(self, change: Change) -> None:
+        """Let the search follow the model."""
         self._chooser.follow(self._model, WIDTH, change)
 
     def _close_batches(self) -> None:
-        """End every batch whose values have arrived."""
+        """End every batch whose values have arrived, and start the next one with an empty dictionary."""
         run = self._run
-        model = self._model
+        kernel = self._model.kernel
         open_since = self._batch_start
         while run.history.n - self._batch_start >= self._size:
             start = self._batch_start
             self._batch_start += self._size
             self._batch_sizes.append(self._size)
-            self._size = self._next_size(self._size)
-            if model.kernel.fixed:  # each batch alone
+            self._size = self._next_size(self._size)  # line 3
+            if kernel.fixed:  # each batch alone
                 self._eliminate(start, self._batch_start)
         if self._batch_start == open_since:
             return
-        if not model.kernel.fixed:  # all observations together, by what they say about the kernel
+        if not kernel.fixed:  # all observations together, by what they say about the kernel
             end = self._batch_start
-            model.kernel.learn(run.history.X[:end], run.history.values(end), run.rng)
-            if run.available.race is not None:
-                run.available.restrict(np.ones_like(run.available.race))
-            self._filters.clear()
+            kernel.learn(run.history.X[:end], run.history.values(end), run.rng)
+            self._race.start_again()
             self._eliminate(0, end)
-        model.forget(self._batch_start if model.kernel.fixed else 0)
-
-    def _first_point(self) -> Array:
-        """Any point in the race: before the first pull all are equally uncertain."""
-        run = self._run
-        if run.grid is not None:
-            allowed = np.arange(len(run.grid)) if (out := run.available.excluded()) is None else np.flatnonzero(~out)
-            return run.grid[run.rng.choice(allowed)] if len(allowed) else run.space_filling()
-        free = next((x for x in self._candidates() if not run.available.taken(x)), None)
-        return run.space_filling() if free is None else free
-
-    def _next_point(self) -> Array:
-        """Line 8: the point of the race with the largest variance; if all are taken, one of them again."""
-        run = self._run
-        model = self._model
-        chooser = self._chooser
-        if not isinstance(chooser, BoxSearch):
-            x = chooser.next_point(model, WIDTH)
-            return run.space_filling() if x is None else x
-        posterior = model.given_batch()
-        without_mean = posterior._replace(alpha=np.zeros(posterior.n))
-
-        def eliminated(x: Array) -> bool:
-            return not bool(self._in_race(x[None])[0])
-
-        def out(x: Array) -> bool:
-            return run.available.taken(x) or eliminated(x)
-
-        x = chooser.maximize(model, without_mean, WIDTH, [self._candidates()], out)
-        if x is None:
-            x = chooser.maximize(model, without_mean, WIDTH, [self._candidates()], eliminated)
-        return run.space_filling() if x is None else x
-
-    def _candidates(self) -> Array:
-        """Points (c, d) of a large space that are in the race, drawn again with each dictionary."""
-        drawn = self._model.draws, self._batch_start
-        if self._pool is None or self._pool_of != drawn:
-            self._pool = self._draw_candidates()
-            self._pool_of = drawn
-        return self._pool
-
-    def _draw_candidates(self) -> Array:
-        run = self._run
-        found = list[Array]()
-        elites = BoxSearch(run).elites()
-        for _ in range(ROUNDS):
-            points = np.concatenate(run.design.candidates.groups(elites, self._model.kernel.lengthscales, run.rng))
-            points = run.rng.permutation(points[self._in_race(points)])
-            found.append(points)
-            if sum(map(len, found)) >= CANDIDATES or not self._filters:
-                break
-            if len(points):  # look for more points of a small region around those found
-                elites = points[run.rng.integers(len(points), size=len(elites))]
-        if not any(map(len, found)):  # no draw hit the race: use its observed points
-            found.append(run.history.X[self._in_race(run.history.X)])
-        return np.concatenate([*found, elites[:1]])[:CANDIDATES]
-
-    def _in_race(self, X: Array) -> Mask:
-        """Which of the points ``X (n, d)`` of a large space may still be the optimum."""
-        rows = np.arange(len(X))
-        for one in self._filters:
-            rows = rows[one.passes(X[rows])]
-        inside = np.zeros(len(X), dtype=bool)
-        inside[rows] = True
-        return inside
+        self._model.forget(self._batch_start if kernel.fixed else 0)  # line 4
 
     # -- lines 16 and 17 ---------------------------------------------------------------------------------------
 
@@ -336,20 +273,9 @@ class SBPE(Optimizer):
         return gp
 
     def _eliminate(self, start: int, end: int) -> None:
-        """Line 17: keep in the race the points whose upper bound is at least the best lower bound."""
+        """Line 17: only points whose upper bound is at least the best lower bound stay in the race."""
         gp = self._final_model(start, end)
-        run = self._run
-        verdict = self._filter(gp, end - start)
-        if run.grid is not None and run.available.race is not None:
-            racing = np.flatnonzero(run.available.race)
-            lower, upper = verdict.bounds(run.grid[racing])
-            left = run.available.race.copy()
-            left[racing[upper < lower.max()]] = False
-            run.available.restrict(left)
-            return
-        points = np.concatenate([self._draw_candidates(), gp.X])
-        verdict.best_lower = float(verdict.bounds(points[self._in_race(points)])[0].max(initial=-math.inf))
-        self._filters.append(verdict)
+        self._race.eliminate(self._filter(gp, end - start), self._model, gp.X)
 
     def _filter(self, gp: SparseGP, n: int) -> Filter:
         """The confidence bounds of a batch of ``n`` observations."""
@@ -380,22 +306,16 @@ class SBPE(Optimizer):
         return model.view(run.history, run.rng, success, WIDTH, tuple(self._batch_sizes))
 
     def _model_state(self) -> dict[str, Any]:
-        race = self._run.available.race
         return {
             "model": self._model.state_dict(),
             "chooser": self._chooser.state_dict(),
             "batches": (self._size, self._batch_start, list(self._batch_sizes)),
-            "race": None if race is None else race.copy(),
-            "filters": [one.state_dict() for one in self._filters],
-            "pool": (self._pool, self._pool_of),
+            "race": self._race.state_dict(),
         }
 
     def _restore_model(self, state: dict[str, Any]) -> None:
         self._size, self._batch_start, sizes = state["batches"]
         self._batch_sizes = list(sizes)
-        if state["race"] is not None:
-            self._run.available.restrict(state["race"].copy())
-        self._pool, self._pool_of = state["pool"]
-        self._filters = [Filter(**one) for one in state["filters"]]
+        self._race.restore(state["race"])
         self._chooser.restore(state["chooser"])
         self._follow(self._model.restore(state["model"], self._run.history))

@@ -28,7 +28,7 @@ class ArmSearch(Chooser):
 
     def __init__(self, run: Run, grid: Array) -> None:
         super().__init__(run)
-        self._grid = grid
+        self.grid = grid
         self._posterior = ArmPosterior(grid)
         self._arm_of: ArmIndices = np.empty(0, dtype=np.int64)  # by the number of a distinct point
         self._success: Array | float = 1.0
@@ -43,7 +43,7 @@ class ArmSearch(Chooser):
     def next_point(self, model: FeedbackModel, width: float) -> Array | None:
         """The next arm (d,), line 4 of the papers; None if none is left."""
         arm = self._best(model, width)
-        return None if arm < 0 else self._grid[arm]
+        return None if arm < 0 else self.grid[arm]
 
     def largest_variance(self, model: FeedbackModel, width: float) -> float:
         arm = self._best(model, width)
@@ -83,7 +83,7 @@ class ArmSearch(Chooser):
             return False
         success = self._run.success()
         self._weighed = (failures, told)
-        self._success = 1.0 if success is CERTAIN else success_probabilities(success, self._grid)
+        self._success = 1.0 if success is CERTAIN else success_probabilities(success, self.grid)
         return True
 
     # -- the model changes -------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ class BoxSearch(Chooser):
         """The next point (d,), line 4 of the papers; None if none is left."""
         run = self._run
         groups = run.design.candidates.groups(self.elites(), model.kernel.lengthscales, run.search_rng, BOX_SPREAD)
+        # u~ = mu~_fb + alpha_fb sqrt(var~), where the posterior given the batch has the mean of the last feedback
         return self.maximize(model, model.given_batch(), width, groups, run.available.taken)
 
     def maximize(

@@ -1,23 +1,36 @@
-"""The result of a batch of S-BPE: confidence bounds, and the eigenvalue that determines their width."""
+"""The race of S-BPE: which points may still be the optimum, and what one batch says about them.
+
+Points that can be enumerated are all in the race at first, and drop out for good (`ArmRace`). In a larger space a point
+is judged when it is looked at, by what each batch has said (`BoxRace`).
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from numbo._types import Array, Mask
 from numbo.kernels.acquisition import Posterior, mean_variance
 from numbo.kernels.covariance import cross_covariance, prior_variances
+from numbo.models.feedback import FeedbackModel
 from numbo.models.sparse_gp import SparseGP
+from numbo.run.candidates import CANDIDATES
+from numbo.run.run import Run
+from numbo.search.arm_search import ArmSearch
+from numbo.search.box_search import BoxSearch
 
 #: Up to this number of distinct points lambda_max is computed from a full matrix; above, from products with its blocks.
 FULL_MATRIX = 1000
 #: Relative tolerance of lambda_max above that size; the result is enlarged by it.
 EIGENVALUE_TOLERANCE = 1e-3
 JUDGED_AT_ONCE = 1024
+#: Multiplier of the standard deviation where the mean is not used: any gives the same choice.
+WIDTH = 1.0
+#: Maximum number of draws of candidates in search of points of a large space that are in the race.
+ROUNDS = 20
 
 
 @dataclass
@@ -49,6 +62,174 @@ class Filter:
     def passes(self, X: Array) -> Mask:
         """Which of ``X (n, d)`` stay in the race."""
         return self.bounds(X)[1] >= self.best_lower
+
+
+class Race(Protocol):
+    """The points that may still be the optimum: X_i of the paper."""
+
+    def contains(self, X: Array) -> Mask:
+        """Which of the points ``X (n, d)`` are in the race."""
+
+    def first_point(self, model: FeedbackModel) -> Array | None:
+        """Any point (d,): before the first pull all are equally uncertain. None if none may be suggested."""
+
+    def next_point(self, model: FeedbackModel) -> Array | None:
+        """Line 8: the point (d,) with the largest variance, one that is taken if all are; None if there is none."""
+
+    def eliminate(self, verdict: Filter, model: FeedbackModel, X: Array) -> None:
+        """Line 17: keep the points whose upper bound is at least the best lower bound.
+
+        Args:
+            verdict: the bounds.
+            model: the model of the batch.
+            X: (n, d) points that were observed.
+        """
+
+    def start_again(self) -> None:
+        """All points are in the race again."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """What cannot be computed again."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take in a `state_dict`."""
+
+
+def race_of(run: Run, chooser: ArmSearch | BoxSearch) -> Race:
+    """The race over the domain of a run, all of whose points are in it."""
+    return BoxRace(run, chooser) if isinstance(chooser, BoxSearch) else ArmRace(run, chooser)
+
+
+class ArmRace:
+    """The race of points that can be enumerated; `numbo.run.availability.Availability` knows who is left.
+
+    Args:
+        run: what is known.
+        chooser: finds the most uncertain point.
+    """
+
+    def __init__(self, run: Run, chooser: ArmSearch) -> None:
+        self._run = run
+        self._chooser = chooser
+        self.start_again()
+
+    @property
+    def left(self) -> Mask:
+        """Which of all points (A,) are in the race."""
+        race = self._run.available.race
+        return np.ones(len(self._chooser.grid), dtype=bool) if race is None else race
+
+    def contains(self, X: Array) -> Mask:
+        return self.left[self._run.space.grid_index(X)]
+
+    def first_point(self, model: FeedbackModel) -> Array | None:
+        out = self._run.available.excluded()
+        free = np.flatnonzero(np.ones_like(self.left) if out is None else ~out)
+        return self._chooser.grid[self._run.rng.choice(free)] if len(free) else None
+
+    def next_point(self, model: FeedbackModel) -> Array | None:
+        return self._chooser.next_point(model, WIDTH)
+
+    def eliminate(self, verdict: Filter, model: FeedbackModel, X: Array) -> None:
+        racing = np.flatnonzero(self.left)
+        lower, upper = verdict.bounds(self._chooser.grid[racing])
+        left = self.left.copy()
+        left[racing[upper < lower.max()]] = False
+        self._run.available.restrict(left)
+
+    def start_again(self) -> None:
+        self._run.available.restrict(np.ones(len(self._chooser.grid), dtype=bool))
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"left": self.left.copy()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._run.available.restrict(state["left"].copy())
+
+
+class BoxRace:
+    """The race of the points of a large space: those that pass the filters of all batches.
+
+    Args:
+        run: what is known.
+        chooser: finds the most uncertain point.
+
+    Attributes:
+        filters: what the batches have said.
+    """
+
+    def __init__(self, run: Run, chooser: BoxSearch) -> None:
+        self._run = run
+        self._chooser = chooser
+        self.filters: list[Filter] = []
+        self._pool: Array | None = None
+        self._pool_of = 0  # number of dictionaries drawn
+
+    def contains(self, X: Array) -> Mask:
+        rows = np.arange(len(X))
+        for one in self.filters:
+            rows = rows[one.passes(X[rows])]
+        inside = np.zeros(len(X), dtype=bool)
+        inside[rows] = True
+        return inside
+
+    def first_point(self, model: FeedbackModel) -> Array | None:
+        taken = self._run.available.taken
+        return next((x for x in self._candidates(model) if not taken(x)), None)
+
+    def next_point(self, model: FeedbackModel) -> Array | None:
+        posterior = model.given_batch()
+        without_mean = posterior._replace(alpha=np.zeros(posterior.n))
+        candidates = self._candidates(model)
+
+        def eliminated(x: Array) -> bool:
+            return not bool(self.contains(x[None])[0])
+
+        def out(x: Array) -> bool:
+            return self._run.available.taken(x) or eliminated(x)
+
+        x = self._chooser.maximize(model, without_mean, WIDTH, [candidates], out)
+        return self._chooser.maximize(model, without_mean, WIDTH, [candidates], eliminated) if x is None else x
+
+    def eliminate(self, verdict: Filter, model: FeedbackModel, X: Array) -> None:
+        self._pool = None
+        points = np.concatenate([self._draw(model), X])
+        verdict.best_lower = float(verdict.bounds(points[self.contains(points)])[0].max(initial=-math.inf))
+        self.filters.append(verdict)
+
+    def start_again(self) -> None:
+        self.filters.clear()
+
+    def _candidates(self, model: FeedbackModel) -> Array:
+        """Points (c, d) that are in the race, drawn again with each dictionary and each batch."""
+        if self._pool is None or self._pool_of != model.draws:
+            self._pool = self._draw(model)
+            self._pool_of = model.draws
+        return self._pool
+
+    def _draw(self, model: FeedbackModel) -> Array:
+        """Candidates (c, d) from the whole space, or, if few of these are in the race, from around those that are."""
+        run = self._run
+        found = list[Array]()
+        elites = self._chooser.elites()
+        for _ in range(ROUNDS):
+            points = np.concatenate(run.design.candidates.groups(elites, model.kernel.lengthscales, run.rng))
+            points = run.rng.permutation(points[self.contains(points)])
+            found.append(points)
+            if sum(map(len, found)) >= CANDIDATES or not self.filters:
+                break
+            if len(points):  # look for more points of a small region around those found
+                elites = points[run.rng.integers(len(points), size=len(elites))]
+        if not any(map(len, found)):  # no draw hit the race: use its observed points
+            found.append(run.history.X[self.contains(run.history.X)])
+        return np.concatenate([*found, elites[:1]])[:CANDIDATES]
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"filters": [one.state_dict() for one in self.filters], "pool": (self._pool, self._pool_of)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.filters = [Filter(**one) for one in state["filters"]]
+        self._pool, self._pool_of = state["pool"]
 
 
 def lambda_max(gp: SparseGP) -> float:
