@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.helpers import make_covariance, make_points
 
-from numbo.kernels.covariance import RBF
+from numbo.kernels.covariance import RBF, cross_covariance
 from numbo.kernels.lazy import BLOCK_WIDTH, UNKNOWN, Bounds, best_of_block, lazy_argmax, rank_blocks
 from numbo.models import SparseGP
 
@@ -54,3 +54,28 @@ def test_nothing_is_left_when_all_are_out():
     bounds = bounds_of(np.full(10, -np.inf))
     rank_blocks(bounds)
     assert lazy_argmax(gp.posterior, arms, np.empty((0, 3)), 0, 1.0, bounds) == (-1, 0)
+
+
+def test_directions_shrink_the_variance_of_old_bounds_and_of_new_ones():
+    arms = make_points(40, 2)
+    gp = SparseGP(make_covariance(RBF, 2, False), arms[:4])
+    gp.condition(arms[:6])
+    gp.set_values(np.ones(6))
+    mean, variance = gp.mean_variance(arms)
+    variance = gp.regularization * variance
+    bounds = bounds_of(np.full(40, 9.0))
+    rank_blocks(bounds)
+    beta = 2.0
+    first, _ = lazy_argmax(gp.posterior, arms, np.empty((0, gp.m)), 0, beta, bounds)
+    assert first == int(np.argmax(mean + beta * np.sqrt(variance)))
+    k = cross_covariance(gp.covariance, np.ascontiguousarray(gp.dictionary.T), np.ascontiguousarray(arms.T))
+    direction = k[first] / (k[first] @ k[first])  # takes a share of the variance away where the first arm is
+    H = 0.9 * np.sqrt(variance[first]) * np.array([direction, 0.3 * direction])
+    left = np.maximum(variance - ((k @ H.T) ** 2).sum(axis=1), 0.0)
+    truth = mean + beta * np.sqrt(left)
+    second, computed = lazy_argmax(gp.posterior, arms, H, 2, beta, bounds)
+    assert second == int(np.argmax(truth))
+    assert computed > 0
+    known = bounds.stamp == 2
+    np.testing.assert_allclose(bounds.bound[known], truth[known], rtol=1e-7)
+    np.testing.assert_allclose(bounds.variance[known], left[known], rtol=1e-6, atol=1e-12)
