@@ -84,3 +84,10 @@ def no_fallback(request: pytest.FixtureRequest, caplog: pytest.LogCaptureFixture
         records = [r for when in ("setup", "call") for r in caplog.get_records(when)]
         bad = [r for r in records if r.name.startswith("numbo") and r.levelno >= logging.WARNING]
         assert not bad, [r.getMessage() + (f"\n{r.exc_text}" if r.exc_text else "") for r in bad]
+
+
+@pytest.fixture(autouse=True)
+def the_log_is_heard() -> Iterator[None]:
+    """Benchmarks silence numbo in the process that they run in."""
+    yield
+    logging.getLogger("numbo").setLevel(logging.NOTSET)

@@ -252,6 +252,8 @@ class SBPESampler(NumboSampler):
             it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``; or a `Table`, whose rows are
             suggested. By default, all parameters of the trials, with inferred conditions; the first trial is then
             sampled independently.
+        avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,
+            the default, observed points may be measured again where values are noisy.
         horizon: N, the expected number of trials, by default 1000; it determines the sizes of the batches.
         beta: multiplier of the standard deviation in the bounds: ``"union"``, the default, ``"paper"``, or a number.
         settings: all settings of the algorithm, `numbo.SBPESettings`; settings given by name take precedence.
@@ -272,6 +274,7 @@ class SBPESampler(NumboSampler):
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
         search_space: SearchSpace | None = None,
+        avoid_repeats: bool | str | None = None,
         horizon: int | None = None,
         beta: float | str | None = None,
         settings: SBPESettings | None = None,
@@ -282,5 +285,5 @@ class SBPESampler(NumboSampler):
             independent_sampler=independent_sampler,
             warn_independent_sampling=warn_independent_sampling,
             search_space=search_space,
-            settings=SBPESettings.of(settings, horizon=horizon, beta=beta),
+            settings=SBPESettings.of(settings, avoid_repeats=avoid_repeats, horizon=horizon, beta=beta),
         )

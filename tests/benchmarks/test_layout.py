@@ -34,7 +34,7 @@ FLOORS = [
 #: Private names of numbo, of Ray, and of the tables of others, that have no public counterpart.
 PRIVATE = {
     "benchmarks.bandits.runner": {"_model", "_sums", "_width"},  # a sample of the posterior of a batch
-    "benchmarks.bandits.survival": {"_in_race"},  # at points of a continuous space
+    "benchmarks.bandits.survival": {"_race"},  # at points of a continuous space
     "benchmarks.problems.arms": {"_dataset"},
     "benchmarks.problems.tables": {"_dataset"},
     "benchmarks.samplers.smac": {"_distributions"},  # the conditions of a program's space

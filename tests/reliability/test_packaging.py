@@ -102,13 +102,15 @@ import optuna
 from ray.tune.search import Searcher
 
 import numbo.plot.matplotlib
-from numbo import BBKB, GPUCB, GSSBO, Float, Int, Space
+from numbo import BBKB, GPUCB, GSSBO, BBKBSettings, Float, GPUCBSettings, GSSBOSettings, Int, SBPESettings, Space
 from numbo.optimizers import Explanation
 from numbo.optuna import GSSBOSampler, SBPESampler, best_predicted, explain, predict
 from numbo.ray import GSSBOSearch, SBPESearch
 
-study = optuna.create_study(sampler=GSSBOSampler(seed=0, preset="paper", kernel="rbf", learn_failures=False))
-study.sampler = SBPESampler(seed=0, horizon=500, lengthscale=[0.2, 0.3], noise_std=0.1)
+paper = GSSBOSettings.of_preset("paper", kernel="rbf", learn_failures=False)
+study = optuna.create_study(sampler=GSSBOSampler(seed=0, settings=paper))
+fixed = SBPESettings(lengthscale=[0.2, 0.3], noise_std=0.1)
+study.sampler = SBPESampler(seed=0, horizon=500, settings=fixed)
 mean, std = predict(study, {"x": 0.5})
 low: float = mean - 2 * std
 means, stds = predict(study, [{"x": 0.5}, {"x": 0.6}])
@@ -119,8 +121,8 @@ if best is not None:
     predict(study, best[0])
 
 opt = GSSBO({"x": Float(0, 1), "k": Int(1, 9)}, seed=np.random.default_rng(0), buffer_size="dynamic")
-GPUCB(Space({"x": Float(0, 1)}), beta="log", trend=True)
-BBKB(arms=np.ones((3, 2)), min_batch=2, lengthscale=0.5, noise_std=0.1)
+GPUCB(Space({"x": Float(0, 1)}), beta="log", settings=GPUCBSettings(trend=True))
+BBKB(arms=np.ones((3, 2)), lengthscale=0.5, noise_std=0.1, settings=BBKBSettings(min_batch=2))
 half: float = opt.predict({"x": 0.5, "k": 3})[0] / 2
 
 search: Searcher = GSSBOSearch(metric="loss", mode="min", buffer_size=64, points_to_evaluate=[{"x": 0.5}])
@@ -130,7 +132,7 @@ shape: tuple[int, ...] = numbo.plot.matplotlib.plot_posterior(study).shape
 """
 #: What a user may get wrong, and what the checker has to say of it.
 WRONG = {
-    'GSSBOSampler(kernle="rbf")': 'Unexpected keyword argument "kernle" for "GSSBOSampler"; did you mean "kernel"?',
+    'GSSBOSampler(kernle="rbf")': 'Unexpected keyword argument "kernle" for "GSSBOSampler"',
     'GSSBOSampler(n_startup_trials="10")': 'Argument "n_startup_trials" to "GSSBOSampler" has incompatible type "str"',
     'GSSBOSampler(search_space={"x": (0, 1)})': "incompatible type",
     "GSSBOSearch(bufer_size=64)": 'Unexpected keyword argument "bufer_size" for "GSSBOSearch"',

@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from tests.helpers import configured
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Table
 
@@ -76,7 +77,7 @@ def test_the_best_row_is_found(optimizer):
     data = frame(3000)
     losses = np.array([loss(row) for row in data.to_dict("records")])
     table = Table(data, log=["rate"])
-    opt = optimizer(table, direction="minimize", avoid_repeats="auto", seed=0)
+    opt = configured(optimizer, table, direction="minimize", avoid_repeats="auto", seed=0)
     for _ in range(60):
         p = opt.ask()
         opt.tell(p, loss(table.row(p["row"])))
@@ -169,7 +170,7 @@ def test_a_column_with_an_outlier_gets_a_warning(outlier, log):
 def test_equal_rows_are_one_candidate(optimizer):
     """Twice the same rows are suggested as if they were there once, until all were."""
     rows = {"a": [i // 5 for i in range(20)], "b": [i % 5 for i in range(20)]}
-    opt = optimizer(Table({name: 2 * column for name, column in rows.items()}), avoid_repeats=True, seed=0)
+    opt = configured(optimizer, Table({name: 2 * column for name, column in rows.items()}), avoid_repeats=True, seed=0)
     seen = []
     for _ in range(20):
         assert not opt.exhausted
