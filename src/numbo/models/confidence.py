@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from numbo._types import Array, SparseRows
-from numbo.kernels.covariance import prior_variances
+from numbo.models.dictionaries import unrepresented
 from numbo.models.sparse_gp import SparseGP
 
 SCHEDULES = ("paper", "reference")
@@ -72,7 +72,7 @@ class Information:
         """Information of the observations ``gp`` starts with; ``arrivals (n,)`` are rows of its points, in order."""
         if not self.by_arrival:
             return gp.log_determinant()
-        residual = prior_variances(gp.covariance, gp.X) - np.einsum("ij,ij->i", gp.Z, gp.Z)
+        residual = unrepresented(gp.covariance, gp.X, gp.Z)
         return information_of_arrivals(gp.Z[arrivals], residual[arrivals], gp.regularization, self.weight)
 
 
@@ -95,7 +95,7 @@ def information_of_arrivals(Z: Array, residual: Array, lam: float, weight: float
         block = Z[start : start + COUNTED_AT_ONCE]
         half = solve_triangular(cholesky(V, lower=True), block.T, lower=True)
         represented = np.diag(cholesky(np.eye(len(block)) + half.T @ half, lower=True)) ** 2 - 1.0
-        variance = np.maximum(residual[start : start + COUNTED_AT_ONCE], 0.0) / lam + represented
+        variance = residual[start : start + COUNTED_AT_ONCE] / lam + represented
         total += float(np.log1p(weight * variance).sum())
         V += block.T @ block
     return total

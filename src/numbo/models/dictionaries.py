@@ -31,6 +31,14 @@ SMALL_HISTORY = 64
 FEW = 192
 
 
+def unrepresented(covariance: Covariance, X: Array, Z: Array) -> Array:
+    """The prior variance (n,) at ``X (n, d)`` that a dictionary with the embeddings ``Z (n, m)`` does not represent.
+
+    That is ``k(x, x) - z(x)^T z(x)`` (`numbo.models.sparse_gp`), never negative.
+    """
+    return np.maximum(prior_variances(covariance, X) - np.sum(Z**2, axis=1), 0.0)
+
+
 def posterior_variance_sampling(variance: Array, qbar: float, rng: np.random.Generator) -> AtomIndices:
     """Indices of a Bernoulli draw with probabilities ``min(1, qbar * variance)`` (Calandriello et al. 2019, alg. 1).
 

@@ -19,7 +19,8 @@ import numpy as np
 from numbo._rows import distinct_rows
 from numbo._types import Array, Indices
 from numbo.kernels.acquisition import Posterior
-from numbo.kernels.covariance import Covariance, prior_variance, prior_variances
+from numbo.kernels.covariance import Covariance
+from numbo.models.dictionaries import unrepresented
 from numbo.models.moments import moments
 from numbo.models.sparse_gp import SparseGP
 from numbo.trials import Data
@@ -45,7 +46,7 @@ class FITC:
         self._point = distinct.kind
         self._number = {x.tobytes(): i for i, x in enumerate(X)}
         Z = self.gp.embed(X)
-        self._open = np.maximum(prior_variances(covariance, X) - np.sum(Z**2, axis=1), 0.0)
+        self._open = unrepresented(covariance, X, Z)
         weights = self._weight(data.variance)
         self._counts: Array = np.bincount(self._point, weights).astype(np.float64)
         self._averages = np.bincount(self._point, weights * data.y) / self._counts
@@ -71,13 +72,12 @@ class FITC:
         i = self._number.setdefault(x.tobytes(), len(self._counts))
         self._point = np.append(self._point, i)
         if i == len(self._counts):
-            z = self.gp.embed(x[None])[0]
-            open_ = max(float(prior_variance(self.gp.covariance, x)) - float(z @ z), 0.0)
+            Z = self.gp.embed(x[None])
             self._counts = np.append(self._counts, weight)
             self._averages = np.append(self._averages, y)
-            self._open = np.append(self._open, open_)
+            self._open = np.append(self._open, unrepresented(self.gp.covariance, x[None], Z))
             self._roots = np.append(self._roots, self._root(self._counts[-1:], self._open[-1:]))
-            self.gp.add_embedded(x, self._roots[-1] * z, self._roots[-1] * y)
+            self.gp.add_embedded(x, self._roots[-1] * Z[0], self._roots[-1] * y)
             return
         self._counts[i] += weight
         self._averages[i] += (y - self._averages[i]) * weight / self._counts[i]

@@ -10,8 +10,8 @@ import numpy as np
 
 from numbo._types import Array, ObservationIndices
 from numbo.kernels.acquisition import Acquisition, Posterior, acquisition_values
-from numbo.kernels.covariance import prior_variances
 from numbo.models.constraints import Constraints
+from numbo.models.dictionaries import unrepresented
 from numbo.models.moments import Prediction, moments
 from numbo.models.sparse_gp import SparseGP
 from numbo.models.surrogate import Surrogate
@@ -99,5 +99,5 @@ class ModelView:
         if self.sparse is None:
             found.std[self.members] = 0.0
             return found
-        missing = prior_variances(self.sparse.covariance, X) - np.sum(self.sparse.embed(X) ** 2, axis=1)
-        return Prediction(found.mean, np.sqrt(np.maximum(missing, 0.0)) * self.transform.scale)
+        missing = unrepresented(self.sparse.covariance, X, self.sparse.embed(X))
+        return Prediction(found.mean, np.sqrt(missing) * self.transform.scale)
