@@ -49,10 +49,12 @@ class Scales:
         """
         scales = self if len(positions) >= self.updated_at else Scales(C.shape[1])
         for at in scales._schedule.passed(len(positions)):
-            now = _medians(C[positions[:at]])
-            scales._largest = np.fmax(scales._largest, now)
-            scales._sizes = np.sqrt(now) * np.sqrt(scales._largest)
+            scales._take(_medians(C[positions[:at]]))
         return scales._sizes
+
+    def _take(self, medians: Array) -> None:
+        self._largest = np.fmax(self._largest, medians)
+        self._sizes = np.sqrt(medians) * np.sqrt(self._largest)
 
 
 def _medians(C: Array) -> Array:
