@@ -154,6 +154,7 @@ def test_explain_sets_the_noise_against_the_spread(make):
 def test_explain_says_whether_all_observations_take_part():
     plain = run(ALGORITHMS["GSSBO-subset"], 60).explain()
     noisy = run(ALGORITHMS["GSSBO-subset"], 60, 0.5).explain()
+    assert (plain.noisy, noisy.noisy) == (False, True)
     assert not plain.all_data
     assert "model on 20" in str(plain)
     assert noisy.all_data

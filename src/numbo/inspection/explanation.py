@@ -86,6 +86,8 @@ class Explanation:
         noise_std: standard deviation of the noise in the model, in the units of the objective.
         spread_std: standard deviation of the posterior mean over the space, in the same units.
         noise_share: share of the variance of all values told that is noise.
+        noisy: whether the search counts values as noisy: it may measure points again, and models average. The noise of
+            the model alone is not believed if points can be measured again, and is refuted if repeats agree.
         all_data: whether the posterior uses all observations, with the members as atoms.
         buffer_size: M, the size of the subset; None if there is no limit (yet).
         beta: multiplier of the standard deviation in the confidence bounds; None if it is not used.
@@ -107,6 +109,7 @@ class Explanation:
     noise_std: float
     spread_std: float
     noise_share: float
+    noisy: bool = False
     objective: int | None = None
     n_feasible: int | None = None
     violated: dict[str, float] = field(default_factory=dict)

@@ -434,6 +434,7 @@ class Snapshot:
             n_feasible=int(history.meets(np.arange(history.n)).sum()) if history.constrained else None,
             violated=dict(zip(self._goal.constraints, np.mean(history.C > 0.0, axis=0).tolist(), strict=True)),
             noise_share=min(1.0, (view.noise_std / unit) ** 2 / variance) if variance > 0.0 else 0.0,
+            noisy=self._run.noise.found,
             all_data=view.sparse is not None,
             conditions={name: str(condition) for name, condition in self.conditions.items()},
             buffer_size=view.buffer_size,
