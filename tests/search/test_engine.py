@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+from collections import Counter
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.runs import new_run, tell
+from tests.search.searches import CUBE, bowl, global_search, local_search, sampled
 
-from numbo import GSSBO, Float, Space
+from numbo import GSSBO, Float
 from numbo.models.outputs import Outputs
 from numbo.optimizers.gssbo import TURN
 from numbo.run.run import GLOBAL, Suggestion
 from numbo.search.engine import BOXES, Origin
-from numbo.search.local_search import LocalSearch
 from numbo.trials import UNASKED
 
 
@@ -25,26 +29,26 @@ def test_no_engine_has_what_it_did_not_propose(origin):
 
 def test_an_engine_counts_its_own_points_only():
     """Two local searches see the same observations; a success counts for the one that proposed the point."""
-    space = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
-    opt = GSSBO(space, seed=0, n_initial=8)
-    (first,) = opt._engines
-    models = Outputs.of_one(opt._search.new_surrogate())
-    second = LocalSearch(space, models, first.size, opt._search.maximiser, number=1)
-    opt._engines = (first, second)
-    counted = []
-    for _ in range(60):
-        before = [(e.trust_region.successes, e.trust_region.failures, e.trust_region.number) for e in opt._engines]
-        found = opt.suggest()
-        params = opt.space.decode(found.x)
-        opt.hold("now", params, found.origin)
-        opt.tell(params, (params["x"] - 0.3) ** 2 + (params["y"] - 0.6) ** 2, key="now")
-        after = [(e.trust_region.successes, e.trust_region.failures, e.trust_region.number) for e in opt._engines]
+    run = sampled(CUBE, 8)
+    search = global_search(run)
+    engines = [local_search(run, search, number=number) for number in range(2)]
+    rng, counted = np.random.default_rng(0), Counter()
+    for i in range(8):
+        for engine in engines:
+            engine.tell(run, i, float(run.history.y[i]), GLOBAL)
+    for k in range(30):
+        found = engines[k % 3].propose(run) if k % 3 < 2 else None
+        found = Suggestion(rng.random(3)) if found is None else found
+        before = [(e.trust_region.successes, e.trust_region.failures, e.trust_region.number) for e in engines]
+        p = CUBE.decode(found.x)
+        i = tell(run, p, bowl(p), origin=found.origin)
+        for engine in engines:
+            engine.tell(run, i, bowl(p), found.origin)
+        after = [(e.trust_region.successes, e.trust_region.failures, e.trust_region.number) for e in engines]
         owner = Origin.of(found.origin).engine
-        counted.append(owner)
+        counted[owner] += before != after or owner < 0
         assert all(one == other for k, (one, other) in enumerate(zip(before, after, strict=True)) if k != owner)
-    assert counted.count(0) > 5
-    assert counted.count(1) > 5
-    assert counted.count(-1) > 5
+    assert min(counted[owner] for owner in (-1, 0, 1)) >= 9
 
 
 class Stub:
@@ -52,7 +56,7 @@ class Stub:
 
     def __init__(self, number, eager_at=()):
         self.number, self.eager_at, self.asked = number, eager_at, []
-        self.outputs = GSSBO({"x": Float(0, 1)})._search.outputs  # which are never fitted
+        self.outputs = Outputs.of_one(global_search(new_run(CUBE)).surrogate)  # which is never fitted
 
     def eager(self, run):
         return run.step in self.eager_at

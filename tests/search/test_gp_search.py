@@ -1,0 +1,278 @@
+"""The search with a GP over the whole space: its candidates, what stands out from noise, and the view of its model."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+from tests.runs import new_run, tell
+from tests.search.searches import CUBE, bowl, everything, global_search, sampled
+
+from numbo import Arms, Categorical, Float, Int, Space
+from numbo.kernels.acquisition import mean_variance
+from numbo.search.combinations import EVERY
+from numbo.search.gp_search import ARMS, BEST, LINES_FROM, STANDS_OUT
+from numbo.search.maximiser import PERIOD
+from numbo.spaces.arms import NEIGHBOURS
+
+
+def suggested(search, run, members=None):
+    return search.next_point(run, everything(run) if members is None else members)
+
+
+# -- the model -------------------------------------------------------------------------------------------------------
+
+
+def test_the_model_is_conditioned_on_the_members_and_knows_each_copy_once():
+    run = sampled(CUBE, 30)
+    search = global_search(run)
+    members = np.arange(0, 30, 2)
+    search.update(run, members)
+    np.testing.assert_array_equal(search.surrogate.members, members)
+    scores = search.scores(run, members, run.history.X)
+    search.update(run, members)
+    utility = search.maximiser.of_one(run, search.outputs, search.acquisition(run))
+    np.testing.assert_array_equal(scores, utility.values(run.history.X))
+
+
+def test_the_first_model_of_a_long_history_is_fitted_to_evenly_spaced_observations():
+    run = sampled(CUBE, 300)
+    search = global_search(run)
+    surrogate = search.prepared(run, 40)
+    np.testing.assert_array_equal(surrogate.members, np.linspace(0, 299, 40).astype(int))
+    assert surrogate.fits.due(300)  # the next one of the members that are chosen by it
+    search.update(run, np.arange(50))
+    run.hold("a", {"x": 0.1, "y": 0.2, "z": 0.3}, -1)
+    search.outputs.hallucinate(run.history)
+    assert search.prepared(run, 40).posterior.n == 50  # as it is, with nothing pending
+
+
+def test_a_copy_has_a_model_of_its_own():
+    run = sampled(CUBE, 30)
+    search = global_search(run)
+    search.update(run, everything(run))
+    before = copy.deepcopy(search.state_dict())
+    twin = search.copy()
+    tell(run, {"x": 0.9, "y": 0.9, "z": 0.9}, 5.0)
+    twin.scores(run, everything(run), run.history.X)
+    assert repr(search.state_dict()) == repr(before)
+    assert len(twin.surrogate.members) == 31
+
+
+@pytest.mark.parametrize("directions", [("maximize",), ("maximize", "minimize")])
+def test_a_restored_search_goes_on_to_the_last_bit(directions):
+    def value(p):
+        return bowl(p) if len(directions) == 1 else (bowl(p), p["x"])
+
+    run = sampled(CUBE, 30, value, directions=directions)
+    search = global_search(run)
+    suggested(search, run)
+    twin = global_search(run)
+    twin.restore(copy.deepcopy(search.state_dict()), run.history)
+    twin_run = run.quiet()
+    for one, other in ((search, run), (twin, twin_run)):
+        tell(other, {"x": 0.2, "y": 0.3, "z": 0.9}, value({"x": 0.2, "y": 0.3, "z": 0.9}))
+        run.listen(one.outputs.objectives)
+    np.testing.assert_array_equal(suggested(search, run), suggested(twin, twin_run))
+
+
+# -- what is suggested -----------------------------------------------------------------------------------------------
+
+
+def test_a_suggestion_has_a_larger_acquisition_than_any_of_many_points():
+    run = sampled(CUBE, 30)
+    search = global_search(run, acquisition="ucb")
+    x = suggested(search, run)
+    others = np.random.default_rng(5).random((5000, 3))
+    scores = search.scores(run, everything(run), np.vstack([x, others]))
+    assert scores[0] >= scores[1:].max() - 1e-9
+
+
+@pytest.mark.parametrize("A", [300, 3 * ARMS])
+def test_of_few_arms_the_best_is_suggested_and_of_many_the_best_around(A):
+    U = np.random.default_rng(0).random((A, 3))
+    run = new_run(Arms(50.0 * U - 7.0), avoid_repeats=True)
+    for row in range(25):
+        tell(run, row, float(np.exp(-8.0 * np.sum((U[row] - 0.4) ** 2))))
+    search = global_search(run)
+    row = run.space.decode(suggested(search, run))
+    grid = run.space.grid()
+    scores = search.scores(run, everything(run), grid)
+    assert row >= 25
+    if A < ARMS:
+        assert scores[row] == pytest.approx(scores[25:].max(), rel=1e-9)
+    else:
+        near = run.space.grid_index(run.space.neighbours(grid[[row]]).X)
+        assert len(near) == NEIGHBOURS
+        assert scores[row] >= scores[np.setdiff1d(near, np.arange(25))].max() - 1e-9
+
+
+def test_where_nothing_is_left_a_point_of_the_design_is_suggested():
+    space = Space({"k": Int(0, 4)})
+    run = sampled(space, 0, avoid_repeats=True)
+    for k in range(5):
+        tell(run, {"k": k}, float(k))
+    assert suggested(global_search(run), run) in space.grid()
+
+
+def test_fixed_values_are_kept_and_the_rest_is_chosen_for_them():
+    run = sampled(CUBE, 60, lambda p: -((p["x"] - p["y"]) ** 2) - (p["z"] - 0.5) ** 2)
+    search = global_search(run)
+    for x in (0.05, 0.95):
+        with run.available.fixing(CUBE.partial({"x": x})):
+            found = CUBE.decode(suggested(search, run))
+        assert found["x"] == x
+        assert found["y"] == pytest.approx(x, abs=0.12)
+
+
+def test_exploring_suggestions_differ_from_the_best_point_in_one_coordinate():
+    run = sampled(CUBE, LINES_FROM)
+    search = global_search(run, coordinate_lines=True)
+    changed = []
+    for k in range(4 * PERIOD):
+        exploring = search.maximiser.exploring(run)
+        x = suggested(search, run)
+        best = run.history.X[search.surrogate.rows[np.argmax(search.surrogate.means)]]
+        if exploring:
+            changed.append(int(np.sum(x != best)))
+        tell(run, CUBE.decode(x), bowl(CUBE.decode(x)))
+        assert run.step == LINES_FROM + k + 1
+    assert changed == [1] * (2 * PERIOD)
+
+
+def test_lines_of_which_every_point_was_tried_give_way_to_the_whole_space():
+    space = Space({f"c{i}": Categorical("abcdef") for i in range(7)})
+    run = new_run(space, avoid_repeats=True)
+    best = dict.fromkeys(space.names, "a")
+    tell(run, best, 1.0)
+    for name in best:
+        for c in "bcdef":
+            tell(run, best | {name: c}, 0.5)
+    rng = np.random.default_rng(0)
+    while run.history.n < LINES_FROM or run.step // PERIOD % 2:
+        tell(run, {name: "abcdef"[rng.integers(6)] for name in best}, 0.0)
+    search = global_search(run, coordinate_lines=True)
+    assert search.maximiser.exploring(run)
+    p = space.decode(suggested(search, run))
+    assert sum(p[name] != "a" for name in p) >= 2
+    assert not np.array_equal(space.encode(p), run.space_filling())
+
+
+def test_every_second_suggestion_covers_a_combination_of_categories():
+    space = Space({"a": Categorical("xyz"), "b": Categorical("uv"), "c": Float(0.0, 1.0)})
+    run = sampled(space, 4, lambda p: p["c"] - (p["a"] == "x"))
+    search = global_search(run)
+    while search.covers(run) or run.step % EVERY:
+        seen = {(p["a"], p["b"]) for p in run.history.trials.params}
+        due = search.covers(run)
+        p = space.decode(suggested(search, run))
+        assert due == (run.step % EVERY == 0)
+        assert not due or (p["a"], p["b"]) not in seen
+        tell(run, p, p["c"] - (p["a"] == "x"))
+    assert len({(p["a"], p["b"]) for p in run.history.trials.params}) == 6
+    assert not global_search(run, cover_categories=False).covers(run)
+
+
+# -- what stands out from noise --------------------------------------------------------------------------------------
+
+
+def noisy(value, space=CUBE, seed=0):
+    """A run with repeats that show the noise, and a search whose model is up to date."""
+    run, rng = new_run(space), np.random.default_rng(seed)
+    points = [space.decode(x) for x in rng.random((60, space.d))]
+    for p in points + points[:2]:
+        tell(run, p, value(p, rng.normal()))
+    search = global_search(run)
+    search.update(run, everything(run))
+    assert run.noise.found
+    return run, search
+
+
+def test_the_luckiest_value_of_noise_alone_does_not_stand_out_and_a_hill_does():
+    run, search = noisy(lambda p, e: e)
+    assert not search.stands_out(run)
+    with run.available.fixing(np.array([0.5, np.nan, np.nan])):
+        assert search.stands_out(run)  # a slice has nothing to do with it
+    run, search = noisy(lambda p, e: 30.0 * bowl(p) + e)
+    assert search.stands_out(run)
+
+
+def rise_and_noise(run, search):
+    """How far the best mean lies above the median over the space, and the deviation of the noise of all members."""
+    anywhere = run.space.snap(run.design.candidates.even(64))
+    middle = np.median(mean_variance(search.surrogate.posterior, anywhere)[0])
+    return search.surrogate.means.max() - middle, np.sqrt(search.surrogate.gp.covariance.noise_variance)
+
+
+@pytest.mark.parametrize("height", [0.5, 1.0, 2.0, 4.0, 8.0])
+def test_what_stands_out_does_so_by_its_rise_in_units_of_the_noise_of_the_best(height):
+    run, search = noisy(lambda p, e: height * bowl(p) + e)
+    rise, noise = rise_and_noise(run, search)
+    gp = search.surrogate.gp
+    best = np.argsort(-gp.fitted_means)[:BEST]
+    residual, variance = gp.leave_one_out()
+    ratio = min(np.mean(residual[best] ** 2 / variance[best]), 1.0)
+    assert search.stands_out(run) == (rise >= STANDS_OUT * noise * np.sqrt(ratio))
+
+
+def test_the_noise_of_the_worst_members_says_nothing_of_that_of_the_best():
+    """Where it is in proportion to the value, the optimum would never stand out from the noise of all."""
+    run, search = noisy(lambda p, e: -p["x"] * (1.0 + 0.8 * e), Space({"x": Float(0.0, 1.0)}))
+    rise, noise = rise_and_noise(run, search)
+    assert rise < STANDS_OUT * noise
+    assert search.stands_out(run)
+
+
+def test_without_noise_or_a_model_everything_stands_out():
+    run = sampled(CUBE, 30)
+    search = global_search(run)
+    assert search.stands_out(run)
+    search.update(run, everything(run))
+    assert search.stands_out(run)
+
+
+# -- the view --------------------------------------------------------------------------------------------------------
+
+
+def test_the_view_is_that_of_the_model_and_stays_as_it_is():
+    run = sampled(CUBE, 40)
+    search = global_search(run, acquisition="ucb", beta=1.3)
+    view = search.copy().view(run.quiet(), everything(run), buffer_size=77)
+    np.testing.assert_array_equal(view.members, everything(run))
+    assert (view.beta, view.buffer_size, view.sparse, view.others) == (1.3, 77, None, ())
+    X = np.random.default_rng(3).random((20, 3))
+    np.testing.assert_allclose(view.acquire(X), search.scores(run, everything(run), X), rtol=1e-9)
+    mean, _ = view.mean_sd(run.history.X)
+    np.testing.assert_allclose(mean, run.history.y, atol=0.05 * np.std(run.history.y))
+    assert global_search(run, acquisition="log_ei").view(run.quiet(), everything(run)).beta is None
+
+
+def test_the_view_of_several_objectives_is_that_of_the_first_with_those_of_the_others():
+    run = sampled(CUBE, 30, lambda p: (bowl(p), p["x"]), directions=("maximize", "maximize"))
+    search = global_search(run)
+    view = search.view(run.quiet(), everything(run))
+    X = np.random.default_rng(3).random((20, 3))
+    (other,) = view.others
+    np.testing.assert_allclose(other.mean_sd(X)[0], X[:, 0], atol=0.05)
+    np.testing.assert_allclose(view.mean_sd(X)[0], [bowl(CUBE.decode(x)) for x in X], atol=0.05)
+    improving = search.maximiser.improving(run, search.outputs)
+    np.testing.assert_allclose(view.acquire(X), improving.values(X), rtol=1e-9)
+
+
+def test_suggestions_lie_on_lines_only_once_the_best_point_is_good_enough():
+    found = []
+    for lines in (False, True):
+        run = sampled(CUBE, LINES_FROM - PERIOD)
+        search = global_search(run, coordinate_lines=lines)
+        assert search.maximiser.exploring(run)
+        found.append(suggested(search, run).tolist())
+    assert found[0] == found[1]
+
+
+def test_models_of_constraints_clip_nothing():
+    """It could move the border into what is feasible."""
+    search = global_search(new_run(CUBE), kernel="rbf", trend=False)
+    own, limit = search.new_surrogate(growth=0.3), search.new_constraint(growth=0.3)
+    assert (own.targets.winsorize, limit.targets.winsorize) == (True, False)
+    assert (own.gp.kernel, limit.gp.kernel, limit.gp.trend, limit.fits.growth) == ("rbf", "rbf", False, 0.3)
