@@ -7,12 +7,13 @@ from functools import partial
 import numpy as np
 import pytest
 from tests.helpers import compiled_only, configured
+from tests.runs import new_run, tell
+from tests.search.searches import global_search
 
-from numbo import GPUCB, GSSBO, Categorical, Float, GSSBOSettings, Space
-from numbo.optimizers.gssbo import TURN
+from numbo import GPUCB, GSSBO, Float, GSSBOSettings, Space
+from numbo.optimizers.gssbo import TURN, Subset
 from numbo.optimizers.parts.buffer import DynamicBuffer, iteration_work
 from numbo.run.run import GLOBAL
-from numbo.search.gp_search import LINES_FROM
 from numbo.selection import CRITERIA
 
 SPACE = Space({"x": Float(0, 1), "y": Float(0, 1), "z": Float(0, 1)})
@@ -53,80 +54,71 @@ def test_acquisition_functions_alternate_by_the_turn():
         opt.tell(p, f(p))
 
 
-def test_improvement_counts_from_the_best_posterior_mean():
-    opt = GSSBO(SPACE, n_initial=4, seed=0, settings=GSSBOSettings(trust_region=False, acquisition="log_ei"))
-    rng = np.random.default_rng(0)
-    for _ in range(100):
-        p = {name: float(rng.random()) for name in "xyz"}
-        opt.tell(p, p["x"] + 0.3 * float(rng.normal()))
-    opt.ask()
-    incumbent = opt._search.acquisition(opt._run).parameter
-    best = opt._search.surrogate.transform.forward(np.array([opt._run.history.values().max()]))[0]
-    assert incumbent < best - 0.5
-    mean, _ = opt._search.surrogate.gp.mean_sd(opt._run.history.X)
-    assert incumbent == pytest.approx(mean.max(), abs=1e-6)
+def subset_of(size, first=6, **settings):
+    """A subset by itself, whose size is fixed."""
+    buffer = DynamicBuffer(first, 3, 4.0, "work", size=size)
+    rest = {"criterion": "sign", "perturbation": 0.1, "elites": 0.0, "reselect": 0.0}
+    return Subset(buffer, first, **(rest | settings))
+
+
+def growing(run, n):
+    """The run after each of ``n`` more observations."""
+    rng = np.random.default_rng(run.history.n)
+    for x in rng.random((n, 3)):
+        p = SPACE.decode(x)
+        tell(run, p, -f(p))
+        yield run
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("reselect", [0.0, 0.3])
 def test_the_subset_has_m_samples_with_the_initial_and_the_newest(criterion, reselect):
-    opt = GSSBO(
-        SPACE,
-        buffer_size=15,
-        n_initial=6,
-        seed=0,
-        settings=GSSBOSettings.of_preset("paper", criterion=criterion, reselect=reselect),
-    )
-    drive(opt, 14)
-    for n in range(14, 40):
-        members = opt._subset.members(opt._run, opt._search)
-        assert len(members) == min(n, 15) == len(set(members.tolist()))
-        assert set(range(6)) <= set(members.tolist())
-        assert n - 1 in members
-        drive(opt, 1)
+    run = new_run(SPACE)
+    search, subset = global_search(run), subset_of(15, criterion=criterion, reselect=reselect)
+    for _ in growing(run, 40):
+        n = run.history.n
+        if n >= 8:
+            members = subset.members(run, search)
+            search.update(run, members)
+            assert len(members) == min(n, 15) == len(set(members.tolist()))
+            assert set(range(6)) <= set(members.tolist())
+            assert n - 1 in members
 
 
-def test_the_best_samples_are_kept():
-    opt = drive(
-        GSSBO(SPACE, buffer_size=20, n_initial=5, seed=0, settings=GSSBOSettings(elites=0.4, trust_region=False)), 50
-    )
-    best = set(np.argsort(-opt._run.history.y, kind="stable")[:8].tolist())
-    assert best <= set(opt._subset.members(opt._run, opt._search).tolist())
-    crowded = drive(GSSBO(SPACE, buffer_size=20, n_initial=17, seed=0, settings=GSSBOSettings(elites=0.9)), 50)
-    assert len(crowded._subset.members(crowded._run, crowded._search)) == 20
+@pytest.mark.parametrize(("first", "elites", "kept"), [(5, 0.4, 8), (17, 0.9, 2)])
+def test_the_best_samples_are_kept_as_far_as_there_is_room(first, elites, kept):
+    run = new_run(SPACE)
+    search, subset = global_search(run), subset_of(20, first, criterion="kmeans++", elites=elites)
+    for _ in growing(run, 60):
+        if run.history.n >= 21:
+            members = subset.members(run, search)
+    best = np.argsort(-run.history.y, kind="stable")
+    assert len(members) == 20
+    assert set(best[:kept].tolist()) <= set(members.tolist())
 
 
-def test_reselection_from_all_data_brings_back_what_was_dropped():
-    opt = drive(
-        GSSBO(
-            SPACE, buffer_size=12, n_initial=4, seed=0, settings=GSSBOSettings.of_preset("paper", criterion="random")
-        ),
-        60,
-    )
-    previous, back = set(), 0
-    for _ in range(20):
-        members = set(opt._subset.members(opt._run, opt._search).tolist())
-        back += len({m for m in members - previous if m < opt.n_told - 1}) if previous else 0
+@pytest.mark.parametrize("reselect", [0.0, 1e6])
+def test_what_was_dropped_comes_back_where_the_choice_is_from_all_data(reselect):
+    """Otherwise it is from the last subset and what is new, after the first choice."""
+    run = new_run(SPACE)
+    search, subset = global_search(run), subset_of(12, 4, criterion="random", reselect=reselect)
+    for _ in growing(run, 60):
+        pass
+    previous, back = set(subset.members(run, search).tolist()), 0
+    for _ in growing(run, 20):
+        members = set(subset.members(run, search).tolist())
+        back += len(members - previous - {run.history.n - 1})
         previous = members
-        drive(opt, 1)
-    assert back > 20
-    streaming = drive(
-        GSSBO(
-            SPACE,
-            buffer_size=12,
-            n_initial=4,
-            seed=0,
-            settings=GSSBOSettings(criterion="random", reselect=1e6, elites=0.0),
-        ),
-        60,
-    )
-    streaming._subset._from_all.at = 10**9
-    previous = set(streaming._subset.members(streaming._run, streaming._search).tolist())
-    for _ in range(20):
-        drive(streaming, 1)
-        members = set(streaming._subset.members(streaming._run, streaming._search).tolist())
-        assert members - previous <= {streaming.n_told - 1}
-        previous = members
+    assert back > 20 if reselect == 0.0 else back == 0
+
+
+def test_the_subset_of_an_optimizer_is_the_one_that_is_explained():
+    opt = GSSBO(SPACE, preset="paper", buffer_size=15, n_initial=6, seed=0)
+    for n in range(14, 22):
+        drive(opt, n - opt.n_told)
+        members = opt.explain().members
+        assert len(members) == min(n, 15)
+        assert {*range(6), n - 1} <= set(members.tolist())
 
 
 def test_the_work_rule_switches_where_the_model_says():
@@ -134,30 +126,7 @@ def test_the_work_rule_switches_where_the_model_says():
     mean = np.mean([iteration_work(n, 3) for n in range(11, 21)])
     expected = next(n for n in range(12, 1000) if iteration_work(n, 3) > 1.5 * mean)
     drive(opt, expected + 10)
-    assert opt._subset.buffer.size == expected
-    assert len(opt._subset.members(opt._run, opt._search)) == expected
-
-
-def test_the_paper_default_is_about_a_hundred_samples():
-    assert 60 <= DynamicBuffer(20, 20, 4.0, "work")._work_size <= 140
-
-
-def test_the_time_rule_switches_at_the_first_slow_iteration():
-    buffer = DynamicBuffer(n_initial=5, d=3, factor=4.0, rule="time")
-    for n in range(6, 11):
-        assert buffer.limit(n) == n
-        buffer.record(n, 1.0)
-    for n, seconds in ((11, 3.9), (12, 4.1)):
-        assert buffer.limit(n) == n
-        buffer.record(n, seconds)
-    assert buffer.limit(13) == 12
-    buffer.record(13, 100.0)
-    assert buffer.limit(500) == 12
-
-
-def test_a_long_history_is_not_taken_for_an_initial_iteration():
-    buffer = DynamicBuffer(n_initial=5, d=3, factor=4.0, rule="time")
-    assert buffer.limit(10_000) < 300
+    assert opt.explain().buffer_size == len(opt.explain().members) == expected
 
 
 @pytest.mark.parametrize("preset", ["default", "paper"])
@@ -168,16 +137,16 @@ def test_a_long_history_at_once(preset):
     opt.tell(points, [f(p) for p in points])
     p = opt.ask()
     assert f(p) < np.quantile([f(q) for q in points], 0.2)
-    assert opt._search.surrogate.gp.n <= 200
+    assert len(opt.explain().members) <= 200
 
 
 def test_perturbation_and_ties_follow_the_seed():
     subsets = []
     for seed in (0, 0, 1):
         opt = drive(GSSBO(SPACE, preset="paper", buffer_size=12, n_initial=6, seed=7), 30)
+        opt.tell({"x": 0.1, "y": 0.2, "z": 0.3}, 0.5)  # the next subset is not chosen yet
         opt.reseed(seed)
-        opt._subset._selected_at = 0
-        subsets.append(sorted(opt._subset.members(opt._run, opt._search).tolist()))
+        subsets.append(opt.explain().members.tolist())
     assert subsets[0] == subsets[1] != subsets[2]
 
 
@@ -216,8 +185,7 @@ def test_under_noise_the_model_stands_on_all_observations_and_a_restored_one_goe
         p = opt.ask()
         opt.tell(p, noisy(p, rng))
     assert len(opt.explain().members) == 128
-    assert opt._search.surrogate.averages(opt._run.noise)
-    assert len(opt._search.surrogate.rows) > 128
+    assert opt.explain().all_data
     again = GSSBO.from_state_dict(opt.state_dict())
     for _ in range(20):
         p, q = opt.ask(), again.ask()
@@ -228,51 +196,6 @@ def test_under_noise_the_model_stands_on_all_observations_and_a_restored_one_goe
     best, _ = opt.best_predicted()
     lost = (best["x"] - 0.4) ** 2 + (best["y"] - 0.3) ** 2 + (best["z"] - 0.6) ** 2
     assert lost < 0.25 * NOISE  # of one measurement
-
-
-def test_under_noise_the_region_follows_what_the_model_expects():
-    opt, rng = GSSBO(SPACE, seed=0), np.random.default_rng(0)
-    for _ in range(60):
-        p = opt.ask()
-        opt.tell(p, noisy(p, rng))
-    (local,) = opt._engines
-    local.update(opt._run)
-    surrogate, history = local.surrogate, opt._run.history
-    assert surrogate.averages(opt._run.noise)
-    best = surrogate.rows[np.argmax(surrogate.means)]
-    assert local.trust_region.center == best
-    assert local.trust_region.best == pytest.approx(surrogate.mean_sd(history.X[[best]])[0][0])
-    assert local.trust_region.best < history.y.max()  # the luckiest value is no measure
-
-
-def test_exploring_suggestions_differ_from_the_best_point_in_one_coordinate():
-    settings = {"trust_region": False, "coordinate_lines": True, "n_initial": 8, "seed": 0}
-    opt, changed = configured(GSSBO, SPACE, **settings), []
-    for n in range(LINES_FROM + 4 * TURN):
-        p = opt.ask()
-        if n >= LINES_FROM and n // TURN % 2 == 0:
-            best = opt._search.surrogate.rows[np.argmax(opt._search.surrogate.means)]
-            near = opt.space.decode(opt._run.history.X[best])
-            changed.append(sum(p[name] != near[name] for name in p))
-        opt.tell(p, f(p))
-    assert changed == [1] * len(changed)
-    assert len(changed) == 2 * TURN
-
-
-def test_lines_of_which_every_point_was_tried_give_way_to_the_whole_space():
-    space = Space({f"c{i}": Categorical("abcdef") for i in range(7)})
-    opt = GSSBO(space, seed=0, n_initial=8, avoid_repeats=True, settings=GSSBOSettings(coordinate_lines=True))
-    best = dict.fromkeys(space.names, "a")
-    opt.tell([best | {name: c} for name in best for c in "bcdef"] + [best], [1.0] * 35 + [0.0])
-    rng = np.random.default_rng(0)
-    for _ in range(LINES_FROM):
-        opt.tell({name: "abcdef"[rng.integers(6)] for name in best}, 2.0)
-    while not opt._search.maximiser.exploring(opt._run) or opt._run.step % TURN:
-        opt.tell(opt.ask(), 2.0)
-    before = opt._run.design._points
-    p = opt.ask()
-    assert sum(p[name] != "a" for name in p) >= 2
-    assert opt._run.design._points is before  # it is no point of the space-filling sequence
 
 
 TWICE = [
@@ -311,7 +234,7 @@ def test_as_long_as_nothing_stands_out_from_the_noise_points_fill_the_space():
         suggestion = opt.suggest()
         opt.tell(opt.space.decode(suggestion.x), rng.normal())
         local.append(suggestion.origin >= 0)
-    assert opt._run.noise.found
+    assert opt.explain().noisy
     assert np.mean(local[60:]) < 0.2  # three of four otherwise
 
 
@@ -336,22 +259,8 @@ def test_where_something_stands_out_the_local_search_has_its_turns():
         opt.hold("now", p, suggestion.origin)
         opt.tell(p, sum((v - 0.4) ** 2 for v in p.values()) + 0.05 * rng.normal(), key="now")
         local.append(suggestion.origin >= 0)
-    assert opt._run.noise.found
+    assert opt.explain().noisy
     assert np.mean(local[20:]) > 0.6
-
-
-def test_what_stands_out_is_judged_by_the_noise_of_the_best_members():
-    """The noise of the worst values says nothing of that of the best ones."""
-    rng = np.random.default_rng(0)
-    opt = GSSBO({"x": Float(0, 1)}, seed=0)
-    points = [{"x": x} for x in rng.random(60).tolist()]
-    opt.tell(points, [p["x"] * (1.0 + 0.8 * rng.normal()) for p in points])
-    opt.tell(points[:2], [p["x"] * (1.0 + 0.8 * rng.normal()) for p in points[:2]])  # there is noise
-    opt.suggest()
-    search = opt._search
-    assert opt._run.noise.found
-    assert search._noise_of_the_best() < 0.5 * np.sqrt(search.surrogate.gp.covariance.noise_variance)
-    assert search.stands_out(opt._run)
 
 
 def test_an_optimizer_that_was_told_everything_knows_what_stands_out():
@@ -361,8 +270,7 @@ def test_an_optimizer_that_was_told_everything_knows_what_stands_out():
     opt = GSSBO({name: Float(0, 1) for name in "xyz"}, seed=0)
     opt.tell(points, rng.normal(size=60))
     opt.tell(points[:2], rng.normal(size=2))  # there is noise
-    assert opt.suggest().origin == GLOBAL
-    assert not opt._search.stands_out(opt._run)
+    assert {opt.suggest().origin for _ in range(3)} == {GLOBAL}  # no turn of the local search, which would be next
 
 
 def test_what_fills_the_space_keeps_away_from_where_trials_fail():
@@ -388,12 +296,11 @@ def test_the_initial_design_is_shorter_in_few_dimensions(d, expected):
 def test_failures_are_made_up_for_by_more_points_of_the_design(failing):
     """Up to as many again: the model starts with five successes, or after ten trials."""
     space = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
-    opt, design = GSSBO(space, seed=0), GSSBO(space, seed=0)
+    opt, fresh = GSSBO(space, seed=0), GSSBO(space, seed=0)
     by_design = 0
     for t in range(12):
         found = opt.suggest(position=t).x
-        by_design += np.array_equal(found, design._run.space_filling(t)) and by_design == t
+        by_design += np.array_equal(found, fresh.suggest(position=t).x) and by_design == t
         p = space.decode(found)
         opt.tell(p, None if 1 <= t <= failing else p["x"])
-        design.tell(p, None)
     assert by_design == min(5 + failing, 10)
