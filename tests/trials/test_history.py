@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numbo.models.curves import Curves
 from numbo.trials import SCOUT, UNASKED, Curve, Goal, History, Pending, point_key
 from numbo.trials.front import closeness, front_rows
-from numbo.trials.violations import INFEASIBLE, RESCALED
+from numbo.trials.violations import INFEASIBLE
 
 
 def filled():
@@ -177,30 +177,6 @@ def test_scores_are_values_where_constraints_hold_and_below_all_values_elsewhere
         else:
             assert scores[i] == y
     np.testing.assert_array_equal(history.scores(rows[::2]), scores[::2])
-
-
-def test_violations_are_counted_in_units_of_their_typical_sizes():
-    rng, scores = np.random.default_rng(0), []
-    told = [(1.0, (1.0 + a, 0.5 + b)) for a, b in rng.random((30, 2))]
-    for unit in (1.0, 1e6):
-        scores.append(constrained([(y, (unit * a, b)) for y, (a, b) in told]).scores())
-    np.testing.assert_allclose(scores[0], scores[1], rtol=1e-12)
-    assert (scores[0] <= INFEASIBLE).all()
-    assert len(np.unique(scores[0])) == 30
-
-
-def test_the_typical_size_is_reckoned_when_a_tenth_is_new_from_the_medians_now_and_before():
-    rng = np.random.default_rng(0)
-    told = [(0.0, (size, 1.0)) for size in 10.0 ** -np.arange(0.0, 4.0, 0.08) * np.exp(rng.normal(size=50))]
-    sizes, largest, at = np.ones(2), np.full(2, np.nan), 0
-    for n in range(1, 51):
-        if n >= at + max(1, int(RESCALED * at)):
-            at = n
-            now = np.median([limits for _, limits in told[:n]], axis=0)
-            largest = np.fmax(largest, now)
-            sizes = np.sqrt(now * largest)
-        np.testing.assert_allclose(constrained(told[:n]).scales(n), sizes)
-    np.testing.assert_allclose(constrained(told).scales(20), constrained(told[:20]).scales(20))
 
 
 def test_a_search_is_blind_as_long_as_all_violate_by_the_same():

@@ -1,37 +1,78 @@
-"""How observations compare that have to meet constraints."""
+"""Scores under constraints: violations in units of the typical sizes of their constraints."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
-from numbo.trials.violations import INFEASIBLE, Scales, scored
+from numbo.trials.violations import INFEASIBLE, RESCALED, Scales, scored
 
-
-def test_what_meets_all_constraints_keeps_its_value_and_the_rest_comes_below_by_its_total_violation():
-    y = np.array([3.0, -1e300, 9.0, 9.0, 9.0])
-    C = np.array([[-1.0, -1.0], [0.0, -1.0], [2.0, -1.0], [2.0, 40.0], [np.inf, 0.0]])
-    scores = scored(y, C, np.array([1.0, 10.0]), wary=False)
-    assert scores[0] == 3.0
-    assert scores[1] == INFEASIBLE
-    assert INFEASIBLE > scores[2] > scores[3] > scores[4]
-
-
-def test_what_is_not_told_is_doubted_only_where_that_is_asked_for():
-    y = np.array([3.0, 2.0, 1.0])
-    C = np.array([[-1.0, np.nan], [-1.0, -1.0], [1.0, np.nan]])
-    assert scored(y, C, np.ones(2), wary=False).tolist()[:2] == [3.0, 2.0]
-    wary = scored(y, C, np.ones(2), wary=True)
-    assert wary[1] > wary[0] == INFEASIBLE > wary[2]
+LIMITS = st.lists(
+    st.tuples(st.floats(-5.0, 5.0), st.sampled_from([-1.0, 0.0, 0.5, 3.0, math.inf, math.nan]), st.integers(-20, 20)),
+    min_size=1,
+    max_size=10,
+)
 
 
-def test_sizes_of_fewer_observations_are_what_they_were_then():
+@given(LIMITS, st.booleans())
+def test_scores_are_values_if_constraints_are_met_and_fall_with_the_violations_otherwise(rows, wary):
+    y, C = np.array([row[0] for row in rows]), np.array([row[1:] for row in rows])
+    sizes = np.array([2.0, 0.5])
+    scores = scored(y, C, sizes, wary=wary)
+    violations = [sum(max(c, 0.0) / size for c, size in zip(limits, sizes, strict=True) if c == c) for limits in C]
+    for score, value, violation, limits in zip(scores, y, violations, C, strict=True):
+        if violation > 0.0:
+            assert 2.0 * INFEASIBLE <= score < INFEASIBLE
+        else:
+            assert score == (INFEASIBLE if wary and np.isnan(limits).any() else value)
+    for i, one in enumerate(violations):
+        for j, other in enumerate(violations):
+            assert not (one > other * (1.0 + 1e-9) > 0.0) or scores[i] < scores[j]
+
+
+def told(rows, n=None):
+    return np.array(rows), np.arange(len(rows) if n is None else n)
+
+
+def test_units_of_a_constraint_do_not_matter():
+    C = 0.5 + np.random.default_rng(0).random((30, 2))
+    for unit in (1e-150, 1e6):
+        scaled = C * [unit, 1.0]
+        sizes = Scales(2).sizes(*told(scaled))
+        expected = scored(np.zeros(30), C, Scales(2).sizes(*told(C)), wary=False)
+        np.testing.assert_allclose(scored(np.zeros(30), scaled, sizes, wary=False), expected, rtol=1e-12)
+        assert len(np.unique(expected)) == 30
+
+
+def test_sizes_are_updated_when_a_tenth_is_new_from_the_medians_now_and_before():
     rng = np.random.default_rng(0)
-    C = rng.normal(size=(60, 2)) * [1.0, 1e6]
-    positions = rng.permutation(60)
+    rows = [(size, 1.0) for size in 10.0 ** -np.arange(0.0, 4.0, 0.08) * np.exp(rng.normal(size=50))]
+    scales, sizes, largest, at = Scales(2), np.ones(2), np.full(2, np.nan), 0
+    for n in range(1, 51):
+        if n >= at + max(1, int(RESCALED * at)):
+            at = n
+            now = np.median(rows[:n], axis=0)
+            largest = np.fmax(largest, now)
+            sizes = np.sqrt(now * largest)
+        np.testing.assert_allclose(scales.sizes(*told(rows, n)), sizes)
+        assert scales.updated_at == at
+    np.testing.assert_allclose(scales.sizes(*told(rows, 20)), Scales(2).sizes(*told(rows, 20)))  # an earlier number
+
+
+def test_sizes_are_those_of_finite_values_that_are_not_zero():
+    rows = [(0.0, math.inf), (-3.0, math.nan), (0.0, 0.0), (1.0, 0.0), (5.0, 0.0)]
+    medians = np.array([3.0, 1.0])  # of 3, 1 and 5; without any it is 1
     scales = Scales(2)
-    seen = [scales.sizes(C, positions[:n]).copy() for n in range(61)]
-    late = scales.copy()
-    for n in (0, 7, 30, 60):
-        np.testing.assert_array_equal(late.sizes(C, positions[:n]), seen[n])
-    assert late.updated_at == scales.updated_at > 50
-    assert seen[60][1] > 1e5 * seen[60][0]
+    for n in range(1, 6):
+        sizes = scales.sizes(*told(rows, n))
+    np.testing.assert_allclose(sizes, np.sqrt(medians * [3.0, 1.0]))
+
+
+def test_what_a_copy_sees_does_not_reach_the_original():
+    scales = Scales(1)
+    scales.sizes(*told([[1.0]]))
+    scales.copy().sizes(*told([[1.0], [9.0], [81.0]]))
+    assert scales.updated_at == 1
