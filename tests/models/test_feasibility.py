@@ -10,7 +10,6 @@ from tests.helpers import configured
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, GSSBOSettings, Int, Space
 from numbo.kernels.acquisition import CERTAIN, success_probabilities
-from numbo.models.bounds import STEP, failing_bounds, off_bounds
 from numbo.models.feasibility import JOINING, SIZE, Feasibility
 from numbo.trials.history import History
 
@@ -237,71 +236,3 @@ def test_a_restored_optimizer_knows_what_failed(make):
 def test_an_unknown_rule_is_refused():
     with pytest.raises(ValueError, match=r"learn_failures must be one of 'auto', True, False, got 'no'"):
         GSSBO(BOX, settings=GSSBOSettings(learn_failures="no"))
-
-
-class TestBounds:
-    """Bounds on which points fail although those beside them work."""
-
-    CONTINUOUS = np.array([True, True])
-
-    @staticmethod
-    def points(n=12):
-        return 0.05 + 0.9 * np.random.default_rng(0).random((n, 2))
-
-    def test_a_bound_is_known_by_its_failures(self):
-        X = np.concatenate([self.points(), [[0.0, 0.4], [0.0, 0.6]]])
-        closed, explained = failing_bounds(X, X[:, 0] == 0.0, self.CONTINUOUS)
-        assert closed.tolist() == [[True, False], [False, False]]
-        assert explained.tolist() == [False] * 12 + [True, True]
-        closed, explained = failing_bounds(1.0 - X, X[:, 0] == 0.0, self.CONTINUOUS)
-        assert closed.tolist() == [[False, False], [True, False]]
-        assert not failing_bounds(X, X[:, 0] == 0.0, ~self.CONTINUOUS)[0].any()
-
-    def test_a_corner_does_not_accuse_both_of_its_bounds(self):
-        X = np.concatenate([self.points(), [[0.0, 1.0], [0.0, 0.6]]])
-        assert failing_bounds(X, X[:, 0] == 0.0, self.CONTINUOUS)[0].tolist() == [[True, False], [False, False]]
-
-    @pytest.mark.parametrize("why", ["a success there", "a region", "one by accident", "nothing failed"])
-    def test_no_bound_is_to_blame_without_evidence(self, why):
-        X = np.concatenate([self.points(), [[0.0, 0.4], [0.0, 0.6], [0.001, 0.5]]])
-        failed = X[:, 0] == 0.0
-        if why == "a success there":
-            failed[12] = False
-        elif why == "a region":
-            failed[14] = True
-        elif why == "one by accident":
-            X, failed = X[:13], failed[:13]
-        else:
-            failed[:] = False
-        closed, explained = failing_bounds(X, failed, self.CONTINUOUS)
-        assert not closed.any()
-        assert not explained.any()
-
-    def test_points_move_off_it_to_where_none_is(self):
-        closed = np.array([[True, False], [False, True]])
-        x, free = np.array([0.0, 1.0]), lambda x: False
-        np.testing.assert_allclose(off_bounds(x, closed, free), [STEP, 1.0 - STEP])
-        np.testing.assert_allclose(off_bounds(x, closed, lambda x: x[0] < 3 * STEP), [4 * STEP, 1.0 - 4 * STEP])
-        inside = np.array([1.0, 0.0])
-        assert off_bounds(inside, closed, free) is inside
-
-    def test_a_search_goes_on_beside_it(self):
-        opt = GSSBO({"split": Float(0.0, 1.0), "other": Float(0.0, 1.0)}, seed=0)
-        failed = []
-        for _ in range(50):
-            p = opt.ask()
-            failed.append(p["split"] == 0.0)
-            opt.tell(p, None if failed[-1] else p["split"] + (p["other"] - 0.3) ** 2)
-        assert 0 < sum(failed) <= 5
-        assert not any(failed[25:])
-        assert opt.best[0]["split"] < 0.01
-        twin = GSSBO.from_state_dict(opt.state_dict())
-        assert twin.ask() == opt.ask()
-
-    def test_fixed_values_stay_on_it(self):
-        opt = GSSBO({"split": Float(0.0, 1.0), "other": Float(0.0, 1.0)}, seed=0)
-        for k in range(20):
-            p = {"split": 0.0 if k > 16 else (k + 1) / 20, "other": (k * 7 % 20) / 20}
-            opt.tell(p, None if p["split"] == 0.0 else p["split"])
-        x = opt.suggest(fixed={"split": 0.0}).x
-        assert x[0] == 0.0

@@ -8,8 +8,6 @@ import pytest
 from numbo.models.gp import Frame
 from numbo.models.noise import Noise
 from numbo.models.surrogate import Surrogate
-from numbo.models.transform_choice import ITERATIONS
-from numbo.models.widening import DOUBTED, FOLDS
 from numbo.search.near import frame
 from numbo.trials import Data, History
 
@@ -186,55 +184,3 @@ def test_what_is_new_is_added_until_much_is_new_or_the_anchor_changes():
     np.testing.assert_array_equal(model.members, members + 1)
     model.update_all(Data.of(X, y), members + 2, partial(np.arange, 320), UNKNOWN, anchor=2)
     np.testing.assert_array_equal(model.members, members + 2)
-
-
-def needed(model, X, y, fitted, left):
-    """Widening that predictions of the rows ``left`` need, and their latent variances, by a model without them."""
-    rest = np.delete(np.arange(len(y)), left)
-    one = surrogate(winsorize=False, d=X.shape[1])
-    if fitted:
-        one.gp.fit(X[rest], y[rest], iterations=ITERATIONS)
-    else:
-        one.gp.theta = model.gp.theta.copy()
-    one.gp.condition(X[rest], y[rest])
-    mean, std = one.gp.mean_sd(X[left])
-    noise = float(one.gp.covariance.noise_variance)
-    return np.sqrt(np.maximum(((y[left] - mean) / 1.645) ** 2 - noise, 0.0)) / std, std**2
-
-
-def test_widening_is_what_predictions_of_what_is_left_out_need():
-    """Each observation alone, and those that the others leave most open in four parts, with a fit for each."""
-    rng = np.random.default_rng(0)
-    X = rng.random((40, 2))
-    y = np.exp(4.0 * X[:, 0]) + np.abs(X[:, 1] - 0.5) + 0.1 * rng.standard_t(2, size=40)
-    model = surrogate(winsorize=False, d=2)
-    model.update(Data.of(X, y), np.arange(40))
-    values = model.transform.forward(y)
-    alone = [needed(model, X, values, False, np.array([i])) for i in range(40)]
-    factors, open_ = (np.concatenate(part) for part in zip(*alone, strict=True))
-    most = np.argsort(-open_, kind="stable")[:DOUBTED]
-    together = np.empty(DOUBTED)
-    for part in range(FOLDS):
-        together[part::FOLDS] = needed(model, X, values, True, most[part::FOLDS])[0]
-    factor = model.widening()
-    held = [
-        weights[found <= factor * (1.0 + 1e-6)].sum() / weights.sum()
-        for found, weights in ((factors, open_), (together, open_[most]))
-    ]
-    less = [
-        weights[found < factor * (1.0 - 1e-6)].sum() / weights.sum()
-        for found, weights in ((factors, open_), (together, open_[most]))
-    ]
-    assert min(held) >= 0.9
-    assert min(less) < 0.9 or factor == 1.0
-
-
-def test_a_model_that_is_right_is_hardly_widened_and_one_of_a_cliff_is():
-    rng = np.random.default_rng(1)
-    X = rng.random((80, 2))
-    right, cliff = surrogate(d=2), surrogate(d=2)
-    y = np.sin(5.0 * X[:, 0]) + X[:, 1] ** 2 + 0.05 * rng.normal(size=80)
-    right.update(Data.of(X, y), np.arange(80))
-    assert 1.0 <= right.widening() < 1.3
-    cliff.update(Data.of(X, np.exp(9.0 * X[:, 0] * X[:, 1])), np.arange(80))
-    assert 1.3 < cliff.widening() < 10.0
