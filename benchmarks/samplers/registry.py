@@ -54,6 +54,12 @@ def _smac(seed: int) -> optuna.samplers.BaseSampler:
     return SMACSampler(seed)
 
 
+def _lq_cma(seed: int) -> optuna.samplers.BaseSampler:
+    from benchmarks.samplers.lq_cma import LqCMAESSampler
+
+    return LqCMAESSampler(seed)
+
+
 def _hub(package: str, name: str, **settings: object) -> Callable[[int], optuna.samplers.BaseSampler]:
     """A sampler from OptunaHub: from the checkout that ``OPTUNAHUB_REGISTRY`` names, or else from the network."""
 
@@ -109,6 +115,7 @@ SAMPLERS: dict[str, Callable[[int], optuna.samplers.BaseSampler]] = {
     "CMA-ES": lambda seed: optuna.samplers.CmaEsSampler(seed=seed),
     "GPSampler": _gp_sampler,
     "SMAC": _smac,
+    "lq-CMA-ES": _lq_cma,
     "AutoSampler": _hub("auto_sampler", "AutoSampler"),
     "TuRBO": _hub("turbo", "TuRBOSampler"),
     "CMA-ES-restarts": _hub("restart_cmaes", "RestartCmaEsSampler", restart_strategy="ipop"),
