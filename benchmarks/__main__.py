@@ -22,6 +22,7 @@ COMMANDS = {
     "constrained": "benchmarks.compare.constrained",
     "fronts": "benchmarks.compare.fronts",
     "biobj": "benchmarks.compare.biobj",
+    "bbob": "benchmarks.compare.bbob",
     "bandits": "benchmarks.bandits.runner",
     "bandits-report": "benchmarks.bandits.report",
     "survival": "benchmarks.bandits.survival",

@@ -63,7 +63,7 @@ class Core:
         return self._params
 
     def tell(self, values: Sequence[float]) -> None:
-        told: Any = tuple(values)
+        told: Any = tuple(values) if len(values) > 1 else values[0]
         self._optimizer.tell(self._params, told)
 
 

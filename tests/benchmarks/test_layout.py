@@ -31,11 +31,12 @@ FLOORS = [
     {"tests.harness"},
     {"benchmarks.__main__", "benchmarks"},
 ]
-#: Private names of numbo, of Ray, and of the tables of others, that have no public counterpart.
+#: Private names of numbo, of Ray, of COCO, and of the tables of others, that have no public counterpart.
 PRIVATE = {
     "benchmarks.bandits.runner": {"_model", "_sums", "_width"},  # a sample of the posterior of a batch
     "benchmarks.bandits.survival": {"_race"},  # at points of a continuous space
     "benchmarks.problems.arms": {"_dataset"},
+    "benchmarks.problems.bbob": {"_best_parameter"},  # where the optimum is
     "benchmarks.problems.tables": {"_dataset"},
     "benchmarks.samplers.smac": {"_distributions"},  # the conditions of a program's space
     "tests.harness.faults": {"_view"},  # when a worker counts as dead
