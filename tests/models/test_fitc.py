@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-from functools import partial
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,10 +12,7 @@ from tests.helpers import compiled_only, make_covariance, points_of
 from numbo.kernels.acquisition import mean_variance
 from numbo.kernels.covariance import MATERN52, RBF
 from numbo.models.fitc import FITC
-from numbo.models.noise import Noise
-from numbo.models.overlay import Overlay
-from numbo.models.surrogate import Surrogate
-from numbo.trials import Data, History
+from numbo.trials import Data
 
 COVARIANCES = [
     make_covariance(RBF, 3, False),
@@ -114,32 +108,3 @@ def test_pending_points_shrink_variances_and_leave_the_mean_alone():
     np.testing.assert_allclose(with_pending, mean, rtol=1e-9)
     assert (smaller <= variance + 1e-12).all()
     assert (smaller[:2] < 0.6 * variance[:2]).all()
-
-
-def test_a_point_that_the_atoms_do_not_represent_becomes_one_when_it_is_measured_again():
-    """What a FITC model without it says of such a point does not depend on how often it was measured."""
-    rng = np.random.default_rng(0)
-    X = np.concatenate([np.linspace(0.0, 0.3, 30)[:, None], [[0.9]]])
-    y = np.append(np.sin(20.0 * X[:30, 0]) + 0.3 * rng.normal(size=30), 2.0)
-    model = Surrogate(
-        np.zeros(1, dtype=bool), kernel="matern52", trend=False, additive=False, winsorize=False, all_data=True
-    )
-    members = np.arange(0, 30, 3)
-    model.update_all(Data.of(X, y), members, partial(np.arange, 31), Noise(History(1)))
-    model.gp.theta[:3] = np.log([1e4, 1.0, 0.1])  # a short lengthscale
-    model.fits.at = 31
-    model._overlay = Overlay(model.gp, model.transform, Data.of(X, y), members, np.arange(31), -1, 0)
-    assert model.mean_sd(X[30:])[1][0] > 0.8 * model.transform.scale
-    for _ in range(6):
-        X, y = np.append(X, X[30:31], axis=0), np.append(y, 2.0)
-        model.update_all(Data.of(X, y), members, partial(np.arange, len(X)), Noise(History(1)))
-    mean, std = model.mean_sd(X[30:31])
-    assert mean[0] == pytest.approx(2.0, abs=0.3)
-    assert std[0] < 0.3 * model.transform.scale
-    state = copy.deepcopy(model.state_dict())
-    again = Surrogate(
-        np.zeros(1, dtype=bool), kernel="matern52", trend=False, additive=False, winsorize=False, all_data=True
-    )
-    again.restore(state, Data.of(X, y))
-    for one, other in zip(again.mean_sd(X), model.mean_sd(X), strict=True):
-        np.testing.assert_array_equal(one, other)
