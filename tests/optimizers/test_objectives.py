@@ -226,90 +226,9 @@ def test_each_objective_is_explained_by_its_model():
         GSSBO(SPACE, directions=("minimize",) * 2).explain(1)
 
 
-def test_beyond_the_front_is_what_the_models_expect():
-    """Nobody measured it, it is ahead of every point of the front, and it is the front of the means."""
-    opt = run(GSSBO(SPACE, directions=("minimize", "maximize"), seed=0), flipped, 25)
-    snapshot = opt.snapshot()
-    found = snapshot.beyond_front()
-    front = np.array([y for _, y in opt.front()]) * [-1.0, 1.0]
-    assert 10 <= len(found) <= 20
-    assert snapshot.beyond_front() == found
-    points, mean, std = (list(column) for column in zip(*found, strict=True))
-    expected, deviations = opt.predict(points)
-    np.testing.assert_allclose(mean, expected)
-    np.testing.assert_allclose(std, deviations)
-    signed = expected * [-1.0, 1.0]
-    assert non_dominated(signed).all()
-    assert (np.diff(signed[:, 0]) < 0.0).all()
-    span = np.ptp(front, axis=0)
-    assert all(((one - y) > 0.01 * span).any() for one in signed for y in front)
-    told = {tuple(p.values()) for p in map(opt.space.decode, opt.observations[0])}
-    assert not told & {tuple(p.values()) for p in points}
-    true = np.array([flipped(p) for p in points]) * [-1.0, 1.0]  # the model is right about this function
-    gained = hypervolume(true, np.array([-0.5, -0.5]))
-    assert gained > 0.95 * ideal()
-    # nothing of many other points is left behind by it
-    others = [{"x": float(x), "y": float(y)} for x, y in np.random.default_rng(1).random((2000, 2))]
-    means = opt.predict(others)[0] * [-1.0, 1.0]
-    everything = np.concatenate([front, np.array([m for _, m, _ in snapshot.beyond_front(500)]) * [-1.0, 1.0]])
-    assert not [m for m in means if not ((everything >= m - 0.02).all(axis=1)).any()]
-
-
 def flipped(p):
     first, second = trade_off(p)
     return first, -second
-
-
-def test_beyond_the_front_is_likely_feasible_and_likely_to_succeed():
-    opt = GSSBO(SPACE, directions=("minimize",) * 2, constraints=("c",), seed=0)
-    for _ in range(30):
-        p = opt.ask()
-        opt.tell(p, None if p["y"] > 0.45 else trade_off(p), constraints={"c": p["x"] - 0.6})
-    found = opt.snapshot().beyond_front()
-    assert found
-    points = [p for p, _, _ in found]
-    assert (opt.predict_feasible(points) >= 0.9).all()
-    assert max(p["x"] for p in points) < 0.63
-    assert max(p["y"] for p in points) < 0.6
-    none = GSSBO(SPACE, directions=("minimize",) * 2, constraints=("c",), seed=0)
-    for _ in range(12):
-        p = none.ask()
-        none.tell(p, trade_off(p), constraints={"c": 0.2 + p["x"]})
-    assert none.front() == none.snapshot().beyond_front() == []  # nothing is expected to be feasible
-
-
-def test_beyond_the_front_of_finite_spaces_and_of_some_objectives():
-    X = np.random.default_rng(0).random((300, 2))
-    opt = GSSBO(arms=X, directions=("minimize",) * 3, seed=0)
-    for _ in range(30):
-        row = opt.ask()
-        x, y = X[row]
-        opt.tell(row, (*trade_off({"x": x, "y": y}), y))
-    told = {opt.space.decode(x) for x in opt.observations[0]}
-    for objectives in (None, (0, 1), (0, 2)):
-        found = opt.snapshot().beyond_front(objectives=objectives)
-        rows = [row for row, _, _ in found]
-        assert not told & set(rows)
-        assert len(set(rows)) == len(rows)
-        kept = list(objectives or range(3))
-        mean = np.array([m for _, m, _ in found])[:, kept]
-        assert non_dominated(-mean).all()
-    everything = GSSBO({"k": Int(0, 4)}, directions=("minimize",) * 2, seed=0)
-    assert everything.front() == []
-    for k in range(5):
-        everything.tell({"k": k}, (k, -k))
-    assert everything.snapshot().beyond_front() == []
-    with pytest.raises(ValueError, match="beyond_front needs at least one successful observation"):
-        GSSBO(SPACE, directions=("minimize",) * 2).snapshot().beyond_front()
-
-
-@pytest.mark.parametrize("wild", [math.inf, -math.inf, 1e308])
-def test_beyond_a_front_with_wild_values(wild):
-    opt = run(GSSBO(SPACE, directions=("minimize",) * 2, seed=0), trade_off, 12)
-    opt.tell({"x": 0.5, "y": 0.5}, (wild, -1.0))
-    for point, mean, std in opt.snapshot().beyond_front():
-        assert all(SPACE[name].contains(value) for name, value in point.items())
-        assert np.isfinite([mean, std]).all()
 
 
 @pytest.mark.parametrize("wild", [math.inf, 1e300])
