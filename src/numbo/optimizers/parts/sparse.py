@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,7 +56,8 @@ def _scales(name: str, value: Any) -> float | tuple[float, ...]:
 
 def _noise(name: str, value: Any) -> float:
     """The standard deviation of the noise under a fixed kernel."""
-    if not (isinstance(value, int | float) and 0.0 < value < math.inf):
+    valid = isinstance(value, Real) and not isinstance(value, bool)
+    if not (valid and 0.0 < value < math.inf):
         raise ValueError(
             f"{name} must be a positive number, got {value!r}: its square, lambda, regularises the model. For an "
             "objective without noise take a small share of its range, such as 0.01."
