@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -88,6 +89,20 @@ def test_the_log_probability_is_the_sum_over_the_models_that_each_margin_is_posi
         mean, std = one.mean_sd(Z)
         expected += stats.norm.logsf(0.0, loc=mean, scale=std)
     np.testing.assert_allclose(constraints.log_probability(Z), expected, rtol=1e-6, atol=1e-12)
+
+
+def test_values_of_any_size_are_margins_without_a_warning():
+    C = planes(2)
+    C[:3, 0] = 1e300, -1e300, 5e-324
+    C[:, 1] = np.where(np.arange(30) < 28, 1e-300, 1e300)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        constraints, _ = fitted(C)
+        assert np.isfinite(constraints.log_probability(Z)).all()
+    margins = modelled(constraints)
+    assert np.isfinite(margins).all()
+    assert margins.argmin() == 0
+    assert margins.argmax() == 1
 
 
 def test_without_constraints_everything_is_certain():

@@ -69,7 +69,8 @@ class Constraints:
 
     def _margins(self, history: History, n: int) -> list[Data]:
         """The margins of the first ``n`` observations for each group, NaN if unknown."""
-        scaled = history.C[:n] / history.scales(n) if self._groups else history.C[:n]
+        with np.errstate(over="ignore"):  # values may be of any size
+            scaled = history.C[:n] / history.scales(n) if self._groups else history.C[:n]
         out = []
         for group in self._groups:
             known = ~np.isnan(scaled[:, group]).all(axis=1)
