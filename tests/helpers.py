@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numba
@@ -14,8 +14,10 @@ import pytest
 from numbo.kernels.acquisition import acquisition_gradient_into
 from numbo.kernels.covariance import Covariance
 from numbo.kernels.optional import active_columns
+from numbo.models.curves import Curves
 from numbo.optimizers import Optimizer
 from numbo.spaces import INACTIVE
+from numbo.trials import Curve, History, Pending
 
 #: For tests of models that take long where kernels are interpreted; what they call of kernels, kernel tests call too.
 compiled_only = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="takes too long interpreted")
@@ -97,3 +99,22 @@ def configured(make, *args, **given):
         return make(*args, **given)
     base = {name: own.pop(name) for name in ("settings", "preset") if name in own}
     return make(*args, **own, settings=kind.of(**({"settings": None} | base | rest)))
+
+
+def history_of(opt: Optimizer) -> History:
+    """The history of an optimizer, rebuilt from its state, without pending points."""
+    curves = getattr(opt.settings, "use_curves", False) and opt.directions is None
+    return History.of(opt.state_dict()["run"]["history"], Curves() if curves else None)
+
+
+def pending_of(opt: Optimizer) -> dict[Hashable, Pending]:
+    """The pending points of an optimizer by their keys, from its state."""
+    return {
+        key: Pending.of(opt.space.encode(params), params, origin, None if curve is None else Curve(*curve))
+        for key, params, origin, curve in opt.state_dict()["run"]["pending"]
+    }
+
+
+def inside(opt: Optimizer, part: str) -> Any:
+    """A part of an optimizer that no public view shows, such as its ``"model"``: for white-box tests alone."""
+    return getattr(opt, f"_{part}")

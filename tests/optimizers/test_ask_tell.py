@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.helpers import configured
+from tests.helpers import configured, history_of
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, GSSBOSettings, Int, Space
 from numbo.optimizers import gssbo
@@ -292,7 +292,7 @@ def test_values_that_are_not_final_tell_nothing_about_noise(make):
     if not isinstance(opt, SBPE):
         assert len(set(seen)) == 60
     again = type(opt).from_state_dict(opt.state_dict())
-    assert not again._run.available.repeating
+    assert all(again.taken(x) for x in again.observations[0])
 
 
 def test_categories_are_probed_once_and_repeated_if_they_are_noisy(make):
@@ -363,7 +363,7 @@ def test_most_suggestions_are_new_as_long_as_any_are_left(make):
 def test_a_failure_is_no_value_that_is_not_final(make, partial):
     opt = make(Space({"a": Int(0, 9)}), seed=0)
     opt.tell({"a": 3}, None, partial=partial)
-    assert opt._run.history.all_final
+    assert history_of(opt).all_final
 
 
 def test_values_that_repeats_have_shown_to_be_exact_are_believed(make):
@@ -401,14 +401,14 @@ def test_whether_points_may_repeat_survives_a_restore(make):
     space, noise = Space({"a": Int(0, 5), "b": Int(0, 5)}), np.random.default_rng(0)
     opt = drive(make(space, seed=0), 40, lambda p: p["a"] + 3.0 * noise.normal())
     again = type(opt).from_state_dict(pickle.loads(pickle.dumps(opt.state_dict())))
-    assert again._run.available.repeating == opt._run.available.repeating
+    assert [again.taken(x) for x in space.grid()] == [opt.taken(x) for x in space.grid()]
     assert [opt.ask() for _ in range(5)] == [again.ask() for _ in range(5)]
 
 
 def test_a_large_discrete_space_is_not_repeated_either(make_adaptive):
     space = Space({f"k{i}": Int(0, 30) for i in range(4)})
     opt = drive(make_adaptive(space, seed=0), 60, lambda p: sum((v - 7) ** 2 for v in p.values()))
-    keys = {tuple(space.decode(x).values()) for x in opt._run.history.X}
+    keys = {tuple(space.decode(x).values()) for x in opt.observations[0]}
     assert len(keys) == 60
     assert opt.best[1] <= 12
 

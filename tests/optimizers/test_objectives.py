@@ -120,8 +120,7 @@ def test_noise_is_known_of_each_objective():
     for _ in range(60):
         p = opt.ask()
         opt.tell(p, (p["x"] / 9.0, (1.0 - p["x"] / 9.0) ** 2 + 0.2 * rng.normal()))
-    assert not opt._run.noises[0].found
-    assert opt._run.noises[1].found
+    assert [opt.explain(objective).noisy for objective in range(2)] == [False, True]
 
 
 def test_failures_branches_and_pending_points():
