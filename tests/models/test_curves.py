@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.helpers import configured
+from tests.helpers import configured, history_of, pending_of
 
 from numbo import BKB, GPUCB, GSSBO, Float, GSSBOSettings, Space
 from numbo.models.curves import Chain
-from numbo.trials import SCOUT, Curve, History
+from numbo.trials import SCOUT, Curve
 
 SPACE = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
 LAST = 27
@@ -146,9 +146,11 @@ def test_a_restored_and_a_rebuilt_optimizer_go_on_in_the_same_way(make):
     opt = make(SPACE, seed=0)
     told(opt, 40)
     twin = make.from_state_dict(opt.state_dict())
-    rebuilt = History.of(opt._run.history.state_dict(), opt._run.history.ends)
-    np.testing.assert_array_equal(rebuilt.y, opt._run.history.y)
-    np.testing.assert_array_equal(rebuilt.variance, opt._run.history.variance)
+    rebuilt = history_of(opt)
+    stopped = [i for i in range(40) if rebuilt.stopped(i)]
+    known = [curve for curve in opt.snapshot().curves() if curve.kind == "pruned"]
+    np.testing.assert_array_equal([-curve.end for curve in known], rebuilt.y[stopped])
+    np.testing.assert_array_equal([curve.std for curve in known], np.sqrt(rebuilt.variance[stopped]))
     for values in -curves(15, 9):
         p = opt.ask()
         assert twin.ask() == p
@@ -212,10 +214,10 @@ def test_a_trial_that_was_stopped_counts_for_a_local_search_as_far_as_it_is_cert
     opt = GSSBO(SPACE, seed=seed)
     for _ in range(6):
         told(opt, 10, seed)
-        history, region = opt._run.history, opt._engines[0].trust_region
-        if region.center >= 0 and history.stopped(region.center) and not opt._run.noise.found:
+        history, region = history_of(opt), opt.explain().region
+        if region.center >= 0 and history.stopped(region.center) and not opt.explain().noisy:
             final = [i for i in range(history.n) if not history.stopped(i)]
-            assert region.best >= history.y[final].max() - 1e-12 or region.number > 0
+            assert history.y[region.center] >= history.y[final].max() - 1e-12 or region.number > 0
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -269,10 +271,20 @@ def test_a_running_trial_far_better_than_all_is_expected_to_stay_better():
     assert 0.5 < std < 5.0
 
 
-def test_nothing_is_fitted_as_long_as_nothing_is_stopped():
+def test_nothing_is_fitted_as_long_as_nothing_is_stopped(monkeypatch):
+    fitted = []
+
+    class Counted(Chain):
+        def __init__(self, *args):
+            fitted.append(args)
+            super().__init__(*args)
+
+    monkeypatch.setattr("numbo.models.curves.Chain", Counted)
     opt = GSSBO(SPACE, seed=0)
     told(opt, 30, stopped=1)
-    assert opt._run.history.ends._chain is None
+    assert not fitted
+    told(opt, 2, stopped=2)
+    assert fitted
 
 
 def test_a_share_of_the_reports_fills_the_space_as_stopping_saves():
@@ -280,20 +292,21 @@ def test_a_share_of_the_reports_fills_the_space_as_stopping_saves():
     rng = np.random.default_rng(0)
     for _ in range(120):
         p = opt.ask()
-        scout = opt._run.history.pending[next(iter(opt._run.history.pending))].origin == SCOUT
+        (pending,) = pending_of(opt).values()
+        scout = pending.origin == SCOUT
         count = 3 if scout else LAST
         values = rng.random() + 1.0 / np.arange(1, count + 1)
         opt.tell(p, values[-1], partial=scout, reports=dict(enumerate(values.tolist(), start=1)))
         if opt.n_told == 5:  # the first one that is stopped
             opt.tell({"x": 0.5, "y": 0.5}, 1.0, partial=True, reports={1: 1.0})
-    effort = opt._run.history.effort
+    effort = history_of(opt).effort
     saved = 1.0 - effort.spent / (effort.trials * LAST)
     assert saved > 0.5
     due = 0.5 * saved * effort.spent
     assert 0.9 * due < effort.scouted <= due + LAST
     none = GSSBO(SPACE, seed=0, settings=GSSBOSettings(scouting=0.0))
     told(none, 40)
-    assert none._run.history.effort.scouts == 0
+    assert history_of(none).effort.scouts == 0
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, 1e308, 5e-324, 0.0])
@@ -304,10 +317,11 @@ def test_curves_of_any_values_leave_finite_expectations(value):
         reports = {1: value, 2: -value if k % 2 else value, 3: 1.0}
         opt.tell(opt.ask(), 1.0, partial=True, reports=reports)
         opt.tell(opt.ask(), value, reports=reports)
-    assert np.isfinite(opt._run.history.values()).all()
-    assert not np.isnan(opt._run.history.variance).any()
+    known = [curve for curve in opt.snapshot().curves() if curve.kind == "pruned"]
+    assert np.isfinite([curve.end for curve in known[-6:]]).all()
+    assert not np.isnan([curve.std for curve in known]).any()
+    assert np.isfinite(history_of(opt).values()).all()
     opt.ask()
-    assert not opt._run.warned
 
 
 def test_curves_may_start_anywhere_grow_longer_and_have_other_steps():
@@ -317,7 +331,8 @@ def test_curves_may_start_anywhere_grow_longer_and_have_other_steps():
         steps = np.sort(rng.choice(np.arange(1, 10 + 5 * i), size=rng.integers(1, 10), replace=False)) * 0.5
         reports = {float(s): float(rng.normal()) for s in steps}
         opt.tell(opt.ask(), reports[max(reports)], partial=bool(i % 3), reports=reports)
-    assert not opt._run.warned
+    ends = [(curve.end, curve.std) for curve in opt.snapshot().curves() if curve.kind == "pruned"]
+    assert np.isfinite(ends).all()
 
 
 @pytest.mark.parametrize("value", [1e300, -1e300, 5e-324])
@@ -329,7 +344,7 @@ def test_leads_of_any_size_leave_finite_expectations(value, last):
         opt.tell(opt.ask(), 1.0 + 1e-13 * i, reports={1: 1.0 + 1e-14 * i, 2: 1.0})
     opt.tell(opt.ask(), value, partial=True, reports={1: value})
     opt.tell(opt.ask(), last, partial=True, reports={1: last, 2: value})
-    assert np.isfinite(opt._run.history.y).all()
-    assert np.isfinite(opt._run.history.variance).all()
+    ends = [(curve.end, curve.std) for curve in opt.snapshot().curves() if curve.kind == "pruned"]
+    assert len(ends) == 2
+    assert np.isfinite(ends).all()
     opt.ask()
-    assert not opt._run.warned

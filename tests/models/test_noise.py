@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.helpers import inside
 
 from numbo import GSSBO, Float, GSSBOSettings, Int, Space
 from numbo.models.noise import NOISY, ODDS, SCATTER, Noise, robust_std, tie
-from numbo.trials import UNASKED, History
+from numbo.trials import UNASKED, History, point_key
 
 ASKED = -1
 
@@ -119,7 +120,7 @@ def test_values_that_differ_are_noise_whoever_measured_them():
         known = Noise(history([*points, 3], [*values, values[3] + 0.5], [ASKED] * 30 + [origin]), asks=True)
         assert known.found
         assert not known.refuted
-        assert known.share == pytest.approx(0.125 / known._scale() ** 2)
+        assert known.share == pytest.approx(0.125 / robust_std(np.array([*values, values[3] + 0.5])) ** 2)
 
 
 @pytest.mark.parametrize("size", [1e-305, 1e-160, 1.0, 1e160, 1e305])
@@ -177,14 +178,19 @@ def test_what_is_known_does_not_depend_on_when_it_was_asked_for():
     for _ in range(200):
         points.append(float(rng.integers(30)))
     values = [math.sin(x) + 0.1 * rng.integers(3) for x in points]
-    early = Noise(History(1))
+    seen = History(1)
+    early = Noise(seen)
     for x, y in zip(points, values, strict=True):
-        early._history.add(np.array([x]), y, {}, ASKED)
+        seen.add(np.array([x]), y, {}, ASKED)
         assert early.share >= 0.0
-    late = Noise(history(points, values))
-    assert early._repeats == late._repeats
-    copy = late.of(late._history.copy())
-    late._history.add(np.array([points[0]]), 5.0, {}, ASKED)
+    told = history(points, values)
+    late = Noise(told)
+    for what in ("share", "scatter", "measured", "refuted", "unsettled"):
+        assert getattr(early, what) == getattr(late, what)
+    np.testing.assert_array_equal(early.copies, late.copies)
+    assert [early.asked_again(i) for i in range(200)] == [late.asked_again(i) for i in range(200)]
+    copy = late.of(told.copy())
+    told.add(np.array([points[0]]), 5.0, {}, ASKED)
     assert copy.measured == late.measured - 1
 
 
@@ -192,8 +198,9 @@ def test_what_a_copy_knows_is_frozen():
     """A model of the search may claim more later: a snapshot keeps to what was claimed when it was taken."""
     points, values = distinct([round(0.3 * math.floor(v / 0.3), 3) for v in np.linspace(0.0, 9.0, 30)])
     model = Model(0.1)
-    live = Noise(history([*points, 3, 4], [*values, values[3], values[4]]), (model,))
-    seen = live.of(live._history.copy())
+    told = history([*points, 3, 4], [*values, values[3], values[4]])
+    live = Noise(told, (model,))
+    seen = live.of(told.copy())
     before = seen.claimed, seen.refuted, seen.copies.tolist()
     model.claimed_noise = 0.9
     assert live.claimed == 0.9
@@ -203,9 +210,10 @@ def test_what_a_copy_knows_is_frozen():
 def test_odds_are_those_of_distinct_points():
     points, values = distinct(SMOOTH)
     known = Noise(history([*points, 3, 3, 4], [*values, values[3], values[3], values[4]]))
-    ties = known._ties
-    assert set(ties) == {3, 4}
-    assert -sum(math.log(one.chance()) for one in ties.values()) > math.log(ODDS)
+    assert [i for i in range(33) if known.asked_again(i)] == [3, 4]
+    chances = [tie(np.delete(values, i), values[i], values[i]).chance() for i in (3, 4)]
+    assert -sum(math.log(chance) for chance in chances) > math.log(ODDS)
+    assert known.refuted
 
 
 def test_values_that_tie_at_all_take_two_repeats_that_agree():
@@ -281,12 +289,11 @@ def suggested(opt, t):
 
 def test_a_rough_objective_is_searched_as_without_averaging_to_the_last_bit():
     opt, plain = GSSBO(RIPPLED, seed=0), GSSBO(RIPPLED, seed=0, settings=GSSBOSettings(all_data=False))
-    again, claims = 0, 0
+    told, again = {}, 0
     for t in range(90):
         found = suggested(opt, t)
-        claims += (opt._run.noise.claimed or 0.0) > NOISY
-        if opt._run.history.is_observed(found.x):
-            again += 1
+        if point_key(found.x) in told:
+            again += 1  # noise was claimed
         else:
             expected = suggested(plain, t)
             np.testing.assert_array_equal(found.x, expected.x)
@@ -295,9 +302,10 @@ def test_a_rough_objective_is_searched_as_without_averaging_to_the_last_bit():
         for one in (opt, plain):
             one.hold(t, params, found.origin)
             one.tell(params, ripples(params), key=t)
-    assert claims > 0
+        told.setdefault(point_key(found.x), params)
     assert 1 <= again <= 2
-    assert opt._run.noise.refuted
+    for params in told.values():  # noise is refuted: what was told is exact
+        assert opt.predict(params)[0] == ripples(params)
 
 
 def test_models_that_averaged_start_again_when_noise_is_refuted():
@@ -305,7 +313,7 @@ def test_models_that_averaged_start_again_when_noise_is_refuted():
     space = Space({"a": Int(0, 29), "b": Int(0, 29), "x": Float(0.0, 1.0)})
     rng, opt = np.random.default_rng(0), GSSBO(space, seed=0)
     told = []
-    while not opt._run.noise.refuted:
+    while not inside(opt, "run").noise.refuted:
         params = {"a": int(rng.integers(30)), "b": int(rng.integers(30)), "x": float(rng.random())}
         value = math.floor(3.0 * (math.sin(37.0 * sum(params.values())) * 999.0 % 1.0))
         repeat = told[int(rng.integers(len(told)))] if len(told) > 30 and rng.random() < 0.2 else (params, value)
@@ -314,8 +322,8 @@ def test_models_that_averaged_start_again_when_noise_is_refuted():
         opt.tell(repeat[0], repeat[1], key=len(told))
         if len(told) % 10 == 0:
             suggested(opt, len(told))
-            opt._search.surrogate.averaged = True
-    assert not GSSBO.from_state_dict(opt.state_dict())._search.surrogate.averaged
+            inside(opt, "search").surrogate.averaged = True
+    assert not opt.state_dict()["model"]["global"]["objectives"][0]["averaged"]
     fresh = GSSBO(space, seed=0, settings=GSSBOSettings(all_data=False))
     for k, (params, value) in enumerate(told):
         fresh.hold(k, params)
