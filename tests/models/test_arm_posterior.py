@@ -89,11 +89,11 @@ def test_uncertainty_sampling_leaves_the_mean_out():
 @pytest.mark.parametrize("family", [RBF, MATERN52])
 def test_ratios_are_the_definition(family, keep_columns, monkeypatch):
     arms = make_points(300, 2)
-    points, atoms, others = np.arange(20), np.arange(0, 20, 2), np.array([3, 70, 70, 299])
+    points, atoms, others = np.arange(70), np.arange(66), np.array([3, 70, 70, 299])
     gp, kept = model(arms, points, atoms, family=family)
-    posterior = ArmPosterior(arms)
     if not keep_columns:
-        posterior._columns._capacity = 2
+        monkeypatch.setattr(module, "COLUMN_BYTES", 0)  # which leaves room for 64
+    posterior = ArmPosterior(arms)
     posterior.condition(gp, points, kept, np.ones(len(kept), dtype=bool))
     posterior.start(1.0)
     expected = (gp.cross(arms, arms[others]) ** 2).sum(axis=1) / gp.mean_variance(arms)[1]
@@ -101,16 +101,17 @@ def test_ratios_are_the_definition(family, keep_columns, monkeypatch):
     assert posterior.choose() == full(gp, arms, 1.0)
 
 
-def test_columns_are_kept_within_their_room():
-    arms = make_points(50, 2)
+def test_columns_are_kept_within_their_room(monkeypatch):
+    monkeypatch.setattr(module, "COLUMN_BYTES", 0)  # which leaves room for 64
+    arms = make_points(150, 2)
     cov = make_covariance(RBF, 2, False)
     columns = module._Columns(np.ascontiguousarray(arms.T))
-    columns._capacity = 6
-    for wanted in ([1, 2, 3], [3, 4], [7, 8, 9, 10], [1, 10], [5, 5, 6]):
-        slots = columns.slots(cov, np.array(wanted))
-        np.testing.assert_allclose(columns.rows[slots], naive.gram(cov, arms[wanted], arms))
-    assert len(columns.rows) == 6
-    assert columns.slots(cov, np.arange(7)) is None
+    for wanted in (range(30), range(20, 40), range(70, 110), [1, 100], [50, 50, 60], range(64)):
+        rows = np.array(wanted)
+        slots = columns.slots(cov, rows)
+        np.testing.assert_allclose(columns.rows[slots], naive.gram(cov, arms[rows], arms))
+    assert len(columns.rows) == 64
+    assert columns.slots(cov, np.arange(65)) is None
     other = cov._replace(signal_variance=2.0)
     np.testing.assert_allclose(columns.rows[columns.slots(other, np.array([5]))], naive.gram(other, arms[[5]], arms))
 

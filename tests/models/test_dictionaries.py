@@ -9,7 +9,13 @@ from tests.helpers import make_covariance, make_points
 
 from numbo.kernels.covariance import RBF, cross_covariance, stationary
 from numbo.models import SparseGP
-from numbo.models.dictionaries import bless, leverage_estimates, posterior_variance_sampling, recursive_rls
+from numbo.models.dictionaries import (
+    DictionaryRule,
+    bless,
+    leverage_estimates,
+    posterior_variance_sampling,
+    recursive_rls,
+)
 
 N = 600
 
@@ -131,3 +137,23 @@ def test_a_dictionary_holds_no_more_points_than_wanted(sampler):
     chosen = sampler(cov, X, rng, limit=9)
     assert 0 < len(chosen) <= 9
     assert (np.diff(chosen) > 0).all()
+
+
+def test_atoms_are_drawn_with_the_probability_of_their_variance():
+    rule, rng = DictionaryRule(2.0, None, "bless", 0.1), np.random.default_rng(0)
+    leverage = np.array([0.0, 0.01, 0.1, 0.3, 0.5, 7.0])
+    drawn = np.zeros(6)
+    for _ in range(4000):
+        chosen, certain = rule.draw(leverage, rng)
+        drawn[chosen] += 1
+        np.testing.assert_array_equal(certain, 2.0 * leverage[chosen] >= 1.0)
+    np.testing.assert_allclose(drawn / 4000, np.minimum(1.0, 2.0 * leverage), atol=0.03)
+
+
+def test_a_dictionary_stays_within_its_size():
+    rule, rng = DictionaryRule(2.0, 10, "bless", 0.1), np.random.default_rng(0)
+    for scale in (1e-3, 1.0, 1e3):
+        leverage = scale * rng.random(200) ** 3
+        sizes = [len(rule.draw(leverage, rng)[0]) for _ in range(200)]
+        expected = min(10.0, np.minimum(1.0, 2.0 * leverage).sum())
+        assert np.mean(sizes) == pytest.approx(max(expected, 1.0), abs=0.7)

@@ -49,13 +49,14 @@ def test_stated_probabilities_are_the_shares_of_trials_that_end_better():
     """Of trials after some steps, in groups by what was stated."""
     stated, better = [], []
     for seed in range(60):
-        rule, rng = learned(24, seed)
-        best = max(rule._ends)
+        rng, rule = np.random.default_rng(seed), Stopping(0.5, 4)
+        known = [trained(rng, quality) for quality in rng.random(24)]
+        for curve in known:
+            rule.learn(None, curve, curve.last)
         for quality in rng.random(40):
             curve, count = trained(rng, quality), int(rng.integers(1, LAST - 1))
-            found = rule._chances(rule._fitted(), [Curve(curve.steps[:count], curve.values[:count])])[0]
-            stated.append(float(found))
-            better.append(curve.last > best)
+            stated.append(rule.verdict(object(), Curve(curve.steps[:count], curve.values[:count])).probability)
+            better.append(curve.last > max(other.last for other in known))
     order = np.argsort(stated)
     for group in np.array_split(order, 8):
         assert abs(np.mean(np.array(stated)[group]) - np.mean(np.array(better)[group])) < 0.15
@@ -77,10 +78,10 @@ def test_the_leader_at_its_step_goes_on_and_so_does_all_if_the_best_would_not():
     """The best trial began as the worst: the rule would have stopped it, and stops none at its early steps."""
     rng = np.random.default_rng(0)
     rule = Stopping(0.5, 4)
-    for _ in range(30):
-        curve = trained(rng, rng.random())
+    known = [trained(rng, rng.random()) for _ in range(30)]
+    for curve in known:
         rule.learn(None, curve, curve.last)
-    leader = Curve(np.array([1.0]), np.array([max(c.values[0] for c in rule._curves) + 1e-6]))
+    leader = Curve(np.array([1.0]), np.array([max(curve.values[0] for curve in known) + 1e-6]))
     assert not rule.verdict(object(), leader).stop
     worst = Curve(np.array([1.0]), np.array([-1.0]))
     assert rule.verdict(object(), worst).stop

@@ -124,6 +124,17 @@ def test_the_model_to_look_at_clips_what_cannot_be_predicted():
     assert model.shown(Data.of(X, y)).targets.kind == "soft"
 
 
+def test_the_model_to_look_at_clips_nothing_where_that_is_switched_off():
+    X = np.random.default_rng(1).random((60, 4))
+    y = spikes(X)
+    model = surrogate(winsorize=False, warp=True)
+    model.update(Data.of(X, y), np.arange(60))
+    shown = model.shown(Data.of(X, y))
+    assert shown.targets.kind == "plain"
+    assert shown.transform.floor == -np.inf
+    assert not shown.transform.warped
+
+
 def test_a_model_of_the_values_themselves_is_the_one_to_look_at():
     X = np.random.default_rng(1).random((30, 4))
     model = surrogate()

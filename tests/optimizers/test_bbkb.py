@@ -10,14 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import linalg
 from tests import naive
-from tests.helpers import configured
+from tests.helpers import configured, inside, pending_of
 
 from numbo import BBKB, BKB, SBPE, Arms, BBKBSettings, Float, Int, Space
 from numbo.kernels.covariance import RBF, prior_variances, stationary
 from numbo.models import confidence
 from numbo.models.confidence import Confidence, information_of_arrivals
+from numbo.models.learned_kernel import LearnedKernel
 from numbo.optimizers.bbkb import LONGEST
 from numbo.run.availability import Availability
+from numbo.search.arm_search import ArmSearch
 
 NOISE = 0.05
 LAM = NOISE**2
@@ -60,10 +62,10 @@ class Literal:
         self.V += np.outer(self.Z[arm], self.Z[arm])
 
 
-def atoms_of(opt, X):
-    """The dictionary as arms: rows of X in the unit cube, scaled back."""
-    S = opt._model.base.gp.dictionary * opt.space.ranges + X.min(axis=0)
-    return [int(np.argmin(((X - s) ** 2).sum(axis=1))) for s in S]
+def atoms_of(opt):
+    """The arms that were drawn for the dictionary."""
+    state = opt.state_dict()["model"]["model"]
+    return [opt.space.decode(x) for x in state["pulls"][state["draw"][1]]]
 
 
 def near_best(bound, arm):
@@ -79,7 +81,7 @@ def test_bkb_is_the_algorithm_of_the_paper(beta):
     for t in range(60):
         arm = opt.ask()
         if t > 0:
-            model = Literal(X, atoms_of(opt, X), arms, np.array(y))
+            model = Literal(X, atoms_of(opt), arms, np.array(y))
             pulled = model.variance[arms].sum()
             width = {
                 "paper": 2 * NOISE * math.sqrt(3 * math.log(max(t, 1)) * pulled + math.log(100))
@@ -111,7 +113,7 @@ def test_bbkb_is_the_algorithm_of_the_paper(stopping):
     information = math.log1p(3 / LAM)  # the first point had the variance of the prior
     while len(arms) < 120:
         batch = opt.next_batch()
-        atoms = atoms_of(opt, X)
+        atoms = atoms_of(opt)
         model = Literal(X, atoms, arms, np.array(y))
         start, V = model.variance, model.V.copy()
         beta = 2 * NOISE * math.sqrt(information + math.log(100)) + (1 + math.sqrt(2)) * NOISE
@@ -151,12 +153,12 @@ def test_a_batch_over_a_box_ends_by_its_own_points_too_and_by_its_length():
     for i in range(150):
         point = opt.ask()
         opt.tell(point, (point["x"] - 0.3) ** 2 + (point["y"] - 0.6) ** 2)
-        model = opt._model
+        model = inside(opt, "model")
         if i < 20 or not model.batch.pulls:  # the initial design has no model
             continue
         waiting.append(opt.n_told - model.fed_back)
         pulled = model.pulls.X[model.batch.pulls]
-        own, largest = model.base.ratios(pulled, pulled).max(), opt._chooser.largest_ratio(model, 2.0)
+        own, largest = model.base.ratios(pulled, pulled).max(), inside(opt, "chooser").largest_ratio(model, 2.0)
         assert own <= largest * (1.0 + 1e-6)
         by_own += own > largest * (1.0 - 1e-6)
     assert max(waiting) == LONGEST
@@ -173,7 +175,7 @@ def test_with_a_threshold_of_one_bbkb_is_bkb():
             batch = opt.next_batch()
             assert len(batch) == 1
             opt.tell(batch, f[batch])
-        runs.append(opt._run.history.X.copy())
+        runs.append(opt.observations[0])
     np.testing.assert_array_equal(*runs)
 
 
@@ -200,29 +202,6 @@ def test_with_a_perfect_dictionary_bbkb_is_gp_bucb(resparsify):
             represented = resparsify > 0.0 or fed_back[batch[:i]].max(initial=0.0) < 0.5
             assert near_best(mean + 1.5 * np.sqrt(variance), arm) or not represented
         assert 1.0 + fed_back[batch[:-1]].sum() / LAM <= 2.0 + 1e-6 or len(batch) == 1
-
-
-def test_atoms_are_drawn_with_the_probability_of_their_variance():
-    X, _, _ = problem()
-    opt = make(BBKB, X, qbar=2.0)
-    leverage = np.array([0.0, 0.01, 0.1, 0.3, 0.5, 7.0])
-    drawn = np.zeros(6)
-    for _ in range(4000):
-        chosen, certain = opt._model.dictionary.draw(leverage, opt._run.rng)
-        drawn[chosen] += 1
-        np.testing.assert_array_equal(certain, 2.0 * leverage[chosen] >= 1.0)
-    np.testing.assert_allclose(drawn / 4000, np.minimum(1.0, 2.0 * leverage), atol=0.03)
-
-
-def test_a_dictionary_stays_within_its_size():
-    X, _, _ = problem()
-    opt = make(BBKB, X, max_dictionary=10)
-    rng = np.random.default_rng(0)
-    for scale in (1e-3, 1.0, 1e3):
-        leverage = scale * rng.random(200) ** 3
-        sizes = [len(opt._model.dictionary.draw(leverage, opt._run.rng)[0]) for _ in range(200)]
-        expected = min(10.0, np.minimum(1.0, 2.0 * leverage).sum())
-        assert np.mean(sizes) == pytest.approx(max(expected, 1.0), abs=0.7)
 
 
 @pytest.mark.parametrize("P", [4, 16])
@@ -292,7 +271,7 @@ def test_the_paper_counts_the_information_of_what_was_there():
         opt = make(BBKB, X, beta=beta)
         opt.tell(rows, pull(rows))
         opt.ask()
-        information[beta] = opt._model.information
+        information[beta], _ = opt.state_dict()["model"]["model"]["numbers"]
     K, expected = naive.gram(covariance(), X[rows]), 0.0
     for s in range(40):
         k = K[:s, s]
@@ -303,29 +282,22 @@ def test_the_paper_counts_the_information_of_what_was_there():
 
 
 def test_kappa_is_the_largest_prior_variance_with_the_trend():
-    rng = np.random.default_rng(0)
-    X = rng.random((300, 2))
+    X = np.random.default_rng(0).random((300, 2))
     space = Space({"x": Float(0, 1), "y": Float(0, 1)})
     for opt in (BKB(arms=X, seed=0, beta="paper"), BKB(space, seed=0, beta="paper")):
         for _ in range(25):
             p = opt.ask()
             x = X[p] if isinstance(p, int) else np.array([p["x"], p["y"]])
             opt.tell(p, float(3.0 * x[0] + x[1] ** 2))
-        cov = opt._model.kernel.covariance
-        if isinstance(opt.space, Arms):
-            largest = prior_variances(cov, opt.space.grid()).max()
-            assert opt._model.kernel.largest_prior(opt._run.grid) == largest
-        else:
-            largest = prior_variances(cov, rng.random((2000, 2))).max()
-            assert largest <= opt._model.kernel.largest_prior(opt._run.grid) <= 1.2 * largest
-        assert opt._model.kernel.largest_prior(opt._run.grid) > 1.2 * cov.signal_variance
-        expected = Confidence(1.0, 0.1).bkb(
-            "paper",
-            opt._model.effective_dimension,
-            24,
-            opt._model.kernel.largest_prior(opt._run.grid),
-            cov.noise_variance,
-        )
+        kernel = LearnedKernel(np.zeros(2, dtype=bool), "matern52", None, None, trend=True, winsorize=True)
+        kernel.restore(opt.state_dict()["model"]["model"]["kernel"])
+        cov = kernel.covariance
+        corners = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+        points = opt.space.grid() if isinstance(opt.space, Arms) else corners
+        largest = prior_variances(cov, points).max()
+        assert largest > 1.2 * cov.signal_variance
+        dimension = opt.status.effective_dimension
+        expected = Confidence(1.0, 0.1).bkb("paper", dimension, 24, largest, cov.noise_variance)
         assert opt.status.beta_tilde == pytest.approx(expected)
 
 
@@ -378,7 +350,7 @@ def test_a_restored_optimizer_goes_on_exactly(seed, arms, data):
 
     for _ in range(30):
         action = data.draw(st.sampled_from(["ask", "ask", "tell", "tell", "tell", "fail", "release", "predict"]))
-        pending = opt._run.history.pending
+        pending = pending_of(opt)
         if action == "ask":
             opt.ask()
         elif action == "predict" and opt.best is not None:
@@ -410,7 +382,7 @@ def test_looking_at_the_model_changes_nothing():
             if look and opt.best is not None:
                 opt.predict([3])
             opt.tell(arm, f[arm])
-        runs.append(opt._run.history.X.copy())
+        runs.append(opt.observations[0])
     np.testing.assert_array_equal(*runs)
 
 
@@ -491,7 +463,7 @@ def test_arms_given_as_a_domain_are_the_same():
         for _ in range(15):
             arm = opt.ask()
             opt.tell(arm, f[arm])
-        runs.append(opt._run.history.X.copy())
+        runs.append(opt.observations[0])
         assert opt.best == (int(np.argmax(f)), f.max()) or opt.best[1] > 0.9
     np.testing.assert_array_equal(*runs)
 
@@ -538,8 +510,8 @@ def test_a_batch_in_which_the_model_breaks_is_handed_out_all_the_same(broken, ca
     for _ in range(2):
         arms = opt.next_batch(6)
         opt.tell(arms, f[arms])
-    chooser, calls = opt._chooser, []
-    original = getattr(chooser, broken)
+    calls = []
+    original = getattr(ArmSearch, broken)
 
     def breaks(*args):
         calls.append(1)
@@ -547,7 +519,7 @@ def test_a_batch_in_which_the_model_breaks_is_handed_out_all_the_same(broken, ca
             raise np.linalg.LinAlgError("boom")
         return original(*args)
 
-    monkeypatch.setattr(chooser, broken, breaks)
+    monkeypatch.setattr(ArmSearch, broken, breaks)
     batch = opt.next_batch(6)
     assert 1 <= len(batch) <= 6
     assert opt.pending == batch
