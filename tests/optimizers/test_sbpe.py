@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import naive
-from tests.helpers import configured
+from tests.helpers import configured, inside, pending_of
 
 from numbo import SBPE, Float, Int, SBPESettings, Space
 from numbo.kernels.covariance import RBF, stationary
 from numbo.models import SparseGP
 from numbo.models.confidence import sparse_confidence, uniform_confidence, union_bound
+from numbo.models.learned_kernel import LearnedKernel
 from numbo.optimizers import sbpe
-from numbo.optimizers.parts.race import lambda_max
+from numbo.optimizers.parts.race import ArmRace, BoxRace, lambda_max
 
 NOISE = 0.1
 TAU2 = NOISE**2
@@ -56,6 +57,13 @@ def run(opt, f, n, seed=0):
     return opt
 
 
+def with_race(opt, arms):
+    """The same optimizer, as if only these arms were left in the race."""
+    state = opt.state_dict()
+    state["model"]["race"]["left"] = np.isin(np.arange(len(opt.racing)), arms)
+    return SBPE.from_state_dict(state)
+
+
 def test_sizes_of_batches():
     X = unit_arms(50)
     opt = run(make(X, horizon=400), rkhs_function(X, 0), 600)
@@ -74,7 +82,7 @@ def test_a_batch_is_pure_exploration_and_elimination_is_the_rule():
     f = rkhs_function(X, 1)
     opt = make(X, horizon=300, qbar=math.inf, beta=1.0)
     rng = np.random.default_rng(0)
-    racing = np.ones(80, dtype=bool)
+    racing, sizes = np.ones(80, dtype=bool), [18, 74, 150]
     arms, y = [], []
     for _ in range(110):
         seen = [*arms]
@@ -88,11 +96,12 @@ def test_a_batch_is_pure_exploration_and_elimination_is_the_rule():
         arms.append(arm)
         y.append(f[arm] + NOISE * rng.normal())
         opt.tell(arm, y[-1])
-        if len(arms) in (18, 74) and len(arms) == opt._size:
+        if len(arms) == sizes[0]:
             mean, variance = naive.posterior(covariance(), X[arms], np.array(y), X)
             lower, upper = mean - np.sqrt(variance), mean + np.sqrt(variance)
             racing &= upper >= lower[racing].max()
             arms, y = [], []
+            sizes.pop(0)
     assert 0 < racing.sum() < 80
     assert opt.status.batch_sizes == (18, 74)
 
@@ -148,18 +157,20 @@ def test_the_uniform_width_exceeds_the_pointwise_one_and_grows_with_dimension():
 
 
 def test_lambda_max_is_computed_for_the_schedule_of_the_paper_alone(monkeypatch):
-    def fail(gp):
-        raise AssertionError("lambda_max is not needed")
+    calls = []
 
-    monkeypatch.setattr(sbpe, "lambda_max", fail)
+    def spy(gp):
+        calls.append(gp)
+        return lambda_max(gp)
+
+    monkeypatch.setattr(sbpe, "lambda_max", spy)
     X = unit_arms(40)
     f = rkhs_function(X, 0)
     for beta in ("union", 2.0):
         assert run(make(X, horizon=40, beta=beta), f, 30).status.batch_sizes == (7, 17)
-    opt = make(X, horizon=40, beta="paper")
-    opt.tell(range(7), f[:7])
-    with pytest.raises(AssertionError, match="not needed"):
-        opt._close_batches()
+    assert not calls
+    assert run(make(X, horizon=40, beta="paper"), f, 30).status.batch_sizes == (7, 17)
+    assert len(calls) == 2
 
 
 @pytest.mark.parametrize("delta", [0.1, 0.999])
@@ -222,16 +233,17 @@ def test_with_little_noise_a_learned_kernel_rules_most_of_the_arms_out():
 
 
 def test_a_kernel_is_learned_before_it_judges(monkeypatch):
-    fitted, judge = [], SBPE._eliminate
+    judged, judge = [], ArmRace.eliminate
 
-    def spy(self, start, end):
-        fitted.append((self._model.kernel.fits.at, start, end))
-        judge(self, start, end)
+    def spy(self, verdict, model, X):
+        judged.append((model.kernel.fits.at, {x.tobytes() for x in X}))
+        judge(self, verdict, model, X)
 
-    monkeypatch.setattr(SBPE, "_eliminate", spy)
+    monkeypatch.setattr(ArmRace, "eliminate", spy)
     opt, _ = learned(0, n_arms=30)
     assert opt.status.batch_sizes == (10, 32, 57, 76)
-    assert fitted == [(10, 0, 10), (42, 0, 42), (99, 0, 99), (175, 0, 175)]
+    told = [x.tobytes() for x in opt.observations[0]]
+    assert judged == [(n, set(told[:n])) for n in (10, 42, 99, 175)]
 
 
 def test_under_a_learned_kernel_all_observations_are_judged_afresh():
@@ -244,12 +256,14 @@ def test_under_a_learned_kernel_all_observations_are_judged_afresh():
     y = f[rows] + 0.02 * rng.normal(size=len(rows))
     opt.tell(rows[:10], y[:10])
     opt.ask()
-    opt._run.available.race[:] = False
-    opt._run.available.race[0] = True
+    opt = with_race(opt, [0])
+    assert opt.racing.sum() == 1
     opt.tell(rows[10:], y[10:])
     opt.ask()
     z = (y[:42] - y[:42].mean()) / y[:42].std()
-    mean, variance = naive.posterior(opt._model.kernel.covariance, X[rows[:42]], z, X)
+    kernel = LearnedKernel(np.zeros(2, dtype=bool), "matern52", None, None, trend=True, winsorize=False)
+    kernel.restore(opt.state_dict()["model"]["model"]["kernel"])
+    mean, variance = naive.posterior(kernel.covariance, X[rows[:42]], z, X)
     lower, upper = mean - np.sqrt(variance), mean + np.sqrt(variance)
     np.testing.assert_array_equal(opt.racing, upper >= lower.max())
     assert 1 < opt.racing.sum() < 60
@@ -263,7 +277,7 @@ def test_values_told_at_once_are_judged_once():
     opt.tell(rows, f[rows])
     opt.ask()
     assert opt.status.batch_sizes[:3] == (5, 10, 15)
-    assert opt._batch_start == sum(opt.status.batch_sizes)
+    assert opt.state_dict()["model"]["batches"][1] == sum(opt.status.batch_sizes)  # where the present one begins
     assert opt.racing[np.argmax(f)]
 
 
@@ -274,9 +288,7 @@ def test_a_race_whose_points_are_all_taken_is_repeated(fixed):
     for _ in range(20):
         p = opt.ask()
         opt.tell(p, (p["a"] - 4) ** 2 + (p["b"] - 7) ** 2)
-    opt._run.available.race[:] = False
-    opt._run.available.race[[3, 47, 48, 95]] = True
-    opt._model.forget(0)
+    opt = with_race(opt, [3, 47, 48, 95])
     asked = [int(opt.space.grid_index(opt.space.encode(opt.ask())[None])[0]) for _ in range(8)]
     opt.tell(opt.pending[:2], [1.0, 1.0])
     asked += [int(opt.space.grid_index(opt.space.encode(opt.ask())[None])[0]) for _ in range(4)]
@@ -291,11 +303,13 @@ def test_a_large_space_whose_race_is_taken_is_repeated(monkeypatch):
         p = opt.ask()
         opt.tell(p, abs(p["a"] - 40) + abs(p["b"] - 70))
     assert opt.racing is None
-    left = opt._run.history.X[[3, 8]]
-    monkeypatch.setattr(opt._race, "contains", lambda X: (X[:, None] == left).all(axis=2).any(axis=1))
-    opt._race._pool = None
+    left = opt.observations[0][[3, 8]]
+    monkeypatch.setattr(BoxRace, "contains", lambda self, X: (X[:, None] == left).all(axis=2).any(axis=1))
+    state = opt.state_dict()
+    state["model"]["race"]["pool"] = None, 0  # candidates from before
+    opt = SBPE.from_state_dict(state)
     for _ in range(5):
-        assert opt._race.contains(opt.space.encode(opt.ask())[None]).all()
+        assert (opt.space.encode(opt.ask()) == left).all(axis=1).any()
 
 
 def test_a_late_value_counts_for_the_next_batch():
@@ -312,7 +326,9 @@ def test_a_late_value_counts_for_the_next_batch():
     assert straggler in opt.pending
     opt.tell(straggler, f[straggler])
     assert opt.ask() is not None
-    assert opt._model.told(opt._run.history).tolist().count(opt._model.pulls.number(opt.space.encode(straggler))) >= 1
+    window = opt.state_dict()["model"]["model"]["counters"][0]  # the first observation that counts
+    late = np.flatnonzero((opt.observations[0] == opt.space.encode(straggler)).all(axis=1))
+    assert late.max() >= window >= 10
 
 
 @settings(max_examples=15, deadline=None)
@@ -329,7 +345,7 @@ def test_a_restored_optimizer_goes_on_exactly(seed, arms, data):
 
     for _ in range(40):
         action = data.draw(st.sampled_from(["ask", "ask", "tell", "tell", "tell", "fail", "release", "predict"]))
-        pending = opt._run.history.pending
+        pending = pending_of(opt)
         if action == "ask":
             opt.ask()
         elif action == "predict" and opt.best is not None:
@@ -359,16 +375,17 @@ def test_large_spaces_are_filtered_point_by_point(beta):
         opt.tell(p, (p["x"] - 0.3) ** 2 + (p["y"] + 0.5) ** 2 + 0.02 * rng.normal())
     assert opt.racing is None
     assert len(opt.status.batch_sizes) == 3
-    assert len(opt._race.filters) == 1  # under a learned kernel the last verdict speaks for all observations
+    race = inside(opt, "race")
+    assert len(race.filters) == 1  # under a learned kernel the last verdict speaks for all observations
     X = rng.random((2000, 2))
-    inside = opt._race.contains(X)
+    left = race.contains(X)
     regret = np.sum((2 * X - 1 - [0.3, -0.5]) ** 2, axis=1)
     if beta == 2.0:  # what is left is close to the optimum
-        assert 0 < inside.mean() < 0.3
-        assert regret[inside].max() < 0.1
-        assert opt._race.contains(opt._run.history.X[opt._batch_start + 1 :]).all()
+        assert 0 < left.mean() < 0.3
+        assert regret[left].max() < 0.1
+        assert race.contains(opt.observations[0][sum(opt.status.batch_sizes) + 1 :]).all()
     else:
-        assert inside.mean() > 0.9  # corollary 3.7 is wide
+        assert left.mean() > 0.9  # corollary 3.7 is wide
 
 
 BAD = [({"horizon": 0}, "horizon"), ({"beta": "reference"}, "'reference'"), ({"beta": -1.0}, "beta")]
