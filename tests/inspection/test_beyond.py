@@ -147,7 +147,7 @@ def test_in_a_large_space_it_comes_close_to_the_front_of_the_means(known):
     if known:
         assert ahead(means(found), values).all()
     both = np.concatenate([values, means(found)])
-    assert hypervolume(both, np.array([-0.5, -0.5])) > 0.98 * ideal()
+    assert hypervolume(both, np.array([-0.5, -0.5])) > 0.993 * ideal()  # 0.99 after one round
     np.testing.assert_array_equal(beyond(run, view_of(), means, X, values), found)
 
 
@@ -163,7 +163,7 @@ def test_points_with_a_trial_are_left_out_even_if_nothing_is_known_of_them():
 
 
 def test_points_are_likely_to_succeed_and_to_meet_the_constraints():
-    run = run_of(Space(SPACE), make_points(30, 2, seed=4))
+    run = run_of(Space(SPACE), make_points(12, 2, seed=4))
     X, values = front_of(run)
     constraints = limits(run)
     for view in (view_of(success=FAILING), view_of(constraints=constraints), view_of(FAILING, constraints)):

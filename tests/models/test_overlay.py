@@ -126,11 +126,14 @@ def test_it_is_stale_if_used_values_have_changed():
         variance = DATA.variance.copy()
         variance[row] = 0.5  # another end is expected of a stopped trial
         assert overlay.stale(DATA._replace(variance=variance)) == expected
-    added = over(DATA, rows[:30])
-    added.add(DATA, rows[30:33])
-    variance = DATA.variance.copy()
-    variance[32] = 0.5
-    assert added.stale(DATA._replace(variance=variance))
+    known = DATA._replace(variance=np.linspace(0.1, 0.9, N))
+    added = over(known, rows[:30], built_at=N)
+    added.add(known, rows[30:33])
+    assert not added.stale(known)
+    for row, expected in ((32, True), (40, False)):
+        variance = known.variance.copy()
+        variance[row] = 0.5
+        assert added.stale(known._replace(variance=variance)) == expected
 
 
 def test_a_state_holds_the_steps_that_rebuild_the_posterior_to_the_last_bit():
