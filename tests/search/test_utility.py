@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import islice
 
 import numpy as np
@@ -9,7 +10,17 @@ import pytest
 from tests.helpers import make_points
 from tests.search.searches import fitted
 
-from numbo.kernels.acquisition import LOG_EI, LOG_PROBABILITY, UCB, Acquisition, Success, Term, acquisition_values
+from numbo.kernels.acquisition import (
+    LOG_EI,
+    LOG_PROBABILITY,
+    STEEP,
+    UCB,
+    Acquisition,
+    Success,
+    Term,
+    acquisition_values,
+    success_probabilities,
+)
 from numbo.kernels.acquisition import mean_variance as moments
 from numbo.kernels.front import deviations, front_of, improvements
 from numbo.search.utility import CROWDED, TESTED, Utility, remaining_share
@@ -45,7 +56,7 @@ def test_terms_add_up():
     assert Utility(terms).objectives == 1
 
 
-@pytest.mark.parametrize("success", [None, FAILING])
+@pytest.mark.parametrize("success", [None, FAILING, FAILING._replace(threshold=0.55)])
 def test_of_several_objectives_the_improvement_on_the_front_counts(success):
     front = front_of(np.array([[0.5, 0.2], [0.0, 0.6]]), np.array([-1.0, -1.0]))
     acquisition = Acquisition(LOG_EI, 0.0) if success is None else Acquisition(LOG_EI, 0.0, success)
@@ -59,11 +70,12 @@ def test_of_several_objectives_the_improvement_on_the_front_counts(success):
         sd.append(deviations(term.posterior.covariance, Z, moments(term.posterior, Z)[1]))
     expected = improvements(front, np.array(mean), np.array(sd)) + acquisition_values(*limit, Z)
     values = utility.values(Z)
-    if success is None:
-        np.testing.assert_allclose(values, expected, rtol=1e-12)
-    else:
-        assert (values <= expected + 1e-12).all()
-        assert (values - expected)[Z[:, 0] > 0.8].max() < (values - expected)[Z[:, 0] < 0.2].min()
+    if success is not None:  # the logarithm of the probability, and a steep line below the threshold
+        p, least = success_probabilities(success, Z), success.threshold
+        assert p[Z[:, 0] > 0.8].max() < p[Z[:, 0] < 0.2].min()
+        assert (p < least).any() == (least > 0.5)
+        expected += np.where(p < least, math.log(least) - STEEP * (least - p), np.log(p))
+    np.testing.assert_allclose(values, expected, rtol=1e-12)
 
 
 def test_a_climb_ends_at_better_points_within_the_corners_of_each():
