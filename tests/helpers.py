@@ -115,6 +115,13 @@ def pending_of(opt: Optimizer) -> dict[Hashable, Pending]:
     }
 
 
+def reseeded(opt: Optimizer, seed: int) -> Optimizer:
+    """The same optimizer with another random stream."""
+    state = opt.state_dict()
+    state["run"]["rng"] = np.random.default_rng(seed).bit_generator.state
+    return type(opt).from_state_dict(state)
+
+
 def inside(opt: Optimizer, part: str) -> Any:
     """A part of an optimizer that no public view shows, such as its ``"model"``: for white-box tests alone."""
     return getattr(opt, f"_{part}")

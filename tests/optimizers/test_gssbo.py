@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from tests.helpers import compiled_only, configured
+from tests.helpers import compiled_only, configured, reseeded
 from tests.runs import new_run, tell
 from tests.search.searches import global_search
 
@@ -145,8 +145,7 @@ def test_perturbation_and_ties_follow_the_seed():
     for seed in (0, 0, 1):
         opt = drive(GSSBO(SPACE, preset="paper", buffer_size=12, n_initial=6, seed=7), 30)
         opt.tell({"x": 0.1, "y": 0.2, "z": 0.3}, 0.5)  # the next subset is not chosen yet
-        opt.reseed(seed)
-        subsets.append(opt.explain().members.tolist())
+        subsets.append(reseeded(opt, seed).explain().members.tolist())
     assert subsets[0] == subsets[1] != subsets[2]
 
 

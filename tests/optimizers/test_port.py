@@ -170,13 +170,6 @@ def test_asking_whether_a_space_is_exhausted_changes_nothing(cls):
     assert not opt.exhausted
 
 
-def test_a_new_stream():
-    one, other, third = (tried() for _ in range(3))
-    for opt in (one, other):
-        opt.reseed(5)
-    assert one.ask() == other.ask() != third.ask()
-
-
 @pytest.mark.allows_fallback
 def test_whether_a_model_was_missing(monkeypatch):
     opt = tried()

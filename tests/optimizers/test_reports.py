@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.helpers import configured, inside, pending_of
+from tests.helpers import configured, inside, pending_of, reseeded
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Float, GSSBOSettings, Space
 
@@ -142,8 +142,8 @@ def test_a_model_forgets_what_it_expected():
     one.release_all()
     other.ask()
     other.release_all()
-    one.reseed(1)
-    other.reseed(1)
+    one = reseeded(one, 1)
+    other = reseeded(other, 1)
     p = one.ask(3)
     np.testing.assert_allclose([list(a.values()) for a in p], [list(a.values()) for a in other.ask(3)], atol=1e-6)
 

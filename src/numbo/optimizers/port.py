@@ -130,10 +130,6 @@ class Port(ABC):
         claimed = run.attempt(lambda: self._view(run.quiet()).claimed_noise, lambda: 0.0)
         return not run.noise.plausible(claimed)
 
-    def reseed(self, seed: Any) -> None:
-        """Use a new random stream from now on; data, model and initial design stay."""
-        self._run.rng = np.random.default_rng(seed)
-
     @property
     def fell_back(self) -> bool:
         """Whether a model could not be fitted, so that a space-filling point was suggested; the log says why."""
