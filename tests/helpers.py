@@ -85,6 +85,15 @@ def points_of(cov: Covariance, n: int, seed: int = 0) -> np.ndarray:
     return np.where(cov.optional & (np.random.default_rng(seed).random(X.shape) < 1 / 3), INACTIVE, X)
 
 
+def trials_told(optimizer: Optimizer) -> dict[str, Any]:
+    """The trials that an optimizer saves: points ``"X"``, outputs ``"Y"``, constraints ``"C"``, ``"final"`` and others.
+
+    Larger outputs are better, constraints hold up to 0, and NaN is a failure or a constraint that is not known.
+    """
+    trials: dict[str, Any] = optimizer.state_dict()["run"]["history"]
+    return trials
+
+
 def configured(make, *args, **given):
     """``make(*args, **given)`` for an optimizer, sampler or searcher, or a `functools.partial` of one.
 

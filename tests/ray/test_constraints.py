@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 
 import numpy as np
 import pytest
 from numbo.ray import BKBSearch, GSSBOSearch
+from tests.helpers import trials_told
 
 from ray import tune
 
@@ -34,6 +36,11 @@ def run(search, n, first=0):
         search.on_trial_complete(f"t{k}", result_of(search.suggest(f"t{k}")))
 
 
+def constraints(search):
+    """The values of the constraints (n, q) that a search has learned, which hold up to 0."""
+    return trials_told(search.optimizer)["C"]
+
+
 def test_limits_are_met_in_the_end():
     search = searcher()
     run(search, 40)
@@ -55,7 +62,7 @@ def test_restored_it_goes_on_in_the_same_way(tmp_path):
     twin.restore(str(tmp_path / "state"))
     for one in (search, twin):
         run(one, 5, 15)
-    np.testing.assert_array_equal(search.optimizer._run.history.C, twin.optimizer._run.history.C)
+    np.testing.assert_array_equal(constraints(search), constraints(twin))
     assert search.suggest("last") == twin.suggest("last")
 
 
@@ -66,9 +73,8 @@ def test_results_that_lack_a_metric_or_hold_nonsense(caplog):
     for k, extra in enumerate(results):
         search.suggest(f"t{k}")
         search.on_trial_complete(f"t{k}", {"loss": 1.0} | extra)
-    C = search.optimizer._run.history.C
     np.testing.assert_array_equal(
-        C, [[np.nan, np.nan], [-10.0, np.nan], [np.inf, -1e6], [np.inf, np.nan], [np.nan, np.nan]]
+        constraints(search), [[np.nan, np.nan], [-10.0, np.nan], [np.inf, -1e6], [np.inf, np.nan], [np.nan, np.nan]]
     )
     assert caplog.text.count("counts as one that meets it") == 2  # one of each metric
 
@@ -79,7 +85,7 @@ def test_a_trial_that_is_stopped_while_paused_keeps_its_last_metrics():
     search.on_trial_result("t0", {"loss": 1.0, "latency": 25.0, "size": 2e6, "training_iteration": 1})
     search.on_pause("t0")
     search.on_trial_complete("t0", None)
-    np.testing.assert_array_equal(search.optimizer._run.history.C, [[5.0, -1e6]])
+    np.testing.assert_array_equal(constraints(search), [[5.0, -1e6]])
 
 
 # -- metrics that are missing ------------------------------------------------------------------------------------------
@@ -130,12 +136,13 @@ def test_a_trial_that_is_stopped_while_paused_names_what_it_had_reported(caplog)
     search, result = typed()
     search.suggest("t0")
     search.on_trial_result("t0", result)
+    assert b"accuracy" in pickle.dumps(search)
     search.on_pause("t0")
     search.on_trial_complete("t0", None)
     assert caplog.messages[0].endswith("Its last metrics: 'latency', 'accuracy', 'loss'.")
     search.suggest("t1")
     search.on_trial_result("t1", result)
-    assert search._last["t1"] == {"loss": 1.0, "training_iteration": 1}  # no more than is needed
+    assert b"accuracy" not in pickle.dumps(search)  # no more is kept than is needed
 
 
 @pytest.mark.allows_fallback
@@ -157,8 +164,7 @@ POINTS = [{"x": 0.25 * k, "y": 0.5} for k in range(5)]
 
 
 def known(search):
-    history = search.optimizer._run.history
-    return history.X, history.y, history.C
+    return *search.optimizer.observations, constraints(search)
 
 
 def test_evaluated_points_teach_what_trials_teach():
@@ -210,7 +216,7 @@ def test_evaluated_points_of_which_less_is_known(caplog):
         POINTS[3], None, pruned=True, intermediate_values=[3.0, 2.0], metrics={"latency": 21, "size": 3e6}
     )
     search.add_evaluated_point(POINTS[4], 1.0, error=True, metrics={"latency": 21.0})
-    C = [[np.nan, np.nan], [np.nan, np.inf], [-1.0, -1e6], [1.0, -2e6]]
+    C = [[np.nan, np.nan], [np.nan, np.inf], [-1.0, -1e6], [1.0, -2e6], [1.0, np.nan]]
     np.testing.assert_array_equal(known(search)[2], C)
     assert search.optimizer.n_told == 5
     assert len(caplog.messages) == 1
@@ -266,7 +272,7 @@ def test_rewards_are_learned_when_the_run_says_the_metric():
     )
     assert search.optimizer is None
     assert search.set_search_properties("loss", None, {})
-    np.testing.assert_array_equal(known(search)[1], [-2.0, -1.0])
+    np.testing.assert_array_equal(known(search)[1], [2.0, 1.0])
     np.testing.assert_array_equal(known(search)[2], [[np.nan, np.nan], [1.0, -1e6]])
 
 
@@ -319,7 +325,9 @@ def test_the_same_constraints_or_none_are_restored_in_silence(given, tmp_path, c
     other = GSSBOSearch(constraints=given)
     other.restore(str(tmp_path / "state"))
     assert not caplog.messages
-    assert other._limits == LIMITS
+    run(search, 1, 3)
+    run(other, 1, 3)
+    np.testing.assert_array_equal(constraints(other), constraints(search))
 
 
 def test_a_state_that_cannot_be_restored_says_nothing_of_constraints(tmp_path, caplog):
@@ -328,7 +336,9 @@ def test_a_state_that_cannot_be_restored_says_nothing_of_constraints(tmp_path, c
     with pytest.raises(ValueError, match="Cannot restore"):
         other.restore(str(tmp_path / "state"))
     assert not caplog.messages
-    assert other._limits == LIMITS
+    other.suggest("t0")
+    other.on_trial_complete("t0", {"loss": 1.0, "latency": 25.0, "size": 2e6})
+    np.testing.assert_array_equal(constraints(other), [[5.0, -1e6]])
 
 
 @pytest.mark.allows_fallback

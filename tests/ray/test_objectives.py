@@ -11,6 +11,7 @@ import pytest
 from numbo.ray import BBKBSearch, BKBSearch, CurveScheduler, GSSBOSearch, SBPESearch
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import TrialScheduler
+from tests.helpers import trials_told
 
 from numbo import GSSBO, Float
 from ray import tune
@@ -41,8 +42,8 @@ def run(search, n, first=0):
 
 
 def known(search):
-    trials = search.optimizer._run.history.trials
-    return trials.X, trials.Y, trials.C
+    trials = trials_told(search.optimizer)
+    return trials["X"], trials["Y"], trials["C"]
 
 
 def assert_same(one, other):
@@ -239,8 +240,7 @@ def test_reports_of_running_trials_are_not_passed_on():
     assert search.suggest("c") == other.suggest("c")
     search.on_trial_complete("a", {"accuracy": 0.4, "latency": 0.5, "training_iteration": 2})
     assert search.optimizer.observations[1][-1].tolist() == [0.4, 0.5]
-    assert not search.optimizer._run.history.trials.final[-1]
-    assert search.optimizer._run.history.trials.final[:-1].all()
+    assert trials_told(search.optimizer)["final"].tolist() == [True] * 13 + [False]
     search.on_pause("b")
     search.on_trial_result("b", {"accuracy": 0.7, "latency": 0.8, "training_iteration": 1})
     search.on_trial_complete("b", None)  # stopped while it was paused
@@ -287,7 +287,7 @@ def test_known_points_that_failed_or_were_stopped():
     search.add_evaluated_point(POINTS[4], [0.5, 0.6], intermediate_values=[(0.1, 0.2), (0.3, 0.4)])
     nothing = [math.nan, math.nan]
     np.testing.assert_array_equal(search.optimizer.observations[1], [nothing, nothing, nothing, [0.3, 0.4], [0.5, 0.6]])
-    assert search.optimizer._run.history.trials.final.tolist()[3:] == [False, True]
+    assert trials_told(search.optimizer)["final"].tolist()[3:] == [False, True]
 
 
 @pytest.mark.parametrize("value", [0.5, (0.5,), (0.1, 0.2, 0.3), "ab", ("a", "b"), {"accuracy": 1.0, "latency": 2.0}])

@@ -422,7 +422,7 @@ def test_evaluated_points_are_learned(cls):
     searcher.add_evaluated_point({"x": 0.78}, 0.0, error=True)
     searcher.add_evaluated_point({"x": 0.79}, 0.0, pruned=True, intermediate_values=[9.0, 8.0])
     assert searcher.optimizer.n_told == 13
-    assert searcher.optimizer._run.history.trials.Y[-1, 0] == -8.0
+    assert searcher.optimizer.observations[1][-1] == 8.0
     with pytest.raises(ValueError, match="10 points_to_evaluate, got 3"):
         make(cls, points_to_evaluate=points, evaluated_rewards=[1.0, 2.0, 3.0])
 
