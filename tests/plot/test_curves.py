@@ -181,14 +181,7 @@ def test_thousands_of_curves_are_few_traces():
     curves = [([2.0, 1.0 + k / 2000, 1.0 + k / 2000][: 3 - k % 2], k % 2 == 0) for k in range(2000)]
     opt = GSSBO({"x": Float(0.0, 1.0)}, seed=0)
     for k, (values, final) in enumerate(curves):  # nothing is asked for, and no model is fitted
-        opt._run.history.add(
-            np.array([k / 2000]),
-            np.array([-values[-1]]),
-            {"x": k / 2000},
-            -2,
-            final=final,
-            curve=opt._run.goal.curve(dict(enumerate(values))),
-        )
+        opt.tell({"x": k / 2000}, values[-1], partial=not final, reports=dict(enumerate(values)))
     figure = numbo.plot.plot_curves(opt)
     assert len(figure.data) <= 6
     traces = drawn_by_plotly(figure)
