@@ -126,7 +126,7 @@ def run(
         seconds = time.monotonic() - started
         told = [line.split() for line in log.read_text().splitlines()]
     results = [(int(n), float(v)) for n, v in told]
-    return _judge(study.get_trials(), results, killed, seconds, tuple(errors), program)
+    return judge(study.get_trials(), results, killed, seconds, tuple(errors), program)
 
 
 def _work(error: Path, *arguments: Any) -> None:
@@ -138,7 +138,7 @@ def _work(error: Path, *arguments: Any) -> None:
         raise
 
 
-def _judge(
+def judge(
     trials: list[FrozenTrial],
     told: list[tuple[int, float]],
     killed: int,

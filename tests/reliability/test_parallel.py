@@ -46,14 +46,14 @@ def test_the_judge_sees_what_it_is_to_see(tmp_path, monkeypatch):
     study.ask(fixed_distributions=SPACE)
     trials = study.get_trials()
     assert [t.state for t in trials] == [TrialState.COMPLETE] * 2 + [TrialState.RUNNING]
-    outcome = faults._judge(trials, [(0, 1.0), (1, 2.5), (2, 3.0), (9, 0.0)], 0, 1.0, ())
+    outcome = faults.judge(trials, [(0, 1.0), (1, 2.5), (2, 3.0), (9, 0.0)], 0, 1.0, ())
     assert (outcome.complete, outcome.stale, outcome.best) == (2, 1, 1.0)
     assert outcome.lost == 3  # another value, never told, unknown
     assert outcome.duplicates == 1  # the third one began when the others had ended
     assert outcome.repeats == 1
     study.enqueue_trial(params)
     study.tell(study.ask(fixed_distributions=SPACE), 1.0)  # while the third one runs
-    assert faults._judge(study.get_trials(), [], 0, 1.0, ()).duplicates == 2
+    assert faults.judge(study.get_trials(), [], 0, 1.0, ()).duplicates == 2
     monkeypatch.setattr(faults, "MAX_OVERTAKEN", 0)  # as if it had been overtaken by so many that it counts as dead
-    outcome = faults._judge(study.get_trials(), [], 0, 1.0, ())
+    outcome = faults.judge(study.get_trials(), [], 0, 1.0, ())
     assert (outcome.duplicates, outcome.retried) == (1, 1)
