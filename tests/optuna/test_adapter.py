@@ -21,6 +21,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.samplers import RandomSampler
 from optuna.trial import TrialState
 from tests.helpers import configured
+from tests.optuna.inside import asks_of, optimizer_of, set_system_attr
 
 import optuna
 from numbo import BBKBSettings
@@ -54,11 +55,6 @@ SAMPLERS = {
 def make(request):
     cls = SAMPLERS[request.param]
     return lambda **kw: configured(cls, **({"seed": 0, "n_startup_trials": 5, "warn_independent_sampling": False} | kw))
-
-
-def optimizer_of(study):
-    (view,) = study.sampler._views.values()
-    return view.optimizer
 
 
 def published(trial):
@@ -106,7 +102,8 @@ def test_trials_that_others_add_are_learned(make):
             optuna.create_trial(params={"x": x, "k": 3, "act": None}, distributions=SPACE, value=(x - 1) ** 2)
         )
     study.optimize(objective, n_trials=1)
-    assert optimizer_of(study).n_told == 26
+    assert optimizer_of(study).n_told == 27
+    assert asks_of(study)[-1] == 26
 
 
 def test_enqueued_points_inside_and_outside_of_the_range(make):
@@ -121,7 +118,7 @@ def test_enqueued_points_inside_and_outside_of_the_range(make):
     assert study.trials[1].params["x"] == 99.0
     assert study.trials[2].params["x"] == 0.5
     assert all(t.state == TrialState.COMPLETE for t in study.trials)
-    assert optimizer_of(study).n_told == 23  # the one outside of the space does not fit the model
+    assert optimizer_of(study).n_told == 24  # the one outside of the space does not fit the model
 
 
 def test_pruned_trials_teach_their_last_value(make):
@@ -139,7 +136,7 @@ def test_pruned_trials_teach_their_last_value(make):
     study.optimize(pruning, n_trials=30)
     opt = optimizer_of(study)
     expected = [
-        t.value if t.state == TrialState.COMPLETE else t.intermediate_values.get(1, math.nan) for t in study.trials[:-1]
+        t.value if t.state == TrialState.COMPLETE else t.intermediate_values.get(1, math.nan) for t in study.trials
     ]
     assert sum(map(math.isnan, expected)) == 3
     np.testing.assert_allclose(opt.observations[1], expected)
@@ -191,7 +188,7 @@ def test_finished_times_with_and_without_time_zones(make):
     trial.datetime_start = trial.datetime_complete = datetime.datetime.now(datetime.timezone.utc)
     study.add_trial(trial)
     study.optimize(objective, n_trials=3)
-    assert optimizer_of(study).n_told == 9
+    assert optimizer_of(study).n_told == 10
 
 
 @pytest.mark.parametrize("learn", [True, False])
@@ -206,7 +203,7 @@ def test_failed_trials(make, learn):
     study.optimize(failing, n_trials=40, catch=(RuntimeError,))
     failed = [t.state == TrialState.FAIL for t in study.trials]
     told = optimizer_of(study).observations[1]
-    assert np.isnan(told).sum() == sum(failed[:-1])
+    assert np.isnan(told).sum() == sum(failed)
     if learn:
         assert sum(failed[15:]) <= 5
 
@@ -233,7 +230,7 @@ def test_a_pickled_sampler_goes_on_alike_and_is_small(make):
     assert len(data) < 20_000
     trial = study.ask()
     copies = [pickle.loads(data), pickle.loads(pickle.dumps(pickle.loads(data)))]
-    a, b = (c.sample_relative(study, trial._cached_frozen_trial, SPACE) for c in copies)
+    a, b = (c.sample_relative(study, study.trials[trial.number], SPACE) for c in copies)
     assert a == b
 
 
@@ -242,28 +239,31 @@ def test_a_copy_keeps_a_drawn_seed_but_no_model_and_no_study(copied):
     study = optuna.create_study(sampler=GSSBOSampler(search_space=SPACE))
     study.optimize(objective, n_trials=12)
     twin = copied(study.sampler)
-    assert twin._seed == study.sampler._seed
-    assert not twin._views
     with pytest.raises(ValueError, match="pass study="):
         twin.explain()
-    assert twin.explain(study).n_told == 12
+    found = twin.explain(study)
+    assert found.n_told == 12
+    assert not len(found.asked_at)
+    again = optuna.create_study(sampler=twin)
+    again.optimize(objective, n_trials=3)
+    assert [t.params for t in again.trials] == [t.params for t in study.trials[:3]]
 
 
 def test_reseeding_changes_the_suggestions_and_keeps_the_model(make):
     study = optuna.create_study(sampler=make(search_space=SPACE))
     study.optimize(objective, n_trials=12)
     trial = study.ask()
-    frozen = trial._cached_frozen_trial
+    frozen = study.trials[trial.number]
     sample = study.sampler.sample_relative
     first, again = sample(study, frozen, SPACE), sample(study, frozen, SPACE)
     assert first == again
-    opt = optimizer_of(study)
+    asked = asks_of(study)
     changed = False
     for _ in range(5):
         study.sampler.reseed_rng()
         changed |= sample(study, frozen, SPACE) != first
     assert changed or isinstance(study.sampler, SBPESampler)  # the most uncertain point is no matter of chance
-    assert optimizer_of(study) is opt
+    assert asks_of(study) == [*asked, *[12] * 5]  # of the same optimizer
 
 
 def test_threads_share_a_sampler(make):
@@ -273,7 +273,7 @@ def test_threads_share_a_sampler(make):
     assert all(t.state == TrialState.COMPLETE for t in study.trials)
     assert len({tuple(t.params.values()) for t in study.trials}) == 60
     assert all(published(t) for t in study.trials)
-    assert optimizer_of(study).n_told >= 52  # all but those of the other threads, when the last one was asked
+    assert asks_of(study)[-1] >= 52  # all but those of the other threads, when the last one was asked
 
 
 def test_hyperband_does_not_rebuild_the_model(make):
@@ -288,11 +288,11 @@ def test_hyperband_does_not_rebuild_the_model(make):
     pruner = optuna.pruners.HyperbandPruner(min_resource=1, max_resource=9, reduction_factor=3)
     study = optuna.create_study(sampler=make(search_space=SPACE), pruner=pruner)
     study.optimize(reporting, n_trials=20)
-    before = optimizer_of(study)
+    before = asks_of(study)
     study.optimize(reporting, n_trials=20)
-    assert optimizer_of(study) is before
-    assert before.n_told == 39
-    assert len(pruner._pruners) == 3
+    after = asks_of(study)
+    assert len(after) == 40
+    assert after[:20] == before
     assert {t.state for t in study.trials} == {TrialState.COMPLETE, TrialState.PRUNED}
 
 
@@ -309,7 +309,7 @@ def test_a_range_changed_in_mid_study_keeps_what_still_fits(make):
     assert all(0.0 <= t.params["x"] <= 2.0 for t in study.trials[15:])
     opt = optimizer_of(study)
     assert opt.space["x"].high == 2.0
-    assert kept + 14 <= opt.n_told <= kept + 15
+    assert opt.n_told == kept + 15
     assert all(published(t) for t in study.trials[16:])  # no fall-back to random sampling
     study.optimize(lambda t: f(t, 8.0), n_trials=10)
     assert optimizer_of(study).space["x"].high == 8.0
@@ -329,7 +329,6 @@ def test_changed_choices_keep_the_trials_that_fit(make):
     study.optimize(lambda t: float(t.suggest_categorical("c", ["a", "b"]) == "a"), n_trials=8)
     other = optuna.create_study(sampler=make(search_space={"c": CategoricalDistribution(["b", "z"])}))
     other.add_trials(study.trials)
-    other.sampler.sample_relative(other, other.ask()._cached_frozen_trial, other.sampler._declared.distributions)
     assert optimizer_of(other).n_told == sum(t.params["c"] == "b" for t in study.trials)
 
 
@@ -358,7 +357,6 @@ def test_running_trials_of_others_are_pending_by_their_attributes(make):
     assert len({tuple(t.params.values()) for t in asked}) == 6
     late = study.ask()  # has suggested nothing yet, but its point is chosen and published with the first parameter
     late.suggest_float("x", -3.0, 3.0)
-    study.ask(SPACE)
     pending = optimizer_of(study).pending
     assert len(pending) == 7
     assert pending[-1]["x"] == late.params["x"]
@@ -374,18 +372,17 @@ def test_reports_of_running_trials_of_others_count(sampler):
             trial.report(value + 1.0 / step, step)
         study.tell(trial, None if k % 2 else value, TrialState.PRUNED if k % 2 else None)
     running = study.ask(SPACE)
-    history = lambda: optimizer_of(study)._run.history  # noqa: E731
-    study.ask(SPACE)
-    assert np.isnan(history().expected_pending().y).all()
+    shown = lambda: [curve for curve in optimizer_of(study).curves() if curve.kind == "running"]  # noqa: E731
+    assert shown() == []
     for step in range(1, 4):
         running.report(-5.0 + 1.0 / step, step)
         study.ask(SPACE)
-        pending = history().pending[running.number]
-        assert pending.curve.steps.tolist() == list(range(1, step + 1))
-        assert history().expected_pending().y[0] > history().y.max() - 0.1  # larger is better there
+        (curve,) = shown()
+        assert curve.steps.tolist() == list(range(1, step + 1))
+        assert curve.end < 0.0  # all others end above
     study.tell(running, -5.0)
-    study.ask(SPACE)
-    assert running.number not in history().pending
+    assert shown() == []
+    assert len(optimizer_of(study).pending) == 3  # those asked in between
 
 
 SEARCHED = _records.Identity.of(Searched(SPACE))
@@ -402,11 +399,11 @@ def test_torn_and_foreign_attributes_are_ignored(make, text):
     study.optimize(objective, n_trials=7)
     for value in (text, {"not": "text"}, 7):
         trial = study.ask()
-        study._storage.set_trial_system_attr(trial._trial_id, f"{_records.KEY}:0", value)
+        set_system_attr(study, trial.number, f"{_records.KEY}:0", value)
     for params in ({"x": "y", "k": 1, "act": 0}, {"x": 0.0, "k": 1e9, "act": 77}, {"x": [], "k": {}, "act": None}):
         record = {"space": SEARCHED.space, "origin": 0, "params": params, "choices": SEARCHED.choices}
         wrong = json.dumps(record)
-        study._storage.set_trial_system_attr(study.ask()._trial_id, f"{_records.KEY}:0", wrong)
+        set_system_attr(study, study.ask().number, f"{_records.KEY}:0", wrong)
     study.optimize(objective, n_trials=3)
     assert optimizer_of(study).pending == []
 
@@ -429,10 +426,10 @@ def test_long_parameters_are_published_in_short_pieces():
 
 def test_what_was_published_for_another_space_holds_as_far_as_both_have_it():
     study = optuna.create_study()
-    trial = study._storage.get_trial(study.ask()._trial_id)
+    study.ask()
     params = {"x": 0.5, "k": 3, "act": 1}
-    _records.publish(study, trial, SEARCHED, params, 7)
-    trial = study._storage.get_trial(trial._trial_id)
+    _records.publish(study, study.trials[0], SEARCHED, params, 7)
+    trial = study.trials[0]
     assert _records.read(trial, SEARCHED) == (params, 7)
     other = SPACE | {"new": FloatDistribution(0, 1), "act": CategoricalDistribution(["tanh", None])}
     del other["k"]
@@ -444,17 +441,17 @@ def test_stale_running_trials_are_not_hallucinated_for_ever(make, monkeypatch):
     monkeypatch.setattr(_view, "MAX_OVERTAKEN", 100)
     study = optuna.create_study(sampler=make(search_space=SPACE))
     asked = [study.ask(SPACE).params["x"] for _ in range(30)]
-    assert [params["x"] for params in optimizer_of(study).pending] == asked[9:29]  # the newest but the one asked last
+    assert [params["x"] for params in optimizer_of(study).pending] == asked[10:]  # the newest
     done = optuna.create_trial(params={"x": 0.0, "k": 1, "act": None}, distributions=SPACE, value=1.0)
     study.add_trials([done] * 140)
-    study.ask(SPACE)
     assert optimizer_of(study).pending == []
 
 
 def test_a_view_that_an_interrupt_left_half_done_is_not_used_again(make, monkeypatch):
     study = optuna.create_study(sampler=make(search_space=SPACE))
     study.optimize(objective, n_trials=8)
-    hold, broken = _view.StudyView.hold_running, optimizer_of(study)
+    hold = _view.StudyView.hold_running
+    assert asks_of(study) == list(range(8))
 
     def interrupted(self, *arguments):
         hold(self, *arguments)
@@ -465,13 +462,13 @@ def test_a_view_that_an_interrupt_left_half_done_is_not_used_again(make, monkeyp
         study.ask(SPACE)
     monkeypatch.undo()
     study.ask(SPACE)
-    assert optimizer_of(study) is not broken
-    assert optimizer_of(study).n_told == broken.n_told == 8
+    assert asks_of(study) == [8]  # by a new optimizer
+    assert optimizer_of(study).n_told == 8
 
 
 @pytest.mark.filterwarnings("ignore:PartialFixedSampler")
 def test_studies_of_too_many_objectives_are_refused(make):
-    most = 5 if make()._constrained else 1
+    most = 5 if isinstance(make(), GSSBOSampler) else 1
     takes = "one objective" if most == 1 else "up to 5 objectives"
     other = "use GSSBOSampler for several" if most == 1 else "use NSGAIISampler or TPESampler"
     study = optuna.create_study(sampler=make(), directions=["minimize"] * most + ["maximize"])
@@ -500,7 +497,7 @@ def test_constraints_are_said_to_be_ignored(make):
 
     if not hasattr(optuna.trial.Trial, "set_constraint"):
         pytest.skip("this Optuna has no Trial.set_constraint")
-    if study.sampler._constrained:
+    if isinstance(study.sampler, GSSBOSampler):
         pytest.skip("it uses them")
     with pytest.warns(UserWarning, match="does not use them"):
         study.optimize(constrained, n_trials=1)
@@ -512,7 +509,7 @@ def test_one_sampler_for_several_studies(make):
     for _ in range(12):
         for study in studies:
             study.optimize(objective, n_trials=1)
-    assert [v.optimizer.n_told for v in sampler._views.values()] == [11, 11, 11]
+    assert [asks_of(study) for study in studies] == [list(range(12))] * 3
 
 
 class TestStudiesThatBeginAlike:
@@ -522,7 +519,7 @@ class TestStudiesThatBeginAlike:
     def told(sampler, study):
         """Direction and values that the model behind the next suggestion knows."""
         study.ask(SPACE)
-        optimizer = list(sampler._views.values())[-1].optimizer
+        optimizer, _ = sampler.inspected(study)
         return optimizer.direction, optimizer.observations[1].tolist()
 
     @staticmethod
@@ -557,12 +554,12 @@ class TestStudiesThatBeginAlike:
     def test_a_study_that_is_loaded_again_needs_no_new_model(self, make, tmp_path):
         url, sampler = f"sqlite:///{tmp_path}/study.db", make(search_space=SPACE)
         study = self.filled(sampler, url)
-        self.told(sampler, study)
-        optimizer = list(sampler._views.values())[-1].optimizer
+        before = asks_of(study)
         again = optuna.load_study(study_name=study.study_name, storage=url, sampler=sampler)
         again.optimize(objective, n_trials=2)
-        assert optimizer_of(again) is optimizer
-        assert optimizer.n_told == 9
+        assert before == list(range(8))
+        assert asks_of(again) == list(range(10))
+        assert optimizer_of(again).n_told == 10
 
     def test_looking_for_changes_takes_the_same_time_however_many_trials_there_are(self, make, monkeypatch):
         looked = []
@@ -642,18 +639,17 @@ def test_others_who_choose_the_same_again_and_again_are_avoided(storage, finite,
         trial = study.ask(space)
         study.tell(trial, sum(trial.params.values()) ** 2)
     rivals = []
-    publish = GSSBOSampler._publish
+    publish = _records.publish
 
-    def overtaken(sampler, study, trial, view, suggestion):
+    def overtaken(study, trial, identity, params, origin):
         """Somebody else publishes the same point at the same time."""
-        point = publish(sampler, study, trial, view, suggestion)
+        publish(study, trial, identity, params, origin)
         if len(rivals) < 12:
-            rival = study._storage.get_trial(study._storage.create_new_trial(study._study_id))
-            publish(sampler, study, rival, view, suggestion)
-            rivals.append(point)
-        return point
+            study.add_trial(optuna.create_trial(state=TrialState.RUNNING))
+            publish(study, study.trials[-1], identity, params, origin)
+            rivals.append(params)
 
-    monkeypatch.setattr(GSSBOSampler, "_publish", overtaken)
+    monkeypatch.setattr(_records, "publish", overtaken)
     chosen = study.ask(space).params
     assert len(rivals) == 12
     assert chosen not in rivals
@@ -669,30 +665,28 @@ def test_a_rival_with_the_same_point_may_have_ended_already(tmp_path, monkeypatc
         trial = study.ask(space)
         study.tell(trial, trial.params["x"] ** 2)
     rivals = []
-    publish = GSSBOSampler._publish
+    publish = _records.publish
 
-    def overtaken(sampler, study, trial, view, suggestion):
+    def overtaken(study, trial, identity, params, origin):
         """Somebody else chooses the same point at the same time, and is done with it."""
-        point = publish(sampler, study, trial, view, suggestion)
+        publish(study, trial, identity, params, origin)
         if not rivals:
-            rivals.append(point)
-            study.add_trial(optuna.create_trial(params=rivals[0], distributions=space, value=0.5))
-        return point
+            rivals.append(params)
+            study.add_trial(optuna.create_trial(params=params, distributions=space, value=0.5))
 
-    monkeypatch.setattr(GSSBOSampler, "_publish", overtaken)
+    monkeypatch.setattr(_records, "publish", overtaken)
     monkeypatch.setattr(Availability, "repeating", property(lambda available: True))
     assert study.ask(space).params not in rivals
 
 
 def test_a_shorter_record_in_the_place_of_a_longer_one():
     study = optuna.create_study()
-    trial = study.ask()
-    frozen = study._storage.get_trial(trial._trial_id)
+    study.ask()
     for count in (400, 3):
         params = {f"parameter {i}": 0.5 for i in range(count)}
         identity = _records.Identity(7, frozenset(params), {})
-        _records.publish(study, frozen, identity, params, 1)
-        assert _records.read(study._storage.get_trial(trial._trial_id), identity) == (params, 1)
+        _records.publish(study, study.trials[0], identity, params, 1)
+        assert _records.read(study.trials[0], identity) == (params, 1)
 
 
 class TestLookingInside:
@@ -917,5 +911,6 @@ def test_only_trials_that_were_evaluated_are_evidence_against_noise(again):
     else:
         study.enqueue_trial(first.params)
         study.optimize(lambda trial: trial.suggest_float("x", 0.0, 1.0), n_trials=1)
-    optimizer = study.sampler._optimizer_of(study)[0]
-    assert optimizer._run.noise.refuted == (again == "evaluated")
+    means, _ = study.sampler.predict([t.params for t in study.trials[:12]], study)
+    exact = means.tolist() == [t.value for t in study.trials[:12]]  # values without noise are what they are
+    assert exact == (again == "evaluated")

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from numbo.optuna import BKBSampler, GPUCBSampler, GSSBOSampler
 from optuna.trial import TrialState, create_trial
+from tests.helpers import trials_told
+from tests.optuna.inside import add_unchecked, optimizer_of, view_of
 
 import optuna
 
@@ -35,9 +37,9 @@ def named(trial):
     return value
 
 
-def known(study):
-    (view,) = study.sampler._views.values()
-    return view.optimizer
+def constraints(study):
+    """The values of the constraints (n, q) that the optimizer of a study has learned, which hold up to 0."""
+    return trials_told(view_of(study).optimizer)["C"]
 
 
 @SAMPLERS
@@ -64,9 +66,9 @@ def test_constraints_by_name_are_those_by_a_function(sampler):
     other = optuna.create_study(sampler=sampler(seed=0))
     one.optimize(objective, n_trials=25)
     other.optimize(named, n_trials=25)
-    assert known(other).constraints == ("left", "sum")
-    assert known(one).constraints == ("0", "1")
-    np.testing.assert_array_equal(known(one)._run.history.C[:, ::-1], known(other)._run.history.C)
+    assert optimizer_of(other).constraints == ("left", "sum")
+    assert optimizer_of(one).constraints == ("0", "1")
+    np.testing.assert_array_equal(constraints(one)[:, ::-1], constraints(other))
     points = [[list(t.params.values()) for t in study.trials] for study in (one, other)]
     np.testing.assert_allclose(*points, atol=1e-3)  # sums of two terms in another order
 
@@ -76,13 +78,13 @@ def test_another_process_sees_them_and_a_new_one_may_come_later():
     storage = optuna.storages.InMemoryStorage()
     study = optuna.create_study(storage=storage, study_name="s", sampler=GSSBOSampler(seed=0))
     study.optimize(objective, n_trials=8)
-    assert known(study).constraints == ()
+    assert optimizer_of(study).constraints == ()
     study.optimize(named, n_trials=8)
     twin = optuna.load_study(storage=storage, study_name="s", sampler=GSSBOSampler(seed=0))
     study.ask({"x": optuna.distributions.FloatDistribution(0, 1)})
     twin.ask({"x": optuna.distributions.FloatDistribution(0, 1)})
     for one in (study, twin):
-        C = known(one)._run.history.C
+        C = constraints(one)
         assert C.shape == (16, 2)
         assert np.isnan(C[:8]).all()
         assert np.isfinite(C[8:]).all()
@@ -102,9 +104,7 @@ def test_trials_that_were_added_and_pruned_ones_count():
                 system_attrs={"constraints": [0.5 - k / 12.0]},
             )
         )
-    study.ask(space)
-    history = known(study)._run.history
-    assert history.meets(np.arange(12)).tolist() == [k >= 6 for k in range(12)]
+    assert optimizer_of(study).met.tolist() == [k >= 6 for k in range(12)]
     assert study.sampler.best_predicted(study)[0] == {"x": 0.5}
 
 
@@ -114,10 +114,10 @@ def test_torn_constraints_do_no_harm():
     for k, attr in enumerate([None, [], [1.0], [-1.0, 2.0], "torn", {"a": 1}]):
         attrs = {"constraints": attr}
         trial = create_trial(params={"x": k / 6}, distributions=space, value=1.0, system_attrs=attrs)
-        study._storage.create_new_trial(study._study_id, template_trial=trial)
+        add_unchecked(study, trial)
     for _ in range(6):
         study.tell(study.ask(space), 1.0)
-    assert known(study).constraints == ("0", "1")
+    assert optimizer_of(study).constraints == ("0", "1")
 
 
 def test_a_sampler_without_constraints_refuses_them():
@@ -149,18 +149,19 @@ BAD = [
 
 @pytest.mark.parametrize("returned", BAD, ids=lambda found: type(found).__name__)
 def test_what_is_no_sequence_of_numbers_is_refused_in_one_sentence(returned):
-    study = optuna.create_study(sampler=GSSBOSampler(seed=0, constraints_func=lambda trial: returned))
+    functions = [lambda trial: returned, lambda trial: 1 / 0, by_attribute]
+    sampler = GSSBOSampler(seed=0, constraints_func=lambda trial: functions[trial.number](trial))
+    study = optuna.create_study(sampler=sampler)
     words = "constraints_func must return a list or tuple of numbers other than NaN, such as (0.5, -1.0), "
     with pytest.raises(ValueError, match=re.escape(f"{words}got {returned!r} for trial 0.")):
         study.optimize(objective, n_trials=1)
     assert study.trials[0].state is TrialState.COMPLETE  # nothing is lost
     assert study.trials[0].system_attrs["constraints"] is None
-    study.sampler._constraints_func = lambda trial: 1 / 0
     with pytest.raises(ZeroDivisionError):  # errors of the function itself are its own
         study.optimize(objective, n_trials=1)
-    study.sampler._constraints_func = by_attribute
     study.optimize(objective, n_trials=1)
-    assert known(study).constraints == ()
+    assert optimizer_of(study).constraints == ("0", "1")
+    assert optimizer_of(study).met.tolist() == [True, True, max(study.trials[2].user_attrs["c"]) <= 0.0]
     assert study.trials[2].system_attrs["constraints"] == study.trials[2].user_attrs["c"]
 
 

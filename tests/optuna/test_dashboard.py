@@ -12,6 +12,7 @@ import urllib.request
 import numbo.optuna
 import pytest
 from numbo.optuna import GSSBOSampler
+from tests.optuna.inside import storage_of
 
 import optuna
 
@@ -70,7 +71,8 @@ def test_a_study_in_the_dashboard(dashboard, tmp_path):
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(url)
         page.get_by_text("tuned-by-numbo").first.wait_for()
-        page.goto(f"{url}/studies/{study._study_id}")
+        _, number = storage_of(study)
+        page.goto(f"{url}/studies/{number}")
         if len(study.directions) == 1:
             page.get_by_text(f"Best Trial (number={study.best_trial.number})").first.wait_for()
         else:
@@ -79,7 +81,7 @@ def test_a_study_in_the_dashboard(dashboard, tmp_path):
                 page.get_by_text(f"Trial {trial.number}").first.wait_for()
         overview = page.inner_text("body")
         page.screenshot(path=str(tmp_path / "study.png"))
-        page.goto(f"{url}/studies/{study._study_id}/trials")
+        page.goto(f"{url}/studies/{number}/trials")
         page.get_by_text("30 Trials").first.wait_for()
         page.screenshot(path=str(tmp_path / "trials.png"))
         browser.close()

@@ -49,7 +49,8 @@ def test_a_sampler_around_this_one_may_change_the_space_that_it_is_given():
     sampler = GSSBOSampler(seed=0, n_startup_trials=2)
     study = optuna.create_study(sampler=sampler)
     study.optimize(lambda t: t.suggest_float("x", 0, 1) + t.suggest_float("y", 0, 1), n_trials=3)
-    running = study._storage.get_trial(study.ask()._trial_id)
+    asked = study.ask()
+    running = study.trials[asked.number]
     given = sampler.infer_relative_search_space(study, running)
     del given["x"]
     assert set(sampler.infer_relative_search_space(study, running)) == {"x", "y"}

@@ -14,6 +14,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna.storages import InMemoryStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState, create_trial
+from tests.optuna.inside import add_unchecked, optimizer_of, view_of
 from tests.optuna.test_processes import told_by_two
 
 import optuna
@@ -42,10 +43,6 @@ def new_study(sampler, storage=None, directions=DIRECTIONS):
     return optuna.create_study(study_name="s", sampler=sampler, directions=directions, storage=storage)
 
 
-def optimizer_of(study):
-    return list(study.sampler._views.values())[-1].optimizer
-
-
 def values_of(study):
     return [t.values for t in study.trials]
 
@@ -56,10 +53,9 @@ def test_the_front_is_found_and_is_the_studys_own(sampler):
     study.optimize(objective, n_trials=40)
     assert len(study.best_trials) > 12
     assert np.mean([abs(t.params["y"] - 0.5) < 0.05 and 0.15 < t.params["x"] < 0.85 for t in study.best_trials]) > 0.8
-    study.ask(SPACE)
     optimizer = optimizer_of(study)
     assert optimizer.directions == DIRECTIONS
-    assert optimizer.observations[1].tolist() == values_of(study)[:40]
+    assert optimizer.observations[1].tolist() == values_of(study)
     assert sorted(v for _, v in optimizer.front()) == sorted(tuple(t.values) for t in study.best_trials)
 
 
@@ -94,7 +90,6 @@ def test_two_to_five_objectives(sampler, k):
     mean, std = study.sampler.predict({"x": 0.5, "y": 0.5}, study)
     expected = many(optuna.trial.FixedTrial({"x": 0.5, "y": 0.5}))
     np.testing.assert_allclose(mean, expected, atol=0.1)
-    assert not optimizer_of(study)._run.warned
 
 
 @SAMPLERS
@@ -105,14 +100,11 @@ def test_a_study_that_is_loaded_again_goes_on_in_the_same_way(sampler, storage, 
     study = new_study(sampler(seed=2, search_space=SPACE), at)
     study.optimize(objective, n_trials=14)
     again = optuna.load_study(study_name="s", storage=at, sampler=sampler(seed=2, search_space=SPACE))
-    for one in (study, again):
-        one.ask(SPACE)
     told, known = optimizer_of(study), optimizer_of(again)
     np.testing.assert_array_equal(told.observations[0], known.observations[0])
     np.testing.assert_array_equal(told.observations[1], known.observations[1])
     assert told.front() == known.front()
     again.optimize(objective, n_trials=4)
-    assert not known._run.warned
 
 
 @SAMPLERS
@@ -133,7 +125,7 @@ def test_studies_that_begin_alike_are_told_apart_by_all_directions(sampler, file
     alone = optuna.create_study(sampler=one)
     alone.add_trials(create_trial(params=t.params, distributions=SPACE, value=1.0) for t in studies[0].trials[:8])
     alone.ask(SPACE)
-    assert optimizer_of(alone).directions is None
+    assert optimizer_of(alone).directions == ("minimize",)
 
 
 @SAMPLERS
@@ -162,10 +154,9 @@ def test_trials_that_failed_were_added_enqueued_and_copied(sampler):
     assert [study.trials[i].params["x"] for i in (9, 10)] == [0.25, 0.75]
     assert len(points) == 29
     failed = [t.state != TrialState.COMPLETE for t in study.trials[:29]]
-    numbers = list(study.sampler._views.values())[-1].told
+    numbers = view_of(study).told
     assert np.isnan(values).all(axis=1).tolist() == [failed[n] for n in numbers]
     assert [tuple(p) for p in points] == [tuple(study.trials[n].params.values()) for n in numbers]
-    assert not optimizer._run.warned
 
 
 @SAMPLERS
@@ -173,10 +164,10 @@ def test_a_trial_with_fewer_values_is_left_out(sampler):
     """Optuna refuses it, but a storage takes it."""
     study = new_study(sampler(seed=0, search_space=SPACE))
     wrong = create_trial(params={"x": 0.5, "y": 0.5}, distributions=SPACE, values=[1.0])
-    study._storage.create_new_trial(study._study_id, template_trial=wrong)
+    add_unchecked(study, wrong)
     with pytest.warns(UserWarning, match="1 of 1 finished trials are not learned"):
         study.optimize(objective, n_trials=12)
-    assert optimizer_of(study).n_told == 11
+    assert optimizer_of(study).n_told == 12
 
 
 @SAMPLERS
@@ -188,7 +179,6 @@ def test_constraints_at_the_same_time(sampler):
     assert max(best) <= 0.5
     assert max(best) > 0.48
     assert study.sampler.predict_feasible({"x": 0.9, "y": 0.5}, study) < 0.01
-    study.ask(SPACE)
     assert sorted(v for _, v in optimizer_of(study).front()) == sorted(tuple(t.values) for t in study.best_trials)
 
 
@@ -207,9 +197,7 @@ def test_branches_and_parameters_that_come_later_are_sampled_by_the_model(sample
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         study.optimize(branching, n_trials=36)
-    study.ask()
     assert optimizer_of(study).space.conditions.keys() >= {"y"}
-    assert not optimizer_of(study)._run.warned
     assert sum(t.params["kind"] == "b" for t in study.best_trials) > 0.7 * len(study.best_trials)
 
 
@@ -228,7 +216,6 @@ def test_several_threads_choose_nothing_alike(sampler):
     study.optimize(objective, n_trials=36, n_jobs=4)
     assert all(t.state == TrialState.COMPLETE for t in study.trials)
     assert len({tuple(t.params.values()) for t in study.trials}) == 36
-    assert not optimizer_of(study)._run.warned
 
 
 WORKER = """
@@ -243,8 +230,7 @@ def f(t):
     x = t.suggest_float("x", -3, 3); k = t.suggest_int("k", 0, 9); c = t.suggest_categorical("c", ["a", "b"])
     return (x - 1) ** 2 + abs(k - 4), -(x + 1) ** 2 - (c == "a")
 study.optimize(f, n_trials=15)
-(view,) = study.sampler._views.values()
-print(view.optimizer.n_told)
+print(study.sampler.explain(study).asked_at[-1])
 """
 
 

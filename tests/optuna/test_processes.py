@@ -26,8 +26,7 @@ def f(t):
     x = t.suggest_float("x", -3, 3); y = t.suggest_float("y", -3, 3); k = t.suggest_int("k", 0, 9)
     return (x - 1) ** 2 + (y + 1) ** 2 + abs(k - 4)
 study.optimize(f, n_trials=20)
-(view,) = study.sampler._views.values()
-print(view.optimizer.n_told)
+print(study.sampler.explain(study).asked_at[-1])
 """
 
 

@@ -9,6 +9,7 @@ from threading import Thread
 import numpy as np
 import pytest
 from numbo.optuna import CurvePruner, GPUCBSampler, GSSBOSampler, predict_end
+from tests.optuna.inside import optimizer_of
 
 import optuna
 
@@ -57,35 +58,31 @@ def test_a_study_that_is_loaded_again_goes_on_in_the_same_way(make, pruner, tmp_
     settings = {"study_name": "s", "storage": storage, "pruner": pickle.loads(pickle.dumps(PRUNERS[pruner]))}
     study = optuna.create_study(sampler=make(seed=0), **settings)
     study.optimize(train, n_trials=24)
-    history = next(iter(study.sampler._views.values())).optimizer._run.history
-    sampler = make(seed=0)
-    study = optuna.create_study(sampler=sampler, load_if_exists=True, **settings)
-    study.optimize(train, n_trials=1)
-    again = next(iter(sampler._views.values())).optimizer._run.history
-    n = history.n
-    assert again.n >= n
-    np.testing.assert_array_equal(again.trials.Y[:n], history.trials.Y[:n])
-    np.testing.assert_array_equal(again.X[:n], history.X[:n])
+    optimizer = optimizer_of(study)
+    again = optuna.create_study(sampler=make(seed=0), load_if_exists=True, **settings)
+    other = optimizer_of(again)
+    for known, found in zip(optimizer.observations, other.observations, strict=True):
+        np.testing.assert_array_equal(found, known)
+    for known, found in zip(optimizer.curves(), other.curves(), strict=True):
+        assert found.kind == known.kind
+        np.testing.assert_array_equal(found.steps, known.steps)
+        np.testing.assert_array_equal(found.values, known.values)
+    again.optimize(train, n_trials=1)
+    assert optimizer_of(again).n_told == optimizer.n_told + 1
 
 
 def test_pruned_trials_are_expected_to_end_where_like_ones_did():
     sampler = GPUCBSampler(seed=0, n_startup_trials=40)  # a model would hardly propose any that are pruned
     study = optuna.create_study(sampler=sampler, pruner=PRUNERS["median"])
     study.optimize(train, n_trials=40)
-    history = next(iter(sampler._views.values())).optimizer._run.history
-    pruned = [t for t in range(history.told) if history.trials.stopped(t)]
-    assert len(pruned) > 5
-    by_params = {tuple(sorted(t.params.items())): t for t in study.trials}
-    truth, expected, reported = [], [], []
-    for i in range(history.n):
-        t = int(history.positions(np.array([i]))[0])
-        if history.trials.stopped(t):
-            trial = by_params[tuple(sorted(history.params(i).items()))]
-            truth.append((trial.params["x"] - 0.3) ** 2 + (trial.params["y"] - 0.7) ** 2)
-            expected.append(-history.y[i])
-            reported.append(-history.trials.Y[t, 0])
+    stopped = study.get_trials(states=(optuna.trial.TrialState.PRUNED,))
+    curves = [curve for curve in optimizer_of(study).curves() if curve.kind == "pruned"]
+    assert len(curves) == len(stopped) > 5
+    truth = [(t.params["x"] - 0.3) ** 2 + (t.params["y"] - 0.7) ** 2 for t in stopped]
+    reported = [t.intermediate_values[t.last_step] for t in stopped]
+    expected = [curve.end for curve in curves]
     assert np.mean(np.abs(np.subtract(expected, truth))) < 0.5 * np.mean(np.abs(np.subtract(reported, truth)))
-    assert (history.variance[history.variance > 0] < 1.0).all()
+    assert all(0.0 < curve.std < 1.0 for curve in curves)
 
 
 def test_the_end_of_a_running_trial_is_predicted():
@@ -118,20 +115,23 @@ def test_reports_of_any_kind_are_survived(torn):
             return float("nan")
         return x
 
-    sampler = GSSBOSampler(seed=0)
-    study = optuna.create_study(sampler=sampler, pruner=CurvePruner())
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0), pruner=CurvePruner())
     study.optimize(objective, n_trials=40)
     assert len(study.trials) == 40
-    assert not next(iter(sampler._views.values())).optimizer._run.warned
 
 
 def test_one_pruner_for_two_studies_knows_them_apart():
     pruner = CurvePruner()
-    for seed in range(2):
-        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed), pruner=pruner)
-        study.optimize(train, n_trials=12)
-        assert {known.rule.known for known in pruner._studies.values()} <= {11, 12}
+    samplers = [optuna.samplers.RandomSampler(seed=seed) for seed in range(2)]
+    pair = [optuna.create_study(sampler=sampler, pruner=pruner) for sampler in samplers]
+    for k in range(24):
+        pair[k % 2].optimize(train, n_trials=1)
+    for seed, study in enumerate(pair):
+        alone = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seed), pruner=CurvePruner())
+        alone.optimize(train, n_trials=12)
+        assert [t.last_step for t in alone.trials] == [t.last_step for t in study.trials]
         assert study.trials[0].state == optuna.trial.TrialState.COMPLETE
+        assert optuna.trial.TrialState.PRUNED in [t.state for t in study.trials]
 
 
 def test_one_pruner_for_studies_one_after_another():

@@ -17,6 +17,8 @@ from optuna.samplers import RandomSampler
 from optuna.storages import InMemoryStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState, create_trial
+from tests.helpers import trials_told
+from tests.optuna.inside import optimizer_of, view_of
 
 import optuna
 
@@ -136,20 +138,21 @@ def test_samplers_learn_from_the_last_report_of_pruned_trials(sampler):
 
     study.optimize(objective, n_trials=20)
     study.ask(SPACE)
-    (view,) = study.sampler._views.values()
-    trials = view.optimizer._run.history.trials
+    view = view_of(study)
     assert view.told == list(range(20))
+    values = view.optimizer.observations[1]
+    final = trials_told(view.optimizer)["final"]
     for number, trial in enumerate(study.trials[:20]):
         x = trial.params["x"]
         if number % 5 == 4:
-            assert trials.failed[number]
+            assert np.isnan(values[number]).all()
         elif number % 2:
             assert trial.state == TrialState.PRUNED
-            assert not trials.final[number]
-            assert trials.Y[number].tolist() == [-(x + 0.25), x - 0.25]
+            assert not final[number]
+            assert values[number].tolist() == [x + 0.25, x - 0.25]
         else:
-            assert trials.final[number]
-            assert trials.Y[number].tolist() == [-x, x]
+            assert final[number]
+            assert values[number].tolist() == [x, x]
 
 
 def test_pruning_saves_steps_and_finds_the_front():
@@ -159,10 +162,7 @@ def test_pruning_saves_steps_and_finds_the_front():
     assert states.count(TrialState.PRUNED) >= 3
     assert states.count(TrialState.COMPLETE) >= 20
     assert np.mean([abs(t.params["y"] - 0.5) < 0.1 for t in study.best_trials]) > 0.8
-    study.ask(SPACE)
-    (view,) = study.sampler._views.values()
-    assert view.optimizer.n_told == 50
-    assert not view.optimizer._run.warned
+    assert optimizer_of(study).n_told == 50
 
 
 def test_copies_with_other_reports_are_another_study():
@@ -179,8 +179,7 @@ def test_copies_with_other_reports_are_another_study():
     other = new_study(sampler)
     other.add_trials(trials)
     other.ask(SPACE)
-    view = list(sampler._views.values())[-1]
-    assert view.optimizer._run.history.trials.Y.tolist() == [[5.0, 5.0]] * 8
+    assert optimizer_of(other).observations[1].tolist() == [[-5.0, 5.0]] * 8
 
 
 @pytest.mark.parametrize(
@@ -203,8 +202,7 @@ def test_torn_reports_do_no_harm(torn):
     assert not should_prune(trial)
     report(trial, (0.6, 0.25), 4)  # in place of the one before
     assert should_prune(trial)
-    (view,) = study.sampler._views.values()
-    assert view.optimizer._run.history.trials.Y.tolist() == [[-0.5, 0.25]] * 5
+    assert view_of(study).optimizer.observations[1].tolist() == [[0.5, 0.25]] * 5
 
 
 WORKER = """
