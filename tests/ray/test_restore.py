@@ -112,15 +112,6 @@ def test_files_of_different_snapshots(states, recorded, tmp_path):
     assert isinstance(searcher.suggest("new"), dict)
 
 
-def test_records_without_trials_are_passed_over(recorded, tmp_path):
-    shutil.copytree(recorded / "late", tmp_path / "run")
-    trials = read_trials(tmp_path / "run")
-    assert trials
-    for text in ('{"trial_data": null}', '{"trial_data": 7}', "null", "[]"):
-        (tmp_path / "run" / "experiment_state-9999.json").write_text(text)
-        assert read_trials(tmp_path / "run") == trials
-
-
 def test_the_files_say_what_the_run_was_started_with(recorded):
     setup = read_setup(recorded / "early")
     assert (setup.metric, setup.mode, setup.num_samples) == ("loss", "min", restores.TRIALS)
