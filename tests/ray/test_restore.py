@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import pickle
 import shutil
 
 import numpy as np
 import pytest
 from numbo.ray import BBKBSearch, GSSBOSearch, SBPESearch
 from numbo.ray._snapshot import read_setup, read_trials
-from ray.tune.search import ConcurrencyLimiter, Repeater, SearchGenerator
+from ray.tune.search import ConcurrencyLimiter, SearchGenerator
 from tests.harness import restores
 
 from ray import cloudpickle, tune
@@ -167,109 +165,6 @@ def test_an_error_in_a_restore_is_raised_by_the_next_call(recorded, tmp_path):
     given = GSSBOSearch(metric="loss", mode="min", seed=0)
     given.restore_from_dir(str(folder))
     check(given, folder)
-
-
-def test_a_state_of_another_searcher_changes_nothing(recorded, tmp_path):
-    BBKBSearch(**SETTINGS).save(str(tmp_path / "state"))
-    searcher = GSSBOSearch(**SETTINGS)
-    before = pickle.dumps(searcher)
-    with pytest.raises(ValueError, match="Cannot restore GSSBO from a state saved by BBKB"):
-        searcher.restore(str(tmp_path / "state"))
-    assert pickle.dumps(searcher) == before
-
-
-def write(folder, *trials):
-    rows = [
-        [json.dumps({"trial_id": name, "status": status, "config": config}), json.dumps({"last_result": result})]
-        for name, status, config, result in trials
-    ]
-    (folder / "experiment_state-2026-01-02.json").write_text(json.dumps({"trial_data": rows}))
-
-
-@pytest.mark.allows_fallback
-def test_trials_that_tune_resumes_renames_or_drops(tmp_path):
-    searcher = GSSBOSearch(**SETTINGS)
-    searcher.set_max_concurrency(3)
-    configs = {name: searcher.suggest(name) for name in ("ill", "run", "gone")}
-    searcher.on_trial_complete("ill", error=True)
-    searcher.save_to_dir(str(tmp_path), "s")
-    before = [("ill", "ERROR", configs["ill"], None), ("run", "RUNNING", configs["run"], None)]
-    write(tmp_path, *before, ("gone", "RUNNING", configs["gone"], {"loss": 2.0}))
-    again = GSSBOSearch(**SETTINGS)
-    again.restore_from_dir(str(tmp_path))
-    assert (again.optimizer.n_told, len(again.optimizer.pending)) == (1, 2)
-    # Tune resumes the failed trial, gives the running one another name, and ends the third with its last report
-    write(
-        tmp_path,
-        ("ill", "PENDING", configs["ill"], None),
-        ("new name", "PENDING", configs["run"], None),
-        ("gone", "TERMINATED", configs["gone"], {"loss": 2.0}),
-    )
-    again.save_to_dir(str(tmp_path), "s")
-    assert (again.optimizer.n_told, len(again.optimizer.pending)) == (2, 2)
-    again.on_trial_complete("ill", {"loss": 1.0})
-    again.on_trial_complete("new name", error=True)
-    again.on_trial_complete("run", {"loss": 1.0, "config": {}})
-    assert (again.optimizer.n_told, again.optimizer.pending) == (4, [])
-
-
-@pytest.mark.allows_fallback
-def test_nested_metrics_are_found_in_the_records(tmp_path):
-    searcher = GSSBOSearch(**(SETTINGS | {"metric": "eval/loss"}))
-    write(
-        tmp_path,
-        ("a", "TERMINATED", {"x": 0.1}, {"eval": {"loss": 2.0}, "config": {"x": 0.1}}),
-        ("b", "TERMINATED", {"x": 0.2}, {"eval/loss": 3.0}),
-        ("c", "TERMINATED", {"x": 0.3}, {}),
-    )
-    assert [trial.result for trial in read_trials(tmp_path)] == [
-        {"eval/loss": 2.0, "config/x": 0.1},
-        {"eval/loss": 3.0},
-        None,
-    ]
-    searcher.restore_from_dir(str(tmp_path))
-    assert searcher.optimizer.observations[1].tolist() == [2.0, 3.0]
-
-
-@pytest.mark.allows_fallback
-def test_trials_that_tune_drops_without_a_word_do_not_fill_the_limit(tmp_path):
-    searcher = GSSBOSearch(**SETTINGS)
-    write(tmp_path, *((name, "RUNNING", {"x": x}, None) for name, x in (("a", 0.1), ("b", 0.2))))
-    searcher.set_max_concurrency(2)
-    searcher.restore_from_dir(str(tmp_path))
-    assert searcher.suggest("c") is None
-    searcher.save_to_dir(str(tmp_path))  # Tune goes on: it has resumed them
-    assert searcher.suggest("c") is searcher.suggest("d") is None
-    searcher.restore_from_dir(str(tmp_path))
-    assert searcher.suggest("c") is None
-    assert isinstance(searcher.suggest("c"), dict)  # Tune asks again at once: nothing is running
-    assert len(searcher.optimizer.pending) == 1
-
-
-def test_repeated_trials_are_left_to_the_repeater(tmp_path):
-    searcher = GSSBOSearch(**SETTINGS)
-    generator = SearchGenerator(Repeater(searcher, repeat=2))
-    repeater = generator.searcher
-    first, second = repeater.suggest("a"), repeater.suggest("b")
-    repeater.on_trial_complete("a", {"loss": 1.0})
-    generator.save_to_dir(str(tmp_path), "s")
-    write(tmp_path, ("a", "TERMINATED", first, {"loss": 1.0}), ("b", "RUNNING", second, None))
-    again = GSSBOSearch(**SETTINGS)
-    generator = SearchGenerator(Repeater(again, repeat=2))
-    generator.restore_from_dir(str(tmp_path))
-    assert (again.optimizer.n_told, len(again.optimizer.pending)) == (0, 1)
-    generator.on_trial_complete("b", {"loss": 3.0})
-    assert again.optimizer.observations[1].tolist() == [2.0]
-
-
-def test_the_limit_is_that_of_the_run():
-    searcher = GSSBOSearch(**(SETTINGS | {"space": None}))
-    limited = ConcurrencyLimiter(searcher, 1)
-    assert limited.set_search_properties("loss", "min", SETTINGS["space"])
-    assert limited.suggest("a") is not None
-    assert limited.suggest("b") is None
-    searcher.set_search_properties("loss", "min", SETTINGS["space"])  # the next run has none
-    assert searcher.suggest("b") is not None
 
 
 # -- by Tuner.restore, without further arguments -----------------------------------------------------------------------

@@ -11,10 +11,9 @@ import sys
 import numpy as np
 import pytest
 from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
-from numbo.ray._domains import TuneSpace
 from ray.tune.search import Searcher
-from ray.tune.utils.util import flatten_dict
 from tests.helpers import configured
+from tests.ray.test_domains import BRANCHES
 
 from numbo import BBKBSettings, BKBSettings
 from ray import tune
@@ -57,119 +56,7 @@ def play(searcher, n, f=loss, prefix="t"):
     return configs
 
 
-# -- spaces ------------------------------------------------------------------------------------------------------------
-
-DOMAINS = {
-    "uniform": (tune.uniform(-2.0, 5.0), lambda v: isinstance(v, float) and -2.0 <= v <= 5.0),
-    "loguniform": (tune.loguniform(1e-6, 1e2), lambda v: isinstance(v, float) and 1e-6 <= v <= 1e2),
-    "quniform": (tune.quniform(0.0, 1.0, 0.1), lambda v: v in [round(0.1 * k, 1) for k in range(11)]),
-    "qloguniform": (
-        tune.qloguniform(0.5, 100.0, 0.5),
-        lambda v: 0.5 <= v <= 100.0 and v / 0.5 == round(v / 0.5),
-    ),
-    "randint": (tune.randint(-3, 4), lambda v: isinstance(v, int) and -3 <= v <= 3),
-    "lograndint": (tune.lograndint(1, 1000), lambda v: isinstance(v, int) and 1 <= v <= 999),
-    "qrandint": (tune.qrandint(10, 50, 10), lambda v: isinstance(v, int) and v in (10, 20, 30, 40, 50)),
-    "qrandint, q=1": (tune.qrandint(0, 5, 1), lambda v: isinstance(v, int) and 0 <= v <= 4),
-    "qlograndint": (tune.qlograndint(2, 64, 2), lambda v: isinstance(v, int) and v in range(2, 65, 2)),
-    "choice": (tune.choice(["a", 3, None, (1, 2)]), lambda v: v in ["a", 3, None, (1, 2)]),
-    "choice of dicts": (tune.choice([{"k": 1}, {"k": 2}]), lambda v: v in [{"k": 1}, {"k": 2}]),
-}
-
-
-@pytest.mark.parametrize("name", DOMAINS)
-def test_every_domain_keeps_its_bounds_and_types(name):
-    domain, valid = DOMAINS[name]
-    searcher = make(GSSBOSearch, {"p": domain, "one": tune.uniform(0, 1)}, n_initial=2000)
-    values = [searcher.suggest(f"t{i}")["p"] for i in range(1000)]
-    assert all(map(valid, values))
-    space = TuneSpace({"p": domain})
-    for value in values[:50]:
-        params = space.to_params({"p": value})
-        assert space.to_config(params) == {"p": value}
-        np.testing.assert_array_equal(space.space.encode(params), space.space.snap(space.space.encode(params)[None])[0])
-    if name in ("qrandint", "quniform", "randint", "choice", "qrandint, q=1"):
-        spread = {repr(v) for v in values}
-        assert len(spread) == space.space["p"].size  # both ends are reached
-
-
-def test_nested_spaces_and_lists_come_back_as_they_were():
-    config = make(GSSBOSearch).suggest("a")
-    assert set(config) == {"lr", "net", "drops"}
-    assert set(config["net"]) == {"width", "act"}  # constants are Tune's to merge
-    first, second, third = config["drops"]
-    assert 0.0 <= first <= 0.5
-    assert second == 0.1
-    assert third == {"rate": third["rate"], "fixed": 3}
-
-
-def test_keys_with_slashes_do_not_collide():
-    space = TuneSpace({"a/b": tune.uniform(0, 1), "a": {"b": tune.uniform(5, 6)}})
-    config = space.to_config({name: p.dimension.low for name, p in space.parameters.items()})
-    assert config == {"a/b": 0.0, "a": {"b": 5.0}}
-    assert len(space.to_params(config)) == 2
-
-
-KERNELS = ["linear", {"gamma": tune.uniform(0, 1)}]
-BRANCHES = {
-    "model": tune.choice(
-        [
-            {
-                "kind": "svm",
-                "C": tune.loguniform(1e-3, 1e3),
-                "kernel": tune.choice(["linear", {"gamma": tune.uniform(0, 1)}]),
-            },
-            {"kind": "forest", "depth": tune.randint(1, 10), "rates": [1, tune.uniform(0, 1)], "fixed": {"n": 7}},
-            {"kind": "knn"},
-            None,
-            tune.uniform(5, 6),
-        ]
-    ),
-    "optimizer": tune.choice(
-        [
-            {"name": "adam", "lr": tune.loguniform(1e-5, 1e-1)},
-            {"name": "sgd", "lr": tune.loguniform(1e-5, 1e-1), "momentum": tune.uniform(0, 1)},
-            {"name": "lion", "lr": tune.uniform(0, 1)},
-        ]
-    ),
-    "layers": [tune.choice([{"width": tune.randint(1, 5)}, None]), tune.uniform(0, 1)],
-    "epochs": 5,
-}
-
-
-def test_a_choice_between_dicts_with_domains_is_a_branch():
-    space = TuneSpace(BRANCHES)
-    words = {name: str(condition) for name, condition in space.space.conditions.items()}
-    assert words == {
-        "model/C": "model is svm",
-        "model/kernel": "model is svm",
-        "model/kernel/gamma": "model/kernel is option 1",
-        "model/depth": "model is forest",
-        "model/rates/1": "model is forest",
-        "model where model is option 4": "model is option 4",
-        "optimizer/lr": "optimizer is adam or sgd",  # the same domain in the same place
-        "optimizer/momentum": "optimizer is sgd",
-        "optimizer/lr where optimizer is lion": "optimizer is lion",
-        "layers/0/width": "layers/0 is option 0",
-    }
-    forest = {"model": "forest", "model/depth": 3, "model/rates/1": 0.5, "optimizer": "sgd", "optimizer/lr": 0.01}
-    forest |= {"optimizer/momentum": 0.9, "layers/0": "None", "layers/1": 0.25}
-    assert space.to_config(forest) == {
-        "model": {"kind": "forest", "depth": 3, "rates": [1, 0.5], "fixed": {"n": 7}},
-        "optimizer": {"name": "sgd", "lr": 0.01, "momentum": 0.9},
-        "layers": [None, 0.25],
-    }
-
-
-def test_configs_of_branches_are_read_as_they_were_written():
-    space, rng = TuneSpace(BRANCHES), np.random.default_rng(0)
-    for x in space.space.snap(rng.random((200, space.space.d))):
-        params = space.space.decode(x)
-        config = space.to_config(params) | {"epochs": 5}
-        assert not space.missing(params)
-        assert space.to_params(config) == params
-        assert space.to_params(flatten_dict(config)) == params
-        assert space.to_params(json.loads(json.dumps(config))) == params
+# -- branches ----------------------------------------------------------------------------------------------------------
 
 
 def test_branches_are_searched_and_their_points_completed(cls):
@@ -215,22 +102,6 @@ def test_points_of_no_branch_are_run_as_given_and_not_learned(cls, branch, caplo
     searcher.on_trial_complete("given", {"loss": 1.0})
     assert searcher.suggest("next").keys() == {"a", "c"}
     assert "A point to evaluate is outside the search space and will not be learned" in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("space", "words"),
-    [
-        ({"a": tune.choice([{"x": tune.grid_search([1, 2])}])}, r"param_space\['a'\]\['x'\] is a grid_search"),
-        ({"a": {"x": tune.grid_search([1, 2])}}, r"param_space\['a'\]\['x'\] is a grid_search.*tune\.choice"),
-        ({"x": tune.randn(0, 1)}, "no bounds.*tune.uniform"),
-        ({"x": tune.sample_from(lambda c: 3)}, "cannot be searched.*trainable"),
-        ({"x": tune.choice([{"y": tune.randn(0, 1)}, 3])}, r"param_space\['x'\]\['y'\] has no bounds"),
-        ({"x": 3}, "nothing to tune"),
-    ],
-)
-def test_what_cannot_be_searched_says_what_to_do(cls, space, words):
-    with pytest.raises(ValueError, match=words):
-        make(cls, space)
 
 
 # -- searching ---------------------------------------------------------------------------------------------------------
@@ -520,111 +391,6 @@ def test_paused_trials_make_room_for_others_and_stay_pending(cls):
     searcher.on_trial_complete("a", {"loss": 1.0})
     assert searcher.suggest("d") is not None
     assert searcher.suggest("e") is None
-
-
-class Vanished:
-    """A class that a file knows and this version does not."""
-
-
-def test_a_file_of_another_format_is_refused_in_one_sentence(cls, tmp_path, monkeypatch):
-    searcher, path = make(cls), tmp_path / "state.pkl"
-    play(searcher, 8)
-    sentence = rf"^Cannot restore {cls.__name__} from a state of format {{}}: this version .* format 2 only\.$"
-    path.write_bytes(pickle.dumps(searcher.__getstate__()))  # as it was before formats had numbers
-    with pytest.raises(ValueError, match=sentence.format(None)):
-        cls().restore(str(path))
-    path.write_bytes(pickle.dumps({"format": 3}) + pickle.dumps({}))
-    with pytest.raises(ValueError, match=sentence.format(3)):
-        cls().restore(str(path))
-    path.write_bytes(pickle.dumps(Vanished()))
-    monkeypatch.delattr(sys.modules[__name__], "Vanished")
-    with pytest.raises(ValueError, match=sentence.format(None)):
-        cls().restore(str(path))
-
-
-def test_tune_saves_it_into_its_folder_and_reads_it_back(cls, tmp_path):
-    searcher = make(cls)
-    play(searcher, 8)
-    searcher.save_to_dir(str(tmp_path))
-    blank = cls()
-    blank.restore_from_dir(str(tmp_path))
-    assert blank.suggest("x") == searcher.suggest("x")
-    assert [p.name for p in tmp_path.iterdir()] == ["searcher-state-default.pkl"]
-
-
-def snapshot(folder, trials):
-    """An experiment snapshot as Tune writes it, cut down to what is read."""
-    rows = [
-        [
-            json.dumps({"trial_id": trial_id, "status": status, "config": config}),
-            json.dumps({"last_result": result}),
-        ]
-        for trial_id, status, config, result in trials
-    ]
-    rows.insert(1, ["{torn", "{}"])
-    (folder / "experiment_state-2026-01-02.json").write_text(json.dumps({"trial_data": rows}))
-    (folder / "experiment_state-2026-01-03.json").write_text('{"trial_data": [')
-
-
-@pytest.mark.parametrize("torn", ["", "half"])
-def test_a_torn_state_is_replaced_by_the_one_before_and_the_trials(cls, torn, tmp_path):
-    searcher = make(cls)
-    play(searcher, 6)
-    searcher.save_to_dir(str(tmp_path), "s")
-    late = {trial: searcher.suggest(trial) | {"epochs": 10} for trial in ("done", "failed", "running", "lost")}
-    searcher.save_to_dir(str(tmp_path), "s")
-    path = tmp_path / "searcher-state-s.pkl"
-    path.write_bytes(path.read_bytes()[: 500 if torn else 0])
-    snapshot(
-        tmp_path,
-        [
-            ("done", "TERMINATED", late["done"], {"loss": 0.25}),
-            ("failed", "ERROR", late["failed"], None),
-            ("running", "RUNNING", late["running"], {}),
-            ("t0", "TERMINATED", {"of": "another space"}, {"loss": 1.0}),
-        ],
-    )
-    blank = cls()
-    blank.restore_from_dir(str(tmp_path))
-    opt = blank.optimizer
-    assert opt.n_told == 8
-    assert np.isnan(opt.observations[1]).sum() == 1
-    assert len(opt.pending) == 1
-    blank.on_trial_complete("running", {"loss": 0.5})
-    assert (opt.n_told, opt.pending) == (9, [])
-
-
-def test_without_any_state_the_trials_are_learned(cls, tmp_path):
-    config = {"lr": 0.001, "net": {"width": 7, "act": None}, "drops": [0.25, 0.1, {"rate": 0.3, "fixed": 3}]}
-    snapshot(tmp_path, [("a", "TERMINATED", config, {"loss": 0.25})])
-    searcher = make(cls)
-    searcher.restore_from_dir(str(tmp_path))
-    assert searcher.optimizer.n_told == 1
-    blank = cls()
-    blank.restore_from_dir(str(tmp_path))
-    with pytest.raises(RuntimeError, match=f"{cls.__name__} cannot continue .* has no metric and no mode"):
-        blank.suggest("b")
-
-
-@pytest.mark.parametrize(
-    ("domain", "kept"),
-    [
-        (tune.choice([(1, (2, 3)), [4]]), [1, [2, 3]]),
-        (tune.choice([{1: (2,)}, None]), {"1": [2]}),
-        (tune.choice([np.int64(3), np.float32(0.5)]), {"_type": "CLOUDPICKLE_FALLBACK", "value": None}),
-    ],
-)
-def test_values_that_json_changes_are_recognised(domain, kept, tmp_path):
-    value = domain.categories[0]
-    if isinstance(value, np.int64):
-        kept = kept | {"value": pickle.dumps(value).hex()}
-    snapshot(
-        tmp_path, [("a", "TERMINATED", {"p": kept}, {"loss": {**kept}} if isinstance(value, np.int64) else {"loss": 3})]
-    )
-    searcher = make(GSSBOSearch, {"p": domain})
-    searcher.restore_from_dir(str(tmp_path))
-    assert searcher.optimizer.best == ({"p": value}, 3.0)
-    assert type(searcher.optimizer.best[0]["p"]) is type(value)
 
 
 @pytest.mark.parametrize(
