@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
+from numbo.optuna._distributions import Searched, to_space
+from numbo.optuna._fixed import fixed_params, within
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import PartialFixedSampler
 from optuna.trial import TrialState, create_trial
@@ -18,6 +21,30 @@ optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 SAMPLERS = [GSSBOSampler, GPUCBSampler, BKBSampler, BBKBSampler, SBPESampler]
 XY = {"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 1)}
+
+
+def test_enqueued_values_come_before_those_of_a_sampler_and_outer_samplers_before_inner_ones():
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0))
+    trial = create_trial(value=0.0)
+    assert fixed_params(study, trial) == {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        inner = PartialFixedSampler({"x": 0.1, "y": 0.2, "z": 0.3}, study.sampler)
+        study.sampler = PartialFixedSampler({"y": 0.5, "z": 0.6}, inner)
+    assert fixed_params(study, trial) == {"x": 0.1, "y": 0.5, "z": 0.6}
+    enqueued = create_trial(value=0.0, system_attrs={"fixed_params": {"z": 0.9}})
+    assert fixed_params(study, enqueued) == {"x": 0.1, "y": 0.5, "z": 0.9}
+    torn = create_trial(value=0.0, system_attrs={"fixed_params": ["z"]})
+    assert fixed_params(study, torn) == {"x": 0.1, "y": 0.5, "z": 0.6}
+    assert fixed_params(SimpleNamespace(), enqueued) == {"z": 0.9}  # a bracket of Hyperband has no sampler
+
+
+def test_of_fixed_values_those_within_the_space_count():
+    distributions = XY | {"k": IntDistribution(0, 9), "act": CategoricalDistribution(["relu", None])}
+    space = to_space(Searched(distributions))
+    fixed = {"x": 0.25, "y": 7.0, "k": 3, "act": None, "stranger": 1}
+    assert within(fixed, distributions, space) == {"x": 0.25, "k": 3, "act": 1}
+    assert within({"k": 3.5, "act": "tanh"}, distributions, space) == {}
 
 
 def told_at(study):
