@@ -92,6 +92,7 @@ def test_running_trials_differ_in_what_their_branch_has(cls):
     assert len({json.dumps(config) for config in running}) == 16
 
 
+@pytest.mark.allows_fallback  # a warning
 @pytest.mark.parametrize("branch", [{"kind": "p", "x": 7.0}, {"kind": "r", "x": 0.5}, {"kind": "p", "y": 0.5}])
 def test_points_of_no_branch_are_run_as_given_and_not_learned(cls, branch, caplog):
     options = [{"kind": "p", "x": tune.uniform(0, 1)}, {"kind": "q", "y": tune.uniform(0, 1)}]
@@ -193,6 +194,7 @@ def test_the_budget_of_the_tuner_sets_the_horizon():
         assert searcher.optimizer.settings.failing == expected
 
 
+@pytest.mark.allows_fallback  # a warning
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), None, 1e300, "bad"])
 def test_invalid_values(cls, value):
     searcher = make(cls)
@@ -206,9 +208,6 @@ def test_invalid_values(cls, value):
     assert searcher.optimizer.pending == []
     config = searcher.suggest("next")
     assert math.isfinite(config["lr"])
-
-
-pytestmark = pytest.mark.allows_fallback  # a searcher warns once of a metric that is not there
 
 
 def test_failed_stopped_and_repeated_notifications(cls):
@@ -273,6 +272,7 @@ def test_points_are_evaluated_exactly_first(cls):
     assert searcher.optimizer.n_told == 3
 
 
+@pytest.mark.allows_fallback  # a warning
 def test_a_point_outside_of_the_space_is_evaluated_all_the_same(cls):
     searcher = make(cls, {"x": tune.uniform(0.0, 1.0)}, points_to_evaluate=[{"x": 7.0}, {"x": 0.5}])
     assert searcher.suggest("a") == {"x": 7.0}
