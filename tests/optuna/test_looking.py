@@ -78,6 +78,8 @@ def test_of_the_studies_of_a_sampler_the_one_that_is_asked_about(study):
 def test_settings_are_passed_on(study):
     params, value = numbo.optuna.best_predicted(study, anywhere=True)
     assert (params, value) == study.sampler.best_predicted(study, anywhere=True)
+    with pytest.raises(ValueError, match=r"^anywhere must be .* got 'yes'\.$"):
+        numbo.optuna.best_predicted(study, anywhere="yes")
     with pytest.raises(ValueError, match=r"^objective must be an integer from 0 to 0, got 1\.$"):
         numbo.optuna.explain(study, objective=1)
     means, stds = numbo.optuna.predict(study, [POINT, POINT])

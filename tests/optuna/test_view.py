@@ -100,6 +100,11 @@ def test_a_view_continues_only_with_the_trials_that_it_has_seen():
     assert view.continues(longer, compare_all=True)
     assert not view.continues(trials[:3])
     assert not view.continues([*trials[:3], trial(7, {"x": 0.5})])
+    view.sync(longer)
+    assert view.continues(longer)
+    assert not view.continues([*trials, running(7, {"x": 0.5})])
+    view = StudyView()
+    view.sync(trials)
     for changed, seen in ((0, True), (1, False), (3, True)):  # the first and the last one are always compared
         other = [trial(n, {"x": n / 8}, value=9.0 if n == changed else float(n)) for n in range(4)]
         assert view.continues(other) is not seen
@@ -239,7 +244,8 @@ def test_a_running_trial_is_pending_where_it_now_is():
     assert view.optimizer.pending == [{"x": 0.25, "k": 7}]
     viewed([running(0, {"x": 0.25, "k": 2}, system_attrs=published({"x": 0.25, "k": 7}))], view=view)
     assert view.optimizer.pending == [{"x": 0.25, "k": 2}]  # it has used another value
-    viewed([running(0, {"x": 0.25, "k": 2}, intermediate_values={3: 0.5})], view=view)
+    attrs = published({"x": 0.25, "k": 7})
+    viewed([running(0, {"x": 0.25, "k": 2}, system_attrs=attrs, intermediate_values={3: 0.5})], view=view)
     (curve,) = view.optimizer.snapshot().curves()
     assert (curve.kind, curve.steps.tolist(), curve.values.tolist()) == ("running", [3.0], [0.5])
     viewed([trial(0, {"x": 0.25, "k": 2})], view=view)
