@@ -213,7 +213,7 @@ def _lacking(option: Any, value: Any) -> float:
     if isinstance(option, Mapping):
         if not isinstance(value, Mapping):
             return math.inf
-        keys = {key if key in value else json.dumps(key): key for key in option}
+        keys = {key if key in value else _in_json(key): key for key in option}
         if not value.keys() <= keys.keys():
             return math.inf
         below = sum(_lacking(option[keys[key]], child) for key, child in value.items())
@@ -233,8 +233,13 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(child) for child in value]
     if isinstance(value, Mapping):
-        return {key if isinstance(key, str) else json.dumps(key): _plain(child) for key, child in value.items()}
+        return {_in_json(key): _plain(child) for key, child in value.items()}
     return value
+
+
+def _in_json(key: Any) -> Any:
+    """A key of a config after a round trip through JSON, where numbers, booleans and None are text."""
+    return json.dumps(key) if isinstance(key, int | float | None) else key
 
 
 def holds_domains(node: Any, place: Path = ()) -> bool:
@@ -309,6 +314,7 @@ def _get(config: Any, path: Path) -> Any:
     if isinstance(config, Mapping):
         for k in range(1, len(path) + 1):
             key = path[0] if k == 1 else "/".join(map(str, path[:k]))
+            key = key if key in config else _in_json(key)
             if key in config:
                 found = _get(config[key], path[k:])
                 if found is not _ABSENT:

@@ -70,6 +70,8 @@ def test_ranges_are_those_of_tune():
             "step 5": tune.qrandint(-7, 23, 5),
             "float step": tune.quniform(0.3, 0.7, 0.1),
             "log step": tune.qlograndint(1, 8, 3),
+            "long step": tune.qlograndint(1, 10**12, 10**10),
+            "rounded": tune.quniform(2.1, 4.2, 0.7),
             "choice": tune.choice(["a", None]),
         }
     )
@@ -82,6 +84,8 @@ def test_ranges_are_those_of_tune():
         "step 5": Int(-1, 4),
         "float step": Int(3, 7),
         "log step": Int(1, 2, log=True),
+        "long step": Int(1, 100, log=True),
+        "rounded": Int(3, 6),
         "choice": Categorical(["a", None]),
     }
 
@@ -151,12 +155,12 @@ def test_what_a_config_lacks_is_said():
 
 def test_a_config_is_the_callers_own():
     options = [{"k": [1, 2]}, {"k": [3]}]
-    space = TuneSpace({"p": tune.choice(options), "list": [tune.uniform(0, 1), {"fixed": [1]}]})
+    space = TuneSpace({"p": tune.choice(options), "list": [tune.uniform(0, 1), {"fixed": {1}}]})
     config = space.to_config({"p": options[0], "list/0": 0.5})
     config["p"]["k"].append(3)
-    config["list"][1]["fixed"].append(2)
+    config["list"][1]["fixed"].add(2)
     assert options == [{"k": [1, 2]}, {"k": [3]}]
-    assert space.to_config({"p": options[0], "list/0": 0.5})["list"][1] == {"fixed": [1]}
+    assert space.to_config({"p": options[0], "list/0": 0.5})["list"][1] == {"fixed": {1}}
 
 
 def test_keys_with_slashes_do_not_collide():
@@ -164,6 +168,20 @@ def test_keys_with_slashes_do_not_collide():
     config = space.to_config({name: p.dimension.low for name, p in space.parameters.items()})
     assert config == {"a/b": 0.0, "a": {"b": 5.0}}
     assert len(space.to_params(config)) == 2
+
+
+def test_values_are_read_from_json_where_tuples_are_lists_and_keys_are_text():
+    x = tune.uniform(0, 1)
+    plain = TuneSpace({"p": tune.choice([(1, (2, 3)), {1: (2,)}, [4]])})
+    for choice, kept in (((1, (2, 3)), [1, [2, 3]]), ({1: (2,)}, {"1": [2]}), ([4], [4])):
+        assert plain.to_params({"p": kept}) == plain.to_params({"p": choice}) == {"p": choice}
+    for key in (2, 2.5, True, None):
+        nested = TuneSpace({"p": {key: {"x": x}}, "q": tune.choice([{7: x}, {key: (x, 3)}])})
+        config = {"p": {key: {"x": 0.25}}, "q": {key: [0.5, 3]}}
+        params = nested.to_params(config)
+        assert not nested.missing(params)
+        assert nested.to_config(params) == config
+        assert nested.to_params(json.loads(json.dumps(config))) == params
 
 
 def test_a_table_is_the_number_of_a_row():
@@ -283,6 +301,13 @@ def test_a_value_is_of_the_option_that_it_fits_best(value, option):
     params = space.to_params({"p": value})
     assert space.space["p"].choices.index(params["p"]) == option
     assert not space.unknown(params)
+
+
+@pytest.mark.parametrize(("value", "option"), [({"x": 0.5}, 1), ({"x": 0.5, "y": 0.5}, 0), ({"x": 7.0}, 2)], ids=str)
+def test_of_options_with_the_same_names_ranges_count_before_names_that_are_lacking(value, option):
+    x, y = tune.uniform(0, 1), tune.uniform(0, 1)
+    space = TuneSpace({"p": tune.choice([{"x": x, "y": y}, {"x": x}, {"x": tune.uniform(5, 9), "y": y, "z": y}])})
+    assert space.space["p"].choices.index(space.to_params({"p": value})["p"]) == option
 
 
 @pytest.mark.parametrize("value", ["d", {"kind": "z"}, {"stranger": 1}, [1], [2, 0.5], [1, 0.5, 3], 3, None], ids=str)
