@@ -134,6 +134,7 @@ def test_a_half_finished_call_is_repaired_to_what_was_told():
                     raise Interrupted
             return trace
 
+        before = sys.gettrace()  # that of a coverage measurement
         sys.settrace(trace)
         try:
             opt.tell(p, values[0])
@@ -141,7 +142,7 @@ def test_a_half_finished_call_is_repaired_to_what_was_told():
         except Interrupted:
             pass
         finally:
-            sys.settrace(None)
+            sys.settrace(before)
         return opt
 
     run(0)

@@ -44,13 +44,14 @@ def struck(call, at):
                 raise Interrupted
         return trace
 
+    before = sys.gettrace()  # that of a coverage measurement
     sys.settrace(trace)
     try:
         call()
     except Interrupted:
         return True
     finally:
-        sys.settrace(None)
+        sys.settrace(before)
     return False
 
 
