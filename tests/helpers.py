@@ -15,7 +15,9 @@ from numbo.kernels.acquisition import acquisition_gradient_into
 from numbo.kernels.covariance import Covariance
 from numbo.kernels.optional import active_columns
 from numbo.models.curves import Curves
-from numbo.optimizers import Optimizer
+from numbo.optimizers import GSSBO, Optimizer
+from numbo.search.local_search import LocalSearch
+from numbo.search.population import PopulationSearch
 from numbo.spaces import INACTIVE
 from numbo.trials import Curve, History, Pending
 
@@ -108,6 +110,25 @@ def configured(make, *args, **given):
         return make(*args, **given)
     base = {name: own.pop(name) for name in ("settings", "preset") if name in own}
     return make(*args, **own, settings=kind.of(**({"settings": None} | base | rest)))
+
+
+class EarlyPopulation(PopulationSearch):
+    """A population search that starts after three observations."""
+
+    def _outgrown(self, n: int) -> bool:
+        return n >= 3
+
+
+class Early(GSSBO):
+    """GSSBO with an `EarlyPopulation`."""
+
+    @functools.wraps(GSSBO.__init__)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self._engines and self.directions is None:
+            beside = self._engines[0]
+            assert isinstance(beside, LocalSearch)
+            self._engines = (beside, EarlyPopulation(self.space, beside, number=1))
 
 
 def history_of(opt: Optimizer) -> History:

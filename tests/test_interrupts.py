@@ -19,6 +19,7 @@ from numbo import BBKB, GSSBO, Float, Int
 from numbo._interrupts import interrupts_get_out, raise_interrupt
 from numbo.models import ExactGP
 from numbo.run.run import Run
+from tests.helpers import Early
 
 #: The package's own files: those of others may lie in a folder called numbo, too.
 PACKAGE = str(Path(numbo.__file__).parent) + os.sep
@@ -75,7 +76,7 @@ def alarm():
     gc.callbacks[:] = callbacks
 
 
-@pytest.mark.parametrize("cls", [GSSBO, BBKB])
+@pytest.mark.parametrize("cls", [GSSBO, Early, BBKB])
 def test_interrupts_get_out_and_nothing_told_is_lost(cls, alarm):
     rng = np.random.default_rng(0)
     opt = cls(SPACE, seed=0)

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from numbo.optuna import GSSBOSampler
 from numbo.optuna._samplers import NumboSampler
 from numbo.optuna._view import StudyView
 from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial
+from tests.helpers import Early
 
 import optuna
 from numbo.optimizers import Snapshot
+
+
+class EarlySampler(GSSBOSampler):
+    """A sampler whose population search starts after three trials."""
+
+    _optimizer = Early
 
 
 def sampler_of(study: optuna.Study) -> NumboSampler:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, assume, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from tests.helpers import configured
+from tests.helpers import Early, configured
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, BBKBSettings, BKBSettings, Categorical, Float, Int, SBPESettings, Space
 
@@ -22,6 +22,7 @@ VALUES = st.one_of(
 STEPS = st.one_of(st.integers(-1, 5), st.sampled_from([1, 2, 3, 0.5, 1e300, math.inf, math.nan, "2", None]))
 MAKERS = {
     "GSSBO": lambda space, **kw: configured(GSSBO, space, buffer_size=12, **kw),
+    "GSSBO-population": lambda space, **kw: configured(Early, space, buffer_size=12, **kw),
     "GSSBO-paper": lambda space, **kw: configured(GSSBO, space, preset="paper", buffer_size=12, **kw),
     "GPUCB": GPUCB,
     "BKB": lambda space, **kw: configured(BKB, space, settings=BKBSettings(max_dictionary=20), **kw),

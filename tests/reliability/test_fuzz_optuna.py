@@ -13,11 +13,18 @@ from hypothesis import strategies as st
 from numbo.optuna import BBKBSampler, BKBSampler, CurvePruner, GPUCBSampler, GSSBOSampler, SBPESampler
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState, create_trial
-from tests.optuna.inside import set_system_attr, view_of
+from tests.optuna.inside import EarlySampler, set_system_attr, view_of
 
 import optuna
 
-SAMPLERS = {"GSSBO": GSSBOSampler, "GPUCB": GPUCBSampler, "BKB": BKBSampler, "BBKB": BBKBSampler, "SBPE": SBPESampler}
+SAMPLERS = {
+    "GSSBO": GSSBOSampler,
+    "GSSBO-population": EarlySampler,
+    "GPUCB": GPUCBSampler,
+    "BKB": BKBSampler,
+    "BBKB": BBKBSampler,
+    "SBPE": SBPESampler,
+}
 #: What a parameter may become; Optuna refuses to change its kind, its logarithm and its choices.
 RANGES = {
     "float": [(0.0, 1.0), (-1e300, 1e300), (2.0, 2.0), (1.0, 1.0 + 1e-12), (-1e-300, 1e-300)],

@@ -56,7 +56,7 @@ class Stub:
 
     def __init__(self, number, eager_at=()):
         self.number, self.eager_at, self.asked = number, eager_at, []
-        self.outputs = Outputs.of_one(global_search(new_run(CUBE)).surrogate)  # which is never fitted
+        self.models = (Outputs.of_one(global_search(new_run(CUBE)).surrogate),)  # which is never fitted
 
     def eager(self, run):
         return run.step in self.eager_at

@@ -43,6 +43,7 @@ from numbo.search.front_search import FrontSearch
 from numbo.search.gp_search import GPSearch
 from numbo.search.local_search import LocalSearch
 from numbo.search.maximiser import ACQUISITIONS
+from numbo.search.population import PopulationSearch
 from numbo.search.trust_region import Region
 from numbo.spaces import Arms, Space
 from numbo.trials import SCOUT, best_first
@@ -186,6 +187,9 @@ class GSSBOSettings(GPSettings):
             for the rule of the paper; by default 128, or more with a large initial design.
         trust_region: whether a local search runs in addition to the global model; never in spaces small enough to be
             enumerated.
+        population: whether a population search (`numbo.search.population`) takes turns with the local search, after a
+            region was given up, or when there are enough observations for a full quadratic; only with ``trust_region``,
+            and with one objective. For runs of a thousand evaluations and more; earlier it takes turns from others.
         scouting: below 1. If trials are stopped early, this share of the reports of all trials, times the share of the
             cost that stopping has saved, is spent on space-filling points. A trial that is stopped soon costs little,
             so these are many points.
@@ -230,6 +234,7 @@ class GSSBOSettings(GPSettings):
     warp: bool = checked(True, _checks.flag)
     buffer_size: int | str | None = checked(None, _checks.integer_or, 3, "dynamic")
     trust_region: bool = checked(True, _checks.flag)
+    population: bool = checked(False, _checks.flag)
     scouting: float = checked(0.5, _checks.number, 0.0, 1.0)
     criterion: str = checked("kmeans++", _checks.one_of, CRITERIA)
     buffer_factor: float = checked(4.0, _checks.number, 1.0, above=True)
@@ -367,14 +372,17 @@ class GSSBO(Optimizer):
             models = Outputs(partial(new, **LOCAL_REFIT), partial(limit, **LOCAL_REFIT), self._run.goal)
             size = self._subset.buffer.size or LOCAL_SIZE
             local = FrontSearch if self._run.history.several else LocalSearch
-            self._engines = (local(self.space, models, size, self._search.maximiser),)
+            beside = local(self.space, models, size, self._search.maximiser)
+            self._engines = (beside,)
+            if settings.population and not self._run.history.several:
+                self._engines = (beside, PopulationSearch(self.space, beside, number=1))
         asks = settings.all_data and self.avoid_repeats == "auto"
         self._run.listen(*(models.objectives for models in self._models), asks=asks)
 
     @property
     def _models(self) -> list[Outputs]:
         """The global models, and the models of the engines."""
-        return [self._search.outputs, *(engine.outputs for engine in self._engines)]
+        return [self._search.outputs, *(one for engine in self._engines for one in engine.models)]
 
     @property
     def _initial(self) -> bool:

@@ -17,10 +17,11 @@ class Engine(Protocol):
     """An independent search. It gets every observation, and identifies its own proposals by their origins.
 
     Attributes:
-        outputs: its models, which take part in judging noise (`Run.listen`).
+        models: its surrogates, which take part in judging noise (`Run.listen`).
     """
 
-    outputs: Outputs
+    @property
+    def models(self) -> tuple[Outputs, ...]: ...
 
     def eager(self, run: Run) -> bool:
         """Whether it makes the next suggestion even if it is not its turn."""

@@ -72,6 +72,10 @@ class LocalSearch(Engine):
         """The model of the first objective."""
         return self.outputs.first
 
+    @property
+    def models(self) -> tuple[Outputs, ...]:
+        return (self.outputs,)
+
     # -- proposing -----------------------------------------------------------------------------------------------
 
     def eager(self, run: Run) -> bool:

@@ -1,0 +1,165 @@
+"""The quadratic regression against least squares, and its rank-one updates against fits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau
+
+from numbo.models.quadratic import BETTER, HEAVIEST, Frame, Quadratic, kendall_tau
+from numbo.spaces import Corners
+
+
+def frame(d: int) -> Frame:
+    """A frame that is neither centred at 0 nor along the axes."""
+    rng = np.random.default_rng(1)
+    return Frame(rng.random(d), rng.standard_normal((d, d)) + 3.0 * np.eye(d), rng.uniform(0.2, 2.0, d))
+
+
+def concave(d: int, seed: int = 0):
+    """A concave quadratic, and where it is largest."""
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((d, d))
+    top = rng.uniform(0.3, 0.7, d)
+    return lambda x: 5.0 - (x - top) @ (A @ A.T + np.eye(d)) @ (x - top), top
+
+
+def told(model: Quadratic, X, f) -> Quadratic:
+    for x in X:
+        model.add(x, f(x))
+    return model
+
+
+def terms(X, kind):
+    """The monomials that a kind of model has, by a loop."""
+    rows = []
+    for x in X:
+        row = [1.0, *x]
+        if kind >= 1:
+            row += [a * a for a in x]
+        if kind == 2:
+            row += [x[i] * x[j] for i in range(len(x)) for j in range(i + 1, len(x))]
+        rows.append(row)
+    return np.array(rows)
+
+
+@pytest.mark.parametrize(("n", "kind"), [(8, 0), (17, 1), (60, 2)])
+def test_predictions_are_those_of_least_squares_on_the_better_three_quarters_weighted_by_rank(n, kind):
+    rng = np.random.default_rng(0)
+    X = rng.random((n, 4))
+    y = np.sin(5.0 * X).sum(axis=1) + rng.standard_normal(n)
+    model = Quadratic(4)
+    for x, value in zip(X, y, strict=True):
+        model.add(x, float(value))
+    model.refresh(frame(4))
+    kept = 2 * 15  # two points for each coefficient of the full quadratic
+    X, y = X[-kept:], y[-kept:]
+    coefficients = terms(X, kind).shape[1]
+    used = max(int(BETTER * len(y)), min(len(y), coefficients + 2))
+    order = np.argsort(-y)[:used]
+    root = np.sqrt(np.linspace(HEAVIEST, 1.0, used))
+    expected = np.linalg.lstsq(terms(X[order], kind) * root[:, None], y[order] * root, rcond=None)[0]
+    Z = rng.random((20, 4))
+    np.testing.assert_allclose(model.values(Z), terms(Z, kind) @ expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("d", [2, 5])
+def test_a_quadratic_is_found_from_enough_points(d):
+    f, top = concave(d)
+    rng = np.random.default_rng(0)
+    model = told(Quadratic(d), rng.random((4 * d * d + 10, d)), f)
+    model.refresh(frame(d))
+    Z = rng.random((30, d))
+    np.testing.assert_allclose(model.values(Z), [f(z) for z in Z], atol=1e-5)
+    np.testing.assert_allclose(model.largest(np.full(d, 0.5), Corners.of_cube(d)), top, atol=1e-5)
+    assert model.tau(15) == 1.0
+
+
+def test_points_between_two_fits_count_as_in_a_fit_with_their_weights():
+    rng = np.random.default_rng(0)
+    X = rng.random((200, 3))
+    y = np.cos(4.0 * X).sum(axis=1)
+    model = Quadratic(3)
+    for x, value in zip(X[:19], y[:19], strict=True):
+        model.add(x, float(value))
+    model.refresh(frame(3))
+    used = np.argsort(-y[:19])[: int(BETTER * 19)]
+    limit = y[used].min()
+    weights = np.linspace(HEAVIEST, 1.0, len(used))
+    rows, w = list(used), list(weights)
+    for i in range(19, 40):
+        model.add(X[i], float(y[i]))
+        if y[i] > limit:
+            rank = np.count_nonzero(y[used] > y[i])
+            rows.append(i)
+            w.append(HEAVIEST + (1.0 - HEAVIEST) * rank / (len(used) - 1))
+    root = np.sqrt(w)
+    expected = np.linalg.lstsq(terms(X[rows], 2) * root[:, None], y[rows] * root, rcond=None)[0]
+    np.testing.assert_allclose(model.values(X), terms(X, 2) @ expected, atol=1e-5)
+    assert len(rows) > len(used)
+
+
+def test_fits_are_made_anew_once_enough_points_are_new():
+    f, _ = concave(3)
+    rng = np.random.default_rng(0)
+    model = told(Quadratic(3), rng.random((40, 3)), f)
+    model.refresh(frame(3))
+    far = Frame(np.full(3, 9.0), np.eye(3), np.ones(3))
+    model.refresh(far)
+    assert model.state_dict()["frame"][0] is not far.origin
+    told(model, rng.random((2, 3)), f)
+    model.refresh(far)
+    assert model.state_dict()["frame"][0] is far.origin
+
+
+@pytest.mark.parametrize("n", [2, 10, 45, 47])
+def test_a_restored_model_is_the_same_to_the_bit_and_goes_on_so(n):
+    rng = np.random.default_rng(0)
+    X = rng.random((80, 4))
+    y = np.cos(4.0 * X).sum(axis=1).tolist()
+    model = Quadratic(4)
+    for x, value in zip(X[:n], y[:n], strict=True):
+        model.add(x, value)
+        if len(model.newest(100)[1]) % 5 == 0:
+            model.refresh(frame(4))
+    twin = Quadratic(4)
+    twin.restore(model.state_dict())
+    for one in (model, twin):
+        for x, value in zip(X[n:], y[n:], strict=True):
+            one.add(x, value)
+        one.refresh(frame(4))
+    np.testing.assert_array_equal(twin.values(X), model.values(X))
+
+
+def test_the_optimum_in_a_box_is_not_worse_than_a_dense_search():
+    rng = np.random.default_rng(3)
+    for seed in range(5):
+        f, _ = concave(3, seed)
+        model = told(Quadratic(3), rng.random((60, 3)), f)
+        model.refresh(frame(3))
+        box = Corners(np.zeros(3), np.full(3, 0.3))
+        found = model.largest(np.full(3, 0.1), box)
+        assert box.hold(found[None]).all()
+        assert model.values(found[None])[0] >= model.values(rng.uniform(0.0, 0.3, (4_000, 3))).max() - 1e-9
+
+
+def test_without_a_maximum_the_optimum_lies_at_the_bounds():
+    model = told(Quadratic(2), np.random.default_rng(0).random((40, 2)), lambda x: (x[0] - 0.4) ** 2 + x[1])
+    model.refresh(frame(2))
+    np.testing.assert_array_equal(model.largest(np.array([0.5, 0.5]), Corners.of_cube(2)), [1.0, 1.0])
+
+
+def test_many_coordinates_have_no_mixed_terms():
+    model = told(Quadratic(60), np.random.default_rng(0).random((400, 60)), lambda x: -x @ x)
+    model.refresh(Frame(np.full(60, 0.5), np.eye(60), np.ones(60)))
+    assert model.kept == 2 * 121
+    assert not model.full
+    np.testing.assert_allclose(model.values(np.full((1, 60), 0.25)), -3.75, atol=1e-6)
+
+
+def test_kendall_is_that_of_scipy_without_ties():
+    rng = np.random.default_rng(0)
+    a, b = rng.random((2, 30))
+    assert kendall_tau(a, b) == pytest.approx(kendalltau(a, b)[0])
+    assert kendall_tau(a, np.zeros(30)) == 0.0
+    assert kendall_tau(a[:1], b[:1]) == 0.0

@@ -1,0 +1,292 @@
+"""The population search: when it starts, what it proposes, and that it is a fold over the observations."""
+
+from __future__ import annotations
+
+import copy
+from itertools import count
+
+import numpy as np
+import pytest
+from tests.runs import new_run, tell
+from tests.search.searches import global_search, local_search
+
+from numbo import GSSBO, Categorical, Float, GSSBOSettings, Int, Space
+from numbo.models.quadratic import coefficients_of
+from numbo.run.run import GLOBAL
+from numbo.search import population
+from numbo.search.credit import IDLE, LEAST
+from numbo.search.engine import Origin
+from numbo.search.population import ENOUGH, PopulationSearch
+
+D = 6
+BOX = Space({f"x{j}": Float(0.0, 1.0) for j in range(D)})
+ROTATION = np.linalg.qr(np.random.default_rng(0).standard_normal((D, D)))[0]
+
+
+def valley(p):
+    """A rotated ellipsoid with axes from 1 to 100, largest at 0.6."""
+    z = ROTATION @ (np.array([p[f"x{j}"] for j in range(D)]) - 0.6)
+    return -float(10.0 ** np.linspace(0.0, 4.0, D) @ z**2)
+
+
+def rough(p):
+    z = 8.0 * (np.array([p[f"x{j}"] for j in range(D)]) - 0.6)
+    return -float(np.sum(z**2 + 10.0 * (1.0 - np.cos(2.0 * np.pi * z))))
+
+
+@pytest.fixture
+def always(monkeypatch):
+    """Every suggestion is the population's."""
+    monkeypatch.setattr(population, "is_turn", lambda step, share: True)
+
+
+def observe(run, search, p, value, origin=GLOBAL):
+    i = tell(run, p, value, origin=origin)
+    if i >= 0:
+        search.tell(run, i, run.history.assured(i), origin)
+    return i
+
+
+def begun(space=BOX, value=valley, n=60, seed=0):
+    """A population search that has started after ``n`` random points."""
+    run = new_run(space)
+    local = local_search(run, global_search(run), size=8)
+    search = PopulationSearch(space, local, number=1)
+    rng = np.random.default_rng(seed)
+    for k, x in enumerate(space.snap(rng.random((n, space.d)))):
+        local.trust_region.number = int(k == n - 1)
+        p = space.decode(x)
+        observe(run, search, p, value(p))
+    return run, search
+
+
+def drive(run, search, value, n):
+    """Ask and tell ``n`` points of the population; returns the values."""
+    values = []
+    for _ in range(n):
+        found = search.propose(run)
+        p = run.space.decode(found.x)
+        values.append(value(p))
+        observe(run, search, p, values[-1], found.origin)
+    return values
+
+
+# -- when it starts, and whose turn it is -----------------------------------------------------------------------------
+
+
+def test_it_starts_when_a_region_was_given_up():
+    run = new_run(BOX)
+    local = local_search(run, global_search(run), size=500)
+    search = PopulationSearch(BOX, local, number=1)
+    rng = np.random.default_rng(0)
+    for k in range(120):
+        local.trust_region.number = int(k >= 100)
+        p = BOX.decode(rng.random(D))
+        observe(run, search, p, valley(p))
+        assert (search.state_dict()["begun_at"] >= 0) == (k >= 100)
+
+
+def test_it_starts_once_a_full_quadratic_has_enough_points_if_the_local_model_has_fewer_than_coefficients():
+    coefficients = coefficients_of(D)
+    for size, starts in ((coefficients, False), (coefficients - 1, True)):
+        run = new_run(BOX)
+        search = PopulationSearch(BOX, local_search(run, global_search(run), size=size), number=1)
+        rng = np.random.default_rng(0)
+        for k in range(60):
+            p = BOX.decode(rng.random(D))
+            observe(run, search, p, valley(p))
+            assert (search.state_dict()["begun_at"] >= 0) == (starts and k + 1 > ENOUGH * coefficients)
+
+
+def turns_of(value, others, n):
+    """Which of ``n`` suggestions are the population's, beside a search with ``others(k)`` as its points."""
+    run, search = begun(value=value)
+    turns = []
+    for k in range(n):
+        found = search.propose(run)
+        turns.append(found is not None)
+        p = run.space.decode(others(k) if found is None else found.x)
+        observe(run, search, p, value(p), GLOBAL if found is None else found.origin)
+    return np.array(turns)
+
+
+def test_a_search_whose_model_ranks_has_most_turns_while_it_gains_more_than_the_other():
+    rng = np.random.default_rng(1)
+    turns = turns_of(valley, lambda k: rng.random(D), 400)
+    assert turns[20:100].mean() > 0.75
+    assert turns[-60:].mean() == pytest.approx(IDLE, abs=0.05)  # it has converged, and nobody gains anything
+
+
+def test_a_search_that_gains_nothing_while_the_other_does_has_few_turns():
+    rising = count(1)
+    rng = np.random.default_rng(1)
+    turns = turns_of(
+        lambda p: float(next(rising)) if p["x0"] == 0.125 else rough(p),
+        lambda k: np.array([0.125, *rng.random(D - 1)]),
+        300,
+    )
+    assert turns[-100:].mean() == pytest.approx(LEAST, abs=0.03)
+
+
+def test_it_has_no_turn_with_stopped_trials_noise_or_fixed_values(always):
+    run, search = begun()
+    assert search.eager(run)
+    with run.available.fixing(np.array([0.5, *[np.nan] * (D - 1)])):
+        assert not search.eager(run)
+        assert search.propose(run) is None
+    stopped, other = begun()
+    tell(stopped, BOX.decode(np.full(D, 0.5)), 1.0, final=False)
+    assert not other.eager(stopped)
+    x = BOX.decode(run.history.X[0])
+    for y in np.random.default_rng(0).standard_normal(12):  # the same point has different values
+        observe(run, search, x, 1e6 * float(y))
+    assert run.noise.found
+    assert not search.eager(run)
+
+
+# -- what it proposes -----------------------------------------------------------------------------------------------
+
+
+def test_a_valley_is_followed_with_few_evaluations(always):
+    run, search = begun()
+    values = drive(run, search, valley, 250)
+    assert max(values) > -1e-6
+    generations = search.state_dict()["generation"]
+    size = search.state_dict()["now"]["size"]
+    assert generations * size > 3 * len(values)  # the model stood for most of the points
+
+
+def test_a_rough_function_is_evaluated_at_nearly_all_points(always):
+    run, search = begun(value=rough)
+    drive(run, search, rough, 40)  # by now the model is full
+    before = search.state_dict()["generation"]
+    drive(run, search, rough, 160)
+    state = search.state_dict()
+    assert (state["generation"] - before) * state["now"]["size"] < 1.5 * 160
+
+
+def test_points_that_are_pending_told_or_failed_are_not_proposed_again(always):
+    run, search = begun(value=rough)
+    seen = set()
+    for k in range(60):  # more than two populations at once
+        found = search.propose(run)
+        assert found.x.tobytes() not in seen
+        seen.add(found.x.tobytes())
+        run.hold(k, BOX.decode(found.x), found.origin)
+    origins = [one.origin for one in run.history.pending.values()]
+    assert len(set(origins)) == 60
+    assert {Origin.of(origin).engine for origin in origins} == {1}
+    for key in range(30):
+        point = run.history.pending.pop(key)
+        observe(run, search, point.params, float("nan"), point.origin)
+    found = search.propose(run)
+    assert found.x.tobytes() not in seen
+
+
+def test_results_of_an_earlier_population_teach_the_model_only(always):
+    run, search = begun(value=rough)
+    first = search.propose(run)
+    run.hold("late", BOX.decode(first.x), first.origin)
+    generation = search.state_dict()["generation"]
+    while search.state_dict()["generation"] < generation + 2:
+        drive(run, search, rough, 1)
+    assert search.eager(run)
+    told = search.state_dict()["now"]["told"]
+    points = len(search.state_dict()["now"]["model"]["y"])
+    late = run.history.pending.pop("late")
+    observe(run, search, late.params, rough(late.params), late.origin)
+    assert search.eager(run)
+    assert search.state_dict()["now"]["told"] == told
+    assert len(search.state_dict()["now"]["model"]["y"]) == points + 1
+
+
+def test_only_numerical_active_coordinates_are_moved(always):
+    space = Space(
+        {
+            "k": Categorical("ab"),
+            "x": Float(0.0, 1.0),
+            "n": Int(1, 40),
+            "u": Float(0.0, 1.0, when={"k": "a"}),
+            "v": Float(0.0, 1.0, when={"k": "b"}),
+        }
+    )
+
+    def value(p):
+        return -((p["x"] - 0.3) ** 2) - (p["n"] - 20) ** 2 / 400 + (p["k"] == "b")
+
+    run, search = begun(space, value)
+    values = drive(run, search, value, 120)
+    asked = [run.history.params(i) for i in range(60, 180)]
+    assert {p["k"] for p in asked} == {"b"}
+    assert all("u" not in p and 1 <= p["n"] <= 40 for p in asked)
+    assert max(values) > 1.0 - 1e-4
+
+
+def test_a_space_with_one_number_is_left_to_the_others(always):
+    run, search = begun(Space({"k": Categorical("ab"), "x": Float(0.0, 1.0)}), lambda p: p["x"])
+    assert search.propose(run) is None
+
+
+def test_equal_values_make_the_population_wider(always):
+    run, search = begun(value=lambda p: 1.0)
+    search.propose(run)
+    before = search.state_dict()["now"]["distribution"]["sigma"]
+    drive(run, search, lambda p: 1.0, 60)
+    assert search.state_dict()["now"]["distribution"]["sigma"] > 2 * before
+
+
+def test_a_search_that_has_converged_starts_elsewhere_with_a_larger_population(always):
+    run, search = begun()
+    size = 0
+    for _ in range(600):
+        drive(run, search, valley, 1)
+        now = search.state_dict()["now"]
+        if size and now["size"] > size:
+            break
+        size = now["size"]
+    assert now["size"] == 2 * size
+    assert now["distribution"]["sigma"] == population.WIDE
+    assert len(now["model"]["y"]) == 0
+    drive(run, search, valley, 3 * size)
+
+
+# -- a fold ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [valley, rough])
+def test_it_depends_on_the_observations_and_not_on_when_it_is_asked(always, value):
+    run, search = begun(value=value)
+    other = copy.deepcopy(search)
+    drive(run, search, value, 150)
+    history = run.history
+    for i in range(60, history.n):
+        other.tell(run, i, history.assured(i), int(history.trials.origins[i]))
+    one, same = search.propose(run), other.propose(run)
+    np.testing.assert_array_equal(one.x, same.x)
+    assert one.origin == same.origin
+
+
+@pytest.mark.parametrize("n", [0, 1, 70])
+def test_a_restored_search_goes_on_in_the_same_way(always, n):
+    run, search = begun()
+    drive(run, search, valley, n)
+    twin = PopulationSearch(BOX, search._beside, number=1)
+    twin.restore(copy.deepcopy(search.state_dict()), run.history)
+    for _ in range(40):
+        one, other = search.propose(run), twin.propose(run)
+        np.testing.assert_array_equal(one.x, other.x)
+        p = BOX.decode(one.x)
+        i = tell(run, p, valley(p), origin=one.origin)
+        for each in (search, twin):
+            each.tell(run, i, run.history.assured(i), one.origin)
+
+
+def test_gssbo_resumes_from_its_trials_with_the_population_at_work():
+    opt = GSSBO(BOX, seed=0, buffer_size=20, direction="maximize", settings=GSSBOSettings(population=True))
+    for _ in range(140):
+        p = opt.ask()
+        opt.tell(p, valley(p))
+    state = opt.state_dict()
+    assert any(Origin.of(int(origin)).engine == 1 for origin in state["run"]["history"]["origins"])
+    same = GSSBO.from_state_dict(state)
+    assert [same.ask() for _ in range(5)] == [opt.ask() for _ in range(5)]
