@@ -16,6 +16,7 @@ from tests.helpers import configured, history_of, reseeded
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, GSSBOSettings, Int, Space
 from numbo.optimizers import gssbo
+from numbo.optimizers.base import STATE_FORMAT
 from numbo.run.availability import PROBED, SOON
 
 MAKERS = {
@@ -159,13 +160,13 @@ def test_the_state_is_a_copy_and_of_one_kind(make):
         other.from_state_dict(state)
 
 
-@pytest.mark.parametrize("other", [9, 11, None, "10"])
+@pytest.mark.parametrize("other", [STATE_FORMAT - 1, STATE_FORMAT + 1, None, str(STATE_FORMAT)])
 def test_a_state_of_another_format_is_refused_in_one_sentence(make, other):
     opt = drive(make(MIXED, seed=2), 3)
     state = opt.state_dict() | {"format": other}
     name = type(opt).__name__
     with pytest.raises(
-        ValueError, match=rf"^Cannot restore {name} from a state of format {other!r}: .* format 10 only\.$"
+        ValueError, match=rf"^Cannot restore {name} from a state of format {other!r}: .* format {STATE_FORMAT} only\.$"
     ):
         type(opt).from_state_dict(state)
     with pytest.raises(ValueError, match=rf"^Cannot restore {name} from a state of format None: "):
