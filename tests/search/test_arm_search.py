@@ -54,8 +54,7 @@ class Loop:
             self.run.hold(arm, arm, -1)
 
     def sync(self):
-        usable = self.model.usable(self.run.history)
-        change = self.model.sync(self.run.history) if usable else self.model.redraw(self.run.history, self.run.rng)
+        change = self.model.hallucinate(self.run.history, self.run.rng)
         self.chooser.follow(self.model, WIDTH, change)
         return change
 

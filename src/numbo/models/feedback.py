@@ -187,6 +187,13 @@ class FeedbackModel:
         """Whether the dictionary can be kept: there is one, and no point that was assumed told has been released."""
         return not self.empty and not (self.assumes and (self._missing(history, []) < 0).any())
 
+    def hallucinate(self, history: History, rng: np.random.Generator) -> Change:
+        """Lines 7 and 8: let variances shrink by what was pulled since the last call.
+
+        A dictionary is drawn first if there is none that can be kept.
+        """
+        return self.sync(history) if self.usable(history) else self.redraw(history, rng)
+
     def sync(self, history: History) -> Change:
         """Lines 7 and 8: hallucinate what was pulled since the last call. The dictionary must be `usable`."""
         missing = self._missing(history, self.batch.pulls)
@@ -359,10 +366,7 @@ class FeedbackModel:
         if twin.empty:
             twin.redraw(history, rng)
         elif twin.fed_back < history.n or twin.assumes:
-            if twin.usable(history):
-                twin.sync(history)
-            else:
-                twin.redraw(history, rng)
+            twin.hallucinate(history, rng)
             twin.take_in(history, rng)
         return twin
 

@@ -195,7 +195,7 @@ class BBKB(Optimizer):
         """One turn of the loop: what follows the last point, and then the next one."""
         run = self._run
         with run.times.phase("model"):
-            self._hallucinate()  # lines 7 and 8, for what was pulled since the last turn
+            self._follow(self._model.hallucinate(run.history, run.rng))  # lines 7 and 8, since the last turn
             if self._batch_is_over() and self._model.may_take_in(run.history):  # line 5
                 self._take_in_feedback()  # lines 11 to 18
         with run.times.phase("search"):
@@ -219,18 +219,10 @@ class BBKB(Optimizer):
         """Whether the batch goes on after its last point; exploration for a minimum batch is no batch of its own."""
         if self._model.empty:
             return False
-        self._hallucinate()
+        self._follow(self._model.hallucinate(self._run.history, self._run.rng))
         return self._model.by_variance or not self._batch_is_over()
 
     # -- lines 7 and 8 -----------------------------------------------------------------------------------------
-
-    def _hallucinate(self) -> None:
-        """Let variances shrink by what was pulled since the last turn; a dictionary is drawn first if there is none."""
-        run = self._run
-        if self._model.usable(run.history):
-            self._follow(self._model.sync(run.history))
-        else:
-            self._follow(self._model.redraw(run.history, run.rng))
 
     def _follow(self, change: Change) -> None:
         """Let the bounds follow the model: alpha_fb is that of the last feedback."""

@@ -6,7 +6,7 @@
     6, 7   its model knows the points of the batch alone, on a dictionary of them that    `FeedbackModel.take_in`
            is drawn again when variances may have halved (the paper: for every point)
     8      the next point is the most uncertain one of those still in the race            `Race.next_point`
-    9      it counts as observed at once: variances shrink                                `SBPE._hallucinate`
+    9      it counts as observed at once: variances shrink                                `FeedbackModel.hallucinate`
     10     n is counted by the history                                                    `Run.step`
     11-13  left out: after N points batches go on, with about N points each
     14     values are told as they arrive; none matters before line 16                    `SBPE.tell`
@@ -208,21 +208,13 @@ class SBPE(Optimizer):
             return Suggestion(run.space_filling() if x is None else x)
         run.fork_search_rng()
         with run.times.phase("model"):
-            self._hallucinate()  # lines 7 and 9, for what was pulled since the last call
+            self._follow(model.hallucinate(run.history, run.rng))  # lines 7 and 9, since the last call
             shrunk = 1.0 + model.batch.total > RATIO_THRESHOLD
             if shrunk and model.may_take_in(run.history):
                 self._follow(model.take_in(run.history, run.rng))  # lines 6 and 7
         with run.times.phase("search"):
             x = self._race.next_point(model)  # line 8
         return Suggestion(run.space_filling() if x is None else x)
-
-    def _hallucinate(self) -> None:
-        """Let variances shrink by what was pulled since the last call; a dictionary is drawn first if there is none."""
-        run = self._run
-        if self._model.usable(run.history):
-            self._follow(self._model.sync(run.history))
-        else:
-            self._follow(self._model.redraw(run.history, run.rng))
 
     def _follow(self, change: Change) -> None:
         """Let the search follow the model."""
