@@ -14,8 +14,7 @@ from tests.helpers import configured, inside, pending_of
 
 from numbo import BBKB, BKB, SBPE, Arms, BBKBSettings, Float, Int, Space
 from numbo.kernels.covariance import RBF, prior_variances, stationary
-from numbo.models import confidence
-from numbo.models.confidence import Confidence, information_of_arrivals
+from numbo.models.confidence import Confidence
 from numbo.models.learned_kernel import LearnedKernel
 from numbo.optimizers.bbkb import LONGEST
 from numbo.run.availability import Availability
@@ -248,19 +247,6 @@ def test_a_batch_does_not_begin_with_a_repeat_that_probes_for_noise(monkeypatch)
     monkeypatch.setattr(Availability, "probe", lambda self: probe)
     assert opt.ask() == p
     assert opt.next_batch(6)[0] != p
-
-
-@pytest.mark.parametrize("weight", [1.0, 3.0])
-def test_the_information_of_a_history_is_the_sum_over_its_arrivals(weight, monkeypatch):
-    rng = np.random.default_rng(0)
-    Z, residual = rng.normal(size=(50, 4)), rng.random(50)
-    V, expected = LAM * np.eye(4), 0.0
-    for z, left in zip(Z, residual, strict=True):
-        expected += math.log1p(weight * (left / LAM + z @ np.linalg.solve(V, z)))
-        V += np.outer(z, z)
-    for block in (7, 256):
-        monkeypatch.setattr(confidence, "COUNTED_AT_ONCE", block)
-        assert information_of_arrivals(Z, residual, LAM, weight) == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_paper_counts_the_information_of_what_was_there():
