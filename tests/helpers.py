@@ -115,8 +115,8 @@ def configured(make, *args, **given):
 class EarlyPopulation(PopulationSearch):
     """A population search that starts after three observations."""
 
-    def _outgrown(self, n: int) -> bool:
-        return n >= 3
+    def _starts_after(self, history: History, i: int) -> bool:
+        return i >= 2
 
 
 class Early(GSSBO):

@@ -11,12 +11,11 @@ from tests.runs import new_run, tell
 from tests.search.searches import global_search, local_search
 
 from numbo import GSSBO, Categorical, Float, GSSBOSettings, Int, Space
-from numbo.models.quadratic import coefficients_of
 from numbo.run.run import GLOBAL
 from numbo.search import population
 from numbo.search.credit import IDLE, LEAST
 from numbo.search.engine import Origin
-from numbo.search.population import ENOUGH, PopulationSearch
+from numbo.search.population import PopulationSearch
 
 D = 6
 BOX = Space({f"x{j}": Float(0.0, 1.0) for j in range(D)})
@@ -82,20 +81,20 @@ def test_it_starts_when_a_region_was_given_up():
     for k in range(120):
         local.trust_region.number = int(k >= 100)
         p = BOX.decode(rng.random(D))
-        observe(run, search, p, valley(p))
+        observe(run, search, p, rough(p))
         assert (search.state_dict()["begun_at"] >= 0) == (k >= 100)
 
 
-def test_it_starts_once_a_full_quadratic_has_enough_points_if_the_local_model_has_fewer_than_coefficients():
-    coefficients = coefficients_of(D)
-    for size, starts in ((coefficients, False), (coefficients - 1, True)):
-        run = new_run(BOX)
-        search = PopulationSearch(BOX, local_search(run, global_search(run), size=size), number=1)
-        rng = np.random.default_rng(0)
-        for k in range(60):
-            p = BOX.decode(rng.random(D))
-            observe(run, search, p, valley(p))
-            assert (search.state_dict()["begun_at"] >= 0) == (starts and k + 1 > ENOUGH * coefficients)
+@pytest.mark.parametrize("value", [valley, rough])
+def test_it_starts_early_where_ranks_are_foreseen(value):
+    run = new_run(BOX)
+    search = PopulationSearch(BOX, local_search(run, global_search(run), size=8), number=1)
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        p = BOX.decode(rng.random(D))
+        observe(run, search, p, value(p))
+    assert (search.state_dict()["begun_at"] >= 0) == search.state_dict()["foreseen"] == (value is valley)
+    assert search.eager(run) == (value is valley)
 
 
 def turns_of(value, others, n):

@@ -22,21 +22,18 @@ import numpy as np
 from numbo._types import Array, Mask
 from numbo.models._threads import one_blas_thread
 from numbo.models.outputs import Outputs
-from numbo.models.quadratic import Frame, Quadratic, coefficients_of
+from numbo.models.quadratic import Frame, Quadratic
 from numbo.run.run import Run, Suggestion
 from numbo.search.credit import MOST, Credit, is_turn
 from numbo.search.distribution import Constants, Distribution
 from numbo.search.engine import Engine, Origin
+from numbo.search.forecast import Forecast, foreseeable
 from numbo.search.local_search import LocalSearch
 from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE, Corners
 from numbo.spaces.domain import SearchSpace
 from numbo.trials import History
 
-#: It starts with this many observations per coefficient of a full quadratic. In 20 dimensions that is at 347. With this
-#: search on, the long family of ``benchmarks/results/compare-population.md`` is then worse at 400 trials on seven of
-#: eight problems, and better at 1,000 on five: the reason why it is off by default.
-ENOUGH = 1.5
 #: Step size of a restart, as a share of the unit cube.
 WIDE = 0.2
 #: Largest standard deviation along an axis.
@@ -44,12 +41,9 @@ WIDEST = 1.0
 #: The model stands for the rest of a population if tau is at least this, over at least so many of the newest points.
 GATE = 0.85
 LOOKED_AT = 15
-#: A search whose full quadratic saves this share of the evaluations gets most suggestions for so many evaluations; the
-#: first one gets them as long as it saves the second share. On BBOB's f10 and f11 in 20 dimensions, one run each, 2,032
-#: and 2,956 evaluations were needed to come within 10 of the optimum without the second rule, and 1,618 and 956 with
-#: it. With most suggestions whenever the first share is saved, a search of Levy's function in 20 dimensions got 400
-#: suggestions without a single improvement.
-SAVED = 0.4
+#: A search that was foreseen to rank gets most suggestions for so many evaluations, and then, as the first one of all,
+#: as long as it saves this share of the evaluations. On BBOB's f10 and f11 in 20 dimensions, one run each, 2,032 and
+#: 2,956 evaluations were needed to come within 10 of the optimum without the second rule, and 1,618 and 956 with it.
 TRIAL = 60
 MOST_SAVED = 0.75
 #: Weight of the last population in the mean share of evaluations that were saved.
@@ -80,7 +74,7 @@ class Population:
 
     Attributes:
         saved: the share of populations that was not evaluated, a running mean.
-        tried: number of evaluations while its model ranked well.
+        tried: number of evaluations.
         told: the points of the present population that were evaluated: their numbers, and their observations.
     """
 
@@ -109,11 +103,6 @@ class Population:
         #: Best and median value of each population.
         self._best: list[float] = []
         self._typical: list[float] = []
-
-    @property
-    def ranks(self) -> bool:
-        """Whether the full quadratic saves many evaluations."""
-        return self.model.full and self.saved >= SAVED
 
     def points(self, count: int, rng: np.random.Generator) -> Array:
         """The first ``count`` points (count, d) of the present population, which has any number of them."""
@@ -151,7 +140,7 @@ class Population:
     def observe(self, slot: int, i: int) -> bool:
         """Take in observation ``i``, of point ``slot``; returns whether the population is complete."""
         self.told.append((slot, i))
-        self.tried += self.ranks
+        self.tried += 1
         if len(self.told) >= self.size:
             return True
         if len(self.told) < self._due:
@@ -293,9 +282,10 @@ def _best(history: History, i: int) -> int:
 class PopulationSearch(Engine):
     """A population search and its restarts, beside a local search.
 
-    It starts when the local search has given up a region, or when there are enough observations for a full quadratic
-    that has more coefficients than the local model has members. From then on its share of the suggestions depends on
-    what the searches have brought lately (`Credit`); while its model ranks observations, it has most of them.
+    It starts when a full quadratic foresees how observations rank (`numbo.search.forecast`), in spaces of numbers, or
+    when the local search has given up a region. From then on its share of the suggestions depends on what the searches
+    have brought lately (`Credit`); where ranks were foreseen, it has most of them as long as its model stands for most
+    evaluations.
 
     Args:
         space: the space.
@@ -311,6 +301,10 @@ class PopulationSearch(Engine):
         self._number = number
         #: Number of observations before the start, -1 before it.
         self._begun_at = -1
+        #: Until the start.
+        self._forecast = Forecast(space.d) if foreseeable(space) else None
+        #: Whether ranks are foreseen, until the start.
+        self._foreseen = False
         #: Observations that are not taken in yet, with their origins.
         self._waiting: list[tuple[int, int]] = []
         self._credit = Credit()
@@ -324,13 +318,14 @@ class PopulationSearch(Engine):
     def eager(self, run: Run) -> bool:
         """Whether the next suggestion is among its share of all."""
         history = run.history
-        if self._begun_at < 0 or run.available.fixed is not None:
+        if run.available.fixed is not None or run.noise.found or history.constrained or not history.all_final:
             return False
-        if run.noise.found or history.constrained or not history.all_final:
+        if self._begun_at < 0:
             return False
         with run.times.phase("model"), one_blas_thread():
             now = self._up_to_date(history)
-        trusted = now.ranks and (now.tried < TRIAL or (self._starts == 1 and now.saved >= MOST_SAVED))
+        trial = self._foreseen and now.tried < TRIAL
+        trusted = self._starts == 1 and now.model.full and (trial or now.saved >= MOST_SAVED)
         share = MOST if trusted else self._credit.share
         return len(now.distribution.mean) >= FEWEST and is_turn(run.step, share)
 
@@ -365,13 +360,17 @@ class PopulationSearch(Engine):
         if self._begun_at >= 0:
             self._waiting.append((i, origin))
             self._credit.see(y, second=Origin.of(origin).engine == self._number)
-        elif self._outgrown(i + 1):
+            return
+        if self._starts_after(run.history, i):
             self._begun_at = i + 1
+            self._forecast = None
 
-    def _outgrown(self, n: int) -> bool:
-        """Whether the local search is not enough after ``n`` observations."""
-        coefficients = coefficients_of(self.space.d)
-        return self._beside.trust_region.number > 0 or n > ENOUGH * coefficients > ENOUGH * self._beside.size
+    def _starts_after(self, history: History, i: int) -> bool:
+        """Whether it starts after observation ``i``."""
+        if self._forecast is not None:
+            self._forecast.learn(history.X[i], float(history.y[i]))
+            self._foreseen = self._forecast.holds
+        return self._foreseen or self._beside.trust_region.number > 0
 
     def _up_to_date(self, history: History) -> Population:
         """The present population, after it has taken in the waiting observations in their order."""
@@ -418,6 +417,8 @@ class PopulationSearch(Engine):
     def state_dict(self) -> dict[str, Any]:
         return {
             "begun_at": self._begun_at,
+            "forecast": None if self._forecast is None else self._forecast.state_dict(),
+            "foreseen": self._foreseen,
             "waiting": list(self._waiting),
             "credit": self._credit.state_dict(),
             "starts": self._starts,
@@ -428,10 +429,14 @@ class PopulationSearch(Engine):
     def restore(self, state: dict[str, Any], history: History) -> None:
         """Restore a `state_dict`."""
         self._begun_at = state["begun_at"]
+        self._foreseen = state["foreseen"]
         self._waiting = [(i, origin) for i, origin in state["waiting"]]
         self._credit = Credit(**state["credit"])
         self._starts = state["starts"]
         self._generation = state["generation"]
-        if state["now"] is not None:
-            with one_blas_thread():
-                self._now = Population.of(self.space, state["now"])
+        if state["forecast"] is None:
+            self._forecast = None
+        elif self._forecast is not None:
+            self._forecast.restore(state["forecast"])
+        with one_blas_thread():
+            self._now = None if state["now"] is None else Population.of(self.space, state["now"])

@@ -1,0 +1,72 @@
+"""Whether a quadratic foresees how new observations rank.
+
+The value of each observation, by whomever it was proposed, is predicted before it is taken in. While predictions rank
+the newest observations as their values do, a search that follows a quadratic is the right one; and no suggestion is
+spent on finding that out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from numbo._types import Array
+from numbo.models.quadratic import MOST, Frame, Quadratic, coefficients_of, kendall_tau
+from numbo.spaces.domain import SearchSpace
+
+#: So many of the newest predictions are looked at.
+LOOKED_AT = 30
+#: They rank observations as their values do if Kendall's tau is at least this. In 40 runs of 800 evaluations of the
+#: local search on twenty functions in 8 to 30 dimensions, it was 0.9 to 1 on rotated ellipsoids and cigars, and seldom
+#: above 0.6 on the others: functions of Ackley, Griewank, Levy, Lunacek, Rastrigin, Rosenbrock, Schaffer, Weierstrass.
+GATE = 0.85
+#: The model is fitted anew when this share of its points is new. Fits at a twentieth, as in the population search, gave
+#: the same taus in those runs.
+GROWTH = 0.25
+
+
+class Forecast:
+    """Predictions of a full quadratic in ``d`` dimensions, of one observation after the other."""
+
+    def __init__(self, d: int) -> None:
+        self._model = Quadratic(d, growth=GROWTH)
+        self._frame = Frame(np.full(d, 0.5), np.eye(d), np.ones(d))
+        #: Predictions and values.
+        self._pairs = deque[tuple[float, float]](maxlen=LOOKED_AT)
+
+    def learn(self, x: Array, y: float) -> None:
+        """Take in a point ``x (d,)`` with value ``y``; failures are left out."""
+        if not math.isfinite(y):
+            return
+        if self._model.fitted:
+            self._pairs.append((float(self._model.values(x[None])[0]), y))
+        self._model.add(x, y)
+        if self._model.full:
+            self._model.refresh(self._frame)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the newest predictions rank observations as their values do."""
+        if len(self._pairs) < LOOKED_AT:
+            return False
+        predicted, values = np.array(self._pairs).T
+        return kendall_tau(predicted, values) >= GATE
+
+    # -- state -----------------------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"model": self._model.state_dict(), "pairs": list(self._pairs)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Restore a `state_dict`."""
+        self._model.restore(state["model"])
+        self._pairs.extend((predicted, value) for predicted, value in state["pairs"])
+
+
+def foreseeable(space: SearchSpace) -> bool:
+    """Whether all coordinates are numbers that are always active, and few enough for a full quadratic."""
+    mixed = bool(np.any(space.categorical | space.conditional))
+    return not mixed and coefficients_of(space.d) <= MOST
