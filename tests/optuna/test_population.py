@@ -21,7 +21,7 @@ def objective(trial):
 
 def test_a_sampler_that_meets_a_study_has_the_population_of_the_one_that_made_it():
     whole = optuna.create_study(sampler=EarlySampler(seed=3))
-    whole.optimize(objective, n_trials=120)
+    whole.optimize(objective, n_trials=80)
     met = optuna.create_study(sampler=EarlySampler(seed=3))
     met.add_trials(whole.trials)
     engines = []
