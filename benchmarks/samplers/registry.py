@@ -84,7 +84,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "GSSBO-no-trend": {"trend": False},
     "GSSBO-no-additive": {"additive": False},
     "GSSBO-no-region": {"trust_region": False},
-    "GSSBO-population": {"population": True},
+    "GSSBO-no-population": {"population": False},
     "GSSBO-no-winsorizing": {"winsorize": False},
     "GSSBO-no-warp": {"warp": False},
     "GSSBO-no-averaging": {"all_data": False},

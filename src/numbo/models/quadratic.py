@@ -144,8 +144,8 @@ class Quadratic:
         self._spread = float(y[rows[0]] - y[rows[-1]]) or 1.0
         root = np.sqrt(np.linspace(HEAVIEST, 1.0, used))
         A = self._features(Z / size) * root[:, None]
-        b = A.T @ ((y[rows] - self._best) / self._spread * root)
         with one_blas_thread():
+            b = A.T @ ((y[rows] - self._best) / self._spread * root)
             G = A.T @ A
             G[np.diag_indices_from(G)] += RIDGE * np.trace(G) / len(G)
             L = cholesky(G, lower=True, check_finite=False)

@@ -79,6 +79,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "avoid_ties": False,
         "scouting": 0.0,
         "trust_region": False,
+        "population": False,
     },
 }
 #: One suggestion in this many comes from the global model.
@@ -188,8 +189,8 @@ class GSSBOSettings(GPSettings):
         trust_region: whether a local search runs in addition to the global model; never in spaces small enough to be
             enumerated.
         population: whether a population search (`numbo.search.population`) takes turns with the local search, after a
-            region was given up, or when there are enough observations for a full quadratic; only with ``trust_region``,
-            and with one objective. For runs of a thousand evaluations and more; earlier it takes turns from others.
+            region was given up, or as soon as a full quadratic foresees how observations rank; only with
+            ``trust_region``, and with one objective.
         scouting: below 1. If trials are stopped early, this share of the reports of all trials, times the share of the
             cost that stopping has saved, is spent on space-filling points. A trial that is stopped soon costs little,
             so these are many points.
@@ -234,7 +235,7 @@ class GSSBOSettings(GPSettings):
     warp: bool = checked(True, _checks.flag)
     buffer_size: int | str | None = checked(None, _checks.integer_or, 3, "dynamic")
     trust_region: bool = checked(True, _checks.flag)
-    population: bool = checked(False, _checks.flag)
+    population: bool = checked(True, _checks.flag)
     scouting: float = checked(0.5, _checks.number, 0.0, 1.0)
     criterion: str = checked("kmeans++", _checks.one_of, CRITERIA)
     buffer_factor: float = checked(4.0, _checks.number, 1.0, above=True)

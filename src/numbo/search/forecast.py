@@ -60,10 +60,13 @@ class Forecast:
     def state_dict(self) -> dict[str, Any]:
         return {"model": self._model.state_dict(), "pairs": list(self._pairs)}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore a `state_dict`."""
+    @classmethod
+    def of(cls, d: int, state: dict[str, Any]) -> Forecast:
+        """A forecast from its `state_dict`."""
+        self = cls(d)
         self._model.restore(state["model"])
         self._pairs.extend((predicted, value) for predicted, value in state["pairs"])
+        return self
 
 
 def foreseeable(space: SearchSpace) -> bool:

@@ -434,9 +434,7 @@ class PopulationSearch(Engine):
         self._credit = Credit(**state["credit"])
         self._starts = state["starts"]
         self._generation = state["generation"]
-        if state["forecast"] is None:
-            self._forecast = None
-        elif self._forecast is not None:
-            self._forecast.restore(state["forecast"])
         with one_blas_thread():
+            forecast = state["forecast"]
+            self._forecast = None if forecast is None else Forecast.of(self.space.d, forecast)
             self._now = None if state["now"] is None else Population.of(self.space, state["now"])
