@@ -88,7 +88,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "GSSBO-no-winsorizing": {"winsorize": False},
     "GSSBO-no-warp": {"warp": False},
     "GSSBO-no-averaging": {"all_data": False},
-    "GSSBO-lines": {"coordinate_lines": True},
+    "GSSBO-no-lines": {"coordinate_lines": False},
     "GSSBO-no-repeats": {"avoid_repeats": True},
     "GSSBO-ucb": {"acquisition": "ucb"},
     "GSSBO-no-ties": {"avoid_ties": False},

@@ -14,6 +14,7 @@ from numbo import GPUCB, GSSBO, Float, GSSBOSettings, Space
 from numbo.optimizers.gssbo import TURN, Subset
 from numbo.optimizers.parts.buffer import DynamicBuffer, iteration_work
 from numbo.run.run import GLOBAL
+from numbo.search.trust_region import TrustRegion
 from numbo.selection import CRITERIA
 
 SPACE = Space({"x": Float(0, 1), "y": Float(0, 1), "z": Float(0, 1)})
@@ -52,6 +53,24 @@ def test_acquisition_functions_alternate_by_the_turn():
         p = opt.ask()
         assert p == twins["ucb" if n // TURN % 2 == 0 else "log_ei"].ask()
         opt.tell(p, f(p))
+
+
+@pytest.mark.parametrize("lines", [True, False])
+def test_global_suggestions_lie_on_lines_once_the_local_search_has_narrowed_down(lines):
+    space = Space({f"x{j}": Float(0.0, 1.0) for j in range(5)})
+    settings = GSSBOSettings(coordinate_lines=lines, population=False)
+    opt = GSSBO(space, seed=0, settings=settings)
+    distances = []
+    for _ in range(120):
+        p = opt.ask()
+        state = opt.state_dict()
+        (origin,) = (origin for _, _, origin, _ in state["run"]["pending"])
+        region = TrustRegion(**state["model"]["engines"][0]["region"])
+        if origin == GLOBAL and region.narrow:
+            distances.append(sum(p[name] != opt.best[0][name] for name in p))
+        opt.tell(p, -sum((x - 0.4) ** 2 for x in p.values()))
+    assert len(distances) > 3
+    assert (np.mean(distances) == 1.0) == lines
 
 
 def subset_of(size, first=6, **settings):

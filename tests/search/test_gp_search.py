@@ -12,7 +12,7 @@ from tests.search.searches import CUBE, bowl, everything, global_search, sampled
 from numbo import Arms, Categorical, Float, Int, Space
 from numbo.kernels.acquisition import mean_variance
 from numbo.search.combinations import EVERY
-from numbo.search.gp_search import ARMS, BEST, LINES_FROM, STANDS_OUT
+from numbo.search.gp_search import ARMS, BEST, STANDS_OUT
 from numbo.search.maximiser import PERIOD
 from numbo.spaces.arms import NEIGHBOURS
 
@@ -126,19 +126,14 @@ def test_fixed_values_are_kept_and_the_rest_is_chosen_for_them():
         assert found["y"] == pytest.approx(x, abs=0.12)
 
 
-def test_exploring_suggestions_differ_from_the_best_point_in_one_coordinate():
-    run = sampled(CUBE, LINES_FROM)
-    search = global_search(run, coordinate_lines=True)
-    changed = []
-    for k in range(4 * PERIOD):
-        exploring = search.maximiser.exploring(run)
-        x = suggested(search, run)
+def test_suggestions_on_lines_differ_from_the_best_point_in_one_coordinate():
+    run = sampled(CUBE, 20)
+    search = global_search(run)
+    for _ in range(4 * PERIOD):
+        x = search.next_point(run, np.arange(run.history.n), lines=True)
         best = run.history.X[search.surrogate.rows[np.argmax(search.surrogate.means)]]
-        if exploring:
-            changed.append(int(np.sum(x != best)))
+        assert np.sum(x != best) == 1
         tell(run, CUBE.decode(x), bowl(CUBE.decode(x)))
-        assert run.step == LINES_FROM + k + 1
-    assert changed == [1] * (2 * PERIOD)
 
 
 def test_lines_of_which_every_point_was_tried_give_way_to_the_whole_space():
@@ -150,11 +145,10 @@ def test_lines_of_which_every_point_was_tried_give_way_to_the_whole_space():
         for c in "bcdef":
             tell(run, best | {name: c}, 0.5)
     rng = np.random.default_rng(0)
-    while run.history.n < LINES_FROM or run.step // PERIOD % 2:
+    for _ in range(20):
         tell(run, {name: "abcdef"[rng.integers(6)] for name in best}, 0.0)
-    search = global_search(run, coordinate_lines=True)
-    assert search.maximiser.exploring(run)
-    p = space.decode(suggested(search, run))
+    search = global_search(run)
+    p = space.decode(search.next_point(run, np.arange(run.history.n), lines=True))
     assert sum(p[name] != "a" for name in p) >= 2
     assert not np.array_equal(space.encode(p), run.space_filling())
 
@@ -258,16 +252,6 @@ def test_the_view_of_several_objectives_is_that_of_the_first_with_those_of_the_o
     np.testing.assert_allclose(view.mean_sd(X)[0], [bowl(CUBE.decode(x)) for x in X], atol=0.05)
     improving = search.maximiser.improving(run, search.outputs)
     np.testing.assert_allclose(view.acquire(X), improving.values(X), rtol=1e-9)
-
-
-def test_suggestions_lie_on_lines_only_once_the_best_point_is_good_enough():
-    found = []
-    for lines in (False, True):
-        run = sampled(CUBE, LINES_FROM - PERIOD)
-        search = global_search(run, coordinate_lines=lines)
-        assert search.maximiser.exploring(run)
-        found.append(suggested(search, run).tolist())
-    assert found[0] == found[1]
 
 
 def test_models_of_constraints_clip_nothing():

@@ -12,6 +12,7 @@ from numbo.search.trust_region import (
     LENGTHS,
     MAX_LENGTH,
     MIN_LENGTH,
+    NARROW,
     SCOUTS,
     SUCCESSES,
     TrustRegion,
@@ -124,6 +125,15 @@ def collapse(region, first, y=0.0):
         region.tell(first, y, region.origin)
         first += 1
     return first
+
+
+def test_a_region_is_narrow_once_it_is_short_or_another_was_given_up_and_it_has_a_center():
+    assert not TrustRegion(2).narrow
+    assert not TrustRegion(2, center=3, seen=SCOUTS, length=2.0 * NARROW).narrow
+    assert TrustRegion(2, center=3, seen=SCOUTS, length=NARROW).narrow
+    assert TrustRegion(2, center=3, seen=SCOUTS, number=1).narrow
+    assert not TrustRegion(2, center=3, seen=SCOUTS - 1, number=1).narrow
+    assert not TrustRegion(2, center=-1, seen=SCOUTS, number=1).narrow
 
 
 def test_every_second_region_of_three_takes_up_the_record_where_it_was_left():

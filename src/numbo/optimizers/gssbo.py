@@ -80,6 +80,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "scouting": 0.0,
         "trust_region": False,
         "population": False,
+        "coordinate_lines": False,
     },
 }
 #: One suggestion in this many comes from the global model.
@@ -216,8 +217,9 @@ class GSSBOSettings(GPSettings):
         warp: whether the global model is fitted to the logarithm of the gap to the best value if it then predicts
             better.
         all_data: whether the posterior uses all observations if values are noisy, with the subset as its atoms.
-        coordinate_lines: whether the exploring suggestions of ``"alternate"`` differ from the best point in one
-            coordinate, from 60 observations on (Kirschner et al. 2019); not in spaces that are enumerated.
+        coordinate_lines: whether the suggestions of the global model differ from the best point in one coordinate
+            (Kirschner et al. 2019) when the local search has narrowed down; only with ``trust_region``, and with one
+            objective.
         cover_categories: whether every second suggestion tries an untried combination of categories, as long as there
             are any; not if there are more than 40 combinations, nor in spaces that are enumerated.
         avoid_ties: whether to avoid points so near a known point that they most likely have exactly its value, if
@@ -244,7 +246,7 @@ class GSSBOSettings(GPSettings):
     elites: float = checked(0.25, _checks.number, 0.0, 1.0)
     reselect: float = checked(0.1, _checks.number, 0.0)
     all_data: bool = checked(True, _checks.flag)
-    coordinate_lines: bool = checked(False, _checks.flag)
+    coordinate_lines: bool = checked(True, _checks.flag)
     cover_categories: bool = checked(True, _checks.flag)
     avoid_ties: bool = checked(True, _checks.flag)
 
@@ -353,7 +355,6 @@ class GSSBO(Optimizer):
             winsorize=settings.winsorize,
             warp=settings.warp,
             all_data=settings.all_data,
-            coordinate_lines=settings.coordinate_lines,
             cover_categories=settings.cover_categories,
             avoid_ties=settings.avoid_ties,
             goal=self._run.goal,
@@ -435,12 +436,20 @@ class GSSBO(Optimizer):
         values = search.scores(run, self._subset.members(run, search), X)
         return Suggestion(X[np.argmax(values)], SCOUT)
 
+    @property
+    def _narrow(self) -> bool:
+        """Whether the local search of one objective has narrowed down, and all coordinates are free."""
+        if self._run.history.several or self._run.available.fixed is not None:
+            return False
+        return any(isinstance(engine, LocalSearch) and engine.trust_region.narrow for engine in self._engines)
+
     def _propose_globally(self) -> Suggestion:
         """Lines 5 to 17 for the last point, and line 3: the next one."""
         run = self._run
         started = time.perf_counter()
         members = self._subset.members(run, self._search)  # lines 5 to 14
-        x = self._search.next_point(run, members)  # lines 15, 17 and 3
+        lines = self.settings.coordinate_lines and self._narrow
+        x = self._search.next_point(run, members, lines=lines)  # lines 15, 17 and 3
         self._subset.buffer.record(run.history.n, time.perf_counter() - started)
         return Suggestion(x)
 

@@ -23,8 +23,6 @@ from numbo.search.utility import Utility
 from numbo.spaces import Corners
 from numbo.trials import Data, Goal, History, best_first
 
-#: From this number of observations on, exploring suggestions lie on lines; before, the best point is not good enough.
-LINES_FROM = 60
 #: Up to this number of arms, all are candidates. Of more, this many random ones are, and those around the best.
 ARMS = 2048
 #: The best mean stands out if it exceeds the median over `EVEN` points of the space by `STANDS_OUT` standard deviations
@@ -63,9 +61,6 @@ class GPSearch:
         trend, additive, winsorize: as `numbo.models.surrogate.Surrogate`.
         warp: as there, for the global model only.
         all_data: whether the posterior uses all observations under noise; otherwise it uses the members only.
-        coordinate_lines: whether, with ``"alternate"``, suggestions by UCB differ from the best point in one coordinate
-            (coordinate LineBO, Kirschner et al. 2019): a point that differs in every coordinate at once is rarely an
-            improvement.
         cover_categories: whether each combination of categories is tried, if there are few
             (`numbo.search.combinations`).
         avoid_ties: whether to avoid points so near a known point that they most likely have exactly its value
@@ -89,7 +84,6 @@ class GPSearch:
         winsorize: bool,
         warp: bool,
         all_data: bool = False,
-        coordinate_lines: bool = False,
         cover_categories: bool = False,
         avoid_ties: bool = False,
         goal: Goal = ONE,
@@ -102,7 +96,6 @@ class GPSearch:
             "winsorize": winsorize,
             "all_data": all_data,
         }
-        self._coordinate_lines = coordinate_lines
         self._cover_categories = cover_categories
         self._combinations: Combinations | None = None
         self.outputs = Outputs(lambda: self.new_surrogate(warp=warp), self.new_constraint, goal)
@@ -146,9 +139,12 @@ class GPSearch:
         self.outputs.constraints.update(history, members)
         return data
 
-    def next_point(self, run: Run, members: ObservationIndices) -> Array:
-        """The next point (d,) by a model on ``members`` of the history, over the whole space."""
-        history = run.history
+    def next_point(self, run: Run, members: ObservationIndices, *, lines: bool = False) -> Array:
+        """The next point (d,) by a model on ``members`` of the history, over the whole space.
+
+        With ``lines`` it differs from the best point in one coordinate, as long as there is one that was not tried
+        (coordinate LineBO, Kirschner et al. 2019): a point that differs in every coordinate is rarely an improvement.
+        """
         everywhere = Corners.of_cube(run.space.d)
         with run.times.phase("model"):
             data = self.update(run, members)
@@ -162,8 +158,8 @@ class GPSearch:
             if x is not None:
                 return x
             models.release()
-        if self._coordinate_lines and run.grid is None and history.n >= LINES_FROM and exploring:
-            x = self.maximiser.best(run, models, [self._lines(run)], everywhere, starts=0, exploring=True)
+        if lines:
+            x = self.maximiser.best(run, models, [self._lines(run)], everywhere, starts=0, exploring=exploring)
             models.release()
         if x is None:
             groups = self._candidates(run, members, run.history.scores(members))

@@ -43,6 +43,8 @@ SUCCESSES = 3
 CYCLE = 3
 #: Number of observations after a start; the best of them becomes the first incumbent.
 SCOUTS = 6
+#: A region that is at most as long as this is narrow, and so are all that follow the first one.
+NARROW = 2.0**-4
 #: An upper bound on the number of lengths from `MAX_LENGTH` down to the shortest one.
 LENGTHS = 64
 
@@ -107,6 +109,11 @@ class TrustRegion:
     def exploring(self) -> bool:
         """Whether the region starts from points that fill the space, not from points of the global model."""
         return self.number % CYCLE == 2
+
+    @property
+    def narrow(self) -> bool:
+        """Whether the search has narrowed down to a region, now or before, and has a center."""
+        return not self.scouting and (self.number > 0 or self.length <= NARROW)
 
     def tell(self, i: int, y: float, origin: int, active: int | None = None, *, record: bool = True) -> None:
         """Update the region by observation ``i`` with value ``y`` (larger is better).
