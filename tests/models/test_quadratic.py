@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import kendalltau
+from scipy.stats import kendalltau, somersd
 
-from numbo.models.quadratic import BETTER, HEAVIEST, Frame, Quadratic, kendall_tau
+from numbo.models.quadratic import BETTER, HEAVIEST, Frame, Quadratic, rank_correlation
 from numbo.spaces import Corners
 
 
@@ -157,9 +157,37 @@ def test_many_coordinates_have_no_mixed_terms():
     np.testing.assert_allclose(model.values(np.full((1, 60), 0.25)), -3.75, atol=1e-6)
 
 
-def test_kendall_is_that_of_scipy_without_ties():
+def test_the_rank_correlation_is_somers_d():
     rng = np.random.default_rng(0)
     a, b = rng.random((2, 30))
-    assert kendall_tau(a, b) == pytest.approx(kendalltau(a, b)[0])
-    assert kendall_tau(a, np.zeros(30)) == 0.0
-    assert kendall_tau(a[:1], b[:1]) == 0.0
+    assert rank_correlation(a, b) == pytest.approx(kendalltau(a, b)[0])
+    levels = np.floor(5.0 * b)
+    assert rank_correlation(a, levels) == pytest.approx(somersd(levels, a).statistic)
+    assert rank_correlation(b, levels) == 1.0
+    assert rank_correlation(a, np.zeros(30)) == 0.0
+    assert rank_correlation(a[:1], b[:1]) == 0.0
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+def test_old_points_are_forgotten_without_a_refresh(fitted):
+    model = Quadratic(2)
+    rng = np.random.default_rng(0)
+    for k, x in enumerate(rng.random((500, 2))):
+        model.add(x, float(x.sum()))
+        if fitted and k == 5:
+            model.refresh(Frame(np.full(2, 0.5), np.eye(2), np.ones(2)))
+    assert len(model.state_dict()["y"]) <= 3 * model.kept
+    twin = Quadratic(2)
+    twin.restore(model.state_dict())
+    if fitted:
+        np.testing.assert_array_equal(twin.values(rng.random((5, 2))).shape, (5,))
+        np.testing.assert_equal(twin.state_dict(), model.state_dict())
+
+
+def test_a_model_that_interpolates_its_points_is_not_determined():
+    model = told(Quadratic(8), np.random.default_rng(0).random((9, 8)), lambda x: float(x.sum()))
+    model.refresh(Frame(np.full(8, 0.5), np.eye(8), np.ones(8)))
+    assert model.fitted
+    assert not model.determined
+    told(model, np.random.default_rng(1).random((8, 8)), lambda x: float(x.sum()))
+    assert model.determined

@@ -15,7 +15,7 @@ from numbo.run.run import GLOBAL
 from numbo.search import population
 from numbo.search.credit import IDLE, LEAST
 from numbo.search.engine import Origin
-from numbo.search.population import PopulationSearch
+from numbo.search.population import FEW, PopulationSearch
 
 D = 6
 BOX = Space({f"x{j}": Float(0.0, 1.0) for j in range(D)})
@@ -167,19 +167,36 @@ def test_a_rough_function_is_evaluated_at_nearly_all_points(always):
 def test_points_that_are_pending_told_or_failed_are_not_proposed_again(always):
     run, search = begun(value=rough)
     seen = set()
-    for k in range(60):  # more than two populations at once
-        found = search.propose(run)
+    k = 0
+    while (found := search.propose(run)) is not None:
         assert found.x.tobytes() not in seen
         seen.add(found.x.tobytes())
         run.hold(k, BOX.decode(found.x), found.origin)
+        k += 1
+    assert k == max(FEW, search.state_dict()["now"]["size"] // 2)  # others would come late
     origins = [one.origin for one in run.history.pending.values()]
-    assert len(set(origins)) == 60
+    assert len(set(origins)) == k
     assert {Origin.of(origin).engine for origin in origins} == {1}
-    for key in range(30):
+    for key in range(k):
         point = run.history.pending.pop(key)
         observe(run, search, point.params, float("nan"), point.origin)
     found = search.propose(run)
     assert found.x.tobytes() not in seen
+
+
+def test_points_that_are_likely_to_fail_are_not_proposed(always):
+    def value(p):
+        return valley(p) if p["x0"] < 0.5 else float("nan")
+
+    run, search = begun(value=value, n=150)
+    proposed = []
+    for _ in range(40):
+        found = search.propose(run)
+        proposed += [] if found is None else [found.x[0]]
+        p = BOX.decode(np.full(D, 0.4) + 0.01 * len(run.history.X) / 200 if found is None else found.x)
+        observe(run, search, p, value(p), GLOBAL if found is None else found.origin)
+    assert len(proposed) > 10
+    assert np.mean(np.array(proposed) >= 0.5) < 0.2  # the optimum of the valley is at 0.6
 
 
 def test_results_of_an_earlier_population_teach_the_model_only(always):
@@ -289,3 +306,63 @@ def test_gssbo_resumes_from_its_trials_with_the_population_at_work():
     assert any(Origin.of(int(origin)).engine == 1 for origin in state["run"]["history"]["origins"])
     same = GSSBO.from_state_dict(state)
     assert [same.ask() for _ in range(5)] == [opt.ask() for _ in range(5)]
+
+
+# -- where there is little to move ----------------------------------------------------------------------------------
+
+
+def test_it_waits_while_the_best_point_has_too_few_numbers(always):
+    space = Space({"kind": Categorical(["few", "many"]), **{f"c{j}": Categorical("abcdefgh") for j in range(5)}})
+    run, search = begun(space, lambda p: float(p["kind"] == "few"), n=30)
+    assert not search.eager(run)
+    assert search.propose(run) is None
+    assert search.state_dict()["now"] is None
+
+
+def test_it_begins_anew_where_the_best_point_has_another_category(always):
+    space = Space({"kind": Categorical(["a", "b"]), **{f"x{j}": Float(0.0, 1.0) for j in range(3)}})
+    run, search = begun(space, lambda p: -sum((p[f"x{j}"] - 0.4) ** 2 for j in range(3)) - 10.0 * (p["kind"] == "b"))
+    assert search.propose(run).x[0] == space.encode({"kind": "a", "x0": 0.0, "x1": 0.0, "x2": 0.0})[0]
+    best = {"kind": "b", "x0": 0.4, "x1": 0.4, "x2": 0.4}
+    observe(run, search, best, 100.0)
+    drive(run, search, lambda p: -1.0, 30)
+    assert search.propose(run).x[0] == space.encode(best)[0]
+
+
+def test_a_search_of_few_integers_goes_on_where_all_points_of_a_population_are_known(always):
+    space = Space({f"k{j}": Int(0, 9) for j in range(4)})
+    run, search = begun(space, lambda p: -float(sum((p[f"k{j}"] - 4) ** 2 for j in range(4))), n=40)
+    values = drive(run, search, lambda p: -float(sum((p[f"k{j}"] - 4) ** 2 for j in range(4))), 200)
+    assert max(values) == 0.0
+    assert search.state_dict()["starts"] > 1
+
+
+def test_inactive_values_do_not_widen_it():
+    space = Space({**{f"x{j}": Float(0.0, 1.0) for j in range(3)}, "y": Float(0.0, 1.0)}, optional=["y"])
+    run = new_run(space)
+    local = local_search(run, global_search(run), size=8)
+    search = PopulationSearch(space, local, number=1)
+    rng = np.random.default_rng(0)
+    for k in range(40):
+        near = {f"x{j}": 0.5 + 0.02 * rng.random() for j in range(3)}
+        p = near | ({"y": 0.5 + 0.02 * rng.random()} if k % 2 else {})
+        local.trust_region.number = int(k == 39)
+        observe(run, search, p, -float(sum(near.values())) + 1e-3 * (k % 2))
+    search.eager(run)
+    assert search.state_dict()["now"]["distribution"]["sigma"] < 0.05
+
+
+def test_the_first_credit_is_no_gain_on_nothing():
+    run, search = begun(value=rough)
+    observe(run, search, dict.fromkeys(BOX.names, 0.9), -1e3)
+    assert search.state_dict()["credit"]["gains"] == [(False, 0.0)]
+    assert search.state_dict()["credit"]["record"] == run.history.y.max()
+
+
+def test_few_observations_wait_while_it_has_no_turns():
+    run, search = begun()
+    x = BOX.decode(run.history.X[0])
+    for y in np.random.default_rng(0).standard_normal(300):  # the same point has different values
+        observe(run, search, x, 1e6 * float(y))
+    assert run.noise.found
+    assert len(search.state_dict()["waiting"]) < 256

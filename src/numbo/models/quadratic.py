@@ -92,6 +92,11 @@ class Quadratic:
         return self._frame is not None
 
     @property
+    def determined(self) -> bool:
+        """Whether there is a model of more points than coefficients."""
+        return self.fitted and BETTER * len(self._y) >= ENOUGH * self._sizes[LINEAR]
+
+    @property
     def full(self) -> bool:
         """Whether there are enough points for mixed terms."""
         return self._kind(len(self._y)) == FULL
@@ -106,7 +111,12 @@ class Quadratic:
         self._X.append(x)
         self._y.append(y)
         self._new += 1
-        if self._frame is not None:
+        if self._frame is None:
+            del self._X[: -self.kept]
+            del self._y[: -self.kept]
+        elif self._new > 2 * self.kept:
+            self._fit(self._frame)  # so that old points are forgotten
+        else:
             self._take_in(x, y)
 
     def newest(self, count: int) -> tuple[Array, Array]:
@@ -187,9 +197,10 @@ class Quadratic:
         return self._best + self._spread * (features @ self._coefficients)
 
     def tau(self, count: int) -> float:
-        """Kendall's rank correlation of predictions and values of the newest ``count`` points."""
+        """The rank correlation of predictions and values of the newest ``count`` points: Kendall's tau without pairs of
+        equal values."""
         X, y = self.newest(count)
-        return kendall_tau(self.values(X), y)
+        return rank_correlation(self.values(X), y)
 
     def largest(self, start: Array, corners: Corners) -> Array:
         """A point (d,) of a box with a large predicted value: the maximum, or what an ascent from ``start`` finds.
@@ -266,7 +277,9 @@ def _climb(gradient: Array, H: Array, origin: Array, start: Array, corners: Corn
     return x
 
 
-def kendall_tau(a: Array, b: Array) -> float:
-    """Kendall's tau-a of two samples (n,): the share of concordant less that of discordant pairs."""
-    i, j = np.triu_indices(len(a), 1)
-    return float(np.mean(np.sign(a[i] - a[j]) * np.sign(b[i] - b[j]))) if len(i) else 0.0
+def rank_correlation(predicted: Array, values: Array) -> float:
+    """The share of concordant less that of discordant pairs, among pairs of different values (Somers' D)."""
+    i, j = np.triu_indices(len(values), 1)
+    signs = np.sign(values[i] - values[j])
+    pairs = np.count_nonzero(signs)
+    return float(np.sum(signs * np.sign(predicted[i] - predicted[j]))) / pairs if pairs else 0.0

@@ -20,6 +20,8 @@ MOST = 0.85
 #: The share of the second search while nobody gains anything. With a half, one of two seeds of Levy's function in 20
 #: dimensions was stuck at 3.46 after 2,000 trials, and with a third at 0.54; other problems differed little.
 IDLE = 1 / 3
+#: Values are clipped at this.
+LARGEST = 1e150
 #: Multiples of this number are spread evenly over the unit interval.
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
@@ -40,6 +42,7 @@ class Credit:
         """Take in an observation with value ``y``, larger is better."""
         if not math.isfinite(y):
             return
+        y = min(max(y, -LARGEST), LARGEST)
         gain = max(0.0, y - self.record) if math.isfinite(self.record) else 0.0
         self.gains.append((second, gain))
         self.record = max(self.record, y)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array
-from numbo.models.quadratic import MOST, Frame, Quadratic, coefficients_of, kendall_tau
+from numbo.models.quadratic import MOST, Frame, Quadratic, coefficients_of, rank_correlation
 from numbo.spaces.domain import SearchSpace
 
 #: So many of the newest predictions are looked at.
@@ -53,7 +53,7 @@ class Forecast:
         if len(self._pairs) < LOOKED_AT:
             return False
         predicted, values = np.array(self._pairs).T
-        return kendall_tau(predicted, values) >= GATE
+        return rank_correlation(predicted, values) >= GATE
 
     # -- state -----------------------------------------------------------------------------------------------------
 

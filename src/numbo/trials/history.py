@@ -462,6 +462,10 @@ class History:
         """Whether there is an observation at ``x (d,)``."""
         return point_key(x) in self.first
 
+    def first_at(self, x: Array) -> int:
+        """The first observation at ``x (d,)``, -1 if there is none."""
+        return self.first.get(point_key(x), -1)
+
     def is_pending(self, x: Array) -> bool:
         """Whether ``x (d,)`` is pending."""
         return self.key_of(x) is not None
