@@ -11,7 +11,7 @@ from tests.runs import new_run, tell
 from tests.search.searches import global_search
 
 from numbo import GPUCB, GSSBO, Float, GSSBOSettings, Space
-from numbo.optimizers.gssbo import TURN, Subset
+from numbo.optimizers.gssbo import LINES_FROM, TURN, Subset
 from numbo.optimizers.parts.buffer import DynamicBuffer, iteration_work
 from numbo.run.run import GLOBAL
 from numbo.search.trust_region import TrustRegion
@@ -55,13 +55,13 @@ def test_acquisition_functions_alternate_by_the_turn():
         opt.tell(p, f(p))
 
 
-@pytest.mark.parametrize("lines", [True, False])
-def test_global_suggestions_lie_on_lines_once_the_local_search_has_narrowed_down(lines):
-    space = Space({f"x{j}": Float(0.0, 1.0) for j in range(5)})
-    settings = GSSBOSettings(coordinate_lines=lines, population=False)
+@pytest.mark.parametrize(("d", "allowed"), [(LINES_FROM, True), (LINES_FROM, False), (LINES_FROM - 1, True)])
+def test_global_suggestions_lie_on_lines_once_the_local_search_has_narrowed_down(d, allowed):
+    space = Space({f"x{j}": Float(0.0, 1.0) for j in range(d)})
+    settings = GSSBOSettings(coordinate_lines=allowed, population=False)
     opt = GSSBO(space, seed=0, settings=settings)
     distances = []
-    for _ in range(120):
+    for _ in range(220):
         p = opt.ask()
         state = opt.state_dict()
         (origin,) = (origin for _, _, origin, _ in state["run"]["pending"])
@@ -70,7 +70,7 @@ def test_global_suggestions_lie_on_lines_once_the_local_search_has_narrowed_down
             distances.append(sum(p[name] != opt.best[0][name] for name in p))
         opt.tell(p, -sum((x - 0.4) ** 2 for x in p.values()))
     assert len(distances) > 3
-    assert (np.mean(distances) == 1.0) == lines
+    assert (np.mean(distances) < 1.2) == (allowed and d == LINES_FROM)  # the best point by the model may be another one
 
 
 def subset_of(size, first=6, **settings):
