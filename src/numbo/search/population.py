@@ -25,7 +25,7 @@ from numbo.models._threads import one_blas_thread
 from numbo.models.outputs import Outputs
 from numbo.models.quadratic import Frame, Quadratic
 from numbo.run.run import Run, Suggestion
-from numbo.search.credit import MOST, Credit, is_turn
+from numbo.search.credit import IDLE, MOST, Credit, is_turn
 from numbo.search.distribution import Constants, Distribution
 from numbo.search.engine import Engine, Origin
 from numbo.search.forecast import Forecast, foreseeable
@@ -42,17 +42,19 @@ WIDEST = 1.0
 #: The model stands for the rest of a population if tau is at least this, over at least so many of the newest points.
 GATE = 0.85
 LOOKED_AT = 15
-#: A search that was foreseen to rank gets most suggestions for so many evaluations, and then, as the first one of all,
-#: as long as it saves this share of the evaluations. On BBOB's f10 and f11 in 20 dimensions, one run each, 2,032 and
-#: 2,956 evaluations were needed to come within 10 of the optimum without the second rule, and 1,618 and 956 with it.
+#: For so many evaluations a search gets most suggestions if it was foreseen to rank, and a third at least otherwise.
+#: Later, the first search of all gets most of them as long as it saves this share of the evaluations. On BBOB's f10 and
+#: f11 in 20 dimensions, one run each, 2,032 and 2,956 evaluations were needed to come within 10 of the optimum without
+#: the second rule, and 1,618 and 956 with it.
 TRIAL = 60
 MOST_SAVED = 0.75
 #: Weight of the last population in the mean share of evaluations that were saved.
 RECENT = 0.1
 #: A search has converged if the longest standard deviation is below this, or if the best values of populations differ
-#: by at most this share of the range of all.
+#: by at most this share of their size, or of this share of the range of all values.
 NARROW = 1e-9
 FLAT = 1e-12
+TINY = 1e-6
 #: Largest population; and the number of origins of a population.
 LARGEST = 1024
 SLOTS = 2**16
@@ -240,7 +242,8 @@ class Population:
         k = len(now.mean)
         flat = 10 + math.ceil(30 * k / self.size)
         last = self._best[-flat:]
-        if len(self._best) >= flat and max(last) - min(last) <= FLAT * (max(self._best) - min(self._typical)):
+        resolution = FLAT * (abs(last[-1]) + TINY * (max(self._best) - min(self._typical)))
+        if len(self._best) >= flat and max(last) - min(last) <= resolution:
             return True
         enough = 120 + 30 * k // self.size
         if len(self._best) < 2 * enough:
@@ -350,9 +353,15 @@ class PopulationSearch(Engine):
             now = self._up_to_date(run.history)
         if now is None or len(self._pending(run)) >= max(FEW, now.size // 2):
             return False
-        trial = self._foreseen and self._tried < TRIAL
-        trusted = self._starts == 1 and now.model.full and (trial or now.saved >= MOST_SAVED)
-        return is_turn(run.step, MOST if trusted else self._credit.share)
+        return is_turn(run.step, self._share(now))
+
+    def _share(self, now: Population) -> float:
+        """Its share of the suggestions."""
+        trial = self._tried < TRIAL
+        ranks = (trial and self._foreseen) or now.saved >= MOST_SAVED
+        if self._starts == 1 and now.model.full and ranks:
+            return MOST
+        return max(IDLE, self._credit.share) if trial else self._credit.share
 
     def propose(self, run: Run) -> Suggestion | None:
         """The most promising point of the population that is not evaluated yet; None if it is not its turn."""
