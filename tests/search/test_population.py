@@ -184,6 +184,33 @@ def test_points_that_are_pending_told_or_failed_are_not_proposed_again(always):
     assert found.x.tobytes() not in seen
 
 
+def test_points_whose_results_never_arrive_do_not_silence_it(always):
+    run, search = begun(value=rough)
+    k = 0
+    while (found := search.propose(run)) is not None:
+        run.hold(k, BOX.decode(found.x), found.origin)
+        k += 1
+    rng = np.random.default_rng(0)
+    asked = 0
+    for _ in range(100):
+        found = search.propose(run)
+        asked += found is not None
+        p = BOX.decode(rng.random(D) if found is None else found.x)
+        observe(run, search, p, rough(p), GLOBAL if found is None else found.origin)
+    assert asked > 10
+
+
+def test_infinite_values_count_as_the_worst_finite_ones(always):
+    def value(p):
+        return (-np.inf, np.inf, rough(p))[0 if p["x0"] < 0.2 else 1 if p["x0"] > 0.99 else 2]
+
+    run, search = begun(value=value)
+    drive(run, search, value, 150)
+    now = search.state_dict()["now"]
+    assert np.isfinite(now["best"] + now["typical"]).all()
+    assert search.state_dict()["starts"] == 1
+
+
 def test_points_that_are_likely_to_fail_are_not_proposed(always):
     def value(p):
         return valley(p) if p["x0"] < 0.5 else float("nan")
@@ -196,6 +223,7 @@ def test_points_that_are_likely_to_fail_are_not_proposed(always):
         p = BOX.decode(np.full(D, 0.4) + 0.01 * len(run.history.X) / 200 if found is None else found.x)
         observe(run, search, p, value(p), GLOBAL if found is None else found.origin)
     assert len(proposed) > 10
+    assert len(set(proposed)) == len(proposed)  # those that failed are not repeated
     assert np.mean(np.array(proposed) >= 0.5) < 0.2  # the optimum of the valley is at 0.6
 
 

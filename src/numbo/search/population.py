@@ -176,7 +176,7 @@ class Population:
         The values are those of the model at its points ``X (size, d)``, unless that many were evaluated.
         """
         rows = [i for _, i in self.told]
-        values = history.y[rows]
+        values = history.values(i + 1)[rows]
         evaluated = len(rows) >= self.size
         inner = self._inner(history.X[rows] if evaluated else X)
         ranking = np.argsort(-(values if evaluated else self.model.values(inner)), kind="stable")
@@ -301,7 +301,7 @@ def _silent(run: Run) -> bool:
 
 def _best(history: History, i: int) -> int:
     """The best of the observations up to ``i``."""
-    return int(np.argmax(history.values()[: i + 1]))
+    return int(np.argmax(history.values(i + 1)))
 
 
 class PopulationSearch(Engine):
@@ -336,6 +336,8 @@ class PopulationSearch(Engine):
         #: Numbers of starts and of populations so far.
         self._starts = 1
         self._generation = 0
+        #: Number of observations when the present population began.
+        self._begun_population = 0
         #: Number of its observations.
         self._tried = 0
         self._now: Population | None = None
@@ -345,13 +347,17 @@ class PopulationSearch(Engine):
     def eager(self, run: Run) -> bool:
         """Whether the next suggestion is among its share of all.
 
-        Results that arrive after the next population has begun teach the model only, so few points are pending at once.
+        Results that arrive after the next population has begun teach the model only, so few points are pending at once;
+        more as time goes by, since some may be lost.
         """
         if self._begun_at < 0 or run.available.fixed is not None or _silent(run):
             return False
         with run.times.phase("model"), one_blas_thread():
             now = self._up_to_date(run.history)
-        if now is None or len(self._pending(run)) >= max(FEW, now.size // 2):
+        if now is None:
+            return False
+        others = (run.history.n - self._begun_population) // now.size
+        if len(self._pending(run)) >= max(FEW, now.size // 2) + others:
             return False
         return is_turn(run.step, self._share(now))
 
@@ -375,10 +381,14 @@ class PopulationSearch(Engine):
             for count in (now.size + len(asked)) * MORE:
                 X = now.points(count, self._rng(run.history))
                 succeeds = success_probabilities(success, X) >= success.threshold
-                slots = (k for k in now.order(X) if k not in asked and succeeds[k] and not run.available.taken(X[k]))
+                slots = (k for k in now.order(X) if k not in asked and succeeds[k] and not self._is_known(run, X[k]))
                 if (slot := next(slots, None)) is not None:
                     return Suggestion(X[slot], Origin(self._number, self._generation * SLOTS + slot).packed)
         return None
+
+    def _is_known(self, run: Run, x: Array) -> bool:
+        """Whether ``x (d,)`` should not be suggested, or has failed."""
+        return run.available.taken(x) or run.history.has_failed(self.space.representable(x))
 
     def _pending(self, run: Run) -> set[int]:
         """The numbers of the pending points of the present population."""
@@ -408,8 +418,9 @@ class PopulationSearch(Engine):
                     self._up_to_date(run.history)
         elif self._starts_after(run.history, i):
             self._begun_at = i + 1
+            self._begun_population = i + 1
             self._forecast = None
-            self._credit = Credit(float(np.max(run.history.values()[: i + 1])))
+            self._credit = Credit(float(np.max(run.history.values(i + 1))))
 
     def _is_own(self, origin: int) -> bool:
         return Origin.of(origin).engine == self._number
@@ -442,6 +453,7 @@ class PopulationSearch(Engine):
             return now
         now.advance(history, now.points(now.size, self._rng(history)), i)
         self._generation += 1
+        self._begun_population = i + 1
         if not now.holds_unmoved(history.X[_best(history, i)]):
             return self._begin(history, i + 1)
         known = now.recall(history, now.points(now.size, self._rng(history)), i)
@@ -452,7 +464,7 @@ class PopulationSearch(Engine):
 
         The newest observations are points of its model. None if the best point has too few coordinates to be moved.
         """
-        best = np.argsort(-history.values()[:n], kind="stable")[: max(10, n // 10)]
+        best = np.argsort(-history.values(n), kind="stable")[: max(10, n // 10)]
         base = history.X[best[0]]
         moved = _moved(self.space, base)
         if moved.sum() < FEWEST:
@@ -485,6 +497,7 @@ class PopulationSearch(Engine):
             "credit": self._credit.state_dict(),
             "starts": self._starts,
             "generation": self._generation,
+            "begun_population": self._begun_population,
             "tried": self._tried,
             "now": None if self._now is None else self._now.state_dict(),
         }
@@ -497,6 +510,7 @@ class PopulationSearch(Engine):
         self._credit = Credit(**state["credit"])
         self._starts = state["starts"]
         self._generation = state["generation"]
+        self._begun_population = state["begun_population"]
         self._tried = state["tried"]
         with one_blas_thread():
             forecast = state["forecast"]

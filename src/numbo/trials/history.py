@@ -466,6 +466,11 @@ class History:
         """The first observation at ``x (d,)``, -1 if there is none."""
         return self.first.get(point_key(x), -1)
 
+    def has_failed(self, x: Array) -> bool:
+        """Whether ``x (d,)`` failed, and never succeeded."""
+        key = point_key(x)
+        return key in self.failed_counts and key not in self.first
+
     def is_pending(self, x: Array) -> bool:
         """Whether ``x (d,)`` is pending."""
         return self.key_of(x) is not None
