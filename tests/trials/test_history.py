@@ -97,6 +97,8 @@ def test_what_is_pending_is_counted_by_what_it_is():
     assert history.is_pending(np.array([0.2, 0.2]))
     assert not history.is_pending(np.array([0.3, 0.4]))
     assert (history.is_observed(np.array([0.1, 0.2])), history.is_observed(np.array([0.3, 0.4]))) == (True, False)
+    assert (history.first_at(np.array([0.1, 0.2])), history.first_at(np.array([0.3, 0.4]))) == (0, -1)
+    assert (history.has_failed(np.array([0.1, 0.2])), history.has_failed(np.array([0.3, 0.4]))) == (False, True)
 
 
 def test_a_result_is_new_since_a_number_of_trials():

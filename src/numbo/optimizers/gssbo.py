@@ -60,8 +60,9 @@ FEW = 5
 MANY = 10
 SMALL = 5
 #: In spaces of fewer dimensions, or under noise, the global model looks everywhere. With lines in all spaces, smooth
-#: and noisy problems in up to ten dimensions were worse after 100 trials (pairs of runs, p 0.03 and 0.02), and
-#: Rastrigin's, Levy's and Powell's functions in 20 dimensions better after 1,000.
+#: and noisy problems in up to ten dimensions were worse after 100 trials, and functions of Rastrigin, Levy and Powell
+#: in 20 dimensions better after 1,000: ``benchmarks/results/compare-lines-everywhere.md``. With lines as they are:
+#: ``benchmarks/results/compare-population.md``.
 LINES_FROM = 12
 #: M, unless it is set; more with a large initial design, so that the criterion has a choice.
 BUFFER_SIZE = 128
