@@ -328,7 +328,7 @@ class PopulationSearch(Engine):
         self._begun_at = -1
         #: Until the start.
         self._forecast = Forecast(space.d) if foreseeable(space) else None
-        #: Whether ranks are foreseen, until the start.
+        #: Whether ranks were foreseen at the start.
         self._foreseen = False
         #: Observations that are not taken in yet, with their origins.
         self._waiting: list[tuple[int, int]] = []
@@ -338,7 +338,7 @@ class PopulationSearch(Engine):
         self._generation = 0
         #: Number of observations when the present population began.
         self._begun_population = 0
-        #: Number of its observations.
+        #: Number of observations of points of this search.
         self._tried = 0
         self._now: Population | None = None
 
@@ -354,12 +354,10 @@ class PopulationSearch(Engine):
             return False
         with run.times.phase("model"), one_blas_thread():
             now = self._up_to_date(run.history)
-        if now is None:
+        if now is None or not is_turn(run.step, self._share(now)):
             return False
         others = (run.history.n - self._begun_population) // now.size
-        if len(self._pending(run)) >= max(FEW, now.size // 2) + others:
-            return False
-        return is_turn(run.step, self._share(now))
+        return len(self._pending(run)) < max(FEW, now.size // 2) + others
 
     def _share(self, now: Population) -> float:
         """Its share of the suggestions."""
