@@ -9,6 +9,7 @@ from tests.helpers import compiled_only, make_points
 
 from numbo.models import ExactGP
 from numbo.models import gp as gp_module
+from numbo.models.moments import moments
 
 KERNELS = ["matern52", "matern32", "rbf"]
 
@@ -40,8 +41,9 @@ def test_predictions_are_the_naive_ones(kernel, trend, additive):
 def test_growing_and_truncating_is_conditioning_afresh():
     gp, X, y = make(n=30)
     gp.condition(X[:10], y[:10], spare=2)
-    for i in range(10, 30):  # past the spare room
-        assert gp.append(X[i], y[i])
+    zero = np.zeros(30)
+    for rows in (slice(10, 11), slice(11, 30)):  # past the spare room
+        assert gp.append(X[rows], y[rows], zero[rows])
     Z = make_points(6, 3, seed=7)
     check(gp, X, y, Z)
     gp.truncate(5)
@@ -52,8 +54,7 @@ def test_known_variances_are_those_of_single_values():
     gp, X, y = make(n=20)
     extra = np.random.default_rng(0).exponential(size=20)
     gp.condition(X[:12], y[:12], extra[:12], spare=2)
-    for i in range(12, 20):
-        assert gp.append(X[i], y[i], extra[i])
+    assert gp.append(X[12:], y[12:], extra[12:])
     Z = make_points(6, 3, seed=7)
     mean, variance = naive.posterior(gp.covariance, X, y, Z, extra)
     np.testing.assert_allclose(gp.mean_sd(Z)[0], mean, rtol=1e-8)
@@ -69,7 +70,6 @@ def test_known_variances_are_those_of_single_values():
 def test_fitted_means_are_predictions_at_the_observed_points():
     gp, X, y = make(n=20)
     gp.condition(X, y)
-    gp.append(np.full(3, 0.5), None)
     np.testing.assert_allclose(gp.fitted_means, gp.mean_sd(X)[0], rtol=1e-8, atol=1e-9)
 
 
@@ -89,18 +89,13 @@ def test_pending_points_shrink_the_variance_and_leave_the_mean():
     Z = make_points(6, 3, seed=7)
     mean, std = gp.mean_sd(Z)
     pending = make_points(3, 3, seed=8)
-    for x in pending:
-        assert gp.append(x, None)
-    held_mean, held_std = gp.mean_sd(Z)
-    np.testing.assert_allclose(held_mean, mean, rtol=1e-12)
-    assert (held_std < std).all()
+    held = moments(gp.extended(pending), Z)
+    np.testing.assert_allclose(held.mean, mean, rtol=1e-12)
+    assert (held.std < std).all()
     believed = np.concatenate([y, gp.mean_sd(pending)[0]])  # valued at their mean, they change nothing
-    check(gp, np.concatenate([X, pending]), believed, Z)
-    with pytest.raises(ValueError, match="truncate"):
-        gp.append(X[0], 1.0)
-    gp.truncate(12)
+    expected = naive.posterior(gp.covariance, np.concatenate([X, pending]), believed, Z)
+    np.testing.assert_allclose(held.variance, expected[1], rtol=1e-8)
     np.testing.assert_allclose(gp.mean_sd(Z)[1], std, rtol=1e-12)
-    assert gp.append(pending[0], 0.3)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -192,7 +187,8 @@ def test_degenerate_data(case):
     mean, std = gp.mean_sd(make_points(5, 3, seed=3))
     assert np.isfinite(mean).all()
     assert np.isfinite(std).all()
-    assert not gp.append(X[0], None) or gp.n == len(X) + 1
+    assert np.isfinite(moments(gp.extended(X[:1]), X).variance).all()
+    assert not gp.append(X[:1], y[:1], np.zeros(1)) or gp.n == len(X) + 1
 
 
 def test_leave_one_out_is_conditioning_on_all_others():
@@ -286,15 +282,13 @@ def test_the_covariance_is_made_anew_when_what_it_depends_on_changes():
     assert twin.covariance.center is twin.center
 
 
-def test_the_best_mean_counts_pending_points():
-    rng = np.random.default_rng(0)
-    X = rng.random((12, 2))
-    model = ExactGP(np.zeros(2, dtype=bool), trend=False)
-    model.condition(X, -np.sum((X - 0.5) ** 2, axis=1))
-    assert model.best_mean == model.fitted_means.max()
-    peak = np.array([0.5, 0.5])
-    model.append(peak, None)
-    assert model.best_mean == max(model.fitted_means.max(), model.mean_sd(peak[None])[0][0])
+def test_a_point_without_a_factor_is_left_out():
+    gp, X, y = make(n=10)
+    gp.condition(X, y)
+    new = np.concatenate([np.full((1, 3), np.nan), make_points(2, 3, seed=9)])
+    assert not gp.append(new, np.zeros(3), np.zeros(3))
+    np.testing.assert_array_equal(gp.points, np.concatenate([X, new[1:]]))
+    assert gp.append(np.full((1, 3), 0.5), np.ones(1), np.zeros(1))
 
 
 @pytest.mark.allows_fallback  # a warning

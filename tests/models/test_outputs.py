@@ -84,7 +84,7 @@ def test_pending_points_have_the_expected_value_of_the_first_objective_and_no_ot
     models = fitted(history)
     every = (*models.objectives, *models.constraints.surrogates)
     before = [moments(one.posterior, Z) for one in every]
-    models.hallucinate(history)
+    models.hallucinate(history, history.X[0])
     after = [moments(one.posterior, Z) for one in every]
     alone = fitted(history).first
     alone.hallucinate(Data(Z[:2], np.array([3.0, np.nan]), np.array([0.01, np.nan])))

@@ -129,12 +129,6 @@ def test_extending_is_exact_conditioning_on_points_at_their_mean(cov, m):
     assert gp.extended(X[:0]).n == gp.m
 
 
-def test_points_that_are_not_finite_cannot_extend():
-    X, y, _ = data()
-    with pytest.raises(np.linalg.LinAlgError, match="pending"):
-        fitted(COVARIANCES[0], X[:4], X, y).extended(np.full((2, 3), np.nan))
-
-
 def test_repeats_are_counted_one_at_a_time_or_together():
     cov = COVARIANCES[0]
     X, y, A = data(n=6)

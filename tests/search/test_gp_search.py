@@ -44,7 +44,7 @@ def test_the_first_model_of_a_long_history_is_fitted_to_evenly_spaced_observatio
     assert surrogate.fits.due(300)  # the next one of the members that are chosen by it
     search.update(run, np.arange(50))
     run.hold("a", {"x": 0.1, "y": 0.2, "z": 0.3}, -1)
-    search.outputs.hallucinate(run.history)
+    search.outputs.hallucinate(run.history, run.history.X[0])
     assert search.prepared(run, 40).posterior.n == 50  # as it is, with nothing pending
 
 

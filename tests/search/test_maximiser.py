@@ -199,7 +199,7 @@ def test_what_has_to_be_improved_on_meets_all_constraints():
     assert expected < search.surrogate.best_mean
     run.hold("a", {"x": 0.28, "y": 0.4, "z": 0.4}, -1)
     run.hold("b", {"x": 0.45, "y": 0.4, "z": 0.4}, -1)  # which most likely violates it
-    search.outputs.hallucinate(run.history)
+    search.outputs.hallucinate(run.history, run.history.X[0])
     mean = mean_variance(search.surrogate.posterior, run.history.pending_points())[0]
     assert search.maximiser.acquisition(run, search.outputs).parameter == pytest.approx(max(expected, mean[0]))
 
@@ -254,7 +254,7 @@ def test_what_is_expected_of_pending_points_is_part_of_the_front():
     x = best(search, run)
     before = search.maximiser.improving(run, search.outputs).values(x[None])[0]
     run.hold("a", CUBE.decode(x), -1)
-    search.outputs.hallucinate(run.history)
+    search.outputs.hallucinate(run.history, run.history.X[0])
     after = search.maximiser.improving(run, search.outputs).values(x[None])[0]
     assert after < before - 2.0
 

@@ -23,6 +23,7 @@ from numbo.kernels.acquisition import (
 )
 from numbo.kernels.acquisition import mean_variance as moments
 from numbo.kernels.front import deviations, front_of, improvements
+from numbo.kernels.pending import shares_beside
 from numbo.search.utility import CROWDED, TESTED, Utility, remaining_share
 
 X = make_points(12, 2)
@@ -96,25 +97,18 @@ def test_the_share_of_a_copy_is_noise_over_noise_and_variance():
     alone = gp.posterior
     variance = gp.mean_sd(x[None])[1][0] ** 2
     noise = gp.covariance.noise_variance
-    gp.append(x, None)
-    assert remaining_share(gp.posterior, alone, x[None])[0] == pytest.approx(noise / (variance + noise), rel=1e-6)
+    given = gp.extended(x[None])
+    assert remaining_share(given, alone, x[None])[0] == pytest.approx(noise / (variance + noise), rel=1e-6)
     far = np.array([[0.0, 0.0]])
-    assert remaining_share(gp.posterior, alone, far)[0] > 0.5
-
-
-def pending(gp, points):
-    """The posterior without some pending points, which are pending from now on."""
-    alone = gp.posterior
-    for x in points:
-        gp.append(x, None)
-    return alone
+    assert remaining_share(given, alone, far)[0] > 0.5
 
 
 def test_points_come_in_order_without_those_that_are_crowded():
     gp, other = fitted(X, np.sin(5 * X[:, 0])), fitted(X, X[:, 1])
-    alone = pending(gp, Z[:8]), pending(other, Z[:4])
+    alone = gp.posterior, other.posterior
+    given = gp.extended(Z[:8]), other.extended(Z[:4])
     front = front_of(np.array([[0.5, 0.2]]), np.array([-1.0, -1.0]))
-    terms = tuple(Term(one.posterior, Acquisition(LOG_EI, 0.0)) for one in (gp, other))
+    terms = tuple(Term(one, Acquisition(LOG_EI, 0.0)) for one in given)
     values = np.random.default_rng(1).random(60)
     shares = [remaining_share(term.posterior, before, Z) for term, before in zip(terms, alone, strict=True)]
     # a point that one objective says something new of is not crowded
@@ -135,6 +129,17 @@ def test_few_points_are_looked_at_if_few_are_wanted(monkeypatch):
 
     monkeypatch.setattr("numbo.search.utility.remaining_share", counting)
     gp = fitted(X, X[:, 0])
-    utility = Utility((Term(gp.posterior, Acquisition(UCB, 1.0)),), (pending(gp, Z[:1]),))
+    utility = Utility((Term(gp.extended(Z[:1]), Acquisition(UCB, 1.0)),), (gp.posterior,))
     assert len(list(islice(utility.uncrowded(Z, Z[:, 0]), 2))) == 2
     assert looked == [TESTED]
+
+
+def test_a_copy_of_a_pending_point_that_the_posterior_does_not_have_is_crowded():
+    gp = fitted(X, X[:, 0])
+    term = Term(gp.extended(Z[:1]), Acquisition(UCB, 1.0))
+    utility = Utility((term,), (gp.posterior,), pending=Z[:30])
+    free = list(utility.uncrowded(Z, Z[:, 0]))
+    beside = shares_beside(gp.posterior, Z, np.ascontiguousarray(Z[:30].T), gp.covariance.noise_variance)
+    share = np.minimum(remaining_share(term.posterior, gp.posterior, Z), beside)
+    assert free == [i for i in np.argsort(-Z[:, 0]) if share[i] >= CROWDED]
+    assert set(free) < set(Utility((term,), (gp.posterior,), pending=Z[:1]).uncrowded(Z, Z[:, 0]))

@@ -25,7 +25,7 @@ from numbo.kernels.cholesky import (
     unwhiten_into,
     whiten_into,
 )
-from numbo.kernels.covariance import copy_column_into, covariance_into, covariances_into, prior_variance
+from numbo.kernels.covariance import covariance_into, covariances_into
 from numbo.kernels.optional import active_columns
 
 EMBEDDED_AT_ONCE = 128
@@ -177,45 +177,3 @@ def observe(R, LV, z, regularization):
     unwhiten_into(R, m, w, h)
     cholesky_update(LV, m, np.int64(0), z.copy())
     return h
-
-
-@jit
-def extend(posterior, PT, noise):
-    """The factor of a posterior after observations at the columns of ``PT (d, p)`` that leave its mean unchanged.
-
-    For the atoms S followed by the points P, with ``v = W k_S(P)`` and the posterior covariance
-    ``C = k(P, P) - v^T v`` of the points,
-
-        W' = [[W, 0], [-M v^T W, M]],  M^T M = (C + noise I)^-1, M lower triangular,
-
-    so that ``k(x, x) - |W' k_SP(x)|^2`` is the variance given P as well. Unlike an update of V, this also reduces the
-    part of the variance that the dictionary cannot represent. Returns W' (m + p, m + p) and whether it succeeded.
-    """
-    m, p = posterior.n, PT.shape[1]
-    zero = np.int64(0)
-    W = np.zeros((m + p, m + p))
-    for i in range(m):
-        for j in range(i + 1):
-            W[i, j] = posterior.W[i, j]
-    V, VW = np.empty((p, m)), np.empty((p, m))
-    C, L, M, MT = np.empty((p, p)), np.empty((p, p)), np.zeros((p, p)), np.zeros((p, p))
-    k, x = np.empty(m), np.empty(PT.shape[0])
-    for i in range(p):
-        copy_column_into(PT, i, x)
-        covariance_into(posterior.covariance, posterior.XT, m, x, k)
-        whiten_into(posterior.WT, m, k, V[i])
-        unwhiten_into(posterior.W, m, V[i], VW[i])
-        covariance_into(posterior.covariance, PT, i, x, C[i])
-        C[i, i] = prior_variance(posterior.covariance, x) + noise
-        for j in range(i + 1):
-            for t in range(m):
-                C[i, j] -= V[i, t] * V[j, t]
-            C[j, i] = C[i, j]
-    ok = cholesky_into(C, p, L)
-    if ok:
-        invert_lower_into(L, p, zero, M, MT)
-        for i in range(p):
-            accumulate(W[m + i], zero, m, -M[i], VW, zero, i + 1)
-            for j in range(i + 1):
-                W[m + i, m + j] = M[i, j]
-    return W, ok

@@ -21,7 +21,7 @@ from numbo._types import Array, Indices
 from numbo.kernels.acquisition import Posterior
 from numbo.kernels.covariance import Covariance
 from numbo.models.dictionaries import unrepresented
-from numbo.models.moments import moments
+from numbo.models.pending import extended
 from numbo.models.sparse_gp import SparseGP
 from numbo.trials import Data
 
@@ -53,7 +53,6 @@ class FITC:
         self._roots = self._root(self._counts, self._open)
         self.gp.condition_embedded(X, Z * self._roots[:, None])
         self.gp.set_values(self._roots * self._averages)
-        self._hallucinated = X[:0]
         self._expecting: FITC | None = None
         self.lacking = False
 
@@ -97,27 +96,27 @@ class FITC:
         np.minimum.at(first, self._point, np.arange(len(self._point)))
         return first[again]
 
-    def hallucinate(self, expected: Data, points: Array) -> None:
-        """Add pending points: ``expected`` count as observations; ``points (p, d)`` only shrink variances."""
+    def expect(self, values: Data) -> None:
+        """Add ``values`` that are expected, until the next `release`."""
         self.release()
-        self._hallucinated = points
-        if expected.n:
+        if values.n:
             twin = copy.deepcopy(self)
-            for x, y, variance in zip(*expected, strict=True):
+            for x, y, variance in zip(*values, strict=True):
                 twin.add(x, float(y), float(variance))
             self._expecting = twin
 
     def release(self) -> None:
-        """Forget the pending points."""
-        self._hallucinated = self._hallucinated[:0]
+        """Forget what is expected."""
         self._expecting = None
 
     @property
     def posterior(self) -> Posterior:
-        """The posterior in the form of an exact GP on the atoms and the pending points."""
-        if self._expecting is not None:
-            return self._expecting.posterior
-        return self.gp.extended(self._hallucinated)
+        """The posterior in the form of an exact GP on the atoms."""
+        return self.gp.posterior if self._expecting is None else self._expecting.gp.posterior
+
+    def extended(self, points: Array, most: int | None = None) -> Posterior:
+        """The posterior given observations at ``points (p, d)`` too (`numbo.models.pending.extended`)."""
+        return extended(self.posterior, points, self.gp.regularization, most)
 
     @property
     def fitted_means(self) -> Array:
@@ -126,9 +125,3 @@ class FITC:
             return self._expecting.fitted_means
         out: Array = (self.gp.means() / self._roots)[self._point]
         return out
-
-    @property
-    def best_mean(self) -> float:
-        """The largest posterior mean at the observations and the pending points."""
-        pending = moments(self.posterior, self._hallucinated).mean
-        return float(max(self.fitted_means.max(), pending.max(initial=-np.inf)))

@@ -28,6 +28,7 @@ from numbo.kernels.covariance import MATERN32, MATERN52, RBF, Covariance, covari
 from numbo.kernels.likelihood import PARAMETERS, WORKSPACE, log_marginal_likelihood, parameters
 from numbo.models._threads import one_blas_thread
 from numbo.models.moments import Prediction, moments
+from numbo.models.pending import extended
 from numbo.models.priors import VALUES, LogDensity, Prior, default_theta, log_bounds, log_prior
 
 logger = logging.getLogger("numbo")
@@ -88,7 +89,6 @@ class ExactGP:
         self.radius = 0.5
         self._covariance: tuple[Any, Covariance] | None = None
         self.n = 0
-        self.known = 0
         self._allocate(0)
 
     @property
@@ -221,7 +221,6 @@ class ExactGP:
         if not n + spare <= len(self._y) <= 2 * (n + spare):
             self._allocate(n + spare)
         self.n = n
-        self.known = n
         self._X[:n] = X
         self._XT[:, :n] = X.T
         self._y[:n] = y
@@ -242,45 +241,43 @@ class ExactGP:
         invert_lower_into(self._L, n, 0, self._W, self._WT)
         self._solve()
 
-    def append(self, x: Array, y: float | None, extra: float = 0.0) -> bool:
-        """Add the point ``x (d,)``; ``y=None`` marks it as pending: it shrinks variances and leaves the mean alone.
+    def append(self, X: Array, y: Array, extra: Array) -> bool:
+        """Add the points ``X (p, d)`` with their values ``y (p,)`` and known variances ``extra (p,)``. O(p n^2).
 
-        O(n^2). Pending points come after all observed ones. Returns False, changing nothing, if the point is so close
-        to others that the factor would be singular.
+        A point so close to others that the factor would be singular is left out; returns whether there was none.
         """
-        if y is not None and self.known < self.n:
-            raise ValueError("An observed point cannot follow pending ones; call truncate first.")
-        if self.n == len(self._y):
-            self._grow()
-        n = self.n
         cov = self.covariance
-        k = np.empty(n)
-        covariance_into(cov, self._XT, n, x, k)
-        if not cholesky_append(self._L, self._W, self._WT, n, k, prior_variance(cov, x) + self._noise + extra):
-            return False
-        self._X[n] = x
-        self._XT[:, n] = x
-        self._extra[n] = extra
-        self._y[n] = 0.0
-        self._alpha[n] = 0.0
-        self.n = n + 1
-        if y is not None:
-            self._y[n] = y
-            self.known = self.n
-            self._solve()
-        return True
+        first = self.n
+        for x, value, known in zip(X, y, extra, strict=True):
+            n = self.n
+            if n == len(self._y):
+                self._grow()
+            k = np.empty(n)
+            covariance_into(cov, self._XT, n, x, k)
+            if not cholesky_append(self._L, self._W, self._WT, n, k, prior_variance(cov, x) + self._noise + known):
+                continue
+            self._X[n] = x
+            self._XT[:, n] = x
+            self._y[n] = value
+            self._extra[n] = known
+            self.n = n + 1
+        self._solve()
+        return self.n == first + len(X)
 
     def truncate(self, n: int) -> None:
-        """Keep only the first ``n`` points. O(1) if only pending points are dropped, O(n^2) otherwise."""
-        self.n = n
-        if self.known > n:
-            self.known = n
+        """Keep only the first ``n`` points. O(n^2), nothing if there are no more."""
+        if n < self.n:
+            self.n = n
             self._solve()
 
     def set_values(self, y: Array) -> None:
-        """Replace the values of the observed points by ``y (known,)``; variances do not depend on them. O(n^2)."""
-        self._y[: self.known] = y
+        """Replace the values by ``y (n,)``; variances do not depend on them. O(n^2)."""
+        self._y[: self.n] = y
         self._solve()
+
+    def extended(self, points: Array, most: int | None = None) -> Posterior:
+        """The posterior given observations at ``points (p, d)`` too (`numbo.models.pending.extended`)."""
+        return extended(self.posterior, points, self._noise, most)
 
     def mean_sd(self, Z: Array) -> Prediction:
         """Posterior mean (c,) and standard deviation (c,) of the latent function at ``Z (c, d)``."""
@@ -289,32 +286,24 @@ class ExactGP:
 
     @property
     def points(self) -> Array:
-        """The observed points (known, d) that the model is conditioned on."""
-        return self._X[: self.known]
+        """The points (n, d) that the model is conditioned on."""
+        return self._X[: self.n]
 
     @property
     def values(self) -> Array:
-        """The values (known,) that the model is conditioned on."""
-        return self._y[: self.known]
+        """The values (n,) that the model is conditioned on."""
+        return self._y[: self.n]
 
     @property
     def extra(self) -> Array:
-        """The known variances (known,) of the values, in addition to the noise."""
-        return self._extra[: self.known]
+        """The known variances (n,) of the values, in addition to the noise."""
+        return self._extra[: self.n]
 
     @property
     def fitted_means(self) -> Array:
-        """Posterior mean (known,) at the observed points themselves: ``K alpha = y - (noise + extra) alpha``."""
-        out: Array = self._y[: self.known] - (self._noise + self.extra) * self._alpha[: self.known]
+        """Posterior mean (n,) at the points themselves: ``K alpha = y - (noise + extra) alpha``."""
+        out: Array = self.values - (self._noise + self.extra) * self._alpha[: self.n]
         return out
-
-    @property
-    def best_mean(self) -> float:
-        """The largest posterior mean at the points that the model is conditioned on, pending ones included."""
-        best = float(self.fitted_means.max())
-        if self.known == self.n:
-            return best
-        return max(best, float(moments(self.posterior, self._X[self.known : self.n]).mean.max()))
 
     def leave_one_out(self) -> LeftOut:
         """The leave-one-out prediction of each value (R&W, eqs. 5.10 to 5.12)."""
@@ -327,14 +316,12 @@ class ExactGP:
         return Posterior(self.covariance, self.n, self._X, self._XT, self._alpha, self._W, self._WT)
 
     def _solve(self) -> None:
-        """alpha = K^-1 y over the observed points; a pending point, valued at its mean, has alpha = 0."""
-        known = self.known
-        v = np.empty(known)
-        out = np.empty(known)
-        whiten_into(self._WT, known, self._y, v)
-        unwhiten_into(self._W, known, v, out)
-        self._alpha[:known] = out
-        self._alpha[known : self.n] = 0.0
+        """alpha = K^-1 y."""
+        v = np.empty(self.n)
+        out = np.empty(self.n)
+        whiten_into(self._WT, self.n, self._y, v)
+        unwhiten_into(self._W, self.n, v, out)
+        self._alpha[: self.n] = out
 
     def _allocate(self, capacity: int) -> None:
         d = len(self.categorical)

@@ -8,6 +8,7 @@ import numpy as np
 
 from numbo._types import Array
 from numbo.kernels.acquisition import Posterior, mean_variance
+from numbo.kernels.covariance import cross_covariance
 
 
 class Moments(NamedTuple):
@@ -25,6 +26,15 @@ class Moments(NamedTuple):
 def moments(posterior: Posterior, X: Array) -> Moments:
     """The moments of a ``posterior`` at ``X (c, d)``."""
     return Moments(*mean_variance(posterior, np.ascontiguousarray(X, dtype=np.float64)))
+
+
+def mean_at(posterior: Posterior, X: Array) -> Array:
+    """The mean (c,) of a ``posterior`` at ``X (c, d)``."""
+    n = posterior.n
+    XT = np.ascontiguousarray(posterior.XT[:, :n])
+    K = cross_covariance(posterior.covariance, XT, np.ascontiguousarray(X.T))
+    out: Array = np.einsum("cn,n->c", K, posterior.alpha[:n])
+    return out
 
 
 class Prediction(NamedTuple):

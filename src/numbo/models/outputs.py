@@ -8,12 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from numbo._types import Array, ObservationIndices
+from numbo._types import Array, Indices, ObservationIndices
 from numbo.kernels.acquisition import Posterior
-from numbo.kernels.covariance import Covariance
+from numbo.kernels.covariance import Covariance, squared_distances
 from numbo.models.constraints import Constraints
 from numbo.models.surrogate import Surrogate
 from numbo.trials import Data, Goal, History
+
+#: So many pending points are considered at most; of those that have reported something, and so have expected values, at
+#: most `EXPECTED`. Not tuned.
+CONSIDERED = 256
+EXPECTED = 64
 
 
 class Outputs:
@@ -78,14 +83,23 @@ class Outputs:
         """The observations among ``rows (m,)`` that meet all constraints (`Constraints.met`)."""
         return rows[self.constraints.met(history, rows)] if history.constrained else rows
 
-    def hallucinate(self, history: History) -> None:
-        """Add the pending points to the posteriors, until the next update."""
-        self.first.hallucinate(history.expected_pending())
-        points = history.pending_points()
-        unknown = np.full(len(points), np.nan)
+    def hallucinate(self, history: History, around: Array) -> None:
+        """Add the pending points to the posteriors, until the next update.
+
+        Of many, only those that are nearest the point ``around (d,)`` are considered.
+        """
+        pending = history.expected_pending()
+        if pending.n > CONSIDERED:
+            distances = squared_distances(self.metric, pending.X, around, np.inf)
+            expected = ~np.isnan(pending.y)
+            kinds = (expected, EXPECTED), (~expected, CONSIDERED)
+            near = [_smallest(distances, np.flatnonzero(kind), most) for kind, most in kinds]
+            pending = pending.at(np.sort(np.concatenate(near)))
+        self.first.hallucinate(pending)
+        unknown = np.full(pending.n, np.nan)
         for other in self.objectives[1:]:
-            other.hallucinate(Data(points, unknown, unknown))
-        self.constraints.hallucinate(points)
+            other.hallucinate(Data(pending.X, unknown, unknown))
+        self.constraints.hallucinate(pending.X)
 
     def release(self) -> None:
         """Forget the pending points."""
@@ -104,3 +118,8 @@ class Outputs:
         for j, (one, saved) in enumerate(zip(self.objectives, state["objectives"], strict=True)):
             one.restore(saved, history.data(saved["updated_at"], j))
         self.constraints.restore(state["constraints"], history)
+
+
+def _smallest(distances: Array, rows: Indices, most: int) -> Indices:
+    """The ``rows (r,)`` with the smallest of the ``distances (p,)``, at most so many, unordered."""
+    return rows if len(rows) <= most else rows[np.argpartition(distances[rows], most)[:most]]

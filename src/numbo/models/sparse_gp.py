@@ -44,11 +44,11 @@ from numbo.kernels.sparse import (
     dtc_weights,
     embed,
     embed_one,
-    extend,
     inverse_factor,
     observe,
     precision_factor,
 )
+from numbo.models.pending import extended
 
 #: A dictionary point is left out if its variance given the others is below this share of the largest variance.
 DEPENDENT = 1e-10
@@ -327,26 +327,11 @@ class SparseGP:
         return Posterior(self.covariance, self.m, self.dictionary, self._ST, self._alpha, W, WT)
 
     def extended(self, points: Array) -> Posterior:
-        """The posterior given one more observation at each of ``points (p, d)``, with the posterior means as values.
+        """The posterior given observations at ``points (p, d)`` too, whether the atoms represent them or not.
 
-        Exact for these points, whether the dictionary represents them or not. O(p m^2 + p^3).
+        See `numbo.models.pending.extended`.
         """
-        posterior = self.posterior
-        if len(points) == 0:
-            return posterior
-        PT = np.ascontiguousarray(points.T)
-        W, ok = extend(posterior, PT, self.regularization)
-        if not ok:
-            raise np.linalg.LinAlgError("The covariance of pending points is not positive definite.")
-        return Posterior(
-            self.covariance,
-            self.m + len(points),
-            np.concatenate([self.dictionary, points]),
-            np.concatenate([self._ST, PT], axis=1),
-            np.append(posterior.alpha, np.zeros(len(points))),
-            W,
-            np.ascontiguousarray(W.T),
-        )
+        return extended(self.posterior, points, self.regularization)
 
     def mean_variance(self, X: Array) -> tuple[Array, Array]:
         """mu~ (n,) and var~ (n,) at ``X (n, d)``; the variance is never negative."""

@@ -11,7 +11,7 @@ from numbo._types import Array, ObservationIndices
 from numbo.kernels.acquisition import IMPROVEMENTS, LOG_EI, UCB, Acquisition, Term
 from numbo.kernels.covariance import squared_distances
 from numbo.kernels.front import Front, front_of
-from numbo.models.moments import moments
+from numbo.models.moments import mean_at, moments
 from numbo.models.outputs import Outputs
 from numbo.models.surrogate import Surrogate
 from numbo.run.resolution import NEWEST
@@ -102,14 +102,16 @@ class Maximiser:
             groups, starts: as in `numbo.search.maximize.maximize`.
             corners: (d,) of the box.
             exploring: as in `acquisition`.
-            center: with several objectives, the observation around which the front is represented most densely.
+            center: the observation around which pending points matter most; by default, the best one. With several
+                objectives, the front is represented most densely around it.
         """
         available = run.available
         surrogate = outputs.first
         with run.times.phase("search"):
             alone = outputs.posteriors if run.history.pending else ()
             dormant = run.dormant(run.rng)
-            outputs.hallucinate(run.history)
+            best = surrogate.rows[np.argmax(surrogate.means)] if center is None else center
+            outputs.hallucinate(run.history, run.history.X[best])
             if available.repeating and not run.space.continuous.any():  # no other point is near an observed one
                 groups = [*groups, _again(run.history.X, surrogate, corners)]
             groups = [available.fix_points(group, dormant) for group in groups]
@@ -122,7 +124,8 @@ class Maximiser:
                     mean = moments(surrogate.posterior, np.concatenate(groups)).mean
                     acquisition = acquisition._replace(parameter=float(mean.max()))
                 utility = self.of_one(run, outputs, acquisition)
-            utility = utility._replace(alone=alone[: utility.objectives])
+            if alone:
+                utility = utility._replace(alone=alone[: utility.objectives], pending=run.history.pending_points())
             box = Box(run.space, available.fix_corners(corners), dormant)
             return maximize(utility, box, groups, self._taken(run, surrogate), starts=starts)
 
@@ -161,8 +164,8 @@ class Maximiser:
         if noisy:
             points = points[non_dominated(points)]
         points = joined(points, most, around)
-        if history.pending:
-            pending = history.pending_points()
+        pending = outputs.first.pending
+        if len(pending):
             likely = pending[outputs.constraints.log_probability(pending) > EVEN_ODDS]
             means = np.stack([moments(one.posterior, likely).mean for one in outputs.objectives], axis=1)
             points = np.concatenate([points, joined(means[~beaten(means, points)], most, around)])
@@ -208,9 +211,9 @@ def _incumbent(run: Run, outputs: Outputs) -> float:
     means = surrogate.means[constraints.met(history, surrogate.rows)]
     if not len(means):
         return float(surrogate.transform.forward(history.values()[history.best : history.best + 1])[0])
-    pending = run.history.pending_points()
+    pending = surrogate.pending
     likely = pending[constraints.log_probability(pending) > EVEN_ODDS]
-    return float(max(means.max(), moments(surrogate.posterior, likely).mean.max(initial=-np.inf)))
+    return float(max(means.max(), mean_at(surrogate.posterior, likely).max(initial=-np.inf)))
 
 
 def _again(X: Array, surrogate: Surrogate, corners: Corners) -> Array:

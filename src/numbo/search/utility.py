@@ -27,6 +27,7 @@ from numbo.kernels.acquisition import (
 )
 from numbo.kernels.ascent import ascend
 from numbo.kernels.front import Front, deviations, improvements
+from numbo.kernels.pending import shares_beside
 from numbo.models.moments import moments
 from numbo.trials import best_first
 
@@ -51,12 +52,14 @@ class Utility(NamedTuple):
     Attributes:
         terms: posteriors with their acquisition functions.
         alone: the posteriors of the objectives without the pending points, empty if nothing is pending.
+        pending: (p, d) all pending points; the posteriors may have fewer.
         front: the front of several objectives; their terms are then replaced by its expected hypervolume improvement.
             None for one objective.
     """
 
     terms: tuple[Term, ...]
     alone: tuple[Posterior, ...] = ()
+    pending: Array | None = None
     front: Front | None = None
 
     @property
@@ -91,9 +94,14 @@ class Utility(NamedTuple):
             size *= 2
 
     def _remaining(self, X: Array) -> Array:
-        """The largest `remaining_share` (c,) over the objectives at ``X (c, d)``."""
+        """The largest share (c,) over the objectives of the variance at ``X (c, d)`` that pending points leave."""
         pairs = zip(self.terms, self.alone, strict=False)
-        out: Array = np.max([remaining_share(term.posterior, alone, X) for term, alone in pairs], axis=0)
+        shares = np.max([remaining_share(term.posterior, alone, X) for term, alone in pairs], axis=0)
+        if self.pending is None or len(self.pending) <= self.terms[0].posterior.n - self.alone[0].n:
+            return shares
+        PT = np.ascontiguousarray(self.pending.T)  # the nearest one may not be among those of the posteriors
+        beside = [shares_beside(alone, X, PT, alone.covariance.noise_variance) for alone in self.alone]
+        out: Array = np.minimum(shares, np.max(beside, axis=0))
         return out
 
 

@@ -1,0 +1,153 @@
+"""A posterior given points whose values are still unknown."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from numbo.compiling.jit import jit, subroutine
+from numbo.kernels.cholesky import accumulate, invert_lower_into, lower_product_into, unwhiten_into
+from numbo.kernels.covariance import (
+    copy_column_into,
+    covariance_into,
+    covariances_into,
+    prior_variance,
+    squared_distances_into,
+)
+from numbo.kernels.optional import active_columns
+
+#: Points whose conditional variance is at most this share of their prior variance change nothing.
+DEPENDENT = 1e-13
+
+
+@subroutine
+def whitened(posterior, PT):
+    """V = W k_S(P), (m, p), for points ``PT (d, p)``."""
+    m, p = posterior.n, PT.shape[1]
+    K, V = np.empty((m, p)), np.empty((m, p))
+    offsets, columns = active_columns(PT, posterior.covariance.optional)
+    for i in range(m):
+        covariances_into(posterior.covariance, PT, p, posterior.X[i], offsets, columns, K[i])
+    lower_product_into(posterior.W, m, K, p, V)
+    return V
+
+
+@subroutine
+def greatest(variance, taken):
+    """The point with the largest ``variance (p,)`` that is not ``taken (p,)``; -1 if all are."""
+    best = -1
+    for i in range(variance.shape[0]):
+        if not taken[i] and (best < 0 or variance[i] > variance[best]):
+            best = i
+    return best
+
+
+@jit
+def extend(posterior, PT, noise, most):
+    """The factor of a posterior after observations at points ``PT (d, p)`` that leave its mean unchanged.
+
+    With ``v = W k_S(P)`` and the posterior covariance ``C = k(P, P) - v^T v`` of the points P that are taken in,
+
+        W' = [[W, 0], [-M v^T W, M]],  M^T M = (C + noise I)^-1, M lower triangular,
+
+    so that ``k(x, x) - |W' k_SP(x)|^2`` is the variance given P as well, exactly, whether the points that the posterior
+    is conditioned on represent those of P or not.
+
+    If there are more than ``most`` points, the next one taken in is the one with the largest variance given those
+    before (pivoted Cholesky of C + noise I): what the others would change is small, since these determine them.
+    Otherwise all are taken in, in their order, but those that change nothing.
+
+    Returns W' (m + q, m + q), and the numbers (q,) of the points that are taken in. O(p m^2 + q p (m + q)).
+    """
+    m, (d, p) = posterior.n, PT.shape
+    zero = np.int64(0)
+    V = whitened(posterior, PT)
+    prior, variance, taken = np.empty(p), np.empty(p), np.zeros(p, dtype=np.bool_)
+    x = np.empty(d)
+    for i in range(p):
+        copy_column_into(PT, i, x)
+        prior[i] = prior_variance(posterior.covariance, x)
+        variance[i] = prior[i]
+    for t in range(m):
+        for i in range(p):
+            variance[i] -= V[t, i] * V[t, i]
+    chosen, factor = np.empty(min(p, most), dtype=np.int64), np.empty((min(p, most), p))
+    c, r = np.empty(max(m, p)), np.int64(0)
+    for step in range(min(p, most)):
+        pivot = step if p <= most else greatest(variance, taken)
+        taken[pivot] = True
+        if not (variance[pivot] > DEPENDENT * prior[pivot] and variance[pivot] < math.inf):
+            continue
+        column = factor[r]
+        copy_column_into(PT, pivot, x)
+        covariance_into(posterior.covariance, PT, p, x, column)
+        for t in range(m):
+            c[t] = -V[t, pivot]
+        accumulate(column, zero, p, c, V, zero, m)
+        for t in range(r):
+            c[t] = -factor[t, pivot]
+        accumulate(column, zero, p, c, factor, zero, r)
+        root = math.sqrt(variance[pivot] + noise)
+        for i in range(p):
+            column[i] /= root
+            variance[i] -= column[i] * column[i]
+        column[pivot] = root
+        chosen[r] = pivot
+        r += 1
+    return bordered(posterior, V, factor, chosen[:r].copy()), chosen[:r].copy()
+
+
+@subroutine
+def bordered(posterior, V, factor, chosen):
+    """W' of `extend`, from the ``factor (q, p)`` of C + noise I by column."""
+    m, q = posterior.n, chosen.shape[0]
+    zero = np.int64(0)
+    W = np.zeros((m + q, m + q))
+    for i in range(m):
+        for j in range(i + 1):
+            W[i, j] = posterior.W[i, j]
+    L, M, MT = np.zeros((q, q)), np.zeros((q, q)), np.zeros((q, q))
+    v, VW = np.empty(m), np.empty((q, m))
+    for i in range(q):
+        for j in range(i + 1):
+            L[i, j] = factor[j, chosen[i]]
+        for t in range(m):
+            v[t] = V[t, chosen[i]]
+        unwhiten_into(posterior.W, m, v, VW[i])
+    invert_lower_into(L, q, zero, M, MT)
+    for i in range(q):
+        accumulate(W[m + i], zero, m, -M[i], VW, zero, i + 1)
+        for j in range(i + 1):
+            W[m + i, m + j] = M[i, j]
+    return W
+
+
+@jit
+def shares_beside(posterior, X, PT, noise):
+    """Share (c,) of the variance at ``X (c, d)`` that an observation at the nearest point of ``PT (d, p)`` leaves.
+
+    With the posterior covariance c of both points, it is ``1 - c(x, p)^2 / (c(x, x) (c(p, p) + noise))``.
+    """
+    m, (count, d), p = posterior.n, X.shape, PT.shape[1]
+    cov = posterior.covariance
+    distances, ZT = np.empty(p), np.empty((d, 2 * count))
+    for i in range(count):
+        squared_distances_into(cov.inverse_squared_lengthscales, cov.categorical, cov.optional, PT, p, X[i], distances)
+        nearest = np.argmin(distances)
+        for j in range(d):
+            ZT[j, i] = X[i, j]
+            ZT[j, count + i] = PT[j, nearest]
+    V = whitened(posterior, ZT)
+    among, z, out = np.empty(2 * count), np.empty(d), np.empty(count)
+    for i in range(count):
+        copy_column_into(ZT, count + i, z)
+        covariance_into(cov, ZT, 2 * count, z, among)
+        here, there, both = prior_variance(cov, X[i]), prior_variance(cov, z) + noise, among[i]
+        for t in range(m):
+            here -= V[t, i] * V[t, i]
+            there -= V[t, count + i] * V[t, count + i]
+            both -= V[t, i] * V[t, count + i]
+        known = not (here > 0.0 and there > 0.0)
+        out[i] = 0.0 if known else max(1.0 - both * both / (here * there), 0.0)
+    return out

@@ -1,0 +1,44 @@
+"""The share of its variance that the nearest of many points leaves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests import naive
+from tests.helpers import make_points
+from tests.search.searches import fitted
+
+from numbo.kernels.pending import shares_beside
+from numbo.models.moments import moments
+
+X = make_points(10, 2)
+GP = fitted(X, np.sin(5 * X[:, 0]) + X[:, 1])
+NOISE = GP.covariance.noise_variance
+
+
+def test_it_is_that_of_conditioning_on_the_nearest_point():
+    P = make_points(40, 2, seed=2)
+    Z = make_points(25, 2, seed=3)
+    scaled = GP.covariance.inverse_squared_lengthscales
+    nearest = [int(np.argmin(((P - z) ** 2) @ scaled)) for z in Z]
+    alone = naive.posterior(GP.covariance, X, np.zeros(10), Z)[1]
+    expected = [
+        naive.posterior(GP.covariance, np.vstack([X, P[i]]), np.zeros(11), z[None])[1][0]
+        for i, z in zip(nearest, Z, strict=True)
+    ]
+    found = shares_beside(GP.posterior, Z, np.ascontiguousarray(P.T), NOISE)
+    np.testing.assert_allclose(found, np.array(expected) / alone, rtol=1e-5, atol=1e-8)
+
+
+def test_a_copy_leaves_the_share_of_the_noise():
+    P = make_points(5, 2, seed=2)
+    variance = moments(GP.posterior, P).variance
+    found = shares_beside(GP.posterior, P, np.ascontiguousarray(P.T), NOISE)
+    np.testing.assert_allclose(found, NOISE / (variance + NOISE), rtol=1e-5)
+
+
+def test_what_is_known_has_no_share():
+    exact = fitted(X, X[:, 0])
+    exact.theta[3] = -80.0
+    exact.condition(X, X[:, 0])
+    assert shares_beside(exact.posterior, X[:2], np.ascontiguousarray(X[:2].T), 0.0) == pytest.approx(0.0, abs=1e-3)

@@ -1,0 +1,89 @@
+"""Posteriors given pending points, all of them or those that determine the others best."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests import naive
+from tests.helpers import make_covariance, make_points, points_of
+from tests.search.searches import fitted
+
+from numbo.kernels.covariance import MATERN52, RBF
+from numbo.models import ExactGP, SparseGP
+from numbo.models.moments import mean_at, moments
+from numbo.models.pending import extended
+
+COVARIANCES = [
+    make_covariance(RBF, 3, False),
+    make_covariance(MATERN52, 3, True),
+    make_covariance(MATERN52, 5, True, 1, noise=0.1, additive=True, branching=True),
+]
+
+
+def conditioned(cov, n=14):
+    """The posterior of a sparse model of which all points are atoms, which is exact."""
+    X = points_of(cov, n, 1)
+    gp = SparseGP(cov, X)
+    gp.condition(X)
+    gp.set_values(np.sin(X.sum(axis=1)))
+    return gp.posterior, X
+
+
+def given(cov, X, Z):
+    """Variances at ``Z`` by the definition."""
+    return naive.posterior(cov, X, np.zeros(len(X)), Z)[1]
+
+
+@pytest.mark.parametrize("cov", COVARIANCES)
+def test_all_points_are_taken_in_if_they_are_few(cov):
+    posterior, X = conditioned(cov)
+    P = points_of(cov, 6, 2)
+    P[5] = P[2]  # measured twice
+    Z = points_of(cov, 20, 3)
+    for most in (None, 6, 100):
+        found = extended(posterior, P, cov.noise_variance, most)
+        np.testing.assert_array_equal(found.X, np.concatenate([posterior.X[: posterior.n], P]))
+        np.testing.assert_allclose(moments(found, Z).variance, given(cov, np.concatenate([X, P]), Z), rtol=1e-6)
+        np.testing.assert_allclose(moments(found, Z).mean, moments(posterior, Z).mean, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("cov", COVARIANCES)
+def test_of_many_points_the_next_one_is_the_least_known(cov):
+    posterior, X = conditioned(cov)
+    P = points_of(cov, 30, 2)
+    expected = []
+    for _ in range(7):
+        variance = given(cov, np.concatenate([X, P[expected]]), P).copy()
+        variance[expected] = -1.0
+        expected.append(int(np.argmax(variance)))
+    found = extended(posterior, P, cov.noise_variance, 7)
+    np.testing.assert_array_equal(found.X[posterior.n :], P[expected])
+    Z = points_of(cov, 20, 3)
+    np.testing.assert_allclose(moments(found, Z).variance, given(cov, np.concatenate([X, P[expected]]), Z), rtol=1e-6)
+    np.testing.assert_array_equal(np.triu(found.W, 1), 0.0)
+    np.testing.assert_array_equal(found.WT, found.W.T)
+    np.testing.assert_array_equal(found.XT, found.X.T)
+
+
+def test_points_that_change_nothing_are_left_out():
+    gp = ExactGP(np.zeros(2, dtype=bool), trend=False)
+    gp.theta[3] = -80.0  # exact values
+    X = make_points(8, 2)
+    gp.condition(X, np.zeros(8))
+    new = np.array([[0.3, 0.4]])
+    found = gp.extended(np.concatenate([X[:3], new, new]))
+    np.testing.assert_array_equal(found.X, np.concatenate([X, new]))
+    assert np.isfinite(found.W).all()
+
+
+def test_no_point_and_points_that_are_not_numbers_change_nothing():
+    gp = fitted(make_points(8, 2), np.arange(8.0))
+    assert gp.extended(np.empty((0, 2))).n == 8
+    assert gp.extended(np.full((2, 2), np.nan)).n == 8
+
+
+def test_the_mean_alone_is_that_of_both_moments():
+    gp = fitted(make_points(8, 2), np.arange(8.0))
+    Z = make_points(30, 2, seed=4)
+    np.testing.assert_allclose(mean_at(gp.posterior, Z), moments(gp.posterior, Z).mean, rtol=1e-10, atol=1e-12)
+    assert mean_at(gp.posterior, Z[:0]).shape == (0,)
