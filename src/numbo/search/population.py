@@ -35,12 +35,6 @@ from numbo.spaces import INACTIVE, Corners
 from numbo.spaces.domain import SearchSpace
 from numbo.trials import History
 
-#: The first search is as wide as this share of all observations, the best ones, are: a narrow one refines what a model
-#: foresees. Where nothing was foreseen, a wide one looks at the landscape around. Of 43 pairs of runs on thirteen rough
-#: functions of our own in 8 to 30 dimensions, where nothing was foreseen, wide starts were better in 16 and worse in 3
-#: after 500 evaluations, and in 23 and 11 after 1,000.
-FORESEEN = 0.1
-UNFORESEEN = 0.5
 #: Step size of a restart, as a share of the unit cube.
 WIDE = 0.2
 #: Largest standard deviation along an axis.
@@ -464,12 +458,11 @@ class PopulationSearch(Engine):
         return self._again(history, i, now.size) if known or now.converged else now
 
     def _begin(self, history: History, n: int) -> Population | None:
-        """A population around the best of ``n`` observations, as wide as the best ones are (`FORESEEN`).
+        """A population around the best of ``n`` observations, as wide as the best tenth of them is.
 
         The newest observations are points of its model. None if the best point has too few coordinates to be moved.
         """
-        share = FORESEEN if self._foreseen else UNFORESEEN
-        best = np.argsort(-history.values(n), kind="stable")[: max(10, int(share * n))]
+        best = np.argsort(-history.values(n), kind="stable")[: max(10, n // 10)]
         base = history.X[best[0]]
         moved = _moved(self.space, base)
         if moved.sum() < FEWEST:
