@@ -18,10 +18,10 @@ from numbo.trials import UNASKED, Pending, point_key
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-#: Maximum number of running trials that are considered, the newest ones.
-MAX_PENDING = 128
-#: If more than this number of later trials have finished, the worker of a running trial counts as dead.
+#: If more than this number of later trials have finished, and more than `ROUNDS` times as many as are running, the
+#: worker of a running trial counts as dead.
 MAX_OVERTAKEN = 1000
+ROUNDS = 4
 
 
 #: A parameter and the range that a trial's value is not in; `OTHER` is for all other causes.
@@ -133,16 +133,13 @@ class StudyView:
     def hold_running(self, trials: Sequence[FrozenTrial], current: int) -> None:
         """Make the running trials other than number ``current`` the optimizer's pending points."""
         assert self.optimizer is not None
-        running = [
-            trials[i]
-            for i in self._unfinished
-            if trials[i].state == TrialState.RUNNING
-            and trials[i].number != current
-            and self._n_finished - trials[i].number <= MAX_OVERTAKEN
-        ]
+        running = [trials[i] for i in self._unfinished if trials[i].state == TrialState.RUNNING]
+        oldest = self._n_finished - max(MAX_OVERTAKEN, ROUNDS * len(running))
         known = self._running
         self._running = {}
-        for trial in running[-MAX_PENDING:]:
+        for trial in running:
+            if trial.number == current or trial.number < oldest:
+                continue
             mark = len(trial.params), len(trial.intermediate_values), _records.pieces(trial)
             before = known.get(trial.number)
             point = before[1] if before is not None and before[0] == mark else self._point(trial)

@@ -6,9 +6,9 @@ import datetime
 import math
 
 import pytest
-from numbo.optuna import _records
+from numbo.optuna import _records, _view
 from numbo.optuna._distributions import Searched, declared
-from numbo.optuna._view import MAX_PENDING, FirstTrials, StudyView, checked
+from numbo.optuna._view import ROUNDS, FirstTrials, StudyView, checked
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState, create_trial
 
@@ -232,11 +232,22 @@ def test_a_branch_that_a_trial_did_not_reach():
 # -- running trials ----------------------------------------------------------------------------------------------------
 
 
-def test_of_running_trials_the_newest_others_are_pending():
-    trials = [running(number, {"x": number / 200, "k": 1}) for number in range(MAX_PENDING + 3)]
-    trials.append(trial(MAX_PENDING + 3, {"x": 1.0, "k": 1}, state=TrialState.WAITING))
-    view = viewed(trials, current=MAX_PENDING + 2)
-    assert [point["x"] for point in view.optimizer.pending] == [t.params["x"] for t in trials[2 : MAX_PENDING + 2]]
+def test_all_other_running_trials_are_pending():
+    trials = [running(number, {"x": number / 2000, "k": 1}) for number in range(1200)]
+    trials.append(trial(1200, {"x": 1.0, "k": 1}, state=TrialState.WAITING))
+    view = viewed(trials, current=7)
+    assert [point["x"] for point in view.optimizer.pending] == [t.params["x"] for t in trials[:1200] if t.number != 7]
+
+
+def test_trials_that_many_have_overtaken_are_not_waited_for(monkeypatch):
+    monkeypatch.setattr(_view, "MAX_OVERTAKEN", 10)
+    for overtaking, waited in ((10, 2), (11, 1), (12, 0)):
+        trials = [running(0, {"x": 0.1, "k": 1}), running(1, {"x": 0.2, "k": 1})]
+        trials += [trial(number, {"x": 0.5, "k": 1}) for number in range(2, 2 + overtaking)]
+        assert len(viewed(trials).optimizer.pending) == waited, overtaking
+    trials = [running(number, {"x": 0.1, "k": 1}) for number in range(20)]  # as many as that run at once
+    trials += [trial(number, {"x": 0.5, "k": 1}) for number in range(20, 20 + ROUNDS * 20)]
+    assert len(viewed(trials).optimizer.pending) == 20
 
 
 def test_a_running_trial_is_pending_where_it_now_is():

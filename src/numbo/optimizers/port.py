@@ -16,6 +16,7 @@ from numbo.run.run import GLOBAL, Run, Suggestion
 from numbo.spaces import Dimension
 from numbo.spaces.completion import completions
 from numbo.trials import Pending
+from numbo.trials.pending import PendingPoints
 from numbo.trials.record import Record
 
 if TYPE_CHECKING:
@@ -170,7 +171,8 @@ class Port(ABC):
 
     def hold_only(self, points: Mapping[Hashable, Pending]) -> None:
         """Make these points pending, oldest first, and no others."""
-        self._run.history.pending = dict(points)
+        run = self._run
+        run.history.pending = PendingPoints(run.space.d, points)
 
     # -- ended trials ------------------------------------------------------------------------------------------------
 

@@ -158,7 +158,7 @@ class Availability:
         if not noise.found:
             return self.grid is not None and noise.plausible(noise.claimed) and not self._anything_new()
         measured = noise.measured
-        few = measured + history.pending_again() < SOON
+        few = measured < SOON and measured + history.pending_again() < SOON
         in_turn = history.step % AGAIN == AGAIN - 1 and measured >= SOON
         return self.race is not None or in_turn or few or not self._anything_new()
 

@@ -27,7 +27,7 @@ from numbo.models.quadratic import Frame, Quadratic
 from numbo.run.run import Run, Suggestion
 from numbo.search.credit import IDLE, MOST, Credit, is_turn
 from numbo.search.distribution import Constants, Distribution
-from numbo.search.engine import Engine, Origin
+from numbo.search.engine import BOXES, Engine, Origin
 from numbo.search.forecast import Forecast, foreseeable
 from numbo.search.local_search import LocalSearch
 from numbo.search.trust_region import Region
@@ -390,8 +390,9 @@ class PopulationSearch(Engine):
 
     def _pending(self, run: Run) -> set[int]:
         """The numbers of the pending points of the present population."""
-        slots = {self._slot(one.origin) for one in run.history.pending.values()}
-        return {slot for slot in slots if slot is not None}
+        engines, boxes = np.divmod(run.history.pending.origins, BOXES)
+        generations, slots = np.divmod(boxes, SLOTS)
+        return set(slots[(engines == self._number) & (generations == self._generation)].tolist())
 
     def _slot(self, origin: int) -> int | None:
         """The number in the present population of the point with this ``origin``; None for other points."""

@@ -18,7 +18,8 @@ from numbo.trials.effort import Effort
 from numbo.trials.ends import Ends, Expected
 from numbo.trials.front import NonDominated, closeness
 from numbo.trials.goal import Goal
-from numbo.trials.points import Pending, point_key
+from numbo.trials.pending import PendingPoints
+from numbo.trials.points import point_key
 from numbo.trials.trials import ROOM, Trials, doubled, own
 from numbo.trials.violations import Scales, scored
 
@@ -56,7 +57,7 @@ class History:
         self.ends = ends
         self.trials = Trials(d, k, q)
         self.excluded: dict[bytes, Array] = {}
-        self.pending: dict[Hashable, Pending] = {}
+        self.pending = PendingPoints(d)
         self._derive()
 
     @classmethod
@@ -93,7 +94,7 @@ class History:
         twin.effort = replace(self.effort)
         twin.ends = None if self.ends is None else self.ends.copy()
         twin.excluded = dict(self.excluded)
-        twin.pending = dict(self.pending)
+        twin.pending = self.pending.copy()
         twin._scales = self._scales.copy()
         twin.failed_counts = self.failed_counts.copy()
         twin._failures = list(self._failures)
@@ -410,7 +411,7 @@ class History:
                 constraints=trials.C[t],
             )
         own.excluded = dict(self.excluded)
-        own.pending = dict(self.pending)
+        own.pending = self.pending.copy()
         return own
 
     def alike(self, i: int, j: int) -> bool:
@@ -428,8 +429,7 @@ class History:
 
     def pending_points(self) -> Array:
         """Pending points (p, d), oldest first."""
-        points = [p.x for p in self.pending.values()]
-        return np.array(points) if points else np.empty((0, self.trials.X.shape[1]))
+        return self.pending.X
 
     def expected_pending(self) -> Data:
         """Pending points, oldest first, with the expected final values of those that have reported something.
@@ -448,10 +448,7 @@ class History:
 
     def key_of(self, x: Array) -> Hashable | None:
         """The key of the oldest pending point at ``x (d,)``, None if there is none."""
-        if not self.pending:
-            return None
-        wanted = point_key(x)
-        return next((key for key, p in self.pending.items() if p.identity == wanted), None)
+        return self.pending.key_of(point_key(x)) if self.pending else None
 
     def was_told_since(self, x: Array, known: int) -> bool:
         """Whether a result at ``x (d,)`` was told after the first ``known`` trials."""
@@ -481,7 +478,7 @@ class History:
 
     def pending_scouts(self) -> int:
         """Number of pending scouts."""
-        return sum(p.origin == SCOUT for p in self.pending.values())
+        return int(np.count_nonzero(self.pending.origins == SCOUT))
 
     def pending_again(self) -> int:
         """Number of pending points that already have an observation."""

@@ -1,0 +1,66 @@
+"""Points that were suggested and have no result yet."""
+
+from __future__ import annotations
+
+from collections import UserDict
+from collections.abc import Hashable, Mapping, ValuesView
+
+import numpy as np
+
+from numbo._types import Array, Indices
+from numbo.trials.points import Pending
+
+
+class PendingPoints(UserDict[Hashable, Pending]):
+    """Pending points by their keys, oldest first.
+
+    What is computed from all of them is kept until they change.
+
+    Args:
+        d: dimensions of the space.
+        points: the points.
+    """
+
+    def __init__(self, d: int, points: Mapping[Hashable, Pending] | None = None) -> None:
+        self.data = {} if points is None else dict(points)
+        self._d = d
+        self._forget()
+
+    def _forget(self) -> None:
+        self._keys: dict[bytes, Hashable] | None = None
+        self._X: Array | None = None
+        self._origins: Indices | None = None
+
+    def __setitem__(self, key: Hashable, point: Pending) -> None:
+        self._forget()
+        self.data[key] = point
+
+    def __delitem__(self, key: Hashable) -> None:
+        self._forget()
+        del self.data[key]
+
+    def values(self) -> ValuesView[Pending]:
+        return self.data.values()  # many times as fast as the view of a `UserDict`
+
+    def copy(self) -> PendingPoints:
+        return PendingPoints(self._d, self.data)
+
+    def key_of(self, identity: bytes) -> Hashable | None:
+        """The key of the oldest point with this ``identity``, None if there is none."""
+        if self._keys is None:
+            self._keys = {point.identity: key for key, point in reversed(self.data.items())}
+        return self._keys.get(identity)
+
+    @property
+    def X(self) -> Array:
+        """The points (p, d), oldest first; not to be changed."""
+        if self._X is None:
+            self._X = np.array([point.x for point in self.values()]).reshape(len(self), self._d)
+        return self._X
+
+    @property
+    def origins(self) -> Indices:
+        """Their origins (p,)."""
+        if self._origins is None:
+            self._origins = np.array([point.origin for point in self.values()], dtype=np.int64)
+        return self._origins
