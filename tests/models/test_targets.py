@@ -64,6 +64,37 @@ def test_the_kind_is_decided_at_every_third_fit():
     assert kinds == ["plain"] * DECISION_EVERY + ["log"] * (DECISION_EVERY + 1)
 
 
+def test_every_kind_is_tried_in_its_turn():
+    y = outlying(steep(SMOOTH))
+    targets = Targets(winsorize=True, warp=True)
+    gp = ExactGP(np.zeros(2, dtype=bool))
+    fitted = []
+    fit = gp.fit
+    gp.fit = lambda X, values, *args, **kwargs: fitted.append(values.copy()) or fit(X, values, *args, **kwargs)
+    targets.restore("plain", DECISION_EVERY)
+    tried = set()
+    for k in range(6 * DECISION_EVERY):
+        before = targets.kind
+        targets.fit(gp, Data.of(X, y))
+        assert len(fitted) == k + 1
+        kinds = ("plain", "winsorize", "log")
+        (kind,) = (kind for kind in kinds if np.array_equal(OutputTransform.fit(y, kind).forward(y), fitted[-1]))
+        assert (kind == before) == (k % DECISION_EVERY > 0)
+        tried.add(kind)
+    assert tried == {"plain", "winsorize", "log"}
+
+
+def test_a_challenger_that_predicts_worse_leaves_no_trace():
+    targets = Targets(winsorize=False, warp=True)
+    gp = ExactGP(np.zeros(2, dtype=bool))
+    for _ in range(DECISION_EVERY):
+        targets.fit(gp, Data.of(X, SMOOTH))
+    before = gp.theta.copy()
+    targets.fit(gp, Data.of(X, SMOOTH))
+    assert targets.kind == "plain"
+    np.testing.assert_array_equal(gp.theta, before)
+
+
 def test_the_count_of_fits_survives_a_restore():
     targets, gp = Targets(winsorize=False, warp=True), ExactGP(np.zeros(2, dtype=bool))
     targets.restore("log", DECISION_EVERY - 1)

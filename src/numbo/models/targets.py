@@ -8,8 +8,10 @@ from numbo.models.transform_choice import ITERATIONS, Loss, choose, surprise, tr
 from numbo.models.transforms import OutputTransform
 from numbo.trials import Data
 
-#: The output transform is selected again at every third fit only: the comparison costs one fit per candidate.
+#: The output transform is decided again at every third fit only.
 DECISION_EVERY = 3
+#: Maximum number of L-BFGS-B iterations of fits after the first one, which go on from there.
+REFIT = 8
 
 
 class Targets:
@@ -45,18 +47,40 @@ class Targets:
         """Fit the hyperparameters of ``gp`` to the ``data``, and choose the transform of the values.
 
         With clipping, outliers do not determine the scale of all other values. Unclipped values let the trend fit a
-        whole bowl. Logarithms resolve the bottom of a steep valley. Every `DECISION_EVERY` fits, the transforms that
-        may matter are compared. The model with the highest leave-one-out density of the values that are not outliers is
-        kept (Rasmussen & Williams 2006, section 5.4.2).
+        whole bowl. Logarithms resolve the bottom of a steep valley. The transforms that may matter are compared at
+        first; later, every `DECISION_EVERY` fits, the present one is compared with one of the others. The model with
+        the highest leave-one-out density of the values that are not outliers is kept (Rasmussen & Williams 2006,
+        section 5.4.2).
         """
         inner = ~self.outliers(data.y)
         kinds = ["plain"] + ["winsorize"] * (not inner.all()) + ["log"] * self.warp
-        decide = self.decisions % DECISION_EVERY == 0
+        decision, step = divmod(self.decisions, DECISION_EVERY)
         self.decisions += 1
-        if len(kinds) > 1 and decide:
+        if step or len(kinds) == 1:
+            iterations = ITERATIONS if self.decisions == 1 else REFIT
+            gp.fit(*transformed(data, OutputTransform.fit(data.y, self.kind)), iterations=iterations)
+        elif decision == 0 or self.kind not in kinds:
             self.choose(gp, data, kinds, surprise(data.y, inner))
         else:
-            gp.fit(*transformed(data, OutputTransform.fit(data.y, self.kind)), iterations=ITERATIONS)
+            others = [kind for kind in kinds if kind != self.kind]
+            self._challenge(gp, data, others[decision % len(others)], surprise(data.y, inner))
+
+    def _challenge(self, gp: ExactGP, data: Data, kind: str, loss: Loss) -> None:
+        """Fit ``gp`` under the transform ``kind``; go back to the present one if its loss was smaller."""
+        before = gp.theta
+        known = self._loss(gp, data, self.kind, loss)
+        gp.fit(*transformed(data, OutputTransform.fit(data.y, kind)), iterations=REFIT)
+        if self._loss(gp, data, kind, loss) < known:
+            self.kind = kind
+        else:
+            gp.set_theta(before)
+
+    def _loss(self, gp: ExactGP, data: Data, kind: str, loss: Loss) -> float:
+        """The loss of ``gp`` as it is fitted, under the transform ``kind``."""
+        transform = OutputTransform.fit(data.y, kind)
+        targets = transformed(data, transform)
+        gp.condition(*targets)
+        return loss(transform, targets.y, gp.leave_one_out())
 
     def restore(self, kind: str, decisions: int) -> None:
         """Take in which transform was chosen, and how often one was."""
