@@ -61,3 +61,25 @@ def test_a_report_says_how_far_a_batch_is_behind(tmp_path):
     text = path.with_suffix(".md").read_text()
     assert "| camel-2 | -9.00 | -7.00 | 0.00 |" in text
     assert "| behind GSSBO one at a time, median | 0.00 | 2.00 | 9.00 |" in text
+
+
+def test_asynchronous_trials_end_one_by_one():
+    row = batches.run_one("camel-2", "GSSBO", 4, 0, evaluations=20, asynchronous=True)
+    assert row["asynchronous"]
+    assert row["best"] == row["curve"][-1][1] > 0.0
+
+
+def test_runs_of_other_lengths_and_modes_are_made_as_well(tmp_path, monkeypatch):
+    path = tmp_path / "b.jsonl"
+    made = []
+    monkeypatch.setattr(batches.processes, "record", lambda path, one, todo, jobs, **also: made.append((one, todo)))
+    old = {"problem": "camel-2", "search": "GSSBO", "width": 4, "seed": 0, "best": 1.0}
+    path.write_text(json.dumps(old) + "\n")
+    batches.run(path, ["GSSBO", "TuRBO-1"], (1, 4), 1, 1, batches.EVALUATIONS, [False, True])
+    batches.run(path, ["GSSBO"], (4,), 1, 1, 500, [False])
+    todo = made[0][1]
+    assert ("camel-2", "GSSBO", 4, 0, False) not in todo
+    assert ("camel-2", "GSSBO", 4, 0, True) in todo
+    assert not any(a and (w == 1 or s == "TuRBO-1") for _, s, w, _, a in todo)
+    assert ("camel-2", "GSSBO", 4, 0, False) in made[1][1]
+    assert made[1][0](*("camel-2", "Random", 4, 0, False))["evaluations"] == 500
