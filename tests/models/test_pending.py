@@ -65,7 +65,7 @@ def test_of_many_points_the_next_one_is_the_least_known(cov):
     np.testing.assert_array_equal(found.XT, found.X.T)
 
 
-def test_points_that_change_nothing_are_left_out():
+def test_points_whose_values_are_known_are_left_out():
     gp = ExactGP(np.zeros(2, dtype=bool), trend=False)
     gp.theta[3] = -80.0  # exact values
     X = make_points(8, 2)

@@ -17,7 +17,7 @@ from numbo.kernels.covariance import (
 )
 from numbo.kernels.optional import active_columns
 
-#: Points whose conditional variance is at most this share of their prior variance change nothing.
+#: Values whose conditional variance, noise included, is at most this share of the prior variance are known.
 DEPENDENT = 1e-13
 
 
@@ -56,7 +56,7 @@ def extend(posterior, PT, noise, most):
 
     If there are more than ``most`` points, the next one taken in is the one with the largest variance given those
     before (pivoted Cholesky of C + noise I): what the others would change is small, since these determine them.
-    Otherwise all are taken in, in their order, but those that change nothing.
+    Otherwise all are taken in, in their order, but those whose values are known.
 
     Returns W' (m + q, m + q), and the numbers (q,) of the points that are taken in. O(p m^2 + q p (m + q)).
     """
@@ -77,7 +77,8 @@ def extend(posterior, PT, noise, most):
     for step in range(min(p, most)):
         pivot = step if p <= most else greatest(variance, taken)
         taken[pivot] = True
-        if not (variance[pivot] > DEPENDENT * prior[pivot] and variance[pivot] < math.inf):
+        of_value = max(variance[pivot], 0.0) + noise
+        if not (of_value > DEPENDENT * prior[pivot] and of_value < math.inf):
             continue
         column = factor[r]
         copy_column_into(PT, pivot, x)
@@ -88,7 +89,7 @@ def extend(posterior, PT, noise, most):
         for t in range(r):
             c[t] = -factor[t, pivot]
         accumulate(column, zero, p, c, factor, zero, r)
-        root = math.sqrt(variance[pivot] + noise)
+        root = math.sqrt(of_value)
         for i in range(p):
             column[i] /= root
             variance[i] -= column[i] * column[i]
