@@ -10,6 +10,7 @@ import json
 import math
 import zlib
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from numbo.optuna._distributions import Searched
@@ -60,14 +61,20 @@ def publish(study: Study, trial: FrozenTrial, identity: Identity, params: Mappin
     record = {"space": identity.space, "origin": origin, "params": dict(params), "choices": choices}
     text = json.dumps(record, separators=(",", ":"))
     for i in range(0, len(text), PIECE):
-        study._storage.set_trial_system_attr(trial._trial_id, f"{KEY}:{i // PIECE}", text[i : i + PIECE])
+        study._storage.set_trial_system_attr(trial._trial_id, _name(i // PIECE), text[i : i + PIECE])
+
+
+@cache
+def _name(number: int) -> str:
+    """The attribute with a piece of a record; kept, as it is looked up for all running trials at each suggestion."""
+    return f"{KEY}:{number}"
 
 
 def pieces(trial: FrozenTrial) -> list[str]:
     """The record published for ``trial``, in the pieces in which it is stored."""
     attrs = trial.system_attrs
     found = list[str]()
-    while isinstance(piece := attrs.get(f"{KEY}:{len(found)}"), str):
+    while isinstance(piece := attrs.get(_name(len(found))), str):
         found.append(piece)
     return found
 

@@ -138,12 +138,13 @@ class StudyView:
         known = self._running
         self._running = {}
         for trial in running:
-            if trial.number == current or trial.number < oldest:
+            number = trial.number
+            if number == current or number < oldest:
                 continue
             mark = len(trial.params), len(trial.intermediate_values), _records.pieces(trial)
-            before = known.get(trial.number)
+            before = known.get(number)
             point = before[1] if before is not None and before[0] == mark else self._point(trial)
-            self._running[trial.number] = mark, point
+            self._running[number] = mark, point
         self.optimizer.hold_only({number: p for number, (_, p) in self._running.items() if p is not None})
 
     def _point(self, trial: FrozenTrial) -> Pending | None:
