@@ -8,7 +8,7 @@ from tests.helpers import make_points
 
 from numbo.models.curves import Curves
 from numbo.models.moments import moments
-from numbo.models.outputs import Outputs
+from numbo.models.outputs import CONSIDERED, EXPECTED, Outputs
 from numbo.models.surrogate import Surrogate
 from numbo.trials import Data, Goal, History, Pending
 from numbo.trials.ends import Expected
@@ -101,6 +101,24 @@ def test_pending_points_have_the_expected_value_of_the_first_objective_and_no_ot
     models.release()
     for one, expected in zip(every, before, strict=True):
         np.testing.assert_array_equal(moments(one.posterior, Z), expected)
+
+
+def test_of_very_many_pending_points_the_nearest_are_considered():
+    history = history_of(1, 1, Known())
+    points = make_points(CONSIDERED + EXPECTED + 100, 2, seed=8)
+    for i, x in enumerate(points):
+        history.pending[i] = Pending.of(x, {}, -1, curve=object() if i % 3 == 0 else None)
+    models = fitted(history)
+    around = np.array([0.2, 0.9])
+    models.hallucinate(history, around)
+    order = np.argsort((((points - around) / models.lengthscales) ** 2).sum(axis=1))
+    reported = [i for i in order if i % 3 == 0][:EXPECTED]
+    silent = [i for i in order if i % 3][:CONSIDERED]
+    np.testing.assert_array_equal(models.first.pending, points[sorted(reported + silent)])
+    alone = fitted(history).first
+    expected = np.array([3.0 if i in reported else np.nan for i in sorted(reported + silent)])
+    alone.hallucinate(Data(models.first.pending, expected, np.where(np.isnan(expected), np.nan, 0.01)))
+    np.testing.assert_array_equal(moments(models.first.posterior, Z), moments(alone.posterior, Z))
 
 
 def test_of_a_single_objective_the_model_to_look_at_is_shown():

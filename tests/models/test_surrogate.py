@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from numbo.models.gp import Frame
+from numbo.models.moments import moments
 from numbo.models.noise import Noise
-from numbo.models.surrogate import Surrogate
+from numbo.models.surrogate import QUARTER, SMALL, Surrogate
 from numbo.search.near import frame
 from numbo.trials import Data, History
 
@@ -92,6 +93,28 @@ def test_a_restored_surrogate_predicts_to_the_last_bit(warp):
     assert twin.targets.kind == model.targets.kind
     for a, b in zip(model.mean_sd(X[31:]), twin.mean_sd(X[31:]), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("n", [20, 200])
+def test_of_many_pending_points_a_posterior_takes_in_a_few(n):
+    rng = np.random.default_rng(1)
+    X = rng.random((n, 4))
+    model = surrogate()
+    model.update(Data.of(X, bowl(X)), np.arange(n))
+    Z = rng.random((300, 4))
+    before = moments(model.posterior, Z)
+    model.hallucinate(Data(Z, np.full(300, np.nan), np.full(300, np.nan)))
+    assert model.posterior.n == max(SMALL, n + n // QUARTER)
+    given = moments(model.posterior, Z)
+    np.testing.assert_allclose(given.mean, before.mean, rtol=1e-7, atol=1e-9)
+    assert (given.variance <= before.variance * (1.0 + 1e-9)).all()
+    # all pending points count for the best mean, whether they are taken in or not
+    assert model.best_mean == pytest.approx(max(model.means.max(), before.mean.max()))
+    few = Data(Z[:30], np.full(30, np.nan), np.full(30, np.nan))
+    model.release()
+    assert model.posterior.n == n
+    model.hallucinate(few)
+    assert model.posterior.n == n + 30
 
 
 def test_the_frame_of_a_local_search_holds_its_points():
