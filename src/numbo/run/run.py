@@ -58,7 +58,6 @@ class Run:
         design: space-filling points.
         resolution: the distance within which points most likely have the same value.
         times: the times of asks.
-        search_rng: source of the draws of one search, see `fork_search_rng`.
         warned: whether a failure of a model was logged.
     """
 
@@ -79,7 +78,7 @@ class Run:
         self._awake = BestWhereActive.of_none(space.d)
         self.feasibility = Feasibility(space.categorical, learn_failures, space.conditional, space.continuous)
         self.times = AskTimes()
-        self.search_rng = rng
+        self._search_rng: np.random.Generator | int = rng
         self.warned = False
         self.noises = tuple(Noise(self.history, output=j) for j in range(self.history.k))
         self.available = Availability(space, self.history, self.feasibility, self.noises, avoid_repeats)
@@ -126,7 +125,7 @@ class Run:
         twin.history.pending.clear()
         twin.noises = tuple(noise.of(twin.history) for noise in self.noises)
         twin.available = self.available.over(twin.history, twin.feasibility, twin.noises)
-        twin.search_rng = copy.deepcopy(self.search_rng)
+        twin._search_rng = copy.deepcopy(self._search_rng)
         twin.design = self.design.over(twin.available)
         twin.resolution = self.resolution.over(twin.history, twin.noise)
         return twin
@@ -155,7 +154,18 @@ class Run:
     def fork_search_rng(self) -> None:
         """Give the next search its own random stream, so that it does not depend on the number of draws by the
         model."""
-        self.search_rng = np.random.default_rng(int(self.rng.integers(2**63)))
+        self._search_rng = int(self.rng.integers(2**63))
+
+    @property
+    def search_rng(self) -> np.random.Generator:
+        """Source of the draws of one search, see `fork_search_rng`."""
+        if isinstance(self._search_rng, int):  # a seed: most searches of arms draw nothing
+            self._search_rng = np.random.default_rng(self._search_rng)
+        return self._search_rng
+
+    @search_rng.setter
+    def search_rng(self, rng: np.random.Generator) -> None:
+        self._search_rng = rng
 
     def success(self) -> Success:
         """The probability that a point can be evaluated, for acquisition functions."""
