@@ -67,6 +67,8 @@ def _fails(x: Array, failed: Mask, side: float) -> bool:
 
 def off_bounds(x: Array, closed: Mask, taken: Callable[[Array], bool]) -> Array:
     """``x (d,)`` moved off the bounds ``closed (2, d)`` that it lies on; not ``taken`` if such a point is found."""
+    if not closed.any():
+        return x
     lower = closed[0] & (x == SIDES[0])
     upper = closed[1] & (x == SIDES[1])
     if not (lower.any() or upper.any()):
