@@ -11,7 +11,7 @@ from numbo._types import Array, Indices, Mask
 from numbo.kernels.covariance import Covariance, prior_variances, stationary
 from numbo.models.gp import FAMILIES, ExactGP
 from numbo.models.transform_choice import choose, mean_error
-from numbo.models.transforms import OutputTransform
+from numbo.models.transforms import LARGE, OutputTransform
 from numbo.trials import Data, best_first
 from numbo.trials.schedule import Schedule
 
@@ -95,8 +95,9 @@ class LearnedKernel:
 
     def fit_transform(self, y: Array) -> Array:
         """The targets of finite values ``y (n,)``; a learned transform is refitted to them."""
-        if not self.fixed:
-            self.transform = OutputTransform.fit(y, "winsorize" if self.winsorize else "plain")
+        if self.fixed:
+            return np.minimum(np.maximum(y, -LARGE), LARGE)
+        self.transform = OutputTransform.fit(y, "winsorize" if self.winsorize else "plain")
         return self.transform.forward(y)
 
     def learn(self, X: Array, y: Array, rng: np.random.Generator) -> None:
