@@ -240,7 +240,7 @@ class History:
 
     def _all_told(self, i: int) -> bool:
         """Whether the values of all constraints are known at observation ``i``."""
-        return not np.isnan(self.trials.C[self._positions[i]]).any()
+        return not self.constrained or not np.isnan(self.trials.C[self._positions[i]]).any()
 
     def stopped(self, i: int) -> bool:
         """Whether observation ``i`` is of a trial that was stopped after it had reported something."""
@@ -277,7 +277,7 @@ class History:
 
     def feasible(self, i: int) -> bool:
         """Whether observation ``i`` violates no constraint whose value is known."""
-        return not (self.trials.C[self._positions[i]] > 0.0).any()
+        return not self.constrained or not (self.trials.C[self._positions[i]] > 0.0).any()
 
     @property
     def any_feasible(self) -> bool:
