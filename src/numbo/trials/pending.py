@@ -27,17 +27,27 @@ class PendingPoints(UserDict[Hashable, Pending]):
         self._forget()
 
     def _forget(self) -> None:
-        self._keys: dict[bytes, Hashable] | None = None
+        self._keys: dict[bytes, dict[Hashable, None]] | None = None
         self._X: Array | None = None
         self._origins: Indices | None = None
 
     def __setitem__(self, key: Hashable, point: Pending) -> None:
-        self._forget()
+        keys = None if key in self.data else self._keys
+        self._forget()  # first, for interrupts
         self.data[key] = point
+        if keys is not None:
+            keys.setdefault(point.identity, {})[key] = None
+            self._keys = keys
 
     def __delitem__(self, key: Hashable) -> None:
+        keys = self._keys
         self._forget()
-        del self.data[key]
+        point = self.data.pop(key)
+        if keys is not None:
+            del keys[point.identity][key]
+            if not keys[point.identity]:
+                del keys[point.identity]
+            self._keys = keys
 
     def values(self) -> ValuesView[Pending]:
         return self.data.values()  # many times as fast as the view of a `UserDict`
@@ -48,8 +58,11 @@ class PendingPoints(UserDict[Hashable, Pending]):
     def key_of(self, identity: bytes) -> Hashable | None:
         """The key of the oldest point with this ``identity``, None if there is none."""
         if self._keys is None:
-            self._keys = {point.identity: key for key, point in reversed(self.data.items())}
-        return self._keys.get(identity)
+            keys: dict[bytes, dict[Hashable, None]] = {}
+            for key, point in self.data.items():
+                keys.setdefault(point.identity, {})[key] = None
+            self._keys = keys
+        return next(iter(self._keys.get(identity, ())), None)
 
     @property
     def X(self) -> Array:
