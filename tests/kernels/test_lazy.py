@@ -5,7 +5,16 @@ import pytest
 from tests.helpers import make_covariance, make_points
 
 from numbo.kernels.covariance import RBF, cross_covariance
-from numbo.kernels.lazy import BLOCK_WIDTH, UNKNOWN, Bounds, best_of_block, lazy_argmax, rank_blocks
+from numbo.kernels.lazy import (
+    BLOCK_WIDTH,
+    UNKNOWN,
+    Bounds,
+    best_of_block,
+    combine_into,
+    lazy_argmax,
+    rank_blocks,
+    start_bounds,
+)
 from numbo.models import SparseGP
 
 
@@ -25,6 +34,31 @@ def test_blocks_are_ranked_by_their_first_best(A):
     for block, best in enumerate(bounds.top):
         part = bound[block * BLOCK_WIDTH : (block + 1) * BLOCK_WIDTH]
         assert best == block * BLOCK_WIDTH + int(np.argmax(part)) == best_of_block(bound, block)
+
+
+@pytest.mark.parametrize("m", [0, 3, 9])
+def test_rows_are_combined(m):
+    rng = np.random.default_rng(m)
+    rows, alpha, out = rng.normal(size=(12, 2 * BLOCK_WIDTH + 7)), rng.normal(size=m), np.empty(2 * BLOCK_WIDTH + 7)
+    slots = rng.integers(0, 12, m)  # repeats count as often
+    combine_into(rows, slots, alpha, out)
+    np.testing.assert_allclose(out, alpha @ rows[slots], rtol=1e-12, atol=1e-12)
+
+
+def test_bounds_start_from_means_and_deviations():
+    rng = np.random.default_rng(0)
+    A = BLOCK_WIDTH + 9
+    means, deviations, excluded = rng.normal(size=A), rng.random(A), rng.random(A) < 0.5
+    bounds = bounds_of(np.zeros(A))
+    bounds.stamp[:] = 3
+    bounds.weight[:] = rng.random(A)
+    start_bounds(means, deviations, 2.0, 0.1, -1.5, excluded, bounds)
+    whole = bounds.weight * (means + 2.0 * deviations + 0.1) - (1.0 - bounds.weight) * 1.5
+    np.testing.assert_allclose(bounds.bound, np.where(excluded, -np.inf, whole), rtol=1e-12)
+    assert (bounds.stamp == UNKNOWN).all()
+    assert bounds.bound[bounds.top].tolist() == [bounds.bound[:BLOCK_WIDTH].max(), bounds.bound[BLOCK_WIDTH:].max()]
+    start_bounds(means, deviations, 2.0, 0.1, -1.5, np.empty(0, dtype=bool), bounds)
+    np.testing.assert_allclose(bounds.bound, whole, rtol=1e-12)
 
 
 @pytest.mark.parametrize("beta", [0.0, 1.5])

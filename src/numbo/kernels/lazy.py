@@ -65,6 +65,47 @@ def rank_blocks(bounds):
         bounds.top[block] = best_of_block(bounds.bound, block)
 
 
+@jit
+def combine_into(rows, slots, alpha, out):
+    """out (A,) = sum of alpha[j] rows[slots[j]], for ``rows (r, A)``, in blocks of arms that stay in the cache."""
+    m, A = slots.shape[0], out.shape[0]
+    for start in range(0, A, BLOCK_WIDTH):
+        t = out[start : min(start + BLOCK_WIDTH, A)]
+        n = t.shape[0]
+        for i in range(n):
+            t[i] = 0.0
+        j = 0
+        while j + 4 <= m:
+            a0, a1, a2, a3 = alpha[j], alpha[j + 1], alpha[j + 2], alpha[j + 3]
+            r0, r1 = rows[slots[j], start : start + n], rows[slots[j + 1], start : start + n]
+            r2, r3 = rows[slots[j + 2], start : start + n], rows[slots[j + 3], start : start + n]
+            for i in range(n):
+                t[i] += (a0 * r0[i] + a1 * r1[i]) + (a2 * r2[i] + a3 * r3[i])
+            j += 4
+        while j < m:
+            a0, r0 = alpha[j], rows[slots[j], start : start + n]
+            for i in range(n):
+                t[i] += a0 * r0[i]
+            j += 1
+
+
+@jit
+def start_bounds(means, deviations, beta, slack, worst, excluded, bounds):
+    """Set all bounds by upper bounds ``mean + beta deviation + slack`` (A,), given ``bounds.weight``, and rank them.
+
+    ``excluded (A,)`` is empty if no arm is.
+    """
+    for i in range(means.shape[0]):
+        p = bounds.weight[i]
+        bounds.stamp[i] = UNKNOWN
+        bounds.shift[i] = (1.0 - p) * worst
+        bounds.bound[i] = ((deviations[i] * beta + means[i]) + slack) * p + bounds.shift[i]
+    for i in range(excluded.shape[0]):
+        if excluded[i]:
+            bounds.bound[i] = -math.inf
+    rank_blocks(bounds)
+
+
 @subroutine
 def refresh(posterior, X, H, count, beta, bounds, arm, k, v):
     """Bring the bound of one arm up to date. ``k (m,)`` and ``v (m,)`` are workspace."""

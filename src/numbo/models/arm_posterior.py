@@ -20,7 +20,14 @@ import numpy as np
 from numbo._types import ArmIndices, Array, Indices, Mask
 from numbo.kernels.acquisition import Posterior
 from numbo.kernels.covariance import Covariance, cross_covariance, prior_variances
-from numbo.kernels.lazy import BLOCK_WIDTH, UNKNOWN, Bounds, best_of_block, lazy_argmax, rank_blocks
+from numbo.kernels.lazy import (
+    BLOCK_WIDTH,
+    Bounds,
+    best_of_block,
+    combine_into,
+    lazy_argmax,
+    start_bounds,
+)
 from numbo.models.sparse_gp import SparseGP
 
 ARMS_AT_ONCE = 2048
@@ -57,6 +64,7 @@ class ArmPosterior:
         self._means: tuple[Array, float] = np.zeros(A), 0.0
         self._ceiling_sd = np.empty(0)
         self._prior = np.empty(0)
+        self._largest_prior = 0.0
         self._core: ArmIndices = np.empty(0, dtype=np.int64)
         self._core_counts = np.empty(0)
         self._core_covariance: Covariance | None = None
@@ -107,6 +115,7 @@ class ArmPosterior:
         self._effort = 0
         if self._core_covariance is None or not _same(self._core_covariance, covariance):
             self._prior = prior_variances(covariance, self.X)
+            self._largest_prior = float(self._prior.max())
             self._core_covariance = covariance
         self._core = core
         self._core_counts = counts
@@ -130,12 +139,9 @@ class ArmPosterior:
         if slots is None:
             means = np.concatenate([posterior.alpha @ K for _, K in self._blocks(posterior, atoms)])
         else:
-            used = self._columns.rows[: int(slots.max()) + 1]
-            weights = np.zeros(len(used))
-            np.add.at(weights, slots, posterior.alpha)
-            means = weights @ used
-        prior = float(np.max(self._prior))
-        return means, 1e-15 * len(atoms) * prior * float(np.abs(posterior.alpha).sum())
+            means = np.empty(len(self.X))
+            combine_into(self._columns.rows, slots, posterior.alpha, means)
+        return means, 1e-15 * len(atoms) * self._largest_prior * float(np.abs(posterior.alpha).sum())
 
     def _blocks(self, posterior: Posterior, atoms: ArmIndices):  # type: ignore[no-untyped-def]
         """Covariances (m, c) of the atoms with the arms of each block, block by block."""
@@ -175,17 +181,10 @@ class ArmPosterior:
         posterior = self._conditioned
         assert posterior is not None, "call condition first"
         self._posterior = posterior._replace(alpha=np.zeros(posterior.n)) if by_variance else posterior
-        bounds.stamp[:] = UNKNOWN
-        np.multiply(self._ceiling_sd, self._beta, out=bounds.bound)
-        np.add(bounds.bound, means, out=bounds.bound)
-        np.add(bounds.bound, slack, out=bounds.bound)
         bounds.weight[:] = success
-        bounds.shift[:] = 0.0 if by_variance else (1.0 - bounds.weight) * worst
-        np.multiply(bounds.bound, bounds.weight, out=bounds.bound)
-        np.add(bounds.bound, bounds.shift, out=bounds.bound)
-        if excluded is not None:
-            bounds.bound[excluded] = -np.inf
-        rank_blocks(bounds)
+        without = np.empty(0, dtype=bool) if excluded is None else excluded
+        worst = 0.0 if by_variance else worst
+        start_bounds(means, self._ceiling_sd, float(self._beta), slack, worst, without, bounds)
 
     def choose(self) -> int:
         """The arm with the largest upper confidence bound, -1 if every arm is excluded."""
@@ -258,7 +257,10 @@ class _Columns:
             self._covariance = covariance
             self._filled = 0
             self._slot[:] = -1
-        missing = np.unique(arms[self._slot[arms] < 0])
+        slots = self._slot[arms]
+        if slots.min(initial=0) >= 0:
+            return slots
+        missing = np.unique(arms[slots < 0])
         if self._filled + len(missing) > self._capacity:  # start over with what is needed now
             self._filled = 0
             missing = np.unique(arms)

@@ -69,7 +69,7 @@ class ArmSearch(Chooser):
             self._run.available.excluded(),
             by_variance=model.by_variance,
             success=self._success,
-            worst=model.worst(self._run.history),
+            worst=0.0 if isinstance(self._success, float) else model.worst(self._run.history),
         )
 
     def _weigh(self) -> bool:
@@ -106,14 +106,13 @@ class ArmSearch(Chooser):
         """Take the posterior of the model; ``certain (m,)`` are the atoms that were drawn with probability 1."""
         base = model.base
         rows = self._rows(model)
-        together = [] if model.one_by_one else model.batch.pulls
-        stands_for = np.concatenate([base.atoms, np.array(together, dtype=np.int64)])
-        lasting = np.zeros(len(stands_for), dtype=bool)
+        posterior = base.gp.posterior
+        stands_for = base.atoms
+        lasting = np.zeros(len(stands_for), dtype=bool) if certain is None else certain
         if not model.one_by_one:
-            lasting[: len(base.atoms)] = True  # until the next draw, atoms only come
-        elif certain is not None:
-            lasting[: len(base.atoms)] = certain
-        posterior = base.gp.extended(model.pulls.X[together])
+            posterior = model.given_batch()
+            stands_for = np.concatenate([stands_for, np.array(model.batch.pulls, dtype=np.int64)])
+            lasting = np.arange(len(stands_for)) < len(base.atoms)  # until the next draw, atoms only come
         self._posterior.condition(base.gp, rows[base.points], rows[stands_for], lasting, posterior)
         self.start(model, width)
 
