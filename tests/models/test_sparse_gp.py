@@ -167,6 +167,23 @@ def test_conditioning_over_points_is_the_same_in_one_go(cov):
 
 
 @pytest.mark.parametrize("cov", COVARIANCES)
+def test_other_counts_on_the_same_dictionary_are_conditioning_again(cov):
+    X, y, A = data(n=40)
+    atoms = np.array([3, 0, 22, 39, 17, 20])
+    first = SparseGP.over(cov, X, np.ones(40), atoms)
+    counts = np.random.default_rng(0).integers(1, 4, 40).astype(float)
+    recounted, anew = first.recounted(counts), SparseGP.over(cov, X, counts, atoms)
+    for gp in (recounted, anew):
+        gp.set_values(counts * y)
+    for ours, theirs in zip(recounted.mean_variance(A), anew.mean_variance(A), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(recounted.variances(), anew.variances())
+    recounted.add(A[0])
+    assert first.u == 40
+    np.testing.assert_array_equal(first.counts, np.ones(40))
+
+
+@pytest.mark.parametrize("cov", COVARIANCES)
 def test_growing_the_dictionary_is_starting_with_it(cov):
     X, y, A = data(n=60)
     grown = fitted(cov, X[:3], X[:20], y[:20])

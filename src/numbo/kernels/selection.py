@@ -78,26 +78,27 @@ def pivoted_cholesky(cov, XT, size, forced, weights):
 
 
 @jit
-def independent_columns(cov, XT, count, tolerance):
-    """A maximal numerically independent set among the first ``count`` points, by pivoted Cholesky.
+def independent_columns(cov, XT, candidates, tolerance):
+    """A maximal numerically independent set among the points ``candidates (c,)``, by pivoted Cholesky.
 
-    Stops when no conditional variance exceeds ``tolerance`` times the largest prior variance. Returns the indices (r,)
-    in the order of the pivots, and the embedding Z (n, r) of all points, ``Z = K_nS L^-T``; its rows at the pivots are
-    L, the lower Cholesky factor of their covariance matrix.
+    Stops when no conditional variance exceeds ``tolerance`` times the largest prior variance. Returns the positions
+    (r,) in ``candidates`` in the order of the pivots, and the embedding Z (n, r) of all points, ``Z = K_nS L^-T``; its
+    rows at the pivots are L, the lower Cholesky factor of their covariance matrix.
     """
-    n = XT.shape[1]
+    n, count = XT.shape[1], candidates.shape[0]
     residual, scale = prior_residuals(cov, XT)
     chosen, columns = np.empty(count, dtype=np.int64), np.empty((count, n))
     rank = np.int64(0)
     while rank < count:
-        pivot = 0
-        for i in range(count):
-            if residual[i] > residual[pivot]:
-                pivot = i
+        best = 0
+        for c in range(count):
+            if residual[candidates[c]] > residual[candidates[best]]:
+                best = c
+        pivot = candidates[best]
         if not residual[pivot] > tolerance * scale:
             break
         project_out(cov, XT, columns, rank, pivot, residual)
-        chosen[rank] = pivot
+        chosen[rank] = best
         rank += 1
     Z = np.empty((n, rank))
     for t in range(rank):
@@ -105,7 +106,7 @@ def independent_columns(cov, XT, count, tolerance):
             Z[i, t] = columns[t, i]
     for r in range(rank):
         for t in range(r + 1, rank):
-            Z[chosen[r], t] = 0.0
+            Z[candidates[chosen[r]], t] = 0.0
     return chosen[:rank].copy(), Z
 
 

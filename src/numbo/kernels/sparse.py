@@ -25,8 +25,9 @@ from numbo.kernels.cholesky import (
     unwhiten_into,
     whiten_into,
 )
-from numbo.kernels.covariance import covariance_into, covariances_into
+from numbo.kernels.covariance import covariance_into, covariances_into, prior_variance, prior_variances
 from numbo.kernels.optional import active_columns
+from numbo.kernels.selection import independent_columns
 
 EMBEDDED_AT_ONCE = 128
 
@@ -140,6 +141,42 @@ def dtc_variances(Z, U, prior):
             total += v[j] * v[j]
         out[i] = max(prior[i] - total, 0.0)
     return out
+
+
+@jit
+def dtc_embedding(cov, X, candidates, tolerance):
+    """The points ``X (u, d)`` on the independent ones of ``candidates (c,)``, as in `independent_columns`.
+
+    Returns:
+        which candidates are atoms (m,), Z (u, m), L, R and its transpose.
+    """
+    kept, Z = independent_columns(cov, np.ascontiguousarray(X.T), candidates, tolerance)
+    L = Z[candidates[kept]]
+    R, RT = inverse_factor(L)
+    return kept, Z, L, R, RT
+
+
+@jit
+def dtc_posterior(cov, X, Z, R, counts, regularization):
+    """The posterior of the points ``X (u, d)``, embedded as ``Z (u, m)`` and observed ``counts (u,)`` times.
+
+    Returns:
+        LV, and whether that succeeded; what `dtc_weights` returns, with the transpose of W, and whether that succeeded;
+        ``lambda var~`` (u,) at the points.
+    """
+    LV, positive = precision_factor(Z, counts, regularization)
+    W, U, half, halfT, ok = dtc_weights(R, LV, regularization)
+    variances = dtc_variances(Z, U, prior_variances(cov, X))
+    return LV, positive, (W, U, half, halfT, np.ascontiguousarray(W.T)), ok, variances
+
+
+@jit
+def dtc_variance(cov, ST, WT, x):
+    """``lambda var~(x)`` at one point ``x (d,)``, never negative; terms in the order of `numbo.kernels.lazy`."""
+    explained, variance = embed_one(cov, ST, WT, x), prior_variance(cov, x)
+    for i in range(explained.shape[0]):
+        variance -= explained[i] * explained[i]
+    return max(variance, 0.0)
 
 
 @jit
