@@ -36,7 +36,7 @@ def test_points_are_numbered_as_they_come_pending_or_told(events):
     np.testing.assert_array_equal(pulls.X, np.array([point(place) for place in seen]).reshape(-1, 2))
     assert pulls.told(history).tolist() == [number[place] for place in told]
     assert pulls.told(history, len(told) // 2).tolist() == [number[place] for place in told[: len(told) // 2]]
-    assert pulls.pending(history.pending.values()).tolist() == [number[place] for place in pending]
+    assert pulls.pending(history.pending.values()) == [number[place] for place in pending]
     counts = pulls.counts(pulls.told(history))
     assert counts.tolist() == [told.count(place) for place in seen]
 
@@ -65,3 +65,17 @@ def test_a_copy_numbers_points_on_its_own():
     np.testing.assert_array_equal(twin.X, [*X[:5], *X[149:4:-1]])
     assert pulls.number(X[7]) == 7
     assert twin.number(X[7]) == 147
+
+
+def test_pending_points_are_numbered_after_some_are_released():
+    pulls, history = Pulls(2), History(2)
+    for place in (4, 2, 4, 7):
+        history.pending[len(history.pending)] = Pending.of(point(place), {}, -1)
+        pulls.pending(history.pending.values())
+    assert pulls.pending(history.pending.values()) == [0, 1, 0, 2]
+    del history.pending[0]
+    assert pulls.pending(history.pending.values()) == [1, 0, 2]
+    history.pending["again"] = Pending.of(point(9), {}, -1)
+    assert pulls.pending(history.pending.values()) == [1, 0, 2, 3]
+    del history.pending["again"]
+    assert pulls.pending(history.pending.values()) == [1, 0, 2]

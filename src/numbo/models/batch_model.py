@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from numbo._types import Array, PointNumbers, SparseRows
+from numbo._types import Array, PointNumbers
 from numbo.kernels.acquisition import Posterior, mean_variance
 from numbo.kernels.covariance import Covariance
 from numbo.models.sparse_gp import SparseGP
@@ -61,16 +61,10 @@ class Base:
         """Mean and variance."""
         return self.gp.posterior
 
-    @cached_property
-    def _rows(self) -> SparseRows:
-        """The rows of the model by the numbers of the points, -1 for one that has none."""
-        rows: SparseRows = np.full(1 + int(self.points.max(initial=-1)), -1)
-        rows[self.points] = np.arange(len(self.points))
-        return rows
-
     def row(self, number: int) -> int:
         """The row of a point in the model, -1 if it has none."""
-        return int(self._rows[number]) if number < len(self._rows) else -1
+        rows = np.flatnonzero(self.points == number)
+        return int(rows[0]) if len(rows) else -1
 
     def variance(self, X: Array) -> Array:
         """``var~_fb (n,)`` at ``X (n, d)``."""

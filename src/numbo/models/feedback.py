@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -68,6 +69,10 @@ class Draw(NamedTuple):
     points: PointNumbers
     chosen: PointNumbers
     assumed: PointNumbers
+
+    def has_points_of(self, other: Draw) -> bool:
+        """Whether the same points were drawn from the same ones."""
+        return self.points.tobytes() == other.points.tobytes() and self.chosen.tobytes() == other.chosen.tobytes()
 
     @classmethod
     def of_nothing(cls) -> Draw:
@@ -185,7 +190,7 @@ class FeedbackModel:
 
     def usable(self, history: History) -> bool:
         """Whether the dictionary can be kept: there is one, and no point that was assumed told has been released."""
-        return not self.empty and not (self.assumes and (self._missing(history, []) < 0).any())
+        return not self.empty and not (self.assumes and self._missing(history, []) is None)
 
     def hallucinate(self, history: History, rng: np.random.Generator) -> Change:
         """Lines 7 and 8: let variances shrink by what was pulled since the last call.
@@ -197,24 +202,30 @@ class FeedbackModel:
     def sync(self, history: History) -> Change:
         """Lines 7 and 8: hallucinate what was pulled since the last call. The dictionary must be `usable`."""
         missing = self._missing(history, self.batch.pulls)
-        if (missing >= 0).all():
-            return self._enter(_listed(missing))
-        self.batch = Batch(self.base)  # a point was released, and a single pull cannot be undone
-        return NewBatch(self._enter(_listed(self._missing(history, []))))
+        if missing is not None:
+            return self._enter(missing)
+        return self._begin(history, self.base)  # a point was released, and a single pull cannot be undone
 
     def told(self, history: History, n: int | None = None) -> PointNumbers:
         """Numbers of the points of the observations that the model uses, of the first ``n`` in the history."""
         return self.pulls.told(history, n)[self.window :]
 
-    def _missing(self, history: History, entered: list[int]) -> Indices:
-        """How many pulls of each point (numbers,) are neither in the posterior nor among those that ``entered``."""
-        wanted = self.pulls.counts(np.concatenate([self.told(history), self._pending(history)]))
-        batch = np.array(entered, dtype=np.int64)
-        known = np.concatenate([self.told(history, self.fed_back), self._draw.assumed, batch])
-        return wanted - self.pulls.counts(known)
+    def _missing(self, history: History, entered: list[int]) -> list[int] | None:
+        """The pulls, by number, that are neither in the posterior nor among those that ``entered``.
 
-    def _pending(self, history: History) -> PointNumbers:
-        return self.pulls.pending(history.pending.values())
+        None if a point was released that is among these, or was assumed told.
+        """
+        wanted = self._fresh(history).tolist() + self.pulls.pending(history.pending.values())
+        known = self._draw.assumed.tolist() + entered
+        if wanted[: len(known)] == known:  # as long as no value overtakes another
+            return sorted(wanted[len(known) :])
+        missing = Counter(wanted)
+        missing.subtract(known)
+        return sorted(missing.elements()) if min(missing.values()) >= 0 else None
+
+    def _fresh(self, history: History) -> PointNumbers:
+        """Numbers of the points of the observations since the last feedback."""
+        return self.pulls.told(history)[self.fed_back :]
 
     def _enter(self, numbers: list[int]) -> Pulled:
         """Add pulls of these points to the batch."""
@@ -239,8 +250,7 @@ class FeedbackModel:
         """
         batch = self.batch
         n = history.n
-        told = self.told(history)
-        fresh = told[self.fed_back - self.window :]
+        fresh = self._fresh(history)
         arrived = self.pulls.counts(fresh)
         for number, variance in zip(batch.pulls, batch.variances, strict=True):
             if arrived[number] > 0:
@@ -267,10 +277,10 @@ class FeedbackModel:
         pulls = self.pulls
         first = self.empty
         told = self.told(history)
-        pending = self._pending(history)
+        pending = np.array(pulls.pending(history.pending.values()), dtype=np.int64)
         assumed = pending if self.by_variance and self.one_by_one else pending[:0]
         wanted = pulls.counts(np.concatenate([told, pending]))
-        counts = pulls.counts(np.concatenate([told, assumed]))
+        counts = wanted if len(assumed) == len(pending) else pulls.counts(told)
         numbers = np.flatnonzero(wanted)
         learned = self._learning_is_due(history.n)
         if learned:
@@ -297,35 +307,44 @@ class FeedbackModel:
 
         They were pulled ``counts (numbers,)`` times, and ``sums (numbers,)`` are those of their values.
         """
-        X = self.pulls.X[draw.points]
-        atoms = np.searchsorted(draw.points, draw.chosen)
-        gp = SparseGP.over(self.kernel.covariance, X, counts[draw.points].astype(np.float64), atoms)
+        covariance = self.kernel.covariance
+        observed = counts[draw.points].astype(np.float64)
+        gp = self.base.gp
+        if self.base.learned or gp.covariance is not covariance or not draw.has_points_of(self._draw):
+            atoms = np.searchsorted(draw.points, draw.chosen)
+            gp = SparseGP.over(covariance, self.pulls.X[draw.points], observed, atoms)
+        else:  # most draws over few arms
+            gp = gp.recounted(observed)
         return Base(gp, draw.points, draw.chosen[gp.kept], sums)
 
     def _leverages(self, numbers: PointNumbers, counts: Indices, learned: bool) -> Array:
         """Line 13: ``var~_fb`` of the points ``numbers``; under a new covariance ``var~``, on the same dictionary."""
         X = self.pulls.X
         base = self.base
-        out = np.zeros(self.pulls.u)
         if learned:
             points = np.flatnonzero(counts)
             gp = SparseGP(self.kernel.covariance, base.gp.dictionary)
             gp.condition(X[points], counts[points].astype(np.float64))
-            out[numbers] = gp.mean_variance(X[numbers])[1]
-            return out[numbers]
-        batch = np.array(self.batch.pulls, dtype=np.int64)
-        out[batch] = self.batch.variances
-        out[base.points] = base.gp.variances()
-        unknown = np.setdiff1d(numbers, np.concatenate([base.points, batch]))
-        if len(unknown):
-            out[unknown] = base.variance(X[unknown])
-        return out[numbers]
+            return gp.mean_variance(X[numbers])[1]
+        variances = np.full(self.pulls.u, np.nan)
+        variances[self.batch.pulls] = self.batch.variances
+        variances[base.points] = base.gp.variances()
+        out = variances[numbers]
+        unknown = np.isnan(out)
+        if unknown.any():
+            out[unknown] = base.variance(X[numbers[unknown]])
+        return out
 
     def _start_batch(self, history: History, base: Base, certain: Mask | None = None) -> NewBatch:
         """Start a batch over a posterior given all observations; hallucinate what is still pending."""
         self.fed_back = history.n
+        return self._begin(history, base, certain)
+
+    def _begin(self, history: History, base: Base, certain: Mask | None = None) -> NewBatch:
         self.batch = Batch(base)
-        return NewBatch(self._enter(_listed(self._missing(history, []))), certain)
+        missing = self._missing(history, [])
+        assert missing is not None, "the dictionary is not usable"
+        return NewBatch(self._enter(missing), certain)
 
     def _sums(self, history: History, n: int | None = None) -> Array:
         """Sums (numbers,) of the first ``n`` transformed values, by the number of their point."""
@@ -448,16 +467,12 @@ class FeedbackModel:
         self.information, self.effective_dimension = state["numbers"]
         if "draw" not in state:
             return Pulled()
-        self._draw = Draw(*(one.copy() for one in state["draw"]))
-        counts = self.pulls.counts(np.concatenate([self.told(history, self.drawn_at), self._draw.assumed]))
+        draw = Draw(*(one.copy() for one in state["draw"]))
+        counts = self.pulls.counts(np.concatenate([self.told(history, self.drawn_at), draw.assumed]))
         sums = self._sums(history, self.fed_back)
-        base = self._conditioned(self._draw, counts, sums)
+        base = self._conditioned(draw, counts, sums)
+        self._draw = draw
         learned = state["learned"]
         fresh = np.array([number for number, _ in learned], dtype=np.int64)
         self.batch = Batch(base.taking_in(fresh, self.pulls.X, lambda i, _: learned[i][1], sums))
         return NewBatch(self._enter(state["batch"]))
-
-
-def _listed(counts: Indices) -> list[int]:
-    """Each number as often as the ``counts (numbers,)`` say."""
-    return np.repeat(np.arange(len(counts)), counts).tolist()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
+from operator import is_
 
 import numpy as np
 
@@ -22,6 +23,7 @@ class Pulls:
         self._number: dict[bytes, int] = {}
         self._told = np.empty(64, dtype=np.int64)
         self._n = 0
+        self._pending: tuple[list[Pending], list[int]] = [], []
 
     @property
     def X(self) -> Array:
@@ -50,9 +52,15 @@ class Pulls:
             self._n += 1
         return self._told[: history.n if n is None else n]
 
-    def pending(self, pending: Iterable[Pending]) -> PointNumbers:
-        """Numbers (p,) of pending points."""
-        return np.array([self.number(p.x, p.identity) for p in pending], dtype=np.int64)
+    def pending(self, pending: Iterable[Pending]) -> list[int]:
+        """Numbers (p,) of pending points; those that follow the points of the last call are looked up."""
+        points = list(pending)
+        known, numbers = self._pending
+        if len(known) > len(points) or not all(map(is_, known, points)):
+            known, numbers = [], []
+        numbers = numbers + [self.number(p.x, p.identity) for p in points[len(known) :]]
+        self._pending = points, numbers
+        return numbers
 
     def counts(self, numbers: PointNumbers) -> Indices:
         """How often each point occurs among ``numbers``, (u,)."""
