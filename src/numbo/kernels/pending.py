@@ -56,9 +56,10 @@ def extend(posterior, PT, noise, most):
 
     If there are more than ``most`` points, the next one taken in is the one with the largest variance given those
     before (pivoted Cholesky of C + noise I): what the others would change is small, since these determine them.
-    Otherwise all are taken in, in their order, but those whose values are known.
+    Otherwise all are taken in, in their order. The rows of points whose values are known are zero.
 
-    Returns W' (m + q, m + q), and the numbers (q,) of the points that are taken in. O(p m^2 + q p (m + q)).
+    Returns W' (m + q, m + q), and the numbers (q,) of the points that are taken in, q = min(p, most).
+    O(p m^2 + q p (m + q)).
     """
     m, (d, p) = posterior.n, PT.shape
     zero = np.int64(0)
@@ -72,15 +73,16 @@ def extend(posterior, PT, noise, most):
     for t in range(m):
         for i in range(p):
             variance[i] -= V[t, i] * V[t, i]
-    chosen, factor = np.empty(min(p, most), dtype=np.int64), np.empty((min(p, most), p))
-    c, r = np.empty(max(m, p)), np.int64(0)
-    for step in range(min(p, most)):
-        pivot = step if p <= most else greatest(variance, taken)
+    q = min(p, most)
+    chosen, factor, c = np.empty(q, dtype=np.int64), np.zeros((q, p)), np.empty(max(m, q))
+    for r in range(q):
+        pivot = r if p <= most else greatest(variance, taken)
         taken[pivot] = True
-        of_value = max(variance[pivot], 0.0) + noise
-        if not (of_value > DEPENDENT * prior[pivot] and of_value < math.inf):
+        chosen[r] = pivot
+        of_value, column = max(variance[pivot], 0.0) + noise, factor[r]
+        if not of_value > DEPENDENT * prior[pivot]:
+            column[pivot] = math.inf
             continue
-        column = factor[r]
         copy_column_into(PT, pivot, x)
         covariance_into(posterior.covariance, PT, p, x, column)
         for t in range(m):
@@ -88,15 +90,13 @@ def extend(posterior, PT, noise, most):
         accumulate(column, zero, p, c, V, zero, m)
         for t in range(r):
             c[t] = -factor[t, pivot]
-        accumulate(column, zero, p, c, factor, zero, r)
+        accumulate(column, zero, p, c, factor, zero, np.int64(r))
         root = math.sqrt(of_value)
         for i in range(p):
             column[i] /= root
             variance[i] -= column[i] * column[i]
         column[pivot] = root
-        chosen[r] = pivot
-        r += 1
-    return bordered(posterior, V, factor, chosen[:r].copy()), chosen[:r].copy()
+    return bordered(posterior, V, factor, chosen), chosen
 
 
 @subroutine
