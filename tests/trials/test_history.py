@@ -160,10 +160,11 @@ def test_the_best_meets_all_constraints_or_violates_them_least(told):
         assert history.best == -max(ranks)[2]
     else:
         assert history.scores()[history.best] == history.scores().max()
-    again = history.copy()
-    again.refresh()
-    assert again.best == history.best
-    np.testing.assert_array_equal(again.scores(), history.scores())
+    interrupted = history.copy()
+    interrupted.refresh()
+    for again in (interrupted, History.of(history.state_dict())):
+        assert (again.best, again.effort) == (history.best, history.effort)
+        np.testing.assert_array_equal(again.scores(), history.scores())
 
 
 @given(CONSTRAINED)

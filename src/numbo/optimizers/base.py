@@ -408,14 +408,14 @@ class Optimizer(Port, Inspectable):
             raise ValueError(f"Cannot restore {cls.__name__} from a state saved by {state['optimizer']}.")
         run = state["run"]
         self = cls(run["space"], **state["arguments"], settings=cls.settings_class(**state["settings"]))
-        self._know(History.of(run["history"], self._run.history.ends), run["design_seed"])
+        self._run.adopt(History.of(run["history"], self._run.history.ends), run["design_seed"])
         self._run.restore(run)
         self._transaction = Transaction(state["asked"])
         self._restore_model(state["model"])
         return self
 
     def _know(self, history: History, design_seed: int) -> None:
-        """Adopt the history of another optimizer, before there is a model."""
+        """Adopt the history of another optimizer, and let the parts of the algorithm learn it."""
         self._run.adopt(history, design_seed)
         for i, origin in enumerate(history.origins.tolist()):
             self._observed(i, history.assured(i), origin)

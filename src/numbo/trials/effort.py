@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from numbo._types import Indices, Mask
+
 
 @dataclass
 class Effort:
@@ -24,6 +26,18 @@ class Effort:
     stopped: int = 0
     trials: int = 0
     longest: int = 0
+
+    @classmethod
+    def of(cls, costs: Indices, *, scouts: Mask, stopped: Mask) -> Effort:
+        """The sums over trials with ``costs (n,)``, given which of them are ``scouts (n,)``, and which ``stopped``."""
+        return cls(
+            spent=int(costs.sum()),
+            scouts=int(scouts.sum()),
+            scouted=int(costs[scouts].sum()),
+            stopped=int(stopped.sum()),
+            trials=len(costs),
+            longest=int(costs.max(initial=0)),
+        )
 
     def add(self, cost: int, *, scout: bool, stopped: bool) -> None:
         """Add a trial."""

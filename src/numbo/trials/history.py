@@ -19,8 +19,8 @@ from numbo.trials.ends import Ends, Expected
 from numbo.trials.front import NonDominated, closeness
 from numbo.trials.goal import Goal
 from numbo.trials.pending import PendingPoints
-from numbo.trials.points import point_key
-from numbo.trials.trials import ROOM, Trials, doubled, own
+from numbo.trials.points import point_key, point_keys
+from numbo.trials.trials import ROOM, Trials, doubled, own, with_room
 from numbo.trials.violations import Scales, scored
 
 #: Origins of observations that no search asked for, and of scouts, which fill the space (`numbo.run.run.Suggestion`).
@@ -65,20 +65,8 @@ class History:
         """A history from its `state_dict`."""
         d, k, q = (state[name].shape[1] for name in ("X", "Y", "C"))
         self = cls(d, k, q, None if ends is None else ends.anew())
-        names = ("X", "Y", "params", "origins", "final", "variance", "curves", "C")
-        for x, outputs, params, origin, final, variance, reported, constraints in zip(
-            *(state[name] for name in names), strict=True
-        ):
-            self.add(
-                x,
-                outputs,
-                params,
-                int(origin),
-                final=bool(final),
-                variance=float(variance),
-                curve=None if reported is None else Curve(*reported),
-                constraints=constraints,
-            )
+        self.trials = Trials.of(state)
+        self.refresh()
         for x in state["excluded"]:
             self.exclude(x)
         return self
@@ -167,8 +155,50 @@ class History:
     def refresh(self) -> None:
         """Recompute everything that is derived from the trials."""
         self._derive()
-        for t in range(self.trials.n):
+        stopped = self.trials.were_stopped
+        known = int(np.argmax(stopped)) if self.ends is not None and stopped.any() else self.trials.n
+        self._take_first(known)
+        for t in range(known, self.trials.n):
             self._take(t)
+
+    def _take_first(self, count: int) -> None:
+        """Add the first ``count`` trials at once; the result is that of `_take` for each.
+
+        If there is a model of the ends, none of them was stopped.
+        """
+        trials = self.trials
+        keys = point_keys(trials.X[:count])
+        failed = trials.failed[:count]
+        stopped = trials.were_stopped[:count]
+        costs = np.array([trials.reported(t) for t in range(count)], dtype=np.int64)
+        self.effort = Effort.of(costs, scouts=trials.origins[:count] == SCOUT, stopped=stopped)
+        self._failures = [(t, keys[t]) for t in np.flatnonzero(failed).tolist()]
+        self.failed_counts = Counter(key for _, key in self._failures)
+        positions = np.flatnonzero(~failed)
+        self._X = with_room(trials.X[positions])
+        self._y = with_room(trials.Y[positions, 0])
+        self._variance = with_room(trials.variance[positions])
+        self._positions = with_room(positions)
+        self._stopped = np.flatnonzero(stopped[positions]).tolist()
+        self.n = len(positions)
+        for i, t in enumerate(positions.tolist()):
+            first = self.first.setdefault(keys[t], i)
+            if first != i:
+                self.again.append((first, i))
+        meets = self.meets(np.arange(self.n))
+        if self.several:
+            for i in np.flatnonzero(meets & trials.final[positions]).tolist():
+                self.front = self.front.seeing(i, trials.Y[positions[i]])
+        if self.n:
+            self.best = self._best_of_all(meets)
+
+    def _best_of_all(self, meets: Mask) -> int:
+        """The best observation, while no end is only expected; ``meets (n,)`` as by `meets`."""
+        if not meets.any():
+            return int(np.argmax(self.scores()))
+        known = meets & ~np.isnan(self.C).any(axis=1)
+        rows = np.flatnonzero(known if known.any() else meets)
+        return int(rows[np.argmax(self.y[rows])])
 
     def _take(self, t: int) -> int:
         """Add the trial at position ``t``; returns the index of the observation, -1 for a failure."""

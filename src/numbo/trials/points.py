@@ -23,6 +23,11 @@ def point_key(x: Array) -> bytes:
     return identities(x).tobytes()
 
 
+def point_keys(X: Array) -> list[bytes]:
+    """The `point_key` of each of the points ``X (n, d)``."""
+    return [row.tobytes() for row in identities(X)]
+
+
 @dataclass(frozen=True)
 class Pending:
     """A point that was suggested, and the part of the search that proposed it (`numbo.run.run.Suggestion`).

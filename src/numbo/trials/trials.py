@@ -43,6 +43,21 @@ class Trials:
         self._params: list[Any] = []
         self._curves: list[Curve | None] = []
 
+    @classmethod
+    def of(cls, state: Mapping[str, Any]) -> Trials:
+        """Trials from their `state_dict`."""
+        self = cls(*(state[name].shape[1] for name in ("X", "Y", "C")))
+        self._X = with_room(state["X"])
+        self._Y = with_room(state["Y"])
+        self._C = with_room(state["C"])
+        self._origins = with_room(state["origins"])
+        self._final = with_room(state["final"])
+        self._variance = with_room(state["variance"])
+        self._params = [own(params) for params in state["params"]]
+        self._curves = [None if reported is None else Curve(*reported) for reported in state["curves"]]
+        self.n = len(state["X"])
+        return self
+
     @property
     def X(self) -> Array:
         """Points (n, d)."""
@@ -100,6 +115,12 @@ class Trials:
             return bool((self._Y[s] == self._Y[t]).all())
         last = min(one.steps[-1], other.steps[-1])
         return one.at(last) == other.at(last)
+
+    @property
+    def were_stopped(self) -> Mask:
+        """Which trials (n,) were stopped after they had reported something."""
+        reported = np.array([curve is not None for curve in self.curves], dtype=bool)
+        return reported & ~self.final
 
     def stopped(self, t: int) -> bool:
         """Whether the trial at position ``t`` was stopped after it had reported something."""
@@ -163,3 +184,9 @@ class Trials:
 def doubled(rows: Any) -> Any:
     """An array with room for twice as many ``rows``."""
     return np.concatenate([rows, np.empty_like(rows)])
+
+
+def with_room(rows: Any) -> Any:
+    """A copy of ``rows (n, ...)`` in an array with room for at least `ROOM`."""
+    missing = max(0, ROOM - len(rows))
+    return np.concatenate([rows, np.empty((missing, *rows.shape[1:]), dtype=rows.dtype)])
