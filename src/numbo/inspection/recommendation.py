@@ -35,7 +35,7 @@ from numbo.models.view import ModelView
 from numbo.run.candidates import elite_rows
 from numbo.run.run import Run
 from numbo.search.maximize import Box, maximize
-from numbo.search.near import condition_near
+from numbo.search.near import LastNearest, condition_near
 from numbo.search.utility import Utility
 from numbo.spaces import Corners, Domain
 from numbo.trials import History, best_first
@@ -65,7 +65,7 @@ def noise_near_best(space: Domain, history: History) -> float:
     surrogate = models.first
     data = history.data()
     size = int(np.clip((history.n - len(known.copies)) // 2, *NEAREST))
-    condition_near(models, history, [known], history.best, size)
+    condition_near(models, history, [known], history.best, size, LastNearest.of_none())
     gp = surrogate.gp
     targets = transformed(data.at(surrogate.members), surrogate.transform)
     if gp.covariance.noise_variance <= NO_NOISE:

@@ -21,7 +21,7 @@ from numbo.models.surrogate import Surrogate
 from numbo.run.run import GLOBAL, Run, Suggestion
 from numbo.search.engine import Engine, Origin
 from numbo.search.maximiser import Maximiser
-from numbo.search.near import condition_near
+from numbo.search.near import LastNearest, condition_near
 from numbo.search.trust_region import Region, TrustRegion
 from numbo.spaces import INACTIVE, Corners, Domain
 from numbo.trials import History
@@ -66,6 +66,7 @@ class LocalSearch(Engine):
         self._number = number
         self.trust_region = self.new_region(space.d)
         self._waiting: list[Waiting] = []
+        self._nearest = LastNearest.of_none()
 
     @property
     def surrogate(self) -> Surrogate:
@@ -110,7 +111,7 @@ class LocalSearch(Engine):
         """Condition the models on the data near the incumbent; returns the box, None if the region was given up."""
         history = run.history
         trust_region = self.trust_region
-        condition_near(self.outputs, history, run.noises, trust_region.center, self.size)
+        self._nearest = condition_near(self.outputs, history, run.noises, trust_region.center, self.size, self._nearest)
         if self._averages(run) or self._waiting:
             number = trust_region.number
             self._fold_waiting(history)
