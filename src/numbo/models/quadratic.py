@@ -13,12 +13,13 @@ for ``df`` coefficients: 231 in 20 dimensions, 861 in 40.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import blas, cholesky, lapack
 
-from numbo._types import Array
+from numbo._types import Array, Indices
 from numbo.models._threads import one_blas_thread
 from numbo.spaces import Corners
 
@@ -279,7 +280,13 @@ def _climb(gradient: Array, H: Array, origin: Array, start: Array, corners: Corn
 
 def rank_correlation(predicted: Array, values: Array) -> float:
     """The share of concordant less that of discordant pairs, among pairs of different values (Somers' D)."""
-    i, j = np.triu_indices(len(values), 1)
+    i, j = _pairs(len(values))
     signs = np.sign(values[i] - values[j])
     pairs = np.count_nonzero(signs)
     return float(np.sum(signs * np.sign(predicted[i] - predicted[j]))) / pairs if pairs else 0.0
+
+
+@lru_cache(maxsize=1)
+def _pairs(n: int) -> tuple[Indices, Indices]:
+    """The pairs ``i < j`` below ``n``; finding them takes as long as comparing their values."""
+    return np.triu_indices(n, 1)

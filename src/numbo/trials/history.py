@@ -303,7 +303,7 @@ class History:
     @property
     def C(self) -> Array:
         """The values of the constraints (n, q) of each observation, NaN where nothing was told."""
-        return self.trials.C[self._positions[: self.n]]
+        return self.trials.C if self.n == self.told else self.trials.C[self._positions[: self.n]]
 
     def feasible(self, i: int) -> bool:
         """Whether observation ``i`` violates no constraint whose value is known."""
