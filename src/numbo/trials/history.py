@@ -142,6 +142,8 @@ class History:
         self._y = np.empty(ROOM)
         self._variance = np.empty(ROOM)
         self._positions = np.empty(ROOM, dtype=np.int64)
+        #: Whether all of ``y (n,)`` are known to be finite, so that nobody has to look at them again.
+        self._all_finite = True
         self._scales = Scales(self.trials.C.shape[1])
         self.front = NonDominated.of_none(self.k)
         self.first: dict[bytes, int] = {}
@@ -177,6 +179,7 @@ class History:
         positions = np.flatnonzero(~failed)
         self._X = with_room(trials.X[positions])
         self._y = with_room(trials.Y[positions, 0])
+        self._all_finite = bool(np.isfinite(trials.Y[positions, 0]).all())
         self._variance = with_room(trials.variance[positions])
         self._positions = with_room(positions)
         self._stopped = np.flatnonzero(stopped[positions]).tolist()
@@ -219,6 +222,7 @@ class History:
             self._variance = doubled(self._variance)
             self._positions = doubled(self._positions)
         self._X[i] = x
+        self._all_finite = self._all_finite and math.isfinite(y)
         self._y[i] = y
         self._variance[i] = self.trials.variance[t]
         self._positions[i] = t
@@ -251,6 +255,7 @@ class History:
             at = np.array(rows)
             curves = self.trials.curves_of(self.positions(at))
             expected = self.ends.expected(curves, self.trials, int(self._positions[i]) + 1)
+            self._all_finite = False
             self._y[at] = expected.values
             self._variance[at] = expected.variances
             if len(rows) > 1 and self.best >= 0 and self.stopped(self.best):
@@ -451,7 +456,8 @@ class History:
 
     def values(self, n: int | None = None, output: int = 0) -> Array:
         """The first ``n`` values of an ``output``, made finite for a model (`finite_range`)."""
-        return finite_range(self.output(output)[:n])
+        values = self.output(output)[:n]
+        return values if output == 0 and self._all_finite else finite_range(values)
 
     def output(self, output: int) -> Array:
         """The values (n,) of an ``output``."""
