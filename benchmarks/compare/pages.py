@@ -254,6 +254,51 @@ def ray_table() -> str:
     return markdown(table)
 
 
+def ray_workers_table() -> str:
+    """The cost of GSSBOSearch for numbers of simulated workers."""
+    table = [["workers", "trials", "suggestion", "completion", "processor time of a trial", "alike"]]
+    for row in rows("ray-workers"):
+        if row["searcher"] == "GSSBOSearch" and row["trials"] in ("1000", "3000"):
+            times = [float(row[key]) for key in ("median_ms", "complete_ms", "cpu_ms")]
+            shown = [milliseconds(time) if time == time else "-" for time in times]
+            table.append([f"{int(row['workers']):,}", f"{int(row['trials']):,}", *shown, row["alike"]])
+    return markdown(table)
+
+
+def _ray_loop() -> dict[str, float]:
+    """Milliseconds of Tune's control loop for a trial: in GSSBOSearch with 1,000 workers, and in Tune itself."""
+    found = {(row["searcher"], row["workers"], row["trials"]): row for row in rows("ray-workers")}
+    real = next(row for row in rows("ray-real") if row["searcher"] == "GSSBOSearch")
+    tune = 1e3 * (float(real["run_seconds"]) - float(real["searcher_seconds"])) / int(real["trials"])
+    return {"searcher": float(found["GSSBOSearch", "1000", "3000"]["cpu_ms"]), "tune": tune}
+
+
+def ray_loop(part: str) -> str:
+    """The time of Tune's control loop for a trial in ``searcher``, in ``tune``, or in ``all``."""
+    parts = _ray_loop()
+    return milliseconds(parts[part] if part in parts else sum(parts.values()))
+
+
+def ray_most() -> str:
+    """The number of trials per second at which Tune's control loop is always busy."""
+    return f"{1e3 / sum(_ray_loop().values()):.0f}"
+
+
+def ray_load_table() -> str:
+    """What share of its time Tune's control loop is busy, by number of workers and duration of a trial."""
+    loop = sum(_ray_loop().values()) / 1e3
+    durations = {"10 seconds": 10, "1 minute": 60, "10 minutes": 600, "1 hour": 3600}
+
+    def cell(rate: float) -> str:
+        busy = rate * loop
+        return f"{number(rate)} per second, " + (f"{busy:.0%}" if busy > 0.1 else f"{busy:.1%}")
+
+    table = [["workers", *(f"trials of {name}" for name in durations)]]
+    for workers in (100, 1000, 10_000):
+        table.append([f"{workers:,}", *(cell(workers / seconds) for seconds in durations.values())])
+    return markdown(table)
+
+
 def arms_table(name: str, problem: str, horizon: str) -> str:
     """Runs on explicit arms, medians over seeds."""
     known: dict[str, list[dict[str, Any]]] = {}
@@ -372,6 +417,10 @@ FIGURES: dict[str, Callable[..., str]] = {
         failure_table,
         ask_table,
         ray_table,
+        ray_workers_table,
+        ray_loop,
+        ray_most,
+        ray_load_table,
         arms_table,
         speed_table,
         batch_table,
