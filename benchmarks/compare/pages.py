@@ -265,6 +265,21 @@ def ray_workers_table() -> str:
     return markdown(table)
 
 
+def ray_cluster_table() -> str:
+    """Runs on a cluster that loses nodes."""
+    head = ["searcher", "trials", "at once", "nodes lost", "trials run again", "trials lost", "alike"]
+    table = [[*head, "time in the searcher", "`suggest`, longest", "`on_trial_complete`, longest"]]
+    for row in rows("ray-cluster"):
+        counts = [row[key] for key in ("trials", "at_once", "nodes_removed", "restarts", "lost", "alike")]
+        share = f"{float(row['searcher_share']):.1%}"
+        times = [
+            ", ".join(milliseconds(float(row[f"{method}_{which}"])) for which in ("ms", "longest_ms"))
+            for method in ("suggest", "complete")
+        ]
+        table.append([row["searcher"], *counts, share, *times])
+    return markdown(table)
+
+
 def _ray_loop() -> dict[str, float]:
     """Milliseconds of Tune's control loop for a trial: in GSSBOSearch with 1,000 workers, and in Tune itself."""
     found = {(row["searcher"], row["workers"], row["trials"]): row for row in rows("ray-workers")}
@@ -418,6 +433,7 @@ FIGURES: dict[str, Callable[..., str]] = {
         ask_table,
         ray_table,
         ray_workers_table,
+        ray_cluster_table,
         ray_loop,
         ray_most,
         ray_load_table,
