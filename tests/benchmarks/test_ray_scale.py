@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 RUN = """
 from pathlib import Path
 from benchmarks.compare.ray_scale import run_on_cluster
-row = run_on_cluster("GSSBOSearch", 8, 2, nodes=2, seconds=1.0, pause=3.0)
+row = run_on_cluster("GSSBOSearch", 16, 2, nodes=2, seconds=1.0, pause=3.0)
 print(row["trials"], row["lost"], row["alike"], row["nodes_removed"] > 0, 0.0 < row["searcher_share"] < 1.0)
 """
 
@@ -79,7 +79,7 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
 
 def test_no_trial_is_lost_with_a_node():
     done = run(RUN)
-    assert "8 0 0 True True" in done.stdout.splitlines(), done.stderr
+    assert "16 0 0 True True" in done.stdout.splitlines(), done.stderr
 
 
 def test_a_cluster_ends_with_an_error():
