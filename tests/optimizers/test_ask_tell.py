@@ -383,16 +383,21 @@ def test_values_that_repeats_have_shown_to_be_exact_are_believed(make):
 
 
 def test_a_noisy_objective_is_measured_again_where_it_is_good(make):
-    space, noise = Space({"a": Int(0, 7), "b": Int(0, 7)}), np.random.default_rng(0)
-    opt, values, seen, again = make(space, seed=0), [], set(), []
-    for _ in range(60):
-        p = opt.ask()
-        values.append(float((p["a"] - 2) ** 2 + (p["b"] - 3) ** 2))
-        opt.tell(p, values[-1] + 4.0 * noise.normal())
-        if tuple(p.values()) in seen:
-            again.append(values[-1])
-        seen.add(tuple(p.values()))
-    assert len(again) >= 3
+    """Pooled over three runs, since a model of eleven points finds such noise in seven runs of ten."""
+    space = Space({"a": Int(0, 7), "b": Int(0, 7)})
+    again = []
+    for seed in range(3):
+        noise = np.random.default_rng(seed)
+        opt = make(space, seed=seed)
+        seen = set()
+        for _ in range(60):
+            p = opt.ask()
+            value = float((p["a"] - 2) ** 2 + (p["b"] - 3) ** 2)
+            opt.tell(p, value + 4.0 * noise.normal())
+            if tuple(p.values()) in seen:
+                again.append(value)
+            seen.add(tuple(p.values()))
+    assert len(again) >= 9
     everywhere = [(a - 2) ** 2 + (b - 3) ** 2 for a in range(8) for b in range(8)]
     assert np.median(again) < np.median(everywhere)
 
