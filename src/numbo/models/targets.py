@@ -56,17 +56,18 @@ class Targets:
         kinds = ["plain"] + ["winsorize"] * (not inner.all()) + ["log"] * self.warp
         decision, step = divmod(self.decisions, DECISION_EVERY)
         self.decisions += 1
-        if step or len(kinds) == 1:
-            iterations = ITERATIONS if self.decisions == 1 else REFIT
-            gp.fit(*transformed(data, OutputTransform.fit(data.y, self.kind)), iterations=iterations)
-        elif decision == 0 or self.kind not in kinds:
+        decide = step == 0 and len(kinds) > 1
+        if decide and (decision == 0 or self.kind not in kinds):
             self.choose(gp, data, kinds, surprise(data.y, inner))
-        else:
+            return
+        iterations = ITERATIONS if self.decisions == 1 else REFIT
+        gp.fit(*transformed(data, OutputTransform.fit(data.y, self.kind)), iterations=iterations)
+        if decide:
             others = [kind for kind in kinds if kind != self.kind]
             self._challenge(gp, data, others[decision % len(others)], surprise(data.y, inner))
 
     def _challenge(self, gp: ExactGP, data: Data, kind: str, loss: Loss) -> None:
-        """Fit ``gp`` under the transform ``kind``; go back to the present one if its loss was smaller."""
+        """Fit ``gp``, fitted under the present transform, under ``kind`` too; keep the one with the smaller loss."""
         before = gp.theta
         known = self._loss(gp, data, self.kind, loss)
         gp.fit(*transformed(data, OutputTransform.fit(data.y, kind)), iterations=REFIT)
