@@ -18,8 +18,8 @@ from numbo.trials import UNASKED, Pending, point_key
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-#: If more than this number of later trials have finished, and more than `ROUNDS` times as many as are running, the
-#: worker of a running trial counts as dead.
+#: If more than this number of later trials have finished, and more than `ROUNDS` times as many as are running and not
+#: overtaken by so many, the worker of a running trial counts as dead.
 MAX_OVERTAKEN = 1000
 ROUNDS = 4
 
@@ -134,7 +134,8 @@ class StudyView:
         """Make the running trials other than number ``current`` the optimizer's pending points."""
         assert self.optimizer is not None
         running = [trials[i] for i in self._unfinished if trials[i].state == TrialState.RUNNING]
-        oldest = self._n_finished - max(MAX_OVERTAKEN, ROUNDS * len(running))
+        fresh = sum(trial.number >= self._n_finished - MAX_OVERTAKEN for trial in running)
+        oldest = self._n_finished - max(MAX_OVERTAKEN, ROUNDS * fresh)
         known = self._running
         self._running = {}
         for trial in running:

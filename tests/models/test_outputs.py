@@ -110,15 +110,42 @@ def test_of_very_many_pending_points_the_nearest_are_considered():
         history.pending[i] = Pending.of(x, {}, -1, curve=object() if i % 3 == 0 else None)
     models = fitted(history)
     around = np.array([0.2, 0.9])
-    models.hallucinate(history, around)
+    crowd = models.hallucinate(history, around)
     order = np.argsort((((points - around) / models.lengthscales) ** 2).sum(axis=1))
     reported = [i for i in order if i % 3 == 0][:EXPECTED]
-    silent = [i for i in order if i % 3][:CONSIDERED]
+    silent = [i for i in order if i not in reported][:CONSIDERED]
+    np.testing.assert_array_equal(crowd, np.delete(points, reported, axis=0))
     np.testing.assert_array_equal(models.first.pending, points[sorted(reported + silent)])
     alone = fitted(history).first
     expected = np.array([3.0 if i in reported else np.nan for i in sorted(reported + silent)])
     alone.hallucinate(Data(models.first.pending, expected, np.where(np.isnan(expected), np.nan, 0.01)))
     np.testing.assert_array_equal(moments(models.first.posterior, Z), moments(alone.posterior, Z))
+
+
+def test_of_many_expected_values_the_nearest_count():
+    history = history_of(1, 0, Known())
+    points = make_points(EXPECTED + 20, 2, seed=8)
+    for i, x in enumerate(points):
+        history.pending[i] = Pending.of(x, {}, -1, curve=object())
+    models = fitted(history)
+    known = models.first.posterior.n
+    models.hallucinate(history, points[0])
+    assert models.first.without_pending.n == known + EXPECTED
+    assert models.first.posterior.n == known + EXPECTED + 20
+
+
+def test_what_a_posterior_has_does_not_crowd_it():
+    history = history_of(1, 0, Known())
+    models = fitted(history)
+    assert models.hallucinate(history, X[0]).shape == (0, 2)
+    history.pending["started"] = Pending.of(Z[0], {}, -1, curve=object())
+    history.pending["asked"] = Pending.of(Z[1], {}, -1)
+    models.release()
+    assert models.hallucinate(history, X[0]).shape == (0, 2)
+    for i, x in enumerate(make_points(300, 2, seed=8)):
+        history.pending[i] = Pending.of(x, {}, -1)
+    models.release()
+    np.testing.assert_array_equal(models.hallucinate(history, X[0]), history.pending.X[1:])
 
 
 def test_of_a_single_objective_the_model_to_look_at_is_shown():

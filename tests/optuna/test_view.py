@@ -245,9 +245,12 @@ def test_trials_that_many_have_overtaken_are_not_waited_for(monkeypatch):
         trials = [running(0, {"x": 0.1, "k": 1}), running(1, {"x": 0.2, "k": 1})]
         trials += [trial(number, {"x": 0.5, "k": 1}) for number in range(2, 2 + overtaking)]
         assert len(viewed(trials).optimizer.pending) == waited, overtaking
-    trials = [running(number, {"x": 0.1, "k": 1}) for number in range(20)]  # as many as that run at once
-    trials += [trial(number, {"x": 0.5, "k": 1}) for number in range(20, 20 + ROUNDS * 20)]
-    assert len(viewed(trials).optimizer.pending) == 20
+    trials = [running(number, {"x": 0.1, "k": 1}) for number in range(30)]  # dead ones do not prolong their time
+    trials += [trial(number, {"x": 0.5, "k": 1}) for number in range(30, 70)]
+    assert len(viewed(trials).optimizer.pending) == 0
+    trials += [running(number, {"x": 0.1, "k": 1}) for number in range(70, 80)]
+    oldest = 40 - ROUNDS * 10
+    assert len(viewed(trials).optimizer.pending) == 10 + 30 - max(oldest, 0)
 
 
 def test_a_running_trial_is_pending_where_it_now_is():

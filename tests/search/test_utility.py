@@ -137,9 +137,9 @@ def test_few_points_are_looked_at_if_few_are_wanted(monkeypatch):
 def test_a_copy_of_a_pending_point_that_the_posterior_does_not_have_is_crowded():
     gp = fitted(X, X[:, 0])
     term = Term(gp.extended(Z[:1]), Acquisition(UCB, 1.0))
-    utility = Utility((term,), (gp.posterior,), pending=Z[:30])
+    utility = Utility((term,), (gp.posterior,), crowd=Z[:30])
     free = list(utility.uncrowded(Z, Z[:, 0]))
     beside = shares_beside(gp.posterior, Z, np.ascontiguousarray(Z[:30].T), gp.covariance.noise_variance)
     share = np.minimum(remaining_share(term.posterior, gp.posterior, Z), beside)
     assert free == [i for i in np.argsort(-Z[:, 0]) if share[i] >= CROWDED]
-    assert set(free) < set(Utility((term,), (gp.posterior,), pending=Z[:1]).uncrowded(Z, Z[:, 0]))
+    assert set(free) < set(Utility((term,), (gp.posterior,)).uncrowded(Z, Z[:, 0]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -40,6 +42,9 @@ def test_what_is_computed_follows_every_change():
     with pytest.raises(KeyError):
         del points["none"]
     check(points, {"b": (0.3, 0), 3: (0.1, 7)})
+    other = copy.copy(twin)
+    other["d"] = point(0.1)
+    check(twin, {"a": (0.1, 0), "b": (0.3, 0), 3: (0.1, 7)})
     twin.clear()
     check(twin, {})
     check(PendingPoints(2, {"c": point(0.4)}), {"c": (0.4, 0)})

@@ -15,10 +15,10 @@ from numbo.models.constraints import Constraints
 from numbo.models.surrogate import Surrogate
 from numbo.trials import Data, Goal, History
 
-#: So many pending points are considered at most; of those that have reported something, and so have expected values, at
-#: most `EXPECTED`. Not tuned.
-CONSIDERED = 256
+#: Of the pending points that have reported something, so many count as observations, with the values that are expected
+#: at their ends; of all others, so many are considered. Not tuned.
 EXPECTED = 64
+CONSIDERED = 256
 
 
 class Outputs:
@@ -83,23 +83,34 @@ class Outputs:
         """The observations among ``rows (m,)`` that meet all constraints (`Constraints.met`)."""
         return rows[self.constraints.met(history, rows)] if history.constrained else rows
 
-    def hallucinate(self, history: History, around: Array) -> None:
+    def hallucinate(self, history: History, around: Array) -> Array:
         """Add the pending points to the posteriors, until the next update.
 
         Of many, only those that are nearest the point ``around (d,)`` are considered.
+
+        Returns:
+            (q, d) the points that are not observations to the first model, if its posterior lacks some; else none.
         """
-        pending = history.expected_pending()
-        if pending.n > CONSIDERED:
-            distances = squared_distances(self.metric, pending.X, around, np.inf)
-            expected = ~np.isnan(pending.y)
-            kinds = (expected, EXPECTED), (~expected, CONSIDERED)
-            near = [_smallest(distances, np.flatnonzero(kind), most) for kind, most in kinds]
-            pending = pending.at(np.sort(np.concatenate(near)))
-        self.first.hallucinate(pending)
-        unknown = np.full(pending.n, np.nan)
+        pending, unknown = self._considered(history.expected_pending(), around)
+        whole = self.first.hallucinate(pending) == len(history.pending)
+        values = np.full(pending.n, np.nan)
         for other in self.objectives[1:]:
-            other.hallucinate(Data(pending.X, unknown, unknown))
+            other.hallucinate(Data(pending.X, values, values))
         self.constraints.hallucinate(pending.X)
+        return unknown[:0] if whole else unknown
+
+    def _considered(self, pending: Data, around: Array) -> tuple[Data, Array]:
+        """Those of the ``pending`` points that are considered, and all (q, d) that are not observations."""
+        expected = np.flatnonzero(~np.isnan(pending.y))
+        if len(expected) <= EXPECTED and pending.n <= CONSIDERED:
+            return pending, pending.X[np.isnan(pending.y)]
+        distances = squared_distances(self.metric, pending.X, around, np.inf)
+        expected = _smallest(distances, expected, EXPECTED)
+        others = np.delete(np.arange(pending.n), expected)
+        values = np.full(pending.n, np.nan)
+        values[expected] = pending.y[expected]
+        rows = np.sort(np.concatenate([expected, _smallest(distances, others, CONSIDERED)]))
+        return pending._replace(y=values).at(rows), pending.X[others]
 
     def release(self) -> None:
         """Forget the pending points."""

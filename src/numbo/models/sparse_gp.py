@@ -170,7 +170,7 @@ class SparseGP:
         )
         self._hold(LV, counts, positive=positive)
         self._weights = weights if ok else None
-        self._variances = np.asarray(variances / self.regularization)
+        self._variances = variances / self.regularization if ok else None
 
     def copy(self) -> SparseGP:
         """A model that goes its own way. O(m^2 + u): points and embeddings are shared as long as that can be."""

@@ -144,11 +144,14 @@ class Surrogate:
         latent = moments(self.posterior, X)
         return self.transform.backward(latent.mean, latent.std)
 
-    def hallucinate(self, pending: Data) -> None:
+    def hallucinate(self, pending: Data) -> int:
         """Add pending points to the posterior, after a `release`, until the next update.
 
         Points with a value count as observations. Those whose values are NaN reduce variances only; of many, only those
         are taken in that determine the others best.
+
+        Returns:
+            how many were taken in.
         """
         known = ~np.isnan(pending.y)
         expected = transformed(pending.at(known), self.transform)
@@ -161,6 +164,7 @@ class Surrogate:
         base = self.without_pending
         most = max(SMALL - base.n, base.n // QUARTER)
         self._believed = self._model.extended(unknown, most) if len(unknown) else None
+        return expected.n + min(len(unknown), most)
 
     def release(self) -> None:
         """Forget the pending points."""

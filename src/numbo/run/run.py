@@ -21,6 +21,7 @@ from numbo.run.resolution import Resolution
 from numbo.run.times import AskTimes
 from numbo.spaces import Domain, named_space
 from numbo.trials import Curve, Ends, Goal, History, Pending, own
+from numbo.trials.pending import PendingPoints
 
 T = TypeVar("T")
 
@@ -122,7 +123,7 @@ class Run:
         twin.feasibility = copy.deepcopy(self.feasibility)
         twin.history = self.history.copy()
         twin.times = AskTimes()
-        twin.history.pending.clear()
+        twin.history.pending = PendingPoints(self.space.d)
         twin.noises = tuple(noise.of(twin.history) for noise in self.noises)
         twin.available = self.available.over(twin.history, twin.feasibility, twin.noises)
         twin._search_rng = copy.deepcopy(self._search_rng)

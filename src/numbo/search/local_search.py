@@ -214,3 +214,4 @@ class LocalSearch(Engine):
         self.trust_region = self.new_region(**state["region"])
         self.outputs.restore(state["models"], history)
         self._waiting = [Waiting(*one) for one in state["waiting"]]
+        self._nearest = LastNearest.of_none()

@@ -111,7 +111,7 @@ class Maximiser:
             alone = outputs.posteriors if run.history.pending else ()
             dormant = run.dormant(run.rng)
             best = surrogate.rows[np.argmax(surrogate.means)] if center is None else center
-            outputs.hallucinate(run.history, run.history.X[best])
+            crowd = outputs.hallucinate(run.history, run.history.X[best])
             if available.repeating and not run.space.continuous.any():  # no other point is near an observed one
                 groups = [*groups, _again(run.history.X, surrogate, corners)]
             groups = [available.fix_points(group, dormant) for group in groups]
@@ -124,8 +124,7 @@ class Maximiser:
                     mean = moments(surrogate.posterior, np.concatenate(groups)).mean
                     acquisition = acquisition._replace(parameter=float(mean.max()))
                 utility = self.of_one(run, outputs, acquisition)
-            if alone:
-                utility = utility._replace(alone=alone[: utility.objectives], pending=run.history.pending_points())
+            utility = utility._replace(alone=alone[: utility.objectives], crowd=crowd)
             box = Box(run.space, available.fix_corners(corners), dormant)
             return maximize(utility, box, groups, self._taken(run, surrogate), starts=starts)
 

@@ -52,15 +52,15 @@ class Utility(NamedTuple):
     Attributes:
         terms: posteriors with their acquisition functions.
         alone: the posteriors of the objectives without the pending points, empty if nothing is pending.
-        pending: (p, d) all pending points; the posteriors may have fewer.
         front: the front of several objectives; their terms are then replaced by its expected hypervolume improvement.
             None for one objective.
+        crowd: (p, d) pending points, if the posteriors do not have all of them; None or empty otherwise.
     """
 
     terms: tuple[Term, ...]
     alone: tuple[Posterior, ...] = ()
-    pending: Array | None = None
     front: Front | None = None
+    crowd: Array | None = None
 
     @property
     def objectives(self) -> int:
@@ -97,9 +97,9 @@ class Utility(NamedTuple):
         """The largest share (c,) over the objectives of the variance at ``X (c, d)`` that pending points leave."""
         pairs = zip(self.terms, self.alone, strict=False)
         shares = np.max([remaining_share(term.posterior, alone, X) for term, alone in pairs], axis=0)
-        if self.pending is None or len(self.pending) <= self.terms[0].posterior.n - self.alone[0].n:
+        if self.crowd is None or len(self.crowd) == 0:
             return shares
-        PT = np.ascontiguousarray(self.pending.T)  # the nearest one may not be among those of the posteriors
+        PT = np.ascontiguousarray(self.crowd.T)  # the nearest one may not be among those of the posteriors
         beside = [shares_beside(alone, X, PT, alone.covariance.noise_variance) for alone in self.alone]
         out: Array = np.minimum(shares, np.max(beside, axis=0))
         return out

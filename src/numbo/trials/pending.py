@@ -55,6 +55,8 @@ class PendingPoints(UserDict[Hashable, Pending]):
     def copy(self) -> PendingPoints:
         return PendingPoints(self._d, self.data)
 
+    __copy__ = copy
+
     def key_of(self, identity: bytes) -> Hashable | None:
         """The key of the oldest point with this ``identity``, None if there is none."""
         if self._keys is None:
