@@ -64,45 +64,6 @@ def test_the_kind_is_decided_at_every_third_fit():
     assert kinds == ["plain"] * DECISION_EVERY + ["log"] * (DECISION_EVERY + 1)
 
 
-def test_every_kind_is_tried_in_its_turn():
-    y = outlying(steep(SMOOTH))
-    targets = Targets(winsorize=True, warp=True)
-    gp = ExactGP(np.zeros(2, dtype=bool))
-    fitted = []
-    fit = gp.fit
-    gp.fit = lambda X, values, *args, **kwargs: fitted.append(values.copy()) or fit(X, values, *args, **kwargs)
-    targets.restore("plain", DECISION_EVERY)
-    tried = set()
-    for k in range(6 * DECISION_EVERY):
-        before = targets.kind
-        fitted.clear()
-        targets.fit(gp, Data.of(X, y))
-        kinds = ("plain", "winsorize", "log")
-        found = [next(kind for kind in kinds if np.array_equal(known(y, kind), values)) for values in fitted]
-        assert found[0] == before
-        assert len(found) == (1 if k % DECISION_EVERY else 2)
-        assert len(set(found)) == len(found)
-        tried |= set(found)
-    assert tried == {"plain", "winsorize", "log"}
-
-
-def known(y, kind):
-    return OutputTransform.fit(y, kind).forward(y)
-
-
-def test_a_challenger_that_predicts_worse_leaves_no_trace():
-    alone = Targets(winsorize=False, warp=False)
-    challenged = Targets(winsorize=False, warp=True)
-    thetas = []
-    for targets in (alone, challenged):
-        gp = ExactGP(np.zeros(2, dtype=bool))
-        targets.restore("plain", DECISION_EVERY)
-        targets.fit(gp, Data.of(X, SMOOTH))
-        assert targets.kind == "plain"
-        thetas.append(gp.theta)
-    np.testing.assert_array_equal(*thetas)
-
-
 def test_the_count_of_fits_survives_a_restore():
     targets, gp = Targets(winsorize=False, warp=True), ExactGP(np.zeros(2, dtype=bool))
     targets.restore("log", DECISION_EVERY - 1)

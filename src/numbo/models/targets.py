@@ -8,10 +8,8 @@ from numbo.models.transform_choice import ITERATIONS, Loss, choose, surprise, tr
 from numbo.models.transforms import OutputTransform
 from numbo.trials import Data
 
-#: The output transform is decided again at every third fit only.
+#: The output transform is selected again at every third fit only: the comparison costs one fit per candidate.
 DECISION_EVERY = 3
-#: Maximum number of L-BFGS-B iterations of fits after the first one, which go on from there.
-REFIT = 8
 
 
 class Targets:
@@ -47,41 +45,18 @@ class Targets:
         """Fit the hyperparameters of ``gp`` to the ``data``, and choose the transform of the values.
 
         With clipping, outliers do not determine the scale of all other values. Unclipped values let the trend fit a
-        whole bowl. Logarithms resolve the bottom of a steep valley. The transforms that may matter are compared at
-        first; later, every `DECISION_EVERY` fits, the present one is compared with one of the others. The model with
-        the highest leave-one-out density of the values that are not outliers is kept (Rasmussen & Williams 2006,
-        section 5.4.2).
+        whole bowl. Logarithms resolve the bottom of a steep valley. Every `DECISION_EVERY` fits, the transforms that
+        may matter are compared. The model with the highest leave-one-out density of the values that are not outliers is
+        kept (Rasmussen & Williams 2006, section 5.4.2).
         """
         inner = ~self.outliers(data.y)
         kinds = ["plain"] + ["winsorize"] * (not inner.all()) + ["log"] * self.warp
-        decision, step = divmod(self.decisions, DECISION_EVERY)
+        decide = self.decisions % DECISION_EVERY == 0
         self.decisions += 1
-        decide = step == 0 and len(kinds) > 1
-        if decide and (decision == 0 or self.kind not in kinds):
+        if len(kinds) > 1 and decide:
             self.choose(gp, data, kinds, surprise(data.y, inner))
-            return
-        iterations = ITERATIONS if self.decisions == 1 else REFIT
-        gp.fit(*transformed(data, OutputTransform.fit(data.y, self.kind)), iterations=iterations)
-        if decide:
-            others = [kind for kind in kinds if kind != self.kind]
-            self._challenge(gp, data, others[decision % len(others)], surprise(data.y, inner))
-
-    def _challenge(self, gp: ExactGP, data: Data, kind: str, loss: Loss) -> None:
-        """Fit ``gp``, fitted under the present transform, under ``kind`` too; keep the one with the smaller loss."""
-        before = gp.theta
-        known = self._loss(gp, data, self.kind, loss)
-        gp.fit(*transformed(data, OutputTransform.fit(data.y, kind)), iterations=REFIT)
-        if self._loss(gp, data, kind, loss) < known:
-            self.kind = kind
         else:
-            gp.set_theta(before)
-
-    def _loss(self, gp: ExactGP, data: Data, kind: str, loss: Loss) -> float:
-        """The loss of ``gp`` as it is fitted, under the transform ``kind``."""
-        transform = OutputTransform.fit(data.y, kind)
-        targets = transformed(data, transform)
-        gp.condition(*targets)
-        return loss(transform, targets.y, gp.leave_one_out())
+            gp.fit(*transformed(data, OutputTransform.fit(data.y, self.kind)), iterations=ITERATIONS)
 
     def restore(self, kind: str, decisions: int) -> None:
         """Take in which transform was chosen, and how often one was."""
