@@ -4,7 +4,7 @@ LOWEST := .venv-lowest
 BIN := $(VENV)/bin
 UV_INSTALL = $(@D)/bin/uv pip install --quiet --system-certs --python $(@D)/bin/python
 # What the kernels are tested by, directly and through the models right above them.
-KERNELS := tests/kernels $(addprefix tests/models/test_,sparse_gp.py arm_posterior.py)
+KERNELS := tests/kernels $(addprefix tests/models/test_,sparse_gp.py arm_posterior.py pending.py)
 NUMERICS := $(KERNELS) $(addprefix tests/models/test_,gp.py priors.py transforms.py threads.py)
 READY := $(VENV)/.ready
 # Tests start hundreds of processes: byte code is written by the first that imports a module.

@@ -75,13 +75,13 @@ def extend(posterior, PT, noise, most):
             variance[i] -= V[t, i] * V[t, i]
     q = min(p, most)
     chosen, factor, c = np.empty(q, dtype=np.int64), np.zeros((q, p)), np.empty(max(m, q))
+    roots = np.full(q, math.inf)
     for r in range(q):
         pivot = r if p <= most else greatest(variance, taken)
         taken[pivot] = True
         chosen[r] = pivot
         of_value, column = max(variance[pivot], 0.0) + noise, factor[r]
         if not of_value > DEPENDENT * prior[pivot]:
-            column[pivot] = math.inf
             continue
         copy_column_into(PT, pivot, x)
         covariance_into(posterior.covariance, PT, p, x, column)
@@ -91,17 +91,16 @@ def extend(posterior, PT, noise, most):
         for t in range(r):
             c[t] = -factor[t, pivot]
         accumulate(column, zero, p, c, factor, zero, np.int64(r))
-        root = math.sqrt(of_value)
+        roots[r] = math.sqrt(of_value)
         for i in range(p):
-            column[i] /= root
+            column[i] /= roots[r]
             variance[i] -= column[i] * column[i]
-        column[pivot] = root
-    return bordered(posterior, V, factor, chosen), chosen
+    return bordered(posterior, V, factor, roots, chosen), chosen
 
 
 @subroutine
-def bordered(posterior, V, factor, chosen):
-    """W' of `extend`, from the ``factor (q, p)`` of C + noise I by column."""
+def bordered(posterior, V, factor, roots, chosen):
+    """W' of `extend`, from the ``factor (q, p)`` of C + noise I by column, and its diagonal, the ``roots (q,)``."""
     m, q = posterior.n, chosen.shape[0]
     zero = np.int64(0)
     W = np.zeros((m + q, m + q))
@@ -111,8 +110,9 @@ def bordered(posterior, V, factor, chosen):
     L, M, MT = np.zeros((q, q)), np.zeros((q, q)), np.zeros((q, q))
     v, VW = np.empty(m), np.empty((q, m))
     for i in range(q):
-        for j in range(i + 1):
+        for j in range(i):
             L[i, j] = factor[j, chosen[i]]
+        L[i, i] = roots[i]
         for t in range(m):
             v[t] = V[t, chosen[i]]
         unwhiten_into(posterior.W, m, v, VW[i])
