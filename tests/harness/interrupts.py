@@ -77,8 +77,11 @@ def known(sampler: GSSBOSampler, study: optuna.Study) -> tuple[np.ndarray, np.nd
 
 
 def interrupted(error: BaseException) -> bool:
-    """Whether ``error`` is an interrupt, or what Optuna raises if one strikes while it stores a result."""
-    return isinstance(error, KeyboardInterrupt) or isinstance(error.__context__, KeyboardInterrupt)
+    """Whether ``error`` is an interrupt, or what a library makes of one, such as Optuna while it stores a result."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__cause__ or cause.__context__
+    return cause is not None
 
 
 def strike(number: int, frame: FrameType | None) -> None:
@@ -140,7 +143,9 @@ try:
     print("ready", flush=True)
     study.optimize(objective, timeout=PATIENCE)
 except BaseException as error:
-    sys.exit(7 if interrupted(error) else 1)
+    if interrupted(error):
+        sys.exit(7)
+    raise
 """
 
 
