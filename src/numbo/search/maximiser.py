@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from numbo._types import Array, ObservationIndices
-from numbo.kernels.acquisition import IMPROVEMENTS, LOG_EI, UCB, Acquisition, Term
+from numbo.kernels.acquisition import IMPROVEMENTS, LOG_EI, UCB, Acquisition, Posterior, Term
 from numbo.kernels.covariance import squared_distances
 from numbo.kernels.front import Front, front_of
 from numbo.models.moments import mean_at, moments
@@ -108,10 +108,13 @@ class Maximiser:
         available = run.available
         surrogate = outputs.first
         with run.times.phase("search"):
-            alone = outputs.posteriors if run.history.pending else ()
+            alone: tuple[Posterior, ...] = ()
+            crowd = None
             dormant = run.dormant(run.rng)
-            best = surrogate.rows[np.argmax(surrogate.means)] if center is None else center
-            crowd = outputs.hallucinate(run.history, run.history.X[best])
+            if run.history.pending:
+                alone = outputs.posteriors
+                around = surrogate.rows[np.argmax(surrogate.means)] if center is None else center
+                crowd = outputs.hallucinate(run.history, run.history.X[around])
             if available.repeating and not run.space.continuous.any():  # no other point is near an observed one
                 groups = [*groups, _again(run.history.X, surrogate, corners)]
             groups = [available.fix_points(group, dormant) for group in groups]
