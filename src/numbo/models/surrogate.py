@@ -32,7 +32,9 @@ from numbo.trials import Data
 from numbo.trials.schedule import Schedule
 
 #: A posterior of fewer than `SMALL` points takes in pending ones up to that number; each takes in a quarter of its own
-#: number, which makes predictions take 1.6 times as long. Not tuned.
+#: number, which makes predictions take 1.6 times as long. With 64 trials at once, on ten functions in 5 to 20
+#: dimensions, 14 of 22 runs were better after 640 evaluations than with all pending points, and 8 worse. Other shares
+#: were not tried.
 SMALL = 160
 QUARTER = 4
 
