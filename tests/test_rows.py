@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from numbo._rows import distinct_rows
+from numbo._rows import distinct_rows, smallest
 
 SHAPES = array_shapes(min_dims=2, max_dims=2, max_side=8)
 MATRICES = arrays(np.float64, SHAPES, elements=st.sampled_from([-1.0, 0.0, 0.5]))
@@ -50,3 +50,9 @@ def test_an_interrupt_anywhere_within_is_raised_as_itself():
     else:
         pytest.fail("the trace never ended")
     assert count > 5
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 19, 20, 30])
+def test_rows_of_the_smallest_values(count):
+    values = np.random.default_rng(0).random(20)
+    assert sorted(smallest(values, count)) == sorted(np.argsort(values)[:count])

@@ -1,4 +1,4 @@
-"""Rows of a matrix that are equal."""
+"""Rows of a matrix that are equal, and rows of the smallest values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numbo._types import Indices
+from numbo._types import Array, Indices
 
 
 class DistinctRows(NamedTuple):
@@ -28,3 +28,9 @@ def distinct_rows(rows: NDArray[Any]) -> DistinctRows:
     kind = np.empty(len(rows), dtype=np.int64)
     kind[order] = np.cumsum(new) - 1
     return DistinctRows(order[new], kind)
+
+
+def smallest(values: Array, count: int) -> Indices:
+    """Rows of the ``count`` smallest of the ``values (n,)``, unordered; all rows if there are no more."""
+    rows: Indices = np.arange(len(values))
+    return rows if len(rows) <= count else np.argpartition(values, count)[:count]

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from numbo._types import Array, Indices, ObservationIndices
+from numbo._rows import smallest
+from numbo._types import Array, ObservationIndices
 from numbo.kernels.acquisition import Posterior
 from numbo.kernels.covariance import Covariance, squared_distances
 from numbo.models.constraints import Constraints
@@ -105,11 +106,12 @@ class Outputs:
         if len(expected) <= EXPECTED and pending.n <= CONSIDERED:
             return pending, pending.X[np.isnan(pending.y)]
         distances = squared_distances(self.metric, pending.X, around, np.inf)
-        expected = _smallest(distances, expected, EXPECTED)
+        expected = expected[smallest(distances[expected], EXPECTED)]
         others = np.delete(np.arange(pending.n), expected)
         values = np.full(pending.n, np.nan)
         values[expected] = pending.y[expected]
-        rows = np.sort(np.concatenate([expected, _smallest(distances, others, CONSIDERED)]))
+        near = others[smallest(distances[others], CONSIDERED)]
+        rows = np.sort(np.concatenate([expected, near]))
         return pending._replace(y=values).at(rows), pending.X[others]
 
     def release(self) -> None:
@@ -129,8 +131,3 @@ class Outputs:
         for j, (one, saved) in enumerate(zip(self.objectives, state["objectives"], strict=True)):
             one.restore(saved, history.data(saved["updated_at"], j))
         self.constraints.restore(state["constraints"], history)
-
-
-def _smallest(distances: Array, rows: Indices, most: int) -> Indices:
-    """The ``rows (r,)`` with the smallest of the ``distances (p,)``, at most so many, unordered."""
-    return rows if len(rows) <= most else rows[np.argpartition(distances[rows], most)[:most]]

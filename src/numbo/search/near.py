@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numbo._types import Array, Indices, Mask, ObservationIndices
+from numbo._rows import smallest
+from numbo._types import Array, Mask, ObservationIndices
 from numbo.kernels.covariance import Covariance, squared_distances
 from numbo.models.gp import Frame
 from numbo.models.noise import Noise
@@ -69,7 +70,7 @@ def condition_near(
     known = noises[0]
 
     def rows() -> ObservationIndices:
-        return known.distinct(_smallest(squared_distances(covariance, history.X, x, np.inf), NEAR * size))
+        return known.distinct(smallest(squared_distances(covariance, history.X, x, np.inf), NEAR * size))
 
     def units() -> Frame:
         return frame(history.X[members], first.gp.categorical)
@@ -133,20 +134,14 @@ def _search(
         distances = squared_distances(covariance, X, center, limit)
         distances[out] = np.inf
         within = np.flatnonzero(distances <= limit)
-        near = within[_smallest(distances[within], size)]
+        near = within[smallest(distances[within], size)]
         if len(near) == size == np.count_nonzero(distances[within] <= distances[near].max()):
             return near[np.lexsort((near, distances[near]))], True
     distances = squared_distances(covariance, X, center, np.inf)
     distances[out] = np.inf
-    near = _smallest(distances, size)
+    near = smallest(distances, size)
     unique = bool(np.count_nonzero(distances <= distances[near].max()) == size)
     return near[np.lexsort((near, distances[near]))], unique
-
-
-def _smallest(distances: Array, count: int) -> Indices:
-    """Rows of the ``count`` smallest of the ``distances (n,)``, unordered; all rows if there are no more."""
-    rows: Indices = np.arange(len(distances))
-    return rows if len(rows) <= count else np.argpartition(distances, count)[:count]
 
 
 def frame(X: Array, categorical: Mask) -> Frame:
