@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import naive
 
-from numbo.models import ExactGP
+from numbo.models import ExactGP, subsets
 from numbo.selection import CRITERIA, Pool, select_subset
 
 RNG = np.random.default_rng(0)
@@ -67,6 +67,35 @@ def test_sign_minimises_the_sum_of_cosines_exactly():
         chosen = CRITERIA["sign"](p, size, np.array(forced, dtype=np.int64), np.random.default_rng(0))
         imbalance = abs(int(np.where(positive[chosen], 1, -1).sum()))
         assert imbalance == naive.best_sign_imbalance(positive, size, forced)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.02, 0.98])
+@pytest.mark.parametrize("at_once", [1, 7, 256])
+def test_sign_computes_no_more_signs_than_it_needs_and_chooses_as_if_it_had_all(monkeypatch, share, at_once):
+    monkeypatch.setattr(subsets, "SIGNS_AT_ONCE", at_once)
+    rng = np.random.default_rng(0)
+    Z = rng.random((2000, 3))
+    values = np.where(rng.random(2000) < share, 1.0, -1.0)
+    p = pool()
+    p = Pool(Z, values, p.model, np.zeros(2000, dtype=bool), 0.1)
+    asked = []
+    gradient_at = Pool.gradient_at
+    monkeypatch.setattr(Pool, "gradient_at", lambda self, rows: asked.append(len(rows)) or gradient_at(self, rows))
+    forced = np.arange(20)
+    for seed in range(5):
+        asked.clear()
+        chosen = subsets.select_sign(p, 100, forced, np.random.default_rng(seed))
+        computed = sum(asked)
+        same = np.random.default_rng(seed)
+        positive = p.gradient + same.normal(0.0, 0.1, 2000) >= 0.0
+        rest = same.permutation(np.arange(20, 2000))
+        plus = rest[positive[rest]]
+        minus = rest[~positive[rest]]
+        take = (80 - int(np.sum(np.where(positive[forced], 1, -1)))) // 2
+        take = int(np.clip(take, max(0, 80 - len(minus)), min(80, len(plus))))
+        np.testing.assert_array_equal(chosen, [*forced, *plus[:take], *minus[: 80 - take]])
+        if share == 0.5:
+            assert computed < 20 + 160 + at_once
 
 
 def test_sign_breaks_ties_at_random_and_the_perturbation_turns_small_gradients():

@@ -18,6 +18,9 @@ from numbo.kernels.selection import kmeans_plus_plus, pivoted_cholesky
 from numbo.models.gp import ExactGP
 from numbo.models.moments import moments
 
+#: Number of samples whose signs are computed at once.
+SIGNS_AT_ONCE = 256
+
 
 @dataclass(frozen=True)
 class Pool:
@@ -49,11 +52,15 @@ class Pool:
         ``-(y_i - mu_U(x_i)) / (var_U(x_i) + noise)``. The same formula holds for a member, with U excluding it, and
         gives its component of ``-(K_U + noise I)^-1 y``. Both follow from the block inverse and are exact.
         """
-        latent = moments(self.model.posterior, self.X)
+        return self.gradient_at(np.arange(len(self.X)))
+
+    def gradient_at(self, rows: Indices) -> Array:
+        """The components of the `gradient` of some ``rows (k,)``, (k,): the others are not computed."""
+        latent = moments(self.model.posterior, self.X[rows])
         noise = self.covariance.noise_variance
-        residual = self.y - latent.mean
+        residual = self.y[rows] - latent.mean
         # A member's residual is noise * alpha, since (K + noise I) alpha = y.
-        return np.where(self.members, -residual / noise, -residual / (latent.variance + noise))
+        return np.where(self.members[rows], -residual / noise, -residual / (latent.variance + noise))
 
 
 Criterion = Callable[[Pool, int, Indices, np.random.Generator], Indices]
@@ -71,17 +78,31 @@ def select_sign(pool: Pool, size: int, forced: Indices, rng: np.random.Generator
     The gradient of eq. (3) is one number per sample, so a cosine is a product of signs and the sum is
     ``(sum_i sign g_i)^2``: the subset has to balance signs, and ties are broken at random. Minimised exactly.
     """
-    g = pool.gradient
-    if pool.perturbation > 0.0:
-        g = g + rng.normal(0.0, pool.perturbation, size=len(g))
-    positive = g >= 0.0
-    rest = rng.permutation(_rest(len(g), forced))
-    plus = rest[positive[rest]]
-    minus = rest[~positive[rest]]
+    n = len(pool.X)
+    noise = rng.normal(0.0, pool.perturbation, size=n) if pool.perturbation > 0.0 else np.zeros(n)
+    rest = rng.permutation(_rest(n, forced))
     wanted = size - len(forced)
-    balance = int(np.sum(np.where(positive[forced], 1, -1)))
-    take = int(np.clip((wanted - balance) // 2, max(0, wanted - len(minus)), min(wanted, len(plus))))
-    return np.concatenate([forced, plus[:take], minus[: wanted - take]])
+    balance = int(np.sum(np.where(_ascends(pool, forced, noise), 1, -1)))
+    aim = int(np.clip((wanted - balance) // 2, 0, wanted))
+    plus: list[int] = []
+    minus: list[int] = []
+    # Only as many signs are computed as are needed: the samples come in a random order anyway.
+    for start in range(0, len(rest), SIGNS_AT_ONCE):
+        if len(plus) >= aim and len(minus) >= wanted - aim:
+            break
+        some = rest[start : start + SIGNS_AT_ONCE]
+        positive = _ascends(pool, some, noise)
+        plus.extend(some[positive].tolist())
+        minus.extend(some[~positive].tolist())
+    take = int(np.clip(aim, max(0, wanted - len(minus)), min(wanted, len(plus))))
+    chosen = np.array(plus[:take] + minus[: wanted - take], dtype=np.int64)
+    return np.concatenate([forced, chosen])
+
+
+def _ascends(pool: Pool, rows: Indices, noise: Array) -> Mask:
+    """Whether the gradient, with ``noise (n,)``, is not negative at some ``rows (k,)``."""
+    found: Mask = pool.gradient_at(rows) + noise[rows] >= 0.0
+    return found
 
 
 def select_nystrom(pool: Pool, size: int, forced: Indices, rng: np.random.Generator) -> Indices:
