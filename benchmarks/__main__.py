@@ -26,6 +26,7 @@ COMMANDS = {
     "bandits": "benchmarks.bandits.runner",
     "bandits-report": "benchmarks.bandits.report",
     "survival": "benchmarks.bandits.survival",
+    "papers": "benchmarks.papers.runner",
     "calibration": "benchmarks.checks.calibration",
     "ray-scale": "benchmarks.compare.ray_scale",
     "reliability": "tests.harness.reliability",

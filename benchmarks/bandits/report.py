@@ -68,7 +68,7 @@ def _color(rows: Rows, name: str) -> Any:
     return plt.get_cmap("tab10")(names.index(name.removeprefix("reference-")) % 10)
 
 
-def _curves(ax: Any, rows: Rows, column: int, ylabel: str, logy: bool) -> None:
+def draw_curves(ax: Any, rows: Rows, column: int, ylabel: str, logy: bool) -> None:
     groups: dict[str, Rows] = defaultdict(list)
     longest: dict[str, int] = defaultdict(int)
     for row in rows:
@@ -104,11 +104,11 @@ def _batches(ax: Any, rows: Rows) -> None:
 def plot(rows: Rows, title: str, path: Path) -> None:
     """Regret ratio, simple regret, seconds, batch sizes."""
     figure, axes = plt.subplots(1, 4, figsize=(19, 4.2), layout="constrained")
-    _curves(axes[0], rows, 1, "cumulative regret / that of uniform sampling", True)
-    _curves(axes[1], rows, 2, "regret of the best arm so far", False)
+    draw_curves(axes[0], rows, 1, "cumulative regret / that of uniform sampling", True)
+    draw_curves(axes[1], rows, 2, "regret of the best arm so far", False)
     axes[1].set_yscale("symlog", linthresh=1e-3)
     axes[1].set_ylim(bottom=0.0)
-    _curves(axes[2], rows, 3, "seconds of the algorithm", True)
+    draw_curves(axes[2], rows, 3, "seconds of the algorithm", True)
     _batches(axes[3], rows)
     figure.suptitle(title)
     handles, labels = axes[0].get_legend_handles_labels()

@@ -14,6 +14,7 @@ import argparse
 import csv
 import re
 from collections.abc import Callable
+from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -314,18 +315,34 @@ def ray_load_table() -> str:
     return markdown(table)
 
 
-def arms_table(name: str, problem: str, horizon: str) -> str:
-    """Runs on explicit arms, medians over seeds."""
+def _on_arms(name: str, problem: str, horizon: str, initial: str = "0") -> dict[str, list[dict[str, Any]]]:
+    """Runs on explicit arms, by algorithm."""
     known: dict[str, list[dict[str, Any]]] = {}
     for row in load(RESULTS / f"{name}.jsonl"):
-        if (row["problem"], row["T"], row["initial"]) == (problem, int(horizon), 0):
+        if (row["problem"], row["T"], row["initial"]) == (problem, int(horizon), int(initial)):
             known.setdefault(row["algorithm"], []).append(row)
+    return known
+
+
+def arms_table(name: str, problem: str, horizon: str, initial: str = "0") -> str:
+    """Runs on explicit arms, medians over seeds."""
+    known = _on_arms(name, problem, horizon, initial)
     table = [["algorithm", "regret ratio", "seconds", "batches", "seeds"]]
     order = sorted(known, key=lambda a: float(np.median([r["seconds"] for r in known[a]])))
     for algorithm in order:
         found = known[algorithm]
         ratio, seconds, batches = (float(np.median([r[key] for r in found])) for key in ("ratio", "seconds", "batches"))
         table.append([algorithm, f"{ratio:.3g}", f"{seconds:.2g}", f"{batches:,.0f}", str(len(found))])
+    return markdown(table)
+
+
+def arms_seconds_table(name: str, horizon: str, until: str, *problems: str) -> str:
+    """Seconds of the algorithms for the first evaluations, medians over seeds."""
+    known = [_on_arms(name, problem, horizon) for problem in problems]
+    table = [["algorithm", *problems]]
+    for algorithm in sorted(set.intersection(*map(set, known))):
+        of_each = [[next(s for t, *_, s in r["curve"] if t >= int(until)) for r in found[algorithm]] for found in known]
+        table.append([algorithm, *(f"{np.median(spent):.2g}" for spent in of_each)])
     return markdown(table)
 
 
@@ -415,6 +432,44 @@ def batch_table() -> str:
     return markdown(cells("batches"))
 
 
+def survival_table(kernel: str) -> str:
+    """The optimum in the race of S-BPE: the first columns of the results file."""
+    head, *rest = cells("survival")
+    return markdown([[head[0], *head[2:7]], *([row[0], *row[2:7]] for row in rest if row[1] == kernel)])
+
+
+@cache
+def _paper(experiment: str) -> dict[str, list[dict[str, Any]]]:
+    """The figures of an experiment on a paper, by case; one for each seed."""
+    known: dict[str, list[dict[str, Any]]] = {}
+    for row in load(RESULTS / "papers.jsonl"):
+        if row["experiment"] == experiment:
+            known.setdefault(row["case"], []).append(row["figures"])
+    return known
+
+
+def paper(experiment: str, case: str, figure: str, how: str = "median") -> str:
+    """A figure of an experiment on a paper: the ``median``, ``min``, ``max`` or ``mean`` over seeds.
+
+    Of what holds or does not hold, it is the share of the seeds where it does.
+    """
+    found = [figures[figure] for figures in _paper(experiment)[case] if figure in figures]
+    if all(isinstance(value, bool) for value in found):
+        return f"{np.mean(found):.0%}"
+    value = float(getattr(np, how)(found))
+    return f"{value:,.0f}" if value >= 100 else ("-" if value < 0 else "") + number(abs(value))
+
+
+def paper_table(experiment: str, cases: str, *figures: str) -> str:
+    """Figures of the cases that match a pattern; ``figure:max`` is the largest over seeds, and so on."""
+    table = [["case", *(figure.replace("-", " ").replace(":", ", ") for figure in figures)]]
+    for case in _paper(experiment):
+        if fnmatch(case, cases):
+            texts = [paper(experiment, case, *figure.split(":")) for figure in figures]
+            table.append([case.replace(",", ", ").replace("=", " = "), *texts])
+    return markdown(table)
+
+
 #: What may stand in a place, with its arguments.
 FIGURES: dict[str, Callable[..., str]] = {
     f.__name__.replace("_", "-"): f
@@ -438,8 +493,12 @@ FIGURES: dict[str, Callable[..., str]] = {
         ray_most,
         ray_load_table,
         arms_table,
+        arms_seconds_table,
         speed_table,
         batch_table,
+        survival_table,
+        paper,
+        paper_table,
         calibration_table,
         first_use,
         behind,

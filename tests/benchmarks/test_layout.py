@@ -28,6 +28,7 @@ FLOORS = [
     {"benchmarks.samplers"},
     {"benchmarks.compare"},
     {"benchmarks.bandits", "benchmarks.checks"},
+    {"benchmarks.papers"},
     {"tests.harness"},
     {"benchmarks.__main__", "benchmarks"},
 ]
@@ -35,6 +36,7 @@ FLOORS = [
 PRIVATE = {
     "benchmarks.bandits.runner": {"_model", "_sums", "_width"},  # a sample of the posterior of a batch
     "benchmarks.bandits.survival": {"_race"},  # at points of a continuous space
+    "benchmarks.papers.bkb": {"_model"},  # the variances of a run
     "benchmarks.problems.arms": {"_dataset"},
     "benchmarks.problems.bbob": {"_best_parameter"},  # where the optimum is
     "benchmarks.problems.tables": {"_dataset"},

@@ -1,0 +1,1 @@
+"""The figures, theorems and lemmas of the papers, one experiment each."""

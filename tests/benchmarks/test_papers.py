@@ -1,0 +1,122 @@
+"""The experiments on the papers measure what they say, on cases short enough for a test."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from benchmarks.compare import pages
+from benchmarks.papers import bkb, exact, plots, runner, sbpe, tables
+from benchmarks.papers.experiment import Experiment
+from benchmarks.storage import load
+
+
+def toy(seed: int, scale: float) -> dict:
+    return {"size": scale * (seed + 1), "holds": seed > 0, "_curve": [1.0, 2.0]}
+
+
+TOY = {"toy": Experiment("What is claimed.", toy, {"a=1": {"scale": 1.0}, "a=2": {"scale": 2.0}}, seeds=3)}
+
+
+def test_the_exact_gp_is_that_of_a_solve():
+    rng = np.random.default_rng(0)
+    X = rng.random((12, 2))
+    K = exact.gaussian(X, X, 0.3)
+    gp = exact.ExactGP(K, 0.04)
+    arms = [3, 3, 7, 0, 3]
+    for arm in arms:
+        gp.pull(arm)
+    played = K[np.ix_(arms, arms)]
+    solved = np.diag(K - K[:, arms] @ np.linalg.solve(played + 0.04 * np.eye(5), K[arms])) / 0.04
+    np.testing.assert_allclose(gp.variance, solved, rtol=1e-8)
+    assert gp.information == pytest.approx(np.linalg.slogdet(played / 0.04 + np.eye(5))[1])
+    assert gp.effective_dimension == pytest.approx(np.trace(played @ np.linalg.inv(played + 0.04 * np.eye(5))))
+
+
+def test_a_function_has_its_norm():
+    X = np.random.default_rng(0).random((40, 1))
+    f = exact.rkhs_function(X, 0.5, np.random.default_rng(1), norm=2.0)
+    K = exact.gaussian(X, X, 0.5)
+    assert f @ np.linalg.lstsq(K, f, rcond=1e-12)[0] == pytest.approx(4.0, rel=0.01)  # X nearly determines f
+
+
+def test_every_case_can_be_named_on_a_page():
+    assert len(runner.EXPERIMENTS) == len(bkb.EXPERIMENTS) + len(sbpe.EXPERIMENTS)
+    for experiment in runner.EXPERIMENTS.values():
+        assert all(not set(" <>") & set(case) for case in experiment.cases)
+
+
+SHORT = {
+    "starvation": "rate=50,lambda=0.01,t=6",
+    "information": "lambda=1,n=10",
+    "projection": "lambda=1,qbar=10",
+    "ratios": "lambda=1",
+    "uncertainty": "lambda=1,T=5",
+    "identities": "tau=1,atoms=5",
+    "intervals": "laplace,d=1,delta=0.5",
+    "prediction": "n=20",
+    "elimination": "beta=2,N=100",
+}
+
+
+@pytest.mark.parametrize(("name", "case"), SHORT.items())
+def test_a_case(name, case):
+    row = runner.run_one(name, case, 1, None)
+    assert (row["experiment"], row["case"], row["seed"]) == (name, case, 1)
+    numbers = [value for key, value in row["figures"].items() if not key.startswith("_")]
+    assert all(math.isfinite(value) for value in numbers)
+
+
+def test_runs_beside_the_exact_gp():
+    found = bkb.accuracy(0, "BBKB", 1e-2, math.inf, T=60)
+    assert found["smallest-ratio"] == pytest.approx(1.0, abs=1e-4)  # a perfect dictionary
+    assert found["largest-ratio"] == pytest.approx(1.0, abs=1e-4)
+    assert found["atoms"] == found["points"]
+    assert bkb.accuracy(0, "BKB", 1.0, 2, T=60)["largest-ratio"] > 1.001
+    assert not bkb.coverage(0, "BKB", 0.01, 1e-2, 40)["covered"]
+    assert bkb.coverage(0, "BKB", "paper", 1e-2, 40)["covered"]
+    assert bkb.batch_sizes(0, "BBKB", 1e-2, T=200)["largest"] > 1
+    assert bkb.growth(0, 2.0, (5, 10))["seconds-10"] > 0.0
+
+
+def test_a_narrow_bound_drops_the_optimum():
+    """Whether it is in the race is really looked at."""
+    assert not all(sbpe.elimination(seed, 0.0, 100)["kept"] for seed in range(4))
+
+
+def test_runs_are_resumed_and_reported(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "EXPERIMENTS", TOY)
+
+    def record(path, function, todo, jobs):
+        with path.open("a") as file:
+            file.writelines(f"{__import__('json').dumps(function(*arguments))}\n" for arguments in todo)
+
+    monkeypatch.setattr(runner.processes, "record", record)
+    path = tmp_path / "papers.jsonl"
+    runner.run(path, ["toy"], 1, 1, None)
+    assert len(load(path)) == 2
+    runner.run(path, ["toy"], None, 1, None)
+    assert [(row["case"], row["seed"]) for row in load(path)] == [
+        ("a=1", 0), ("a=2", 0), ("a=1", 1), ("a=2", 1), ("a=1", 2), ("a=2", 2),
+    ]  # fmt: skip
+    tables.write_report(path, TOY)
+    text = path.with_suffix(".md").read_text()
+    assert "| case | seeds | size | holds |" in text
+    assert "| a=2 | 3 | 4 (2 - 6) | 67% |" in text
+    monkeypatch.setattr(pages, "RESULTS", tmp_path)
+    pages._paper.cache_clear()
+    try:
+        assert [pages.paper("toy", "a=2", "size", *how) for how in ((), ("max",), ("min",))] == ["4", "6", "2"]
+        assert pages.paper("toy", "a=2", "holds") == "67%"
+        assert "| a = 1 | 2 | 3 |" in pages.paper_table("toy", "a=1", "size", "size:max")
+        assert "a = 2" not in pages.paper_table("toy", "a=1", "size")
+    finally:
+        pages._paper.cache_clear()
+
+
+def test_the_plots_are_drawn(tmp_path, monkeypatch):
+    monkeypatch.setattr(plots, "IMAGES", tmp_path)
+    plots.draw(load(pages.RESULTS / "papers.jsonl"))
+    assert all((tmp_path / name).stat().st_size > 10_000 for name in ("starvation.png", "regret-ratios.png"))
