@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -91,7 +92,7 @@ def test_runs_are_resumed_and_reported(tmp_path, monkeypatch):
 
     def record(path, function, todo, jobs):
         with path.open("a") as file:
-            file.writelines(f"{__import__('json').dumps(function(*arguments))}\n" for arguments in todo)
+            file.writelines(json.dumps(function(*arguments)) + "\n" for arguments in todo)
 
     monkeypatch.setattr(runner.processes, "record", record)
     path = tmp_path / "papers.jsonl"
