@@ -17,7 +17,7 @@ from numbo.kernels.optional import active_columns
 from numbo.models.curves import Curves
 from numbo.optimizers import GSSBO, Optimizer
 from numbo.search.local_search import LocalSearch
-from numbo.search.population import PopulationSearch
+from numbo.search.population_search import PopulationSearch
 from numbo.spaces import INACTIVE
 from numbo.trials import Curve, History, Pending
 

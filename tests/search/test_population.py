@@ -12,10 +12,10 @@ from tests.search.searches import global_search, local_search
 
 from numbo import GSSBO, Categorical, Float, GSSBOSettings, Int, Space
 from numbo.run.run import GLOBAL
-from numbo.search import population
+from numbo.search import population, population_search
 from numbo.search.credit import IDLE, LEAST
 from numbo.search.engine import Origin
-from numbo.search.population import FEW, PopulationSearch
+from numbo.search.population_search import FEW, PopulationSearch
 
 D = 6
 BOX = Space({f"x{j}": Float(0.0, 1.0) for j in range(D)})
@@ -36,7 +36,13 @@ def rough(p):
 @pytest.fixture
 def always(monkeypatch):
     """Every suggestion is the population's."""
-    monkeypatch.setattr(population, "is_turn", lambda step, share: True)
+    monkeypatch.setattr(population_search, "is_turn", lambda step, share: True)
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch):
+    """Runs of tests are long after 100 observations."""
+    monkeypatch.setattr(population_search, "LONG", 100)
 
 
 def observe(run, search, p, value, origin=GLOBAL):
@@ -46,11 +52,16 @@ def observe(run, search, p, value, origin=GLOBAL):
     return i
 
 
+#: A search with this state never looks around.
+NEVER = {"looked_around": (10**9, 0)}
+
+
 def begun(space=BOX, value=valley, n=60, seed=0):
-    """A population search that has started after ``n`` random points."""
+    """A population search that has started after ``n`` random points, and never looks around on its own."""
     run = new_run(space)
     local = local_search(run, global_search(run), size=8)
     search = PopulationSearch(space, local, number=1)
+    search.restore(search.state_dict() | NEVER, run.history)
     rng = np.random.default_rng(seed)
     for k, x in enumerate(space.snap(rng.random((n, space.d)))):
         local.trust_region.number = int(k == n - 1)
@@ -294,25 +305,148 @@ def test_a_search_that_has_converged_starts_elsewhere_with_a_larger_population(a
     drive(run, search, valley, 3 * size)
 
 
+# -- on its own --------------------------------------------------------------------------------------------------------
+
+
+def funnel(p):
+    """Many small optima on the wall of one large funnel, largest at 0.6."""
+    z = 8.0 * (np.array([p[f"x{j}"] for j in range(D)]) - 0.6)
+    return -float(np.sum(z**2 + 1.0 * (1.0 - np.cos(4.0 * np.pi * z))))
+
+
+def uncorrelated(p):
+    """Values below -1 that tell nothing of each other."""
+    return -1.0 - np.random.default_rng([int(1e6 * v) for v in p.values()]).random()
+
+
+def stuck(value, seed=0):
+    """A population search that has begun to look around: its record is old, and one coordinate away from the best."""
+    run, search = begun(value=value, seed=seed)
+    search.restore(search.state_dict() | {"looked_around": (0, 0)}, run.history)
+    record = {**dict.fromkeys(BOX.names, 0.6), "x0": 0.85}
+    observe(run, search, record, funnel(record))
+    others = np.random.default_rng(seed + 1)
+    while not search.eager(run) or search.state_dict()["now"]["rival"] == -np.inf:
+        p = BOX.decode(others.random(D))
+        observe(run, search, p, min(value(p), -100.0))
+    return run, search
+
+
+def test_it_looks_around_when_the_second_half_of_all_observations_has_brought_little(always):
+    run, search = begun(value=funnel)
+    search.restore(search.state_dict() | {"looked_around": (0, 0)}, run.history)
+    record = run.history.y.max()
+    rng = np.random.default_rng(1)
+    for k in range(100):  # each of them a record
+        observe(run, search, BOX.decode(rng.random(D)), record + k)
+        search.eager(run)
+        assert search.state_dict()["looked_around"] == (0, 0)
+    while search.state_dict()["looked_around"] == (0, 0):
+        observe(run, search, BOX.decode(rng.random(D)), -300.0)
+        search.eager(run)
+    n, size = search.state_dict()["looked_around"]
+    assert n == run.history.n
+    first = run.history.y[: n // 2]
+    gain = run.history.y.max() - first.max()
+    assert gain <= population_search.LITTLE * (first.max() - np.median(first))
+    while search.state_dict()["looked_around"] == (n, size):
+        drive(run, search, lambda p: -300.0, 1)
+    assert search.state_dict()["looked_around"] == (2 * n, 2 * size)
+
+
+def test_it_does_not_look_around_in_short_runs(always, monkeypatch):
+    monkeypatch.setattr(population_search, "LONG", 430)
+    run, search = begun(value=funnel)
+    search.restore(search.state_dict() | {"looked_around": (0, 0)}, run.history)
+    while search.state_dict()["looked_around"] == (0, 0):
+        drive(run, search, lambda p: -300.0, 1)
+    assert run.history.n == 450 + 1  # the first that is looked at, taken in by the next suggestion
+
+
+def test_where_ranks_were_foreseen_it_never_looks_around(always):
+    run, search = begun()
+    search.restore(search.state_dict() | {"looked_around": (0, 0), "foreseen": True}, run.history)
+    drive(run, search, lambda p: -300.0, 200)
+    assert search.state_dict()["looked_around"] == (0, 0)
+
+
+def test_a_search_on_its_own_knows_its_own_points_only(always):
+    run, search = stuck(funnel)
+    now = search.state_dict()["now"]
+    best = run.history.X[np.argmax(run.history.y)]
+    assert now["distribution"]["sigma"] == population.WIDE
+    assert np.linalg.norm(now["distribution"]["mean"] - best) > 0.1
+    values = drive(run, search, funnel, 30)
+    observe(run, search, BOX.decode(np.full(D, 0.61)), -0.01)
+    values += drive(run, search, funnel, 30)
+    now = search.state_dict()["now"]
+    assert now["rival"] > -np.inf
+    assert len(now["model"]["y"]) > 20
+    assert set(now["model"]["y"]) <= set(values)
+    assert now["record"] == -1  # nor is the record a member
+
+
+def test_a_search_on_its_own_goes_on_while_it_comes_nearer_to_the_record(always):
+    run, search = stuck(funnel)
+    record = run.history.y.max()
+    generation = search.state_dict()["generation"]
+    values = drive(run, search, funnel, 700)
+    assert search.state_dict()["generation"] > generation + 4 * population.NEWEST
+    assert max(values) > record
+
+
+def test_a_search_on_its_own_ends_where_it_comes_no_nearer(always):
+    run, search = stuck(uncorrelated)
+    observe(run, search, dict.fromkeys(BOX.names, 0.5), 100.0)
+    turns = 0
+    while search.propose(run) is not None and search.state_dict()["now"]["rival"] > -np.inf:
+        drive(run, search, uncorrelated, 1)
+        turns += 1
+    size = search.state_dict()["now"]["size"]
+    assert 2 * population.NEWEST * size < turns < 4 * population.NEWEST * size
+    now = search.state_dict()["now"]
+    np.testing.assert_array_equal(now["distribution"]["mean"], np.full(D, 0.5))
+    assert len(now["model"]["y"]) > 0  # now those of others, too
+
+
+def test_a_search_on_its_own_has_a_third_of_the_suggestions_while_others_gain():
+    rng = np.random.default_rng(7)
+    run, search = stuck(funnel)
+    gains = count(1)
+    turns = []
+    for _ in range(60):
+        found = search.propose(run)
+        turns.append(found is not None)
+        p = BOX.decode(rng.random(D) if found is None else found.x)
+        value = float(next(gains)) if found is None else funnel(p)
+        observe(run, search, p, value, GLOBAL if found is None else found.origin)
+    assert search.state_dict()["credit"]["gains"][-1][1] > 0.0
+    assert search.state_dict()["now"]["rival"] > 10.0
+    assert np.mean(turns) == pytest.approx(IDLE, abs=0.05)
+
+
 # -- a fold ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("start", [begun, stuck])
 @pytest.mark.parametrize("value", [valley, rough])
-def test_it_depends_on_the_observations_and_not_on_when_it_is_asked(always, value):
-    run, search = begun(value=value)
+def test_it_depends_on_the_observations_and_not_on_when_it_is_asked(always, value, start):
+    run, search = start(value=value)
     other = copy.deepcopy(search)
+    n = run.history.n
     drive(run, search, value, 150)
     history = run.history
-    for i in range(60, history.n):
+    for i in range(n, history.n):
         other.tell(run, i, history.assured(i), int(history.trials.origins[i]))
     one, same = search.propose(run), other.propose(run)
     np.testing.assert_array_equal(one.x, same.x)
     assert one.origin == same.origin
 
 
+@pytest.mark.parametrize("start", [begun, lambda: stuck(valley)])
 @pytest.mark.parametrize("n", [0, 1, 70])
-def test_a_restored_search_goes_on_in_the_same_way(always, n):
-    run, search = begun()
+def test_a_restored_search_goes_on_in_the_same_way(always, n, start):
+    run, search = start()
     drive(run, search, valley, n)
     twin = PopulationSearch(BOX, search._beside, number=1)
     twin.restore(copy.deepcopy(search.state_dict()), run.history)
@@ -370,6 +504,7 @@ def test_inactive_values_do_not_widen_it():
     run = new_run(space)
     local = local_search(run, global_search(run), size=8)
     search = PopulationSearch(space, local, number=1)
+    search.restore(search.state_dict() | NEVER, run.history)
     rng = np.random.default_rng(0)
     for k in range(40):
         near = {f"x{j}": 0.5 + 0.02 * rng.random() for j in range(3)}

@@ -43,7 +43,7 @@ from numbo.search.front_search import FrontSearch
 from numbo.search.gp_search import GPSearch
 from numbo.search.local_search import LocalSearch
 from numbo.search.maximiser import ACQUISITIONS
-from numbo.search.population import PopulationSearch
+from numbo.search.population_search import PopulationSearch
 from numbo.search.trust_region import Region
 from numbo.spaces import Arms, Space
 from numbo.trials import SCOUT, best_first
@@ -194,8 +194,8 @@ class GSSBOSettings(GPSettings):
             for the rule of the paper; by default 128, or more with a large initial design.
         trust_region: whether a local search runs in addition to the global model; never in spaces small enough to be
             enumerated.
-        population: whether a population search (`numbo.search.population`) takes turns with the local search, after a
-            region was given up, or as soon as a full quadratic foresees how observations rank; only with
+        population: whether a population search (`numbo.search.population_search`) takes turns with the local search,
+            after a region was given up, or as soon as a full quadratic foresees how observations rank; only with
             ``trust_region``, and with one objective.
         scouting: below 1. If trials are stopped early, this share of the reports of all trials, times the share of the
             cost that stopping has saved, is spent on space-filling points. A trial that is stopped soon costs little,

@@ -3,34 +3,22 @@
 After Hansen (2019), "A Global Surrogate Assisted CMA-ES". Of each population, those points are evaluated that are best
 by the model (`numbo.models.quadratic`). As soon as the model ranks the newest observations as their values do, its
 values stand for those of the others, and the next population follows; otherwise the whole population is evaluated. The
-optimum of the model is a member of the next population. When a search has converged, the next one starts elsewhere,
-with a population twice as large (Auger & Hansen 2005).
+optimum of the model is a member of the next population.
 
-All observations are points of the model, by whomever they were proposed. The search is a fold over them: it depends on
-their order, and on nothing else.
+When a search starts, and whose turn it is, is another matter (`numbo.search.population_search`).
 """
 
 from __future__ import annotations
 
 import math
-import zlib
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from numbo._types import Array, Mask
-from numbo.kernels.acquisition import success_probabilities
-from numbo.models._threads import one_blas_thread
-from numbo.models.outputs import Outputs
 from numbo.models.quadratic import Frame, Quadratic
-from numbo.run.run import Run, Suggestion
-from numbo.search.credit import IDLE, MOST, Credit, is_turn
 from numbo.search.distribution import Constants, Distribution
-from numbo.search.engine import BOXES, Engine, Origin
-from numbo.search.forecast import Forecast, foreseeable
-from numbo.search.local_search import LocalSearch
-from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE, Corners
 from numbo.spaces.domain import SearchSpace
 from numbo.trials import History
@@ -42,12 +30,10 @@ WIDEST = 1.0
 #: The model stands for the rest of a population if tau is at least this, over at least so many of the newest points.
 GATE = 0.85
 LOOKED_AT = 15
-#: For so many evaluations a search gets most suggestions if it was foreseen to rank, and a third at least otherwise.
-#: Later, the first search of all gets most of them as long as it saves this share of the evaluations. On BBOB's f10 and
-#: f11 in 20 dimensions, one run each, 2,032 and 2,956 evaluations were needed to come within 10 of the optimum without
-#: the second rule, and 1,618 and 956 with it.
-TRIAL = 60
-MOST_SAVED = 0.75
+#: A search on its own ends if the newest third of its populations, at least so many of them, is not nearer to the best
+#: value of others than this share of the distance of the third before, by the medians of their median values.
+NEWEST = 8
+NEARER = 0.8
 #: Weight of the last population in the mean share of evaluations that were saved.
 RECENT = 0.1
 #: A search has converged if the longest standard deviation is below this, or if the best values of populations differ
@@ -55,22 +41,9 @@ RECENT = 0.1
 NARROW = 1e-9
 FLAT = 1e-12
 TINY = 1e-6
-#: Largest population; and the number of origins of a population.
-LARGEST = 1024
-SLOTS = 2**16
-#: So many times as many points are drawn if the first ones failed, or are known.
-MORE = np.array([1, 4, 16])
 #: Numbers of the points of a population that are the optimum of the model, and the best observation.
 OPTIMUM = 0
 RECORD = 1
-#: Largest number of observations that wait to be taken in.
-MANY = 256
-#: Least number of coordinates that are moved.
-FEWEST = 2
-#: At most so many points of a population are pending at once, or half of it. With batches of 64 and any number, the
-#: first results completed a population, and nine tenths of its points came late: errors of two runs in ten dimensions
-#: after 640 evaluations were 2e-7 and 8e-8, and with this limit 4e-10 and 2e-10.
-FEW = 4
 
 
 class Population:
@@ -81,19 +54,31 @@ class Population:
         base: (d,) a point whose numerical, active coordinates are moved; the others stay as they are there.
         size: number of points of a population.
         mean: (k,) where it starts, in the coordinates that are moved.
+        sigma: the standard deviation at the start.
+        rival: the best value of others, if its model and its populations are to consist of its own points only.
 
     Attributes:
+        alone: whether they do.
         saved: the share of populations that was not evaluated, a running mean.
         told: the points of the present population that were evaluated: their numbers, and their observations.
     """
 
     def __init__(
-        self, space: SearchSpace, base: Array, size: int, mean: Array | None = None, sigma: float = WIDE
+        self,
+        space: SearchSpace,
+        base: Array,
+        size: int,
+        mean: Array | None = None,
+        sigma: float = WIDE,
+        *,
+        rival: float = -math.inf,
     ) -> None:
         self._space = space
         self.base = base
-        self.moved = _moved(space, base)
+        self.moved = moved_coordinates(space, base)
         self.size = size
+        self.alone = rival > -math.inf
+        self._rival = rival
         self.distribution = Distribution.around(base[self.moved] if mean is None else mean, sigma)
         k = int(self.moved.sum())
         self.model = Quadratic(k)
@@ -144,6 +129,11 @@ class Population:
             self.model.add(x, value)
         if not self.model.fitted:
             self.refresh()
+
+    def see(self, value: float) -> None:
+        """Take in a value of another search, if this one is on its own."""
+        if math.isfinite(value):
+            self._rival = max(self._rival, value)
 
     def observe(self, slot: int, i: int) -> bool:
         """Take in observation ``i``, of point ``slot``; returns whether the population is complete."""
@@ -196,7 +186,8 @@ class Population:
             mean = self.distribution.mean
             largest = self.model.largest(mean, Corners.of_cube(len(mean)))
             self._injected[OPTIMUM] = self.distribution.within_reach(largest)
-        self._join(history, i, rows)
+        if not self.alone:
+            self._join(history, i, rows)
 
     def recall(self, history: History, X: Array, i: int) -> bool:
         """Take in the points of the population ``X (size, d)`` that were observed up to ``i``; returns whether all
@@ -211,7 +202,7 @@ class Population:
 
     def _join(self, history: History, i: int, own: list[int]) -> None:
         """Make the best observation up to ``i`` a member of the population, if it is new and none of its ``own``."""
-        record = _best(history, i)
+        record = best_of(history, i)
         if record == self._record:
             return
         self._record = record
@@ -232,6 +223,19 @@ class Population:
         """The coordinates (n, k) of ``X (n, d)`` that are moved; those that are inactive have the mean's values."""
         inner = X[:, self.moved]
         return np.where(inner == INACTIVE, self.distribution.mean, inner)
+
+    @property
+    def approaches(self) -> bool:
+        """Whether its newest third is clearly nearer to the best value of others than the third before, or better.
+
+        Of a search on its own.
+        """
+        third = len(self._typical) // 3
+        if third < NEWEST:
+            return True
+        newest = self._rival - float(np.median(self._typical[-third:]))
+        before = self._rival - float(np.median(self._typical[-2 * third : -third]))
+        return newest <= max(0.0, NEARER * before)
 
     @property
     def converged(self) -> bool:
@@ -261,6 +265,7 @@ class Population:
         return {
             "base": self.base,
             "size": self.size,
+            "rival": self._rival,
             "distribution": self.distribution.state_dict(),
             "model": self.model.state_dict(),
             "saved": self.saved,
@@ -275,7 +280,7 @@ class Population:
     @classmethod
     def of(cls, space: SearchSpace, state: dict[str, Any]) -> Population:
         """A population from its `state_dict`."""
-        self = cls(space, state["base"], state["size"])
+        self = cls(space, state["base"], state["size"], rival=state["rival"])
         self.distribution = Distribution(**state["distribution"])
         self.model.restore(state["model"])
         self.saved = state["saved"]
@@ -288,230 +293,17 @@ class Population:
         return self
 
 
-def _moved(space: SearchSpace, base: Array) -> Mask:
+def moved_coordinates(space: SearchSpace, base: Array) -> Mask:
     """Which coordinates (d,) a search from ``base (d,)`` moves."""
-    moved: Mask = ~space.categorical & (base != INACTIVE)
-    return moved
+    found: Mask = ~space.categorical & (base != INACTIVE)
+    return found
 
 
-def _silent(run: Run) -> bool:
-    """Whether it makes no suggestions: under noise, with constraints, and after trials that were stopped."""
-    return run.noise.found or run.history.constrained or not run.history.all_final
+def first_size(x: Array) -> int:
+    """The size of the first population that moves ``x (k,)`` (Hansen 2016)."""
+    return 4 + int(3 * math.log(len(x)))
 
 
-def _best(history: History, i: int) -> int:
+def best_of(history: History, i: int) -> int:
     """The best of the observations up to ``i``."""
     return int(np.argmax(history.values(i + 1)))
-
-
-class PopulationSearch(Engine):
-    """A population search and its restarts, beside a local search.
-
-    It starts when a full quadratic foresees how observations rank (`numbo.search.forecast`), in spaces of numbers, or
-    when the local search has given up a region. From then on its share of the suggestions depends on what the searches
-    have brought lately (`Credit`); where ranks were foreseen, it has most of them as long as its model stands for most
-    evaluations.
-
-    Args:
-        space: the space.
-        beside: the local search.
-        number: number of this engine in its algorithm.
-    """
-
-    models: tuple[Outputs, ...] = ()
-
-    def __init__(self, space: SearchSpace, beside: LocalSearch, number: int) -> None:
-        self.space = space
-        self._beside = beside
-        self._number = number
-        #: Number of observations before the start, -1 before it.
-        self._begun_at = -1
-        #: Until the start.
-        self._forecast = Forecast(space.d) if foreseeable(space) else None
-        #: Whether ranks were foreseen at the start.
-        self._foreseen = False
-        #: Observations that are not taken in yet, with their origins.
-        self._waiting: list[tuple[int, int]] = []
-        self._credit = Credit()
-        #: Numbers of starts and of populations so far.
-        self._starts = 1
-        self._generation = 0
-        #: Number of observations when the present population began.
-        self._begun_population = 0
-        #: Number of observations of points of this search.
-        self._tried = 0
-        self._now: Population | None = None
-
-    # -- proposing -----------------------------------------------------------------------------------------------
-
-    def eager(self, run: Run) -> bool:
-        """Whether the next suggestion is among its share of all.
-
-        Results that arrive after the next population has begun teach the model only, so few points are pending at once;
-        more as time goes by, since some may be lost.
-        """
-        if self._begun_at < 0 or run.available.fixed is not None or _silent(run):
-            return False
-        with run.times.phase("model"), one_blas_thread():
-            now = self._up_to_date(run.history)
-        if now is None or not is_turn(run.step, self._share(now)):
-            return False
-        others = (run.history.n - self._begun_population) // now.size
-        return len(self._pending(run)) < max(FEW, now.size // 2) + others
-
-    def _share(self, now: Population) -> float:
-        """Its share of the suggestions."""
-        trial = self._tried < TRIAL
-        ranks = (trial and self._foreseen) or now.saved >= MOST_SAVED
-        if self._starts == 1 and now.model.full and ranks:
-            return MOST
-        return max(IDLE, self._credit.share) if trial else self._credit.share
-
-    def propose(self, run: Run) -> Suggestion | None:
-        """The most promising point of the population that is not evaluated yet; None if it is not its turn."""
-        if not self.eager(run):
-            return None
-        with run.times.phase("acquisition"), one_blas_thread():
-            now = self._up_to_date(run.history)
-            assert now is not None
-            success = run.success()
-            asked = self._pending(run) | {slot for slot, _ in now.told}
-            for count in (now.size + len(asked)) * MORE:
-                X = now.points(count, self._rng(run.history))
-                succeeds = success_probabilities(success, X) >= success.threshold
-                slots = (k for k in now.order(X) if k not in asked and succeeds[k] and not self._is_known(run, X[k]))
-                if (slot := next(slots, None)) is not None:
-                    return Suggestion(X[slot], Origin(self._number, self._generation * SLOTS + slot).packed)
-        return None
-
-    def _is_known(self, run: Run, x: Array) -> bool:
-        """Whether ``x (d,)`` should not be suggested, or has failed."""
-        return run.available.taken(x) or run.history.has_failed(self.space.representable(x))
-
-    def _pending(self, run: Run) -> set[int]:
-        """The numbers of the pending points of the present population."""
-        engines, boxes = np.divmod(run.history.pending.origins, BOXES)
-        generations, slots = np.divmod(boxes, SLOTS)
-        return set(slots[(engines == self._number) & (generations == self._generation)].tolist())
-
-    def _slot(self, origin: int) -> int | None:
-        """The number in the present population of the point with this ``origin``; None for other points."""
-        asked = Origin.of(origin)
-        generation, slot = divmod(asked.box, SLOTS)
-        return slot if asked.engine == self._number and generation == self._generation else None
-
-    def _rng(self, history: History) -> np.random.Generator:
-        """The random numbers of the present population, the same in all processes that know the first observation."""
-        return np.random.default_rng([zlib.crc32(history.X[0].tobytes()), self._generation])
-
-    # -- observations ----------------------------------------------------------------------------------------------
-
-    def tell(self, run: Run, i: int, y: float, origin: int) -> None:
-        if run.history.constrained:
-            return
-        if self._begun_at >= 0:
-            self._waiting.append((i, origin))
-            self._credit.see(y, second=self._is_own(origin))
-            if len(self._waiting) >= MANY:
-                with one_blas_thread():
-                    self._up_to_date(run.history)
-        elif self._starts_after(run.history, i):
-            self._begun_at = i + 1
-            self._begun_population = i + 1
-            self._forecast = None
-            self._credit = Credit(float(np.max(run.history.values(i + 1))))
-
-    def _is_own(self, origin: int) -> bool:
-        return Origin.of(origin).engine == self._number
-
-    def _starts_after(self, history: History, i: int) -> bool:
-        """Whether it starts after observation ``i``."""
-        if self._forecast is not None:
-            self._forecast.learn(history.X[i], float(history.y[i]))
-            self._foreseen = self._forecast.holds
-        return self._foreseen or self._beside.trust_region.number > 0
-
-    def _up_to_date(self, history: History) -> Population | None:
-        """The present population, after it has taken in the waiting observations in their order.
-
-        None as long as the best point has too few coordinates that could be moved.
-        """
-        now = self._begin(history, self._begun_at) if self._now is None else self._now
-        for i, origin in self._waiting:
-            self._tried += self._is_own(origin)
-            now = self._begin(history, i + 1) if now is None else self._after(history, now, i, origin)
-        self._waiting.clear()
-        self._now = now
-        return now
-
-    def _after(self, history: History, now: Population, i: int, origin: int) -> Population | None:
-        """The present population after ``now`` has taken in observation ``i``."""
-        now.learn(history, i, i + 1)
-        slot = self._slot(origin)
-        if slot is None or not now.observe(slot, i):
-            return now
-        now.advance(history, now.points(now.size, self._rng(history)), i)
-        self._generation += 1
-        self._begun_population = i + 1
-        if not now.holds_unmoved(history.X[_best(history, i)]):
-            return self._begin(history, i + 1)
-        known = now.recall(history, now.points(now.size, self._rng(history)), i)
-        return self._again(history, i, now.size) if known or now.converged else now
-
-    def _begin(self, history: History, n: int) -> Population | None:
-        """A population around the best of ``n`` observations, as wide as the best tenth of them is.
-
-        The newest observations are points of its model. None if the best point has too few coordinates to be moved.
-        """
-        best = np.argsort(-history.values(n), kind="stable")[: max(10, n // 10)]
-        base = history.X[best[0]]
-        moved = _moved(self.space, base)
-        if moved.sum() < FEWEST:
-            return None
-        near = history.X[best][:, moved]
-        offsets = near[np.all(near != INACTIVE, axis=1)] - base[moved]
-        size = 4 + int(3 * math.log(moved.sum()))
-        now = Population(self.space, base, size, sigma=float(np.sqrt(np.mean(offsets**2))) or WIDE)
-        now.learn(history, max(0, n - now.model.kept), n)
-        return now
-
-    def _again(self, history: History, i: int, size: int) -> Population:
-        """The next population, anywhere, and without points of its model."""
-        base = history.X[_best(history, i)]
-        self._starts += 1
-        mean = self._rng(history).uniform(0.1, 0.9, np.count_nonzero(_moved(self.space, base)))
-        return Population(self.space, base, min(2 * size, LARGEST), mean)
-
-    def region(self, history: History) -> Region | None:
-        return None
-
-    # -- state -----------------------------------------------------------------------------------------------------
-
-    def state_dict(self) -> dict[str, Any]:
-        return {
-            "begun_at": self._begun_at,
-            "forecast": None if self._forecast is None else self._forecast.state_dict(),
-            "foreseen": self._foreseen,
-            "waiting": list(self._waiting),
-            "credit": self._credit.state_dict(),
-            "starts": self._starts,
-            "generation": self._generation,
-            "begun_population": self._begun_population,
-            "tried": self._tried,
-            "now": None if self._now is None else self._now.state_dict(),
-        }
-
-    def restore(self, state: dict[str, Any], history: History) -> None:
-        """Restore a `state_dict`."""
-        self._begun_at = state["begun_at"]
-        self._foreseen = state["foreseen"]
-        self._waiting = [(i, origin) for i, origin in state["waiting"]]
-        self._credit = Credit(**state["credit"])
-        self._starts = state["starts"]
-        self._generation = state["generation"]
-        self._begun_population = state["begun_population"]
-        self._tried = state["tried"]
-        with one_blas_thread():
-            forecast = state["forecast"]
-            self._forecast = None if forecast is None else Forecast.of(self.space.d, forecast)
-            self._now = None if state["now"] is None else Population.of(self.space, state["now"])
