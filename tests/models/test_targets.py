@@ -7,7 +7,8 @@ import pytest
 from tests.helpers import make_points
 
 from numbo.models import ExactGP, OutputTransform
-from numbo.models.targets import DECISION_EVERY, Targets
+from numbo.models.targets import DECISION_EVERY, REFIT, Targets
+from numbo.models.transforms import KINDS
 from numbo.trials import Data
 
 X = make_points(40, 2)
@@ -62,6 +63,68 @@ def test_the_kind_is_decided_at_every_third_fit():
         targets.fit(gp, Data.of(X, values))
         kinds.append(targets.kind)
     assert kinds == ["plain"] * DECISION_EVERY + ["log"] * (DECISION_EVERY + 1)
+
+
+def known(y, kind):
+    return OutputTransform.fit(y, kind).forward(y)
+
+
+def test_settled_fits_are_short_and_try_one_other_kind_at_a_time():
+    y = outlying(steep(SMOOTH))
+    targets = Targets(winsorize=True, warp=True)
+    gp = ExactGP(np.zeros(2, dtype=bool))
+    fitted = []
+    iterations = []
+    fit = gp.fit
+
+    def watched(X, values, *args, **kwargs):
+        fitted.append(values.copy())
+        iterations.append(kwargs["iterations"])
+        fit(X, values, *args, **kwargs)
+
+    gp.fit = watched
+    targets.restore("plain", DECISION_EVERY)
+    tried = {"plain"}
+    for k in range(6 * DECISION_EVERY):
+        before = targets.kind
+        fitted.clear()
+        targets.fit(gp, Data.of(X, y), settled=True)
+        (values,) = fitted
+        kind = next(kind for kind in KINDS if np.array_equal(known(y, kind), values))
+        assert (kind == before) == bool(k % DECISION_EVERY)
+        assert targets.kind in (kind, before)
+        tried.add(kind)
+    assert tried == {"plain", "winsorize", "log"}
+    assert set(iterations) == {REFIT}
+
+
+def test_the_first_fit_is_never_short():
+    targets = Targets(winsorize=True, warp=True)
+    gp = ExactGP(np.zeros(2, dtype=bool))
+    twin = ExactGP(np.zeros(2, dtype=bool))
+    targets.fit(gp, Data.of(X, outlying(SMOOTH)), settled=True)
+    Targets(winsorize=True, warp=True).fit(twin, Data.of(X, outlying(SMOOTH)))
+    np.testing.assert_array_equal(gp.theta, twin.theta)
+    assert targets.kind == "winsorize"
+
+
+def test_a_challenger_that_predicts_worse_leaves_no_trace():
+    targets = Targets(winsorize=False, warp=True)
+    gp = ExactGP(np.zeros(2, dtype=bool))
+    targets.fit(gp, Data.of(X, SMOOTH))
+    before = gp.theta
+    targets.restore("plain", DECISION_EVERY)
+    targets.fit(gp, Data.of(X, SMOOTH), settled=True)
+    assert targets.kind == "plain"
+    np.testing.assert_array_equal(gp.theta, before)
+
+
+def test_a_challenger_that_predicts_better_stays():
+    targets = Targets(winsorize=False, warp=True)
+    gp = ExactGP(np.zeros(2, dtype=bool))
+    targets.restore("plain", DECISION_EVERY)
+    targets.fit(gp, Data.of(X, steep(SMOOTH)), settled=True)
+    assert targets.kind == "log"
 
 
 def test_the_count_of_fits_survives_a_restore():

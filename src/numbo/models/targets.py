@@ -10,6 +10,8 @@ from numbo.trials import Data
 
 #: The output transform is selected again at every third fit only: the comparison costs one fit per candidate.
 DECISION_EVERY = 3
+#: Maximum number of L-BFGS-B iterations of a fit that goes on from a settled one.
+REFIT = 8
 
 
 class Targets:
@@ -41,22 +43,47 @@ class Targets:
         """Which of ``y (n,)`` clipping would change; none if it is off."""
         return y <= OutputTransform.fit(y, "winsorize" if self.winsorize else "plain").floor
 
-    def fit(self, gp: ExactGP, data: Data) -> None:
+    def fit(self, gp: ExactGP, data: Data, *, settled: bool = False) -> None:
         """Fit the hyperparameters of ``gp`` to the ``data``, and choose the transform of the values.
 
         With clipping, outliers do not determine the scale of all other values. Unclipped values let the trend fit a
         whole bowl. Logarithms resolve the bottom of a steep valley. Every `DECISION_EVERY` fits, the transforms that
-        may matter are compared. The model with the highest leave-one-out density of the values that are not outliers is
-        kept (Rasmussen & Williams 2006, section 5.4.2).
+        may matter are compared. Where hyperparameters are ``settled``, one of the others challenges the present one,
+        which is not fitted again. The model with the highest leave-one-out density of the values that are not outliers
+        is kept (Rasmussen & Williams 2006, section 5.4.2).
         """
         inner = ~self.outliers(data.y)
         kinds = ["plain"] + ["winsorize"] * (not inner.all()) + ["log"] * self.warp
-        decide = self.decisions % DECISION_EVERY == 0
+        decision, step = divmod(self.decisions, DECISION_EVERY)
+        settled = settled and self.decisions > 0 and self.kind in kinds
         self.decisions += 1
-        if len(kinds) > 1 and decide:
+        decide = step == 0 and len(kinds) > 1
+        if decide and not settled:
             self.choose(gp, data, kinds, surprise(data.y, inner))
+            return
+        if decide:
+            others = [kind for kind in kinds if kind != self.kind]
+            self._challenge(gp, data, others[decision % len(others)], surprise(data.y, inner))
+            return
+        iterations = REFIT if settled else ITERATIONS
+        gp.fit(*transformed(data, OutputTransform.fit(data.y, self.kind)), iterations=iterations)
+
+    def _challenge(self, gp: ExactGP, data: Data, kind: str, loss: Loss) -> None:
+        """Fit ``gp``, fitted under the present transform, under ``kind`` too; keep the one with the smaller loss."""
+        before = gp.theta
+        known = self._loss(gp, data, self.kind, loss)
+        gp.fit(*transformed(data, OutputTransform.fit(data.y, kind)), iterations=REFIT)
+        if self._loss(gp, data, kind, loss) < known:
+            self.kind = kind
         else:
-            gp.fit(*transformed(data, OutputTransform.fit(data.y, self.kind)), iterations=ITERATIONS)
+            gp.set_theta(before)
+
+    def _loss(self, gp: ExactGP, data: Data, kind: str, loss: Loss) -> float:
+        """The loss of ``gp`` as it is fitted, under the transform ``kind``."""
+        transform = OutputTransform.fit(data.y, kind)
+        targets = transformed(data, transform)
+        gp.condition(*targets)
+        return loss(transform, targets.y, gp.leave_one_out())
 
     def restore(self, kind: str, decisions: int) -> None:
         """Take in which transform was chosen, and how often one was."""
