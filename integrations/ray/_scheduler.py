@@ -29,7 +29,8 @@ class CurveScheduler(FIFOScheduler):
     Any searcher may suggest the trials. In a restored run the rule starts again, from the trials that end later.
 
     Args:
-        metric, mode: name of the reported value, and ``"min"`` or ``"max"``; by default those of the `TuneConfig`.
+        metric: name of the reported value; by default that of the `TuneConfig`.
+        mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
         time_attr: name of the step in the reports.
         probability: trials that end better than the best one with at least this probability are never stopped.
         complete: number of trials that have to end by themselves before any is stopped.
