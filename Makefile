@@ -68,6 +68,7 @@ dist: $(READY)
 	rm -rf dist build/wheel
 	$(BIN)/python -m build
 	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
 	$(PYTHON) -m venv build/wheel
 	build/wheel/bin/python -m pip install --quiet dist/*.whl
 	cd build/wheel && bin/python -c "import numbo; print('numbo', numbo.__version__)"

@@ -37,9 +37,17 @@ def checkout(source):
     """A copy of what a distribution is built from."""
     shutil.copytree(ROOT / "src", source / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
     shutil.copytree(ROOT / "integrations", source / "integrations", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+    (source / "tests").mkdir()
+    for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff"):
         shutil.copy(ROOT / name, source)
+    shutil.copy(__file__, source / "tests")  # of a checkout, setuptools takes tests into an sdist unless told otherwise
     return source
+
+
+def metadata_of(wheel: Path) -> str:
+    archive = zipfile.ZipFile(wheel)
+    (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/METADATA"))
+    return archive.read(name).decode()
 
 
 @pytest.fixture(scope="module")
@@ -85,10 +93,34 @@ def test_the_version_is_the_same_everywhere(built):
     assert f"\n## {numbo.__version__} " in (ROOT / "CHANGELOG.md").read_text()
 
 
+def test_links_lead_to_the_repository_from_pypi_too(tmp_path):
+    source = checkout(tmp_path / "source")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(source)]
+    environment = os.environ | {"NUMBO_URL": "https://example.org/someone/numbo/"}
+    result = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    head, text = metadata_of(wheel).split("\n\n", 1)
+    urls = dict(line.split(", ") for line in re.findall(r"^Project-URL: (.*)$", head, re.MULTILINE))
+    files = f"https://example.org/someone/numbo/blob/v{numbo.__version__}"
+    assert urls["Repository"] == "https://example.org/someone/numbo"
+    assert urls["Changelog"] == f"{files}/CHANGELOG.md"
+    targets = re.findall(r"(!?)\[[^]]*\]\(([^)]*)\)", text)
+    assert ("", f"{files}/docs/index.md") in targets
+    assert ("!", f"{files.replace('blob', 'raw')}/docs/images/quality.png") in targets
+    assert [target for _, target in targets if not target.startswith("https://")] == []
+
+
+def test_without_an_address_the_readme_stays_as_it_is(built):
+    (wheel,) = (built / "dist").glob("*.whl")
+    head, text = metadata_of(wheel).split("\n\n", 1)
+    assert "Project-URL" not in head
+    assert text.strip() == (ROOT / "README.md").read_text().strip()
+
+
 def test_the_guide_names_the_versions_that_are_required(built):
     (wheel,) = (built / "dist").glob("*.whl")
-    (name,) = (n for n in zipfile.ZipFile(wheel).namelist() if n.endswith(".dist-info/METADATA"))
-    metadata = zipfile.ZipFile(wheel).read(name).decode().lower()
+    metadata = metadata_of(wheel).lower()
     guide = (ROOT / "docs" / "guides" / "troubleshooting.md").read_text().lower().split("## versions")[1]
     required = set(re.findall(r"^requires-(?:dist: )?(\w+)(?:\[tune\])?(?:: )?>=(\d+\.\d+)", metadata, re.MULTILINE))
     named = set(re.findall(r"(python|numpy|numba|scipy|optuna|ray) (\d+\.\d+)", guide))
@@ -181,7 +213,7 @@ def test_the_sdist_holds_the_licence_and_no_results(built):
     (sdist,) = (built / "dist").glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         names = {n.split("/", 1)[1] for n in archive.getnames() if "/" in n}
-    assert {"LICENSE", "README.md", "pyproject.toml", "integrations/ray/_searchers.py"} <= names
+    assert {"LICENSE", "README.md", "CHANGELOG.md", "pyproject.toml", "integrations/ray/_searchers.py"} <= names
     assert not any(n.startswith(("benchmarks", "tests")) for n in names)
 
 
