@@ -121,7 +121,7 @@ def test_without_an_address_the_readme_stays_as_it_is(built):
 def test_the_guide_names_the_versions_that_are_required(built):
     (wheel,) = (built / "dist").glob("*.whl")
     metadata = metadata_of(wheel).lower()
-    guide = (ROOT / "docs" / "guides" / "troubleshooting.md").read_text().lower().split("## versions")[1]
+    guide = (ROOT / "docs" / "guides" / "versions.md").read_text().lower().split("## what is supported")[1]
     required = set(re.findall(r"^requires-(?:dist: )?(\w+)(?:\[tune\])?(?:: )?>=(\d+\.\d+)", metadata, re.MULTILINE))
     named = set(re.findall(r"(python|numpy|numba|scipy|optuna|ray) (\d+\.\d+)", guide))
     assert len(named) == 6
