@@ -39,6 +39,7 @@ SMALL = 160
 QUARTER = 4
 #: From so many observations on, hyperparameters change little from fit to fit, and fits are short (`Targets.fit`).
 #: Short fits from the start lost at 100 trials: of 67 problems in five families 18 were better and 37 worse.
+#: From here on, of eight long ones 4 were better after 1,000 and 1 worse (`benchmarks/results/compare-settled.md`).
 SETTLED = 500
 
 

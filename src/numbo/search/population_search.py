@@ -36,13 +36,14 @@ from numbo.trials import History
 TRIAL = 60
 MOST_SAVED = 0.75
 #: A search looks around on its own if the second half of all observations has improved on the first by at most this
-#: share of the distance between the best and the median value of the first; this is looked at every so many of them.
-#: With 5,000 evaluations of Schaffer's F7 in 20 rotated dimensions, two runs came to 0.15 and 0.09, and without such
-#: searches to 1.25 and 0.44.
-LITTLE = 0.05
+#: share of the distance between the best value of the first half and the median of the first so many observations. This
+#: is looked at every so many observations. With 5,000 evaluations of Schaffer's F7 in 20 rotated dimensions, two runs
+#: came to 0.06 and 0.09, and to 1.25 and 0.44 without such searches; with Rastrigin's to 27 and 23, and 40 and 27.
+LITTLE = 0.01
+FIRST = 100
 OFTEN = 50
 #: Before so many observations no search does. With such searches from the start, rough problems lost after 300 trials:
-#: 8 of 18 were worse, and none was better.
+#: 8 of 18 were worse, and none was better (`benchmarks/results/compare-around-early.md`).
 LONG = 1000
 #: Largest population; and the number of origins of a population.
 LARGEST = 1024
@@ -243,9 +244,8 @@ class PopulationSearch(Engine):
         if self._foreseen or n < max(LONG, 2 * self._looked_around[0]):
             return False
         values = history.values(n)
-        first = values[: n // 2]
-        record = float(np.max(first))
-        return float(np.max(values)) - record <= LITTLE * (record - float(np.median(first)))
+        record = float(np.max(values[: n // 2]))
+        return float(np.max(values)) - record <= LITTLE * (record - float(np.median(values[:FIRST])))
 
     def _look_around(self, history: History, n: int) -> Population:
         """A search on its own, anywhere, with twice the population of the last such search."""
