@@ -208,3 +208,58 @@ def test_with_a_perfect_dictionary_the_local_bound_is_that_of_the_paper(family, 
     assert (ratio <= local * ROUNDING).all()
     assert (local <= total * ROUNDING).all()
     assert (ratio <= product * ROUNDING).all()
+
+
+# -- GSSBO ---------------------------------------------------------------------------------------------------------
+
+
+def low_rank(family, noise, seed):
+    """40 points, of which 8 are chosen: their kernel matrix, its approximation, the cross covariances, and values."""
+    cov, X, S, _, probes = sparse(family, noise, seed, inside=True)
+    y = np.random.default_rng(seed).normal(size=40)
+    return naive.gram(cov, X), projected(cov, S, X, X), naive.gram(cov, X, probes), y
+
+
+@pytest.mark.parametrize(("family", "noise", "seed"), CASES)
+def test_the_error_of_a_low_rank_posterior_is_bounded(family, noise, seed):
+    """Theorem 5.1 of GSSBO, equations 7 and 9."""
+    K, approximation, cross, y = low_rank(family, noise, seed)
+    full = np.linalg.inv(K + noise * np.eye(40))
+    reduced = np.linalg.inv(approximation + noise * np.eye(40))
+    C = np.linalg.norm(full, 2) * np.linalg.norm(reduced, 2) * np.linalg.norm(K - approximation, 2)
+    lengths = np.linalg.norm(cross, axis=0)
+    mean = np.abs(cross.T @ (full - reduced) @ y)
+    variance = np.abs(np.einsum("ij,ik,kj->j", cross, full - reduced, cross))
+    assert mean.max() > 1e-3
+    assert (mean <= lengths * np.linalg.norm(y) * C * ROUNDING).all()
+    assert (variance <= lengths**2 * C * ROUNDING).all()
+
+
+@pytest.mark.parametrize(("family", "noise", "seed"), CASES)
+def test_the_variance_of_theorem_5_1_is_too_small_and_that_on_a_subset_too_large(family, noise, seed):
+    """Theorem 5.1 of GSSBO has a variance below that on all points, algorithm 1 one above it."""
+    cov, X, S, _, probes = sparse(family, noise, seed, inside=True)
+    _, approximation, cross, y = low_rank(family, noise, seed)
+    reduced = np.linalg.solve(approximation + noise * np.eye(40), cross)
+    printed = np.diag(naive.gram(cov, probes)) - np.einsum("ij,ij->j", cross, reduced)
+    exact = naive.posterior(cov, X, y, probes)[1]
+    subset = naive.posterior(cov, S, y[:8], probes)[1]
+    assert (printed <= exact * ROUNDING + 1e-9).all()
+    assert (exact <= subset * ROUNDING + 1e-9).all()
+    assert (exact / subset).min() < 0.9
+
+
+def test_the_variance_of_theorem_5_1_may_be_negative():
+    cov, _, _, _, probes = sparse(RBF, 1e-2, 0, inside=True)
+    _, approximation, cross, _ = low_rank(RBF, 1e-2, 0)
+    reduced = np.linalg.solve(approximation + 1e-2 * np.eye(40), cross)
+    assert (np.diag(naive.gram(cov, probes)) - np.einsum("ij,ij->j", cross, reduced)).min() < 0.0
+
+
+def test_gradient_columns_span_another_space_than_kernel_columns():
+    """Against appendix A.1 of GSSBO, with two samples: K e and K^-1 e are no multiples of each other."""
+    K = np.array([[1.0, 0.5], [0.5, 1.0]])
+    kernel = K[:, 0] / np.linalg.norm(K[:, 0])
+    gradient = np.linalg.inv(K)[:, 0]
+    gradient /= np.linalg.norm(gradient)
+    assert abs(kernel @ gradient) == pytest.approx(0.6)
