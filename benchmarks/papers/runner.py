@@ -13,13 +13,13 @@ from typing import Any
 
 from benchmarks import processes
 from benchmarks.arguments import add_name, add_names, results
-from benchmarks.papers import bkb, sbpe
+from benchmarks.papers import bkb, gssbo, gssbo_runs, sbpe
 from benchmarks.papers.plots import draw
 from benchmarks.papers.tables import write_report
 from benchmarks.storage import load
 
 #: By name, in the order of their tables.
-EXPERIMENTS = bkb.EXPERIMENTS | sbpe.EXPERIMENTS
+EXPERIMENTS = bkb.EXPERIMENTS | sbpe.EXPERIMENTS | gssbo.EXPERIMENTS | gssbo_runs.EXPERIMENTS
 
 
 def run_one(experiment: str, case: str, seed: int, data: Path | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.compare import pages
-from benchmarks.papers import bkb, exact, plots, runner, sbpe, tables
+from benchmarks.papers import bkb, exact, gssbo, gssbo_runs, plots, runner, sbpe, tables
 from benchmarks.papers.experiment import Experiment
 from benchmarks.storage import load
 
@@ -44,7 +44,8 @@ def test_a_function_has_its_norm():
 
 
 def test_every_case_can_be_named_on_a_page():
-    assert len(runner.EXPERIMENTS) == len(bkb.EXPERIMENTS) + len(sbpe.EXPERIMENTS)
+    parts = (bkb.EXPERIMENTS, sbpe.EXPERIMENTS, gssbo.EXPERIMENTS, gssbo_runs.EXPERIMENTS)
+    assert len(runner.EXPERIMENTS) == sum(map(len, parts))
     for experiment in runner.EXPERIMENTS.values():
         assert all(not set(" <>") & set(case) for case in experiment.cases)
 
@@ -59,6 +60,11 @@ SHORT = {
     "intervals": "laplace,d=1,delta=0.5",
     "prediction": "n=20",
     "elimination": "beta=2,N=100",
+    "subset-error": "nystrom,lambda=1,M=25",
+    "approximation": "M=10",
+    "columns": "lengthscale=0.15",
+    "on-draws": "beta=2,lambda=1,sign",
+    "illustration": "sign",
 }
 
 
@@ -85,6 +91,51 @@ def test_runs_beside_the_exact_gp():
 def test_a_narrow_bound_drops_the_optimum():
     """Whether it is in the race is really looked at."""
     assert not all(sbpe.elimination(seed, 0.0, 100)["kept"] for seed in range(4))
+
+
+def test_a_subset_of_all_samples_is_exact():
+    X = exact.unit_arms(30, 2, np.random.default_rng(0))
+    K = gssbo.matern(X, X)
+    np.testing.assert_allclose(gssbo.low_rank(K, np.arange(30)), K, atol=1e-9)
+    assert gssbo.outside(K, np.arange(30), np.eye(30)) == pytest.approx(0.0, abs=1e-6)
+    assert gssbo.norm(K - gssbo.low_rank(K, np.arange(10))) > 0.01
+
+
+def test_the_greedy_rule_takes_the_longest_column_that_is_left():
+    columns = np.array([[3.0, 2.9, 0.0], [0.0, 0.1, 2.0], [0.0, 0.0, 0.0]])
+    assert gssbo.greedy(columns, 2).tolist() == [0, 2]
+
+
+def test_runs_of_gssbo(monkeypatch):
+    monkeypatch.setattr(gssbo_runs, "compiled", lambda: None)
+    found = gssbo_runs.cumulative(0, "hartmann-6", trials=130)
+    assert found["_regret-sign"][:3] == found["_regret-random"][:3]  # before the switch
+    assert len({found[criterion] for criterion in ("sign", "random", "nystrom")}) == 3
+    assert gssbo_runs.subset_size(6) < 130
+    assert found["sign-over-random"] == pytest.approx(found["sign"] / found["random"])
+    assert found["GP-UCB"] > found["_regret-GP-UCB"][0][1] > 0.0  # from the suite
+    kept = gssbo_runs.kept(0, trials=60, size=40)
+    assert kept["random-expected"] == pytest.approx(19 / 39)
+    assert all(0.0 <= kept[f"free-{criterion}"] <= 1.0 for criterion in ("sign", "nystrom"))
+
+
+def test_embeddings_are_those_of_their_papers():
+    rng = np.random.default_rng(0)
+    sketch = gssbo_runs.embedding("HeSBO", 40, 5, rng)
+    np.testing.assert_array_equal(np.abs(sketch).sum(axis=1), np.ones(40))  # one coordinate each, and a sign
+    assert set(np.unique(sketch)) == {-1.0, 0.0, 1.0}
+    assert np.linalg.matrix_rank(gssbo_runs.embedding("REMBO", 40, 5, rng)) == 5
+
+
+def test_growth_is_an_exponent():
+    assert gssbo_runs.growth(8.0, 4.0) == pytest.approx(1.0)
+    assert gssbo_runs.growth(8.0, 8.0) == pytest.approx(0.0)
+
+
+def test_times_are_summed_over_a_run():
+    assert gssbo_runs.over_a_run([2.0] * len(gssbo_runs.SIZES)) == pytest.approx(2.0 * 980)
+    rising = [float(n) for n in gssbo_runs.SIZES]
+    assert gssbo_runs.over_a_run(rising, most=50) < 51 * 980 < gssbo_runs.over_a_run(rising)
 
 
 def test_runs_are_resumed_and_reported(tmp_path, monkeypatch):
@@ -117,7 +168,10 @@ def test_runs_are_resumed_and_reported(tmp_path, monkeypatch):
         pages._paper.cache_clear()
 
 
+PLOTS = ("starvation.png", "regret-ratios.png", "cumulative-regret.png", "gssbo-time.png")
+
+
 def test_the_plots_are_drawn(tmp_path, monkeypatch):
     monkeypatch.setattr(plots, "IMAGES", tmp_path)
     plots.draw(load(pages.RESULTS / "papers.jsonl"))
-    assert all((tmp_path / name).stat().st_size > 10_000 for name in ("starvation.png", "regret-ratios.png"))
+    assert all((tmp_path / name).stat().st_size > 10_000 for name in PLOTS)
