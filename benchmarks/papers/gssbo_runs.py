@@ -31,14 +31,14 @@ SUITE = {"GPUCB": "GP-UCB", "GSSBO": "default"}
 SIZES = [20, 50, 100, 200, 400, 600, 800, 1000]
 
 
-def paper(problem: Problem, seed: int, criterion: str = "sign", factor: float = 4.0) -> GSSBO:
+def paper(problem: Problem, seed: int, criterion: str = "sign", factor: float = 4.0, beta: float | str = 2.0) -> GSSBO:
     """Algorithm 1, with Z = ``factor``."""
-    settings = GSSBOSettings.of_preset("paper", criterion=criterion, buffer_factor=factor)
+    settings = GSSBOSettings.of_preset("paper", criterion=criterion, buffer_factor=factor, beta=beta)
     return GSSBO(numbo_space(problem.space), n_initial=INITIAL, seed=seed, settings=settings)
 
 
-def gp_ucb(problem: Problem, seed: int) -> GPUCB:
-    return GPUCB(numbo_space(problem.space), n_initial=INITIAL, seed=seed)
+def gp_ucb(problem: Problem, seed: int, beta: float | str = 2.0) -> GPUCB:
+    return GPUCB(numbo_space(problem.space), n_initial=INITIAL, seed=seed, beta=beta)
 
 
 @dataclass
@@ -140,6 +140,18 @@ def factors(seed: int, problem: str, trials: int = TRIALS) -> dict[str, Any]:
         out[f"M,Z={factor}"] = subset_size(len(box.space), factor)
     out["random"] = float(follow(box, paper(box, seed, "random"), trials).regrets.sum())
     return out | {"GP-UCB": of_the_suite(problem, seed)["GP-UCB"]}
+
+
+def widths(seed: int, problem: str, beta: float | str, trials: int = TRIALS) -> dict[str, Any]:
+    """The cumulative regret with another beta, which the paper does not give."""
+    compiled()
+    box = make(problem)
+    out: dict[str, Any] = {}
+    for criterion in ("sign", "random", "nystrom"):
+        opt = paper(box, seed, criterion, beta=beta)
+        out[criterion] = float(follow(box, opt, trials).regrets.sum())
+    out["GP-UCB"] = float(follow(box, gp_ucb(box, seed, beta), trials).regrets.sum())
+    return out
 
 
 def searched(seed: int, problem: str, trials: int = 200) -> dict[str, Any]:
@@ -302,6 +314,16 @@ EXPERIMENTS = {
         factors,
         {problem: {"problem": problem} for problem in ("hartmann-6", "powell-48")},
         seeds=3,
+    ),
+    "widths": Experiment(
+        "GSSBO, figure 2 with other multipliers of the standard deviation: the cumulative regret of 1,000 trials.",
+        widths,
+        {
+            f"{problem},beta={beta}": {"problem": problem, "beta": beta}
+            for problem in ("hartmann-6", "levy-20")
+            for beta in (0.5, 2.0, "log")
+        },
+        seeds=1,
     ),
     "runtime": Experiment(
         "GSSBO, figures 3, 5 and 6: processor seconds of 1,000 trials, asks and tells. `anew` is GP-UCB with a "
