@@ -126,7 +126,7 @@ def select_random(pool: Pool, size: int, forced: Indices, rng: np.random.Generat
 
 
 def select_first(pool: Pool, size: int, forced: Indices, rng: np.random.Generator) -> Indices:
-    """The oldest points (the paper's LR-First-m)."""
+    """The oldest points. (The paper's LR-First-m is a low-rank model of all points on these.)"""
     return np.concatenate([forced, _rest(len(pool.X), forced)[: size - len(forced)]])
 
 
