@@ -53,7 +53,7 @@ def observe(run, search, p, value, origin=GLOBAL):
 
 
 #: A search with this state never looks around.
-NEVER = {"looked_around": (10**9, 0)}
+NEVER = {"looked_around": (10**9, 0, 0)}
 
 
 def begun(space=BOX, value=valley, n=60, seed=0):
@@ -322,7 +322,7 @@ def uncorrelated(p):
 def stuck(value, seed=0):
     """A population search that has begun to look around: its record is old, and one coordinate away from the best."""
     run, search = begun(value=value, seed=seed)
-    search.restore(search.state_dict() | {"looked_around": (0, 0)}, run.history)
+    search.restore(search.state_dict() | {"looked_around": (0, 0, 0)}, run.history)
     record = {**dict.fromkeys(BOX.names, 0.6), "x0": 0.85}
     observe(run, search, record, funnel(record))
     others = np.random.default_rng(seed + 1)
@@ -334,40 +334,41 @@ def stuck(value, seed=0):
 
 def test_it_looks_around_when_the_second_half_of_all_observations_has_brought_little(always):
     run, search = begun(value=funnel)
-    search.restore(search.state_dict() | {"looked_around": (0, 0)}, run.history)
+    search.restore(search.state_dict() | {"looked_around": (0, 0, 0)}, run.history)
     record = run.history.y.max()
     rng = np.random.default_rng(1)
     for k in range(100):  # each of them a record
         observe(run, search, BOX.decode(rng.random(D)), record + k)
         search.eager(run)
-        assert search.state_dict()["looked_around"] == (0, 0)
-    while search.state_dict()["looked_around"] == (0, 0):
+        assert search.state_dict()["looked_around"] == (0, 0, 0)
+    while search.state_dict()["looked_around"] == (0, 0, 0):
         observe(run, search, BOX.decode(rng.random(D)), -300.0)
         search.eager(run)
-    n, size = search.state_dict()["looked_around"]
+    n, size, generation = search.state_dict()["looked_around"]
+    assert generation == search.state_dict()["generation"]
     assert n == run.history.n
-    first = run.history.y[: n // 2]
-    gain = run.history.y.max() - first.max()
-    assert gain <= population_search.LITTLE * (first.max() - np.median(first))
-    while search.state_dict()["looked_around"] == (n, size):
+    record = run.history.y[: n // 2].max()
+    first = run.history.y[: population_search.FIRST]
+    assert run.history.y.max() - record <= population_search.LITTLE * (record - np.quantile(first, 0.5, method="lower"))
+    while search.state_dict()["looked_around"][0] == n:
         drive(run, search, lambda p: -300.0, 1)
-    assert search.state_dict()["looked_around"] == (2 * n, 2 * size)
+    assert search.state_dict()["looked_around"][:2] == (2 * n, 2 * size)
 
 
 def test_it_does_not_look_around_in_short_runs(always, monkeypatch):
     monkeypatch.setattr(population_search, "LONG", 430)
     run, search = begun(value=funnel)
-    search.restore(search.state_dict() | {"looked_around": (0, 0)}, run.history)
-    while search.state_dict()["looked_around"] == (0, 0):
+    search.restore(search.state_dict() | {"looked_around": (0, 0, 0)}, run.history)
+    while search.state_dict()["looked_around"] == (0, 0, 0):
         drive(run, search, lambda p: -300.0, 1)
     assert run.history.n == 450 + 1  # the first that is looked at, taken in by the next suggestion
 
 
 def test_where_ranks_were_foreseen_it_never_looks_around(always):
     run, search = begun()
-    search.restore(search.state_dict() | {"looked_around": (0, 0), "foreseen": True}, run.history)
+    search.restore(search.state_dict() | {"looked_around": (0, 0, 0), "foreseen": True}, run.history)
     drive(run, search, lambda p: -300.0, 200)
-    assert search.state_dict()["looked_around"] == (0, 0)
+    assert search.state_dict()["looked_around"] == (0, 0, 0)
 
 
 def test_a_search_on_its_own_knows_its_own_points_only(always):
@@ -425,6 +426,39 @@ def test_a_search_on_its_own_has_a_third_of_the_suggestions_while_others_gain():
     assert np.mean(turns) == pytest.approx(IDLE, abs=0.05)
 
 
+def test_late_results_of_earlier_populations_are_those_of_a_rival(always):
+    run, search = begun(value=funnel)
+    search.restore(search.state_dict() | {"looked_around": (0, 0, 0)}, run.history)
+    late = search.propose(run)
+    others = np.random.default_rng(1)
+    while search.eager(run) and search.state_dict()["now"]["rival"] == -np.inf:
+        observe(run, search, BOX.decode(others.random(D)), -1000.0)
+    observe(run, search, BOX.decode(late.x), 7.0, late.origin)
+    search.eager(run)
+    assert search.state_dict()["now"]["rival"] == 7.0
+    assert len(search.state_dict()["now"]["model"]["y"]) == 0
+
+
+def test_a_record_in_another_category_does_not_end_a_search_on_its_own(always):
+    space = Space({"kind": Categorical("ab"), **{f"x{j}": Float(0.0, 1.0) for j in range(D)}})
+
+    def value(p):
+        return funnel(p) - 10.0 * (p["kind"] == "b")
+
+    run, search = begun(space, value)
+    search.restore(search.state_dict() | {"looked_around": (0, 0, 0)}, run.history)
+    others = np.random.default_rng(1)
+    while search.eager(run) and search.state_dict()["now"]["rival"] == -np.inf:
+        p = {"kind": "a", **dict(zip(BOX.names, others.random(D), strict=True))}
+        observe(run, search, p, -1000.0)
+    observe(run, search, {"kind": "b", **dict.fromkeys(BOX.names, 0.5)}, 0.0)
+    generation = search.state_dict()["generation"]
+    while search.state_dict()["generation"] == generation:
+        drive(run, search, value, 1)
+        search.eager(run)
+    assert search.state_dict()["now"]["rival"] == 0.0
+
+
 # -- a fold ---------------------------------------------------------------------------------------------------------
 
 
@@ -479,6 +513,83 @@ def test_it_waits_while_the_best_point_has_too_few_numbers(always):
     assert not search.eager(run)
     assert search.propose(run) is None
     assert search.state_dict()["now"] is None
+
+
+FEW_OR_MANY = Space(
+    {"kind": Categorical(["few", "many"]), **{f"x{j}": Float(0.0, 1.0, when={"kind": "many"}) for j in range(4)}}
+)
+
+
+@pytest.mark.parametrize("looked_around", [10**9, 0])
+def test_a_record_with_too_few_numbers_ends_it_whoever_asks(always, looked_around):
+    def value(p):
+        z = 20.0 * np.array([v - 0.4 for v in p.values() if isinstance(v, float)])
+        return float("nan") if p["kind"] == "few" else -float(np.sum(z**2 + 40.0 * (1.0 - np.cos(8.0 * z))))
+
+    run, search = begun(FEW_OR_MANY, value)
+    search.restore(search.state_dict() | {"looked_around": (looked_around, 0, 0)}, run.history)
+    twin = copy.deepcopy(search)
+    n = run.history.n
+    origins = []
+    while len(origins) < 3:
+        found = search.propose(run)
+        p = run.space.decode(found.x)
+        observe(run, search, p, value(p), found.origin)
+        origins.append(found.origin)
+    observe(run, search, {"kind": "few"}, 1.0)
+    origins.append(GLOBAL)
+    while (found := search.propose(run)) is not None:
+        p = run.space.decode(found.x)
+        observe(run, search, p, value(p), found.origin)
+        origins.append(found.origin)
+    assert search.state_dict()["now"] is None
+    rng = np.random.default_rng(7)
+    for _ in range(120):
+        assert search.propose(run) is None
+        observe(run, search, {"kind": "many", **{f"x{j}": rng.random() for j in range(4)}}, -5.0)
+        origins.append(GLOBAL)
+    for i, origin in enumerate(origins, start=n):
+        twin.tell(run, i, run.history.assured(i), origin)
+    assert search.propose(run) is None
+    assert twin.propose(run) is None
+    assert repr(twin.state_dict()) == repr(search.state_dict())
+
+
+def test_a_population_without_results_is_given_up_more_and_more_patiently(always):
+    run, search = begun(value=rough)
+    search.eager(run)
+    size = search.state_dict()["now"]["size"]
+    rng = np.random.default_rng(7)
+    starts = []
+    for _ in range(900):
+        starts.append(search.state_dict()["starts"])
+        observe(run, search, BOX.decode(rng.random(D)), -500.0)
+        search.eager(run)
+    given_up = np.flatnonzero(np.diff(starts))
+    assert len(given_up) == 3
+    assert np.diff(given_up).tolist() == [2 * population_search.QUIET, 4 * population_search.QUIET]
+    assert search.state_dict()["now"]["size"] == size
+
+
+def test_coordinates_that_become_active_have_values_anywhere(always):
+    space = Space(
+        {
+            "n": Int(1, 3),
+            "x": Float(0.0, 1.0),
+            "u": Float(0.0, 1.0, when={"n": [2, 3]}),
+            "v": Float(0.0, 1.0),
+        }
+    )
+
+    def value(p):
+        return -((p["x"] - 0.3) ** 2) - (p["v"] - 0.3) ** 2 - 3.0 * (p["n"] > 1)
+
+    run, search = begun(space, value)
+    drive(run, search, value, 100)
+    woken = [p["u"] for p in map(run.history.params, range(60, 160)) if p["n"] > 1]
+    assert len(woken) > 3
+    assert np.min(woken) > 0.0
+    assert np.ptp(woken) > 0.2
 
 
 def test_it_begins_anew_where_the_best_point_has_another_category(always):

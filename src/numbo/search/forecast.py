@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array
-from numbo.models.quadratic import MOST, Frame, Quadratic, coefficients_of, rank_correlation
+from numbo.models.quadratic import LARGEST, MOST, Frame, Quadratic, coefficients_of, rank_correlation
 from numbo.spaces.domain import SearchSpace
 
 #: So many of the newest predictions are looked at.
@@ -41,6 +41,7 @@ class Forecast:
         """Take in a point ``x (d,)`` with value ``y``; failures are left out."""
         if not math.isfinite(y):
             return
+        y = min(max(y, -LARGEST), LARGEST)
         if self._model.fitted:
             self._pairs.append((float(self._model.values(x[None])[0]), y))
         self._model.add(x, y)

@@ -100,6 +100,8 @@ class Population:
     def points(self, count: int, rng: np.random.Generator) -> Array:
         """The first ``count`` points (count, d) of the present population, which has any number of them."""
         k = len(self.distribution.mean)
+        # of coordinates that a moved one makes active
+        dormant = rng.random((1, self._space.d)) if self._space.conditional.any() else None
         Z = rng.standard_normal((count, 2, k))
         lacking = np.sqrt(np.maximum(0.0, self._margin**2 - self.distribution.deviations**2))
         inner = self.distribution.points(Z[:, 0]) + lacking * Z[:, 1]
@@ -108,7 +110,7 @@ class Population:
             inner[slot] = x
         X = np.tile(self.base, (count, 1))
         X[:, self.moved] = inner
-        return self._space.snap(X)
+        return self._space.snap(X, dormant)
 
     def order(self, X: Array) -> list[int]:
         """The points of the population ``X (n, d)``, the most promising first."""
@@ -299,9 +301,9 @@ def moved_coordinates(space: SearchSpace, base: Array) -> Mask:
     return found
 
 
-def first_size(x: Array) -> int:
-    """The size of the first population that moves ``x (k,)`` (Hansen 2016)."""
-    return 4 + int(3 * math.log(len(x)))
+def first_size(k: int) -> int:
+    """The size of the first population that moves ``k`` coordinates (Hansen 2016)."""
+    return 4 + int(3 * math.log(k))
 
 
 def best_of(history: History, i: int) -> int:

@@ -9,6 +9,7 @@ The searches are a fold over the observations: they depend on their order, and o
 
 from __future__ import annotations
 
+import math
 import zlib
 from typing import Any
 
@@ -45,6 +46,9 @@ OFTEN = 50
 #: Before so many observations no search does. With such searches from the start, rough problems lost after 300 trials:
 #: 8 of 18 were worse, and none was better (`benchmarks/results/compare-around-early.md`).
 LONG = 1000
+#: A population without a result of its points for so many observations is given up: it may have none that can be
+#: suggested. The next one is given twice as many, since results may be late.
+QUIET = 100
 #: Largest population; and the number of origins of a population.
 LARGEST = 1024
 SLOTS = 2**16
@@ -87,8 +91,11 @@ class PopulationSearch(Engine):
         self._forecast = Forecast(space.d) if foreseeable(space) else None
         #: Whether ranks were foreseen at the start.
         self._foreseen = False
-        #: Number of observations when a search last began to look around on its own, and the size of its population.
-        self._looked_around = (0, 0)
+        #: Whether the first population was looked for.
+        self._opened = False
+        #: Number of observations when a search last began to look around on its own, the size of its populations, and
+        #: the number of the first one.
+        self._looked_around = (0, 0, 0)
         #: Observations that are not taken in yet, with their origins.
         self._waiting: list[tuple[int, int]] = []
         self._credit = Credit()
@@ -97,8 +104,11 @@ class PopulationSearch(Engine):
         self._generation = 0
         #: Number of observations when the present population began.
         self._begun_population = 0
-        #: Number of observations of points of this search.
+        #: Number of observations of points of this search, and how many there were of all after the last one.
         self._tried = 0
+        self._heard_at = 0
+        #: For how many observations without a result a population is kept.
+        self._patience = QUIET
         self._now: Population | None = None
 
     # -- proposing -----------------------------------------------------------------------------------------------
@@ -183,6 +193,11 @@ class PopulationSearch(Engine):
     def _is_own(self, origin: int) -> bool:
         return Origin.of(origin).engine == self._number
 
+    def _is_since(self, origin: int, generation: int) -> bool:
+        """Whether it is that of a point of this search, of a population since ``generation``."""
+        asked = Origin.of(origin)
+        return asked.engine == self._number and asked.box // SLOTS >= generation
+
     def _starts_after(self, history: History, i: int) -> bool:
         """Whether it starts after observation ``i``."""
         if self._forecast is not None:
@@ -195,19 +210,22 @@ class PopulationSearch(Engine):
 
         None as long as the best point has too few coordinates that could be moved.
         """
-        now = self._begin(history, self._begun_at) if self._now is None else self._now
+        now = self._now if self._opened else self._begin(history, self._begun_at)
+        self._opened = True
         for i, origin in self._waiting:
-            self._tried += self._is_own(origin)
+            if self._is_own(origin):
+                self._tried += 1
+                self._heard_at = i + 1
             now = self._begin(history, i + 1) if now is None else self._after(history, now, i, origin)
-            if now is not None and not now.alone and (i + 1) % OFTEN == 0 and self._is_stuck(history, i + 1):
-                now = self._look_around(history, i + 1)
+            if now is not None and (i + 1) % OFTEN == 0:
+                now = self._reviewed(history, now, i + 1)
         self._waiting.clear()
         self._now = now
         return now
 
     def _after(self, history: History, now: Population, i: int, origin: int) -> Population | None:
         """The present population after ``now`` has taken in observation ``i``."""
-        if now.alone and not self._is_own(origin):
+        if now.alone and not self._is_since(origin, self._looked_around[2]):
             now.see(float(history.y[i]))
             return now
         now.learn(history, i, i + 1)
@@ -215,12 +233,12 @@ class PopulationSearch(Engine):
         if slot is None or not now.observe(slot, i):
             return now
         now.advance(history, now.points(now.size, self._rng(history)), i)
-        self._generation += 1
-        self._begun_population = i + 1
-        if (now.alone and not now.approaches) or not now.holds_unmoved(history.X[best_of(history, i)]):
+        self._next_population(i + 1)
+        last = not now.approaches if now.alone else not now.holds_unmoved(history.X[best_of(history, i)])
+        if last:
             return self._begin(history, i + 1)
         known = now.recall(history, now.points(now.size, self._rng(history)), i)
-        return self._again(history, i, now.size) if known or now.converged else now
+        return self._again(history, i, 2 * now.size) if known or now.converged else now
 
     def _begin(self, history: History, n: int) -> Population | None:
         """A population around the best of ``n`` observations, as wide as the best tenth of them is.
@@ -234,10 +252,25 @@ class PopulationSearch(Engine):
             return None
         near = history.X[best][:, moved]
         offsets = near[np.all(near != INACTIVE, axis=1)] - base[moved]
-        size = first_size(base[moved])
+        size = first_size(int(moved.sum()))
         now = Population(self.space, base, size, sigma=float(np.sqrt(np.mean(offsets**2))) or WIDE)
         now.learn(history, max(0, n - now.model.kept), n)
         return now
+
+    def _reviewed(self, history: History, now: Population, n: int) -> Population | None:
+        """``now``, or the population that takes its place after ``n`` observations."""
+        if n - max(self._begun_population, self._heard_at) >= self._patience:
+            self._patience *= 2
+            self._next_population(n)
+            return self._again(history, n - 1, now.size)
+        if now.alone or not self._is_stuck(history, n):
+            return now
+        self._next_population(n)
+        return self._look_around(history, n)
+
+    def _next_population(self, n: int) -> None:
+        self._generation += 1
+        self._begun_population = n
 
     def _is_stuck(self, history: History, n: int) -> bool:
         """Whether the second half of ``n`` observations has brought little, where ranks were not foreseen."""
@@ -245,28 +278,32 @@ class PopulationSearch(Engine):
             return False
         values = history.values(n)
         record = float(np.max(values[: n // 2]))
-        return float(np.max(values)) - record <= LITTLE * (record - float(np.median(values[:FIRST])))
+        typical = float(np.quantile(values[:FIRST], 0.5, method="lower"))
+        return float(np.max(values)) - record <= LITTLE * (record - typical)
 
-    def _look_around(self, history: History, n: int) -> Population:
+    def _look_around(self, history: History, n: int) -> Population | None:
         """A search on its own, anywhere, with twice the population of the last such search."""
         record = best_of(history, n - 1)
-        base = history.X[record]
-        mean = self._anywhere(history, base)
-        size = min(2 * self._looked_around[1], LARGEST) or first_size(mean)
-        self._looked_around = (n, size)
-        self._generation += 1
-        self._begun_population = n
-        return Population(self.space, base, size, mean, rival=float(history.values(n)[record]))
+        size = min(2 * self._looked_around[1], LARGEST)
+        now = self._elsewhere(history, record, size, rival=float(history.values(n)[record]))
+        self._looked_around = (n, size if now is None else now.size, self._generation)
+        return now
 
-    def _again(self, history: History, i: int, size: int) -> Population:
-        """The next population, anywhere, and without points of its model."""
-        base = history.X[best_of(history, i)]
+    def _again(self, history: History, i: int, size: int) -> Population | None:
+        """The next population, without points of its model."""
         self._starts += 1
-        return Population(self.space, base, min(2 * size, LARGEST), self._anywhere(history, base))
+        return self._elsewhere(history, best_of(history, i), min(size, LARGEST))
 
-    def _anywhere(self, history: History, base: Array) -> Array:
-        """Where a search starts, in the coordinates of ``base (d,)`` that are moved: not too near to the bounds."""
-        return self._rng(history).uniform(0.1, 0.9, np.count_nonzero(moved_coordinates(self.space, base)))
+    def _elsewhere(self, history: History, record: int, size: int, *, rival: float = -math.inf) -> Population | None:
+        """A population anywhere, not too near to the bounds, in the coordinates of the ``record`` that are moved.
+
+        A ``size`` of 0 is that of a first one. None if the coordinates are too few.
+        """
+        base = history.X[record]
+        k = int(np.count_nonzero(moved_coordinates(self.space, base)))
+        if k < FEWEST:
+            return None
+        return Population(self.space, base, size or first_size(k), self._rng(history).uniform(0.1, 0.9, k), rival=rival)
 
     def region(self, history: History) -> Region | None:
         return None
@@ -278,6 +315,7 @@ class PopulationSearch(Engine):
             "begun_at": self._begun_at,
             "forecast": None if self._forecast is None else self._forecast.state_dict(),
             "foreseen": self._foreseen,
+            "opened": self._opened,
             "looked_around": self._looked_around,
             "waiting": list(self._waiting),
             "credit": self._credit.state_dict(),
@@ -285,6 +323,8 @@ class PopulationSearch(Engine):
             "generation": self._generation,
             "begun_population": self._begun_population,
             "tried": self._tried,
+            "heard_at": self._heard_at,
+            "patience": self._patience,
             "now": None if self._now is None else self._now.state_dict(),
         }
 
@@ -292,6 +332,7 @@ class PopulationSearch(Engine):
         """Restore a `state_dict`."""
         self._begun_at = state["begun_at"]
         self._foreseen = state["foreseen"]
+        self._opened = state["opened"]
         self._looked_around = tuple(state["looked_around"])
         self._waiting = [(i, origin) for i, origin in state["waiting"]]
         self._credit = Credit(**state["credit"])
@@ -299,6 +340,8 @@ class PopulationSearch(Engine):
         self._generation = state["generation"]
         self._begun_population = state["begun_population"]
         self._tried = state["tried"]
+        self._heard_at = state["heard_at"]
+        self._patience = state["patience"]
         with one_blas_thread():
             forecast = state["forecast"]
             self._forecast = None if forecast is None else Forecast.of(self.space.d, forecast)
