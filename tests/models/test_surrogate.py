@@ -8,7 +8,7 @@ import pytest
 from numbo.models.gp import Frame
 from numbo.models.moments import moments
 from numbo.models.noise import Noise
-from numbo.models.surrogate import QUARTER, SMALL, Surrogate
+from numbo.models.surrogate import QUARTER, SETTLED, SMALL, Surrogate
 from numbo.search.near import frame
 from numbo.trials import Data, History
 
@@ -183,6 +183,23 @@ def test_under_noise_the_posterior_stands_on_all_rows_and_without_it_on_the_memb
         assert model.averages(UNKNOWN) == (name != "noise-free")
         assert model.best_mean == pytest.approx(model.means.max())
     assert errors["all"] < 0.7 * errors["members"]
+
+
+@pytest.mark.parametrize(
+    ("n", "averaged", "settled"),
+    [(SETTLED - 1, False, False), (SETTLED, False, True), (SETTLED, True, False)],
+)
+def test_fits_are_short_late_in_a_run_without_noise(monkeypatch, n, averaged, settled):
+    X = np.random.default_rng(1).random((n, 4))
+    model = surrogate()
+    model.averaged = averaged
+    asked = []
+    fit = model.targets.fit
+    monkeypatch.setattr(
+        model.targets, "fit", lambda *data, settled: asked.append(settled) or fit(*data, settled=settled)
+    )
+    model.update(Data.of(X, spikes(X)), np.arange(60))
+    assert asked == [settled]
 
 
 def test_rows_are_looked_for_under_noise_only():

@@ -40,6 +40,8 @@ QUARTER = 4
 #: From so many observations on, hyperparameters change little from fit to fit, and fits are short (`Targets.fit`).
 #: Short fits from the start lost at 100 trials: of 67 problems in five families 18 were better and 37 worse.
 #: From here on, of eight long ones 4 were better after 1,000 and 1 worse (`benchmarks/results/compare-settled.md`).
+#: Not where values were averaged: with noise of 1, short fits gave a noise of 0.13 to 0.3 at ten of 26 looks, and long
+#: ones at two.
 SETTLED = 500
 
 
@@ -225,7 +227,8 @@ class Surrogate:
         if self.fits.due(data.n):
             if frame is not None:
                 self.gp.set_frame(frame)
-            self.targets.fit(self.gp, data.at(members), settled=data.n >= SETTLED)
+            settled = data.n >= SETTLED and not self.averaged
+            self.targets.fit(self.gp, data.at(members), settled=settled)
             self.fits.done(data.n)
             grew = False
             self.claimed_noise = float(self.gp.covariance.noise_variance)
