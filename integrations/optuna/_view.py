@@ -125,7 +125,7 @@ class StudyView:
             warnings.warn(
                 f"{self._left_out} of {finished} finished trials are not learned: they have none of "
                 f"the parameters {sorted(searched.distributions)}, values outside their present ranges, or others than "
-                f"the conditions of search_space allow{self._misfit(trials)}.",
+                f"the conditions of the search space allow{self._misfit(trials)}.",
                 stacklevel=2,
             )
         return self.optimizer

@@ -117,6 +117,11 @@ class TuneSpace:
                     found[name] = parameter.to_searched(value)
         return found
 
+    def foreign(self, config: Mapping[str, Any]) -> list[str]:
+        """The names in ``config``, nested or flat with "/", that are neither domains nor constants."""
+        known = {str(name).split("/")[0] for name in self._config}
+        return [str(name) for name in config if str(name).split("/")[0] not in known]
+
     def unknown(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Values of branches in ``params`` that do not match any of their options."""
         branches = {name: value for name, value in params.items() if self.parameters[name].options}

@@ -237,6 +237,8 @@ class NumboSearch(StoredSearch):
         """A point to evaluate exactly as given by the user; values that it leaves out are suggested."""
         space, opt = self._ready()
         given = space.to_params(point)
+        if foreign := space.foreign(point):
+            self._warn("foreign", f"A point to evaluate has names that are not in the search space: {foreign}.")
         params = given
         if unknown := space.unknown(given):
             given = {name: value for name, value in given.items() if name not in unknown}

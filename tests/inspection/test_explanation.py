@@ -74,7 +74,7 @@ def test_batches_are_those_that_ended():
     opt = run(ALGORITHMS["BBKB"], 40)
     assert opt.explain().batch_sizes == opt.status.batch_sizes
     assert sum(opt.explain().batch_sizes) <= 40
-    assert opt.explain().effective_dimension > 0.0
+    assert 0.0 < opt.explain().effective_dimension <= opt.n_told
 
 
 def test_arms_have_features_in_the_place_of_names():

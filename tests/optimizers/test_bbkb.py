@@ -146,6 +146,15 @@ def test_local_stopping_makes_larger_batches():
     assert sizes["global-local"] > 1.2 * sizes["global"]
 
 
+@pytest.mark.parametrize("cls", [BBKB, SBPE])
+@pytest.mark.parametrize("limit", [0, -3, True, 2.5, "a"])
+def test_the_limit_of_a_batch_is_a_positive_integer(cls, limit):
+    opt = cls({"x": Float(0.0, 1.0)}, seed=0)
+    with pytest.raises(ValueError, match=rf"^limit must be an integer of at least 1, got {limit!r}\."):
+        opt.next_batch(limit)
+    assert opt.pending == []
+
+
 def test_a_batch_over_a_box_ends_by_its_own_points_too_and_by_its_length():
     opt = BBKB({"x": Float(0, 1), "y": Float(0, 1)}, seed=0)
     waiting, by_own = [], 0

@@ -91,7 +91,8 @@ class Explanation:
         all_data: whether the posterior uses all observations, with the members as atoms.
         buffer_size: M, the size of the subset; None if there is no limit (yet).
         beta: multiplier of the standard deviation in the confidence bounds; None if it is not used.
-        effective_dimension: of a sparse model, ``sum var~(x_s)`` over the observations; None for other models.
+        effective_dimension: of a sparse model, ``sum var~(x_s)`` over the observations, at most the number of
+            different ones; None for other models.
         batch_sizes: of the batches that ended.
         region: the trust region, if there is one.
         phases: seconds of the last ask by phase: ``"selection"`` of the subset, ``"model"`` for fitting and

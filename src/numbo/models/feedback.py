@@ -424,7 +424,8 @@ class FeedbackModel:
             noise_is_given=kernel.fixed,
             sparse=shown,
             beta=None if self.by_variance else width,
-            effective_dimension=self.effective_dimension,
+            # where few atoms leave much variance at the points, the sum exceeds any dimension
+            effective_dimension=min(self.effective_dimension, float(len(numbers))),
             batch_sizes=batch_sizes,
         )
 

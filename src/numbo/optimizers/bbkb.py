@@ -181,7 +181,12 @@ class BBKB(Optimizer):
         """One whole batch by the rule of the paper, of at most ``limit`` points: to evaluate together, then tell.
 
         The first batch is the initial design; with ``min_batch``, the whole uncertainty sampling is part of the next.
+
+        Raises:
+            ValueError: if ``limit`` is not an integer of at least 1.
         """
+        if limit is not None:
+            limit = _checks.integer("limit", limit, 1)
         with self._whole():
             return self._choose_batch(limit)
 

@@ -189,7 +189,13 @@ class SBPE(Optimizer):
         return None if self._run.available.race is None else self._run.available.race.copy()
 
     def next_batch(self, limit: int | None = None) -> list[Any]:
-        """The points still missing from the current batch, at most ``limit``: to evaluate together, then tell."""
+        """The points still missing from the current batch, at most ``limit``: to evaluate together, then tell.
+
+        Raises:
+            ValueError: if ``limit`` is not an integer of at least 1.
+        """
+        if limit is not None:
+            limit = _checks.integer("limit", limit, 1)
         history = self._run.history
         missing = self._size - (history.n - self._batch_start) - len(history.pending)
         if missing <= 0:
