@@ -152,9 +152,7 @@ def directions(direction: Any, given: Any) -> tuple[str, ...]:
 
 def state_format(name: str, state: Any, known: int) -> None:
     """A saved state of format ``known``, from which to restore ``name``."""
-    if not isinstance(state, Mapping):
-        raise ValueError(f"Cannot restore {name} from {state!r}: it takes what `state_dict()` has returned.")
-    found = state.get("format")
+    found = state.get("format") if isinstance(state, Mapping) else None
     if found != known:
         raise ValueError(
             f"Cannot restore {name} from a state of format {found!r}: this version of numbo reads format {known} only."

@@ -173,14 +173,6 @@ def test_a_state_of_another_format_is_refused_in_one_sentence(make, other):
         type(opt).from_state_dict({})
 
 
-@pytest.mark.parametrize("other", [3, None, "state"])
-def test_what_is_no_state_is_refused_in_one_sentence(make, other):
-    with pytest.raises(
-        ValueError, match=rf"^Cannot restore .* from {other!r}: it takes what `state_dict\(\)` has returned"
-    ):
-        type(make(MIXED, seed=2)).from_state_dict(other)
-
-
 def test_a_batch_is_all_different_and_pending_until_told(make):
     opt = drive(make(MIXED, seed=0), 12)
     batch = opt.ask(8)
