@@ -40,14 +40,19 @@ def choose(gp: ExactGP, data: Data, transforms: Mapping[str, OutputTransform], l
     start = gp.theta
     fitted = []
     for name, transform in transforms.items():
-        targets = transformed(data, transform)
         gp.set_theta(start)
-        gp.fit(*targets, iterations=ITERATIONS)
-        gp.condition(*targets)
-        fitted.append(_Fit(loss(transform, targets.y, gp.leave_one_out()), name, gp.theta))
+        gp.fit(*transformed(data, transform), iterations=ITERATIONS)
+        fitted.append(_Fit(loss_under(transform, gp, data, loss), name, gp.theta))
     best = min(fitted, key=lambda one: one.loss)
     gp.set_theta(best.theta)
     return best.name
+
+
+def loss_under(transform: OutputTransform, gp: ExactGP, data: Data, loss: Loss) -> float:
+    """The loss of ``gp``, with the hyperparameters that it has, under a transform of the ``data``."""
+    targets = transformed(data, transform)
+    gp.condition(*targets)
+    return loss(transform, targets.y, gp.leave_one_out())
 
 
 def surprise(y: Array, inner: Mask) -> Loss:

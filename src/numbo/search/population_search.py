@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,7 +47,8 @@ OFTEN = 50
 #: 8 of 18 were worse, and none was better (`benchmarks/results/compare-around-early.md`).
 LONG = 1000
 #: A population without a result of its points for so many observations is given up: it may have none that can be
-#: suggested. The next one is given twice as many, since results may be late.
+#: suggested. The next one is given twice as many, since results may be late. Not tuned: with the least share of the
+#: suggestions, five of a hundred are its points.
 QUIET = 100
 #: Largest population; and the number of origins of a population.
 LARGEST = 1024
@@ -62,6 +63,20 @@ FEWEST = 2
 #: first results completed a population, and nine tenths of its points came late: errors of two runs in ten dimensions
 #: after 640 evaluations were 2e-7 and 8e-8, and with this limit 4e-10 and 2e-10.
 FEW = 4
+
+
+class Around(NamedTuple):
+    """When a search last began to look around on its own.
+
+    Attributes:
+        n: number of observations.
+        size: of its populations.
+        generation: number of its first population.
+    """
+
+    n: int = 0
+    size: int = 0
+    generation: int = 0
 
 
 class PopulationSearch(Engine):
@@ -93,9 +108,7 @@ class PopulationSearch(Engine):
         self._foreseen = False
         #: Whether the first population was looked for.
         self._opened = False
-        #: Number of observations when a search last began to look around on its own, the size of its populations, and
-        #: the number of the first one.
-        self._looked_around = (0, 0, 0)
+        self._looked_around = Around()
         #: Observations that are not taken in yet, with their origins.
         self._waiting: list[tuple[int, int]] = []
         self._credit = Credit()
@@ -190,13 +203,10 @@ class PopulationSearch(Engine):
             self._forecast = None
             self._credit = Credit(float(np.max(run.history.values(i + 1))))
 
-    def _is_own(self, origin: int) -> bool:
-        return Origin.of(origin).engine == self._number
-
-    def _is_since(self, origin: int, generation: int) -> bool:
-        """Whether it is that of a point of this search, of a population since ``generation``."""
+    def _is_own(self, origin: int, since: int = 0) -> bool:
+        """Whether it is the origin of a point of this search, in the population number ``since`` or later."""
         asked = Origin.of(origin)
-        return asked.engine == self._number and asked.box // SLOTS >= generation
+        return asked.engine == self._number and asked.box // SLOTS >= since
 
     def _starts_after(self, history: History, i: int) -> bool:
         """Whether it starts after observation ``i``."""
@@ -225,7 +235,7 @@ class PopulationSearch(Engine):
 
     def _after(self, history: History, now: Population, i: int, origin: int) -> Population | None:
         """The present population after ``now`` has taken in observation ``i``."""
-        if now.alone and not self._is_since(origin, self._looked_around[2]):
+        if now.alone and not self._is_own(origin, self._looked_around.generation):
             now.see(float(history.y[i]))
             return now
         now.learn(history, i, i + 1)
@@ -274,7 +284,7 @@ class PopulationSearch(Engine):
 
     def _is_stuck(self, history: History, n: int) -> bool:
         """Whether the second half of ``n`` observations has brought little, where ranks were not foreseen."""
-        if self._foreseen or n < max(LONG, 2 * self._looked_around[0]):
+        if self._foreseen or n < max(LONG, 2 * self._looked_around.n):
             return False
         values = history.values(n)
         record = float(np.max(values[: n // 2]))
@@ -284,9 +294,9 @@ class PopulationSearch(Engine):
     def _look_around(self, history: History, n: int) -> Population | None:
         """A search on its own, anywhere, with twice the population of the last such search."""
         record = best_of(history, n - 1)
-        size = min(2 * self._looked_around[1], LARGEST)
+        size = min(2 * self._looked_around.size, LARGEST)
         now = self._elsewhere(history, record, size, rival=float(history.values(n)[record]))
-        self._looked_around = (n, size if now is None else now.size, self._generation)
+        self._looked_around = Around(n, size if now is None else now.size, self._generation)
         return now
 
     def _again(self, history: History, i: int, size: int) -> Population | None:
@@ -316,7 +326,7 @@ class PopulationSearch(Engine):
             "forecast": None if self._forecast is None else self._forecast.state_dict(),
             "foreseen": self._foreseen,
             "opened": self._opened,
-            "looked_around": self._looked_around,
+            "looked_around": tuple(self._looked_around),
             "waiting": list(self._waiting),
             "credit": self._credit.state_dict(),
             "starts": self._starts,
@@ -333,7 +343,7 @@ class PopulationSearch(Engine):
         self._begun_at = state["begun_at"]
         self._foreseen = state["foreseen"]
         self._opened = state["opened"]
-        self._looked_around = tuple(state["looked_around"])
+        self._looked_around = Around(*state["looked_around"])
         self._waiting = [(i, origin) for i, origin in state["waiting"]]
         self._credit = Credit(**state["credit"])
         self._starts = state["starts"]
