@@ -48,7 +48,8 @@ OFTEN = 50
 LONG = 1000
 #: A population without a result of its points for so many observations is given up: it may have none that can be
 #: suggested. The next one is given twice as many, since results may be late. Not tuned: with the least share of the
-#: suggestions, five of a hundred are its points.
+#: suggestions, five of a hundred are its points. Runs with failures are as before
+#: (`benchmarks/results/compare-given-up.md`).
 QUIET = 100
 #: Largest population; and the number of origins of a population.
 LARGEST = 1024
