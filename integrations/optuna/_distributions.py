@@ -273,6 +273,25 @@ class KnownSpace:
         return out
 
 
+class RunningSpace:
+    """The search space of the running trials of a study in which none has finished."""
+
+    def __init__(self) -> None:
+        self._space = KnownSpace()
+        #: The trials that were added, by number, with how many parameters they had.
+        self._added: dict[int, int] = {}
+
+    def searched(self, running: Collection[FrozenTrial]) -> Searched:
+        """The space; only trials that are new are added, unless another one has changed, or is left out."""
+        sizes = {trial.number: len(trial.distributions) for trial in running}
+        if any(sizes.get(number) != size for number, size in self._added.items()):
+            self._space = KnownSpace()
+            self._added = {}
+        self._space.add(trial for trial in running if trial.distributions and trial.number not in self._added)
+        self._added = {number: size for number, size in sizes.items() if size}
+        return self._space.searched()
+
+
 def _hull(a: Any, b: Any) -> Any:
     """A distribution of the same kind that covers both."""
     if isinstance(b, CategoricalDistribution) or a == b:

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from numbo.optuna import _records
-from numbo.optuna._distributions import KnownSpace, Searched, to_internal, to_space
+from numbo.optuna._distributions import KnownSpace, RunningSpace, Searched, to_internal, to_space
 
 from numbo.optimizers import GLOBAL, Optimizer, Snapshot
 from numbo.spaces import Space, Table, misfit
@@ -35,6 +35,7 @@ class StudyView:
     def __init__(self) -> None:
         #: From complete and pruned trials; the latter may have ended before they used all of their parameters.
         self.space = KnownSpace()
+        self._space_of_running = RunningSpace()
         self.optimizer: Optimizer | None = None
         self._known_constraints: tuple[str, ...] = ()
         #: The space that the optimizer searches; empty before there is an optimizer.
@@ -97,9 +98,7 @@ class StudyView:
         running = [trials[i] for i in self._unfinished if trials[i].number != current]
         if self.space.known:
             return self.space.searched(running)
-        space = KnownSpace()
-        space.add(running)
-        return space.searched()
+        return self._space_of_running.searched(running)
 
     def optimizer_over(
         self,

@@ -266,6 +266,12 @@ def test_a_running_trial_is_pending_where_it_now_is():
     assert view.optimizer.pending == []
 
 
+def synced(trials):
+    view = StudyView()
+    view.sync(trials)
+    return view
+
+
 def test_before_a_trial_has_finished_the_space_is_that_of_the_others_that_run():
     view = StudyView()
     trials = [running(0, {"x": 0.25}), running(1, {"k": 2})]
@@ -273,7 +279,12 @@ def test_before_a_trial_has_finished_the_space_is_that_of_the_others_that_run():
     assert view.known_space(trials, 1).distributions.keys() == {"x"}
     assert view.known_space(trials, -1).distributions.keys() == {"x", "k"}
     assert StudyView().known_space([], 0) == Searched({})
-    trials.append(trial(2, {"k": 3}))
+    trials[0] = running(0, {"x": 0.25, "k": 5})  # it has used another parameter
+    trials.append(running(2, {}))
+    view.sync(trials)
+    for current in (2, 1, 0, -1):
+        assert view.known_space(trials, current) == synced(trials).known_space(trials, current)
+    trials.append(trial(3, {"k": 3}))
     view.sync(trials)
     assert view.known_space(trials, -1).distributions.keys() == {"k"}
 
