@@ -36,6 +36,23 @@ def test_what_is_no_number(value):
         _checks.number("x", value, 0.0, 1.0)
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf, True, "0.5", None, pytest.param(10**400, id="huge")])
+def test_what_is_no_finite_number(value):
+    with pytest.raises(ValueError, match=r"^x must be a finite number, got "):
+        _checks.finite("x", value)
+    if value == 10**400:  # beyond the range of doubles
+        with pytest.raises(ValueError, match=r"^x must be a number of at least 0, got 10"):
+            _checks.number("x", value, 0.0)
+
+
+def test_flags():
+    assert _checks.flag("final", np.int64(3) > 2) is True
+    assert _checks.flag("final", False) is False
+    for wrong in (0, 1, "yes", None):
+        with pytest.raises(ValueError, match=r"^final must be one of True, False, got "):
+            _checks.flag("final", wrong)
+
+
 def test_limits_that_are_left_out_or_infinite():
     assert _checks.number("x", math.inf, 0.0, infinite=True) == math.inf
     assert _checks.number("x", 1e-300, 0.0, above=True) == 1e-300

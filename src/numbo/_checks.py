@@ -43,8 +43,7 @@ def number(
     name: str, value: Any, low: float, high: float = math.inf, *, above: bool = False, infinite: bool = False
 ) -> float:
     """A number of at least ``low`` (above ``low`` if ``above``) and below ``high`` (or equal to it if ``infinite``)."""
-    valid = isinstance(value, Real) and not isinstance(value, bool)
-    if not (valid and (low < value if above else low <= value) and (value < high or (infinite and value == high))):
+    if not (is_number(value) and (low < value if above else low <= value) and (value < high or (infinite and value == high))):
         accepted = f"{'above' if above else 'of at least'} {low:g}" + (
             "" if math.isinf(high) else f" and below {high:g}"
         )
@@ -74,8 +73,8 @@ def integer_or(name: str, value: Any, low: int, other: str) -> int | str:
 
 
 def flag(name: str, value: Any) -> bool:
-    """True or False."""
-    return bool(one_of(name, value, (True, False)))
+    """True or False, also as the result of a comparison in NumPy."""
+    return bool(one_of(name, bool(value) if isinstance(value, np.bool_) else value, (True, False)))
 
 
 def one_of(name: str, value: Any, accepted: Iterable[Any]) -> Any:
@@ -108,7 +107,7 @@ def random_stream(value: Seed) -> np.random.Generator:
 
 def finite(name: str, value: Any) -> float:
     """A finite number."""
-    if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
+    if not is_finite(value):
         raise ValueError(f"{name} must be a finite number, got {value!r}.")
     return float(value)
 
@@ -157,6 +156,22 @@ def state_format(name: str, state: Any, known: int) -> None:
         raise ValueError(
             f"Cannot restore {name} from a state of format {found!r}: this version of numbo reads format {known} only."
         )
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a real number in the range of doubles, infinity and NaN included; True is none."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True
+
+
+def is_finite(value: Any) -> bool:
+    """Whether a value is a finite number."""
+    return is_number(value) and math.isfinite(value)
 
 
 def _is_integer(value: Any) -> bool:
