@@ -76,3 +76,8 @@ def test_what_a_copy_sees_does_not_reach_the_original():
     scales.sizes(*told([[1.0]]))
     scales.copy().sizes(*told([[1.0], [9.0], [81.0]]))
     assert scales.updated_at == 1
+
+
+def test_a_violation_that_is_lost_to_rounding_is_a_violation():
+    scores = scored(np.array([2.0, 1.0]), np.array([[5e-324], [0.0]]), np.array([1e16]), wary=False)
+    assert scores.tolist() == [INFEASIBLE, 1.0]

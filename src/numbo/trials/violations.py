@@ -79,7 +79,8 @@ def scored(y: Array, C: Array, sizes: Array, *, wary: bool) -> Array:
     with np.errstate(over="ignore"):
         violation = np.nansum(np.maximum(C, 0.0) / sizes, axis=1)
     share = np.where(np.isinf(violation), 1.0, violation / (1.0 + np.where(np.isinf(violation), 0.0, violation)))
-    out: Array = np.where(violation > 0.0, INFEASIBLE * (1.0 + share), np.maximum(y, INFEASIBLE))
+    violated = (C > 0.0).any(axis=1)  # also by so little that its share is rounded to 0
+    out: Array = np.where(violated, INFEASIBLE * (1.0 + share), np.maximum(y, INFEASIBLE))
     if wary:
-        out[(violation == 0.0) & np.isnan(C).any(axis=1)] = INFEASIBLE
+        out[~violated & np.isnan(C).any(axis=1)] = INFEASIBLE
     return out
