@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from numbers import Real
 from typing import Any
 
 from numbo.ray._arguments import agreed
@@ -101,10 +100,11 @@ class CurveScheduler(FIFOScheduler):
         step = result.get(self._time_attr)
         value = result.get(str(self._metric))
         curve = self._goal.curve({0: value})
-        if curve is None or not isinstance(step, Real):
+        if curve is None or not _checks.is_finite(step):
             return None
-        self._curves.setdefault(trial.trial_id, {})[step] = value
-        return float(step)
+        found = float(step)  # type: ignore[arg-type]  # as it is a number
+        self._curves.setdefault(trial.trial_id, {})[found] = value
+        return found
 
     def _learn(self, trial: Trial, *, ended: bool) -> None:
         """Learn a trial that has ended, once."""

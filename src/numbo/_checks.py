@@ -43,7 +43,9 @@ def number(
     name: str, value: Any, low: float, high: float = math.inf, *, above: bool = False, infinite: bool = False
 ) -> float:
     """A number of at least ``low`` (above ``low`` if ``above``) and below ``high`` (or equal to it if ``infinite``)."""
-    if not (is_number(value) and (low < value if above else low <= value) and (value < high or (infinite and value == high))):
+    if not (
+        is_number(value) and (low < value if above else low <= value) and (value < high or (infinite and value == high))
+    ):
         accepted = f"{'above' if above else 'of at least'} {low:g}" + (
             "" if math.isinf(high) else f" and below {high:g}"
         )

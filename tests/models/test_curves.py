@@ -185,12 +185,16 @@ def test_an_end_that_nothing_is_known_of_is_not_predicted():
     with pytest.raises(ValueError, match="needs a trial that has ended and reported something"):
         opt.predict_end({1: 1.0})
     told(opt, 3)
-    with pytest.raises(ValueError, match=r"reports must hold at least one number by a finite step, got \{1: nan\}"):
+    with pytest.raises(ValueError, match=r"reports must hold at least one number, got \{1: nan\}"):
         opt.predict_end({1: np.nan})
     with pytest.raises(ValueError, match="which this GSSBO does not use"):
         GSSBO(SPACE, settings=GSSBOSettings(use_curves=False)).predict_end({1: 1.0})
     with pytest.raises(ValueError, match="which this BKB does not use"):
         BKB(SPACE).predict_end({1: 1.0})
+    with pytest.raises(ValueError, match=r"^A step of reports must be a finite number, got inf\.$"):
+        opt.predict_end({np.inf: 1.0})
+    with pytest.raises(ValueError, match=r"^A step of reports must be a finite number, got 'a'\.$"):
+        BKB(SPACE).tell({"x": 0.5, "y": 0.5}, 1.0, reports={"a": 1.0})
 
 
 def test_reports_of_several_points_or_of_no_steps_are_refused_and_change_nothing():
@@ -203,6 +207,10 @@ def test_reports_of_several_points_or_of_no_steps_are_refused_and_change_nothing
         opt.tell([p, p], [1.0, 2.0], reports={1: 1.0})
     with pytest.raises(ValueError, match=r"reports must be a mapping .*got \[1, 2\]"):
         opt.tell(p, 1.0, reports=[1, 2])
+    with pytest.raises(ValueError, match=r"^A step of reports must be a finite number, got 'a'\.$"):
+        opt.tell(p, 1.0, reports={"a": 1.0})
+    with pytest.raises(ValueError, match=r"^partial must be one of True, False, got 'yes'\.$"):
+        opt.tell(p, 1.0, partial="yes", reports={1: 2.0})
     opt.tell(p, 1.0)
     twin.tell(p, 1.0)
     assert opt.ask() == twin.ask()

@@ -55,6 +55,10 @@ SPACES = st.one_of(
 ).map(lambda parts: Space({f"p{i}": part for i, part in enumerate(parts)}))
 
 
+def _is_step(step):
+    return isinstance(step, int | float) and math.isfinite(step)
+
+
 class AskTell(RuleBasedStateMachine):
     """Calls of a user, a dying process and other workers, in any order."""
 
@@ -126,7 +130,7 @@ class AskTell(RuleBasedStateMachine):
     @rule(data=st.data(), step=STEPS, value=VALUES)
     def report(self, data, step, value):
         params = data.draw(st.sampled_from(self.opt.pending))
-        if isinstance(step, int | float) and math.isfinite(step):
+        if _is_step(step):
             self.opt.report(params, step, value)
         else:
             with pytest.raises(ValueError, match="step must be a finite number"):
@@ -136,6 +140,10 @@ class AskTell(RuleBasedStateMachine):
     @rule(data=st.data(), reports=st.dictionaries(STEPS, VALUES, max_size=4), value=VALUES)
     def tell_what_was_stopped(self, data, reports, value):
         params = data.draw(st.sampled_from(self.opt.pending))
+        if not all(map(_is_step, reports)):
+            with pytest.raises(ValueError, match=r"^A step of reports must be a finite number"):
+                self.opt.tell(params, value, partial=True, reports=reports)
+            return
         self.opt.tell(params, value, partial=True, reports=reports)
         self.told += 1
         self.stopped = True

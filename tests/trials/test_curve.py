@@ -21,10 +21,8 @@ REPORTS = st.dictionaries(STEPS, st.floats(allow_nan=False), min_size=1, max_siz
         None,
         {},
         {1: float("nan")},
-        {float("nan"): 1.0},
-        {"a": 1.0},
         {1: None},
-        {float("inf"): 2.0},
+        {1: "a"},
         {1: 10**400},
     ],
 )
@@ -33,7 +31,7 @@ def test_reports_that_say_nothing_are_no_curve(reports):
 
 
 def test_a_curve_has_its_steps_in_order_and_no_gaps():
-    found = Curve.of({3: 1.0, 1: "2.5", 2: float("nan"), 9: -np.inf, None: 1.0}, -1.0)
+    found = Curve.of({3: 1.0, 1: "2.5", 2: float("nan"), 9: -np.inf}, -1.0)
     assert found.steps.tolist() == [1.0, 3.0, 9.0]
     assert found.values.tolist() == [-2.5, -1.0, np.inf]
 
@@ -41,6 +39,12 @@ def test_a_curve_has_its_steps_in_order_and_no_gaps():
 def test_what_is_no_mapping_is_refused():
     with pytest.raises(ValueError, match=r"^reports must be a mapping of steps to values .*, got \[1, 2\]\.$"):
         Curve.of([1, 2], 1.0)
+
+
+@pytest.mark.parametrize("step", ["a", "1", None, True, (1,), math.nan, math.inf, pytest.param(10**400, id="huge")])
+def test_steps_are_finite_numbers(step):
+    with pytest.raises(ValueError, match=r"^A step of reports must be a finite number, got "):
+        Curve.of({7: 2.0, step: 1.0}, 1.0)
 
 
 @given(REPORTS, STEPS)

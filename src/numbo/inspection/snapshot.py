@@ -237,7 +237,7 @@ class Snapshot:
         if ends is None:
             raise ValueError(f"predict_end needs the curves of trials, which this {self.algorithm} does not use.")
         if curve is None:
-            raise ValueError(f"reports must hold at least one number by a finite step, got {reports!r}.")
+            raise ValueError(f"reports must hold at least one number, got {reports!r}.")
         found = ends.end_of(curve, self._history.trials)
         if found is None:
             raise ValueError("predict_end needs a trial that has ended and reported something; tell one first.")

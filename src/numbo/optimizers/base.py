@@ -183,14 +183,16 @@ class Optimizer(Port, Inspectable):
             key: under which the point is pending; by default the oldest pending one that is equal.
             partial: whether the value is not final, like that of a stopped trial. Two such values at one point may
                 differ without noise, so ``avoid_repeats="auto"`` avoids repeats then.
-            reports: values of the objective by step that the trial has reported, in addition to those of `report`. With
-                ``use_curves``, a ``partial`` value is then replaced by the expected final value, given all curves.
+            reports: values of the objective by step that the trial has reported, in addition to those of `report`;
+                steps are finite numbers. With ``use_curves``, a ``partial`` value is then replaced by the expected
+                final value, given all curves.
             constraints: values of the constraints by name, which hold up to 0. A missing value counts as met; NaN is a
                 violation of unknown size. A sequence of points takes a sequence.
 
         Raises:
-            ValueError: if ``params`` do not lie in the space, ``std`` is negative or not finite, ``reports`` are no
-                mapping, ``constraints`` has unknown names, or lengths differ; nothing is stored then.
+            ValueError: if ``params`` do not lie in the space, ``std`` is negative or not finite, ``partial`` is neither
+                True nor False, ``reports`` are no mapping or have other steps, ``constraints`` has unknown names, or
+                lengths differ; nothing is stored then.
         """
         if reports is not None and self._run.history.several:
             raise ValueError(f"reports are those of one objective, and there are {self._run.history.k}.")
@@ -245,6 +247,7 @@ class Optimizer(Port, Inspectable):
 
     def _store(self, told: Record, key: Hashable | None, origin: int | None = None, *, partial: bool) -> None:
         """Add a trial to the history, pass it to the parts of the algorithm, and release its pending point."""
+        final = not _checks.flag("partial", partial)
         with self._whole() as call:
             history = self._run.history
             key = history.key_of(told.x) if key is None else key
@@ -257,7 +260,7 @@ class Optimizer(Port, Inspectable):
                 told.outputs,
                 told.params,
                 origin,
-                final=not partial,
+                final=final,
                 variance=told.variance,
                 curve=told.curve if pending is None else pending.reporting(told.curve).curve,
                 constraints=told.constraints,

@@ -185,8 +185,13 @@ class Run:
         return Pending.of(self.space.encode(params), params, origin, curve)
 
     def curve(self, reports: Mapping[Any, Any] | None) -> Curve | None:
-        """The curve of a trial's reports by step; None if curves are not used."""
-        return None if self.history.ends is None else self.goal.curve(reports)
+        """The curve of a trial's reports by step; None if curves are not used.
+
+        Raises:
+            ValueError: if ``reports`` are no mapping, or a step is no finite number.
+        """
+        curve = self.goal.curve(reports)
+        return None if self.history.ends is None else curve
 
     def attempt(self, action: Callable[[], T], otherwise: Callable[[], T]) -> T:
         """The result of ``action``, or of ``otherwise`` if it fails; the reason is logged once."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from numbo import _checks
 from numbo._types import Array
 
 
@@ -26,10 +27,10 @@ class Curve(NamedTuple):
     def of(cls, reports: Mapping[Any, Any] | None, sign: float) -> Curve | None:
         """The curve of ``reports``, values by step in any order; None if no report is usable.
 
-        Values that are NaN or no numbers, and steps that are not finite, are left out.
+        Values that are NaN or no numbers are left out.
 
         Raises:
-            ValueError: if ``reports`` are no mapping.
+            ValueError: if ``reports`` are no mapping, or a step is no finite number.
 
         Args:
             reports: values of the objective by step.
@@ -39,8 +40,8 @@ class Curve(NamedTuple):
             raise ValueError(
                 f"reports must be a mapping of steps to values such as {{1: 0.9, 2: 0.7}}, got {reports!r}."
             )
-        numbers = ((_number(step), _number(value)) for step, value in (reports or {}).items())
-        known = sorted((step, sign * value) for step, value in numbers if math.isfinite(step) and not math.isnan(value))
+        numbers = [(_checks.finite("A step of reports", s), _number(value)) for s, value in (reports or {}).items()]
+        known = sorted((step, sign * value) for step, value in numbers if not math.isnan(value))
         if not known:
             return None
         steps, values = np.array(known).T

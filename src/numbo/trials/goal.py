@@ -71,7 +71,11 @@ class Goal:
         return out
 
     def curve(self, reports: Mapping[Any, Any] | None) -> Curve | None:
-        """The reports of a trial for the first objective, by step; None if no report is usable."""
+        """The reports of a trial for the first objective, by step; None if no report is usable.
+
+        Raises:
+            ValueError: if ``reports`` are no mapping, or a step is no finite number.
+        """
         return Curve.of(reports, self._sign(0))
 
     def value(self, output: float, objective: int = 0) -> float:
