@@ -131,6 +131,16 @@ BAD = [
     (lambda: Int(1, 3, log=True, step=2), "not both"),
     (lambda: Categorical([]), "at least one choice"),
     (lambda: Categorical(["a", "b", "a"]), "'a' twice"),
+    (lambda: Categorical(3), r"^Categorical choices must be a sequence such as .*, got 3\.$"),
+    (lambda: Int(True, 5), r"^Int bounds must be finite numbers, got low=True, high=5\.$"),
+    (lambda: Int(0, 10**400), r"^Int bounds must be finite numbers, got low=0, high=10"),
+    (lambda: Int(1, 5, step="2"), r"^Int step must be a positive integer, got '2'\.$"),
+    (lambda: Int(1, 5, step=True), r"^Int step must be a positive integer, got True\.$"),
+    (lambda: Int(1, 5, log=1), r"^Int log must be one of True, False, got 1\.$"),
+    (lambda: Float("a", 1), r"^Float bounds must be finite numbers, got low='a', high=1\.$"),
+    (lambda: Float(0, None), r"^Float bounds must be finite numbers, got low=0, high=None\.$"),
+    (lambda: Float(0, 1, step="a"), r"^Float step must be a positive finite number or None, got 'a'\.$"),
+    (lambda: Float(1, 2, log="yes"), r"^Float log must be one of True, False, got 'yes'\.$"),
 ]
 
 

@@ -10,7 +10,7 @@ With ``when``, a dimension is active only for some values of others (`numbo.spac
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from numbo import _checks
 from numbo._types import Array, Indices
 
 #: Ordinal dimensions with more values than this have no cells, since doubles cannot represent all values.
@@ -26,8 +27,9 @@ COUNTABLE = 2**53
 RESOLUTION = 1e-12
 
 
-def _check_bounds(kind: str, low: float, high: float, log: bool) -> None:
-    if not (math.isfinite(low) and math.isfinite(high)):
+def _check_bounds(kind: str, low: Any, high: Any, log: Any) -> None:
+    _checks.flag(f"{kind} log", log)
+    if not (_checks.is_finite(low) and _checks.is_finite(high)):
         raise ValueError(f"{kind} bounds must be finite numbers, got low={low!r}, high={high!r}.")
     if low > high:
         raise ValueError(f"{kind} needs low <= high, got low={low!r}, high={high!r}.")
@@ -47,7 +49,7 @@ class Float:
 
     def __post_init__(self) -> None:
         _check_bounds("Float", self.low, self.high, self.log)
-        if self.step is not None and not (math.isfinite(self.step) and self.step > 0):
+        if self.step is not None and not (_checks.is_finite(self.step) and self.step > 0):
             raise ValueError(f"Float step must be a positive finite number or None, got {self.step!r}.")
         if self.step is not None and self.log:
             raise ValueError("Float takes log=True or a step, not both.")
@@ -113,7 +115,7 @@ class Int:
         _check_bounds("Int", self.low, self.high, self.log)
         if self.low != int(self.low) or self.high != int(self.high):
             raise ValueError(f"Int bounds must be integers, got low={self.low!r}, high={self.high!r}.")
-        if self.step != int(self.step) or self.step < 1:
+        if not _checks.is_finite(self.step) or self.step != int(self.step) or self.step < 1:
             raise ValueError(f"Int step must be a positive integer, got {self.step!r}.")
         if self.log and self.step != 1:
             raise ValueError("Int takes log=True or a step, not both.")
@@ -180,6 +182,8 @@ class Categorical:
     when: Any = field(default=None, kw_only=True, hash=False, repr=False)
 
     def __init__(self, choices: Sequence[Any], *, when: Any = None) -> None:
+        if not isinstance(choices, Iterable):
+            raise ValueError(f'Categorical choices must be a sequence such as ["relu", "tanh"], got {choices!r}.')
         object.__setattr__(self, "choices", tuple(choices))
         object.__setattr__(self, "when", when)
         if not self.choices:
