@@ -46,6 +46,11 @@ GROWTH = 0.05
 RIDGE = 1e-9
 #: Values are clipped at this.
 LARGEST = 1e150
+#: Predictions rank observations as their values do if Kendall's tau is at least this. In 40 runs of 800 evaluations of
+#: the local search on twenty functions in 8 to 30 dimensions, it was 0.9 to 1 on rotated ellipsoids and cigars, and
+#: seldom above 0.6 on the others: functions of Ackley, Griewank, Levy, Lunacek, Rastrigin, Rosenbrock, Schaffer,
+#: Weierstrass.
+GATE = 0.85
 #: Steps of the descent to the largest value in a box.
 SWEEPS = 60
 

@@ -14,15 +14,11 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array
-from numbo.models.quadratic import LARGEST, MOST, Frame, Quadratic, coefficients_of, rank_correlation
+from numbo.models.quadratic import GATE, LARGEST, MOST, Frame, Quadratic, coefficients_of, rank_correlation
 from numbo.spaces.domain import SearchSpace
 
 #: So many of the newest predictions are looked at.
 LOOKED_AT = 30
-#: They rank observations as their values do if Kendall's tau is at least this. In 40 runs of 800 evaluations of the
-#: local search on twenty functions in 8 to 30 dimensions, it was 0.9 to 1 on rotated ellipsoids and cigars, and seldom
-#: above 0.6 on the others: functions of Ackley, Griewank, Levy, Lunacek, Rastrigin, Rosenbrock, Schaffer, Weierstrass.
-GATE = 0.85
 #: The model is fitted anew when this share of its points is new. Fits at a twentieth, as in the population search, gave
 #: the same taus in those runs.
 GROWTH = 0.25

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array, Mask
-from numbo.models.quadratic import Frame, Quadratic
+from numbo.models.quadratic import GATE, Frame, Quadratic
 from numbo.search.distribution import Constants, Distribution
 from numbo.spaces import INACTIVE, Corners
 from numbo.spaces.domain import SearchSpace
@@ -27,8 +27,8 @@ from numbo.trials import History
 WIDE = 0.2
 #: Largest standard deviation along an axis.
 WIDEST = 1.0
-#: The model stands for the rest of a population if tau is at least this, over at least so many of the newest points.
-GATE = 0.85
+#: The model stands for the rest of a population if its tau is at least `GATE`, over at least so many of the newest
+#: points.
 LOOKED_AT = 15
 #: A search on its own ends if the newest third of its populations, at least so many of them, is not nearer to the best
 #: value of others than this share of the distance of the third before, by the medians of their median values. With the
