@@ -53,6 +53,19 @@ def number(
     return float(value)
 
 
+def positive(name: str, value: Any, d: int | None = None) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """A positive finite number, as an array (), or one for each coordinate, (d,); any number of them without ``d``."""
+    try:
+        given = np.array(value, dtype=object)  # in an array of numbers, True and "1" would be numbers
+    except ValueError:
+        given = np.empty(0)
+    fits = given.ndim == 0 or (given.ndim == 1 and given.size > 0 and d in (None, given.size))
+    if not fits or not all(is_finite(one) and one > 0.0 for one in given.ravel().tolist()):
+        each = "one for each coordinate" if d is None else f"{d} of them"
+        raise ValueError(f"{name} must be a positive number or {each}, got {value!r}.")
+    return given.astype(np.float64)
+
+
 def number_or(name: str, value: Any, names: Iterable[str]) -> float | str:
     """A finite number of at least 0, or one of ``names``."""
     names = tuple(names)

@@ -72,20 +72,28 @@ def select_subset(
     Raises:
         ValueError: if an argument is not as described above.
     """
-    points, values = np.array(X, dtype=np.float64), np.array(y, dtype=np.float64)
+    try:
+        points = np.array(X, dtype=np.float64)
+        values = np.array(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("X must be an array (n, d) of numbers, and y one (n,).") from None
     if points.ndim != 2 or values.shape != points.shape[:1] or len(points) == 0:
         raise ValueError(f"X must be (n, d) and y (n,) with n >= 1, got shapes {points.shape} and {values.shape}.")
     if not np.isfinite(points).all():
         raise ValueError("X must be finite, got NaN or infinite entries.")
-    chosen = np.unique(np.asarray(forced, dtype=np.int64))
+    given = np.asarray(forced)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise ValueError(f"forced must be a sequence of indices into X, got {forced!r}.")
+    chosen = np.unique(given.astype(np.int64))
     if len(chosen) and not (chosen[0] >= 0 and chosen[-1] < len(points)):
         raise ValueError(f"forced must index X (0 to {len(points) - 1}), got {chosen.tolist()}.")
-    if not (isinstance(size, Integral) and max(1, len(chosen)) <= size <= len(points)):
+    if isinstance(size, bool) or not (isinstance(size, Integral) and max(1, len(chosen)) <= size <= len(points)):
         raise ValueError(f"size must be an integer between {max(1, len(chosen))} and {len(points)}, got {size!r}.")
-    if not 0.0 < noise_variance < np.inf:
-        raise ValueError(f"noise_variance must be a positive finite number, got {noise_variance!r}.")
+    noise_variance = _checks.number("noise_variance", noise_variance, 0.0, above=True)
+    perturbation = _checks.number("perturbation", perturbation, 0.0)
+    scales = None if lengthscale is None else _checks.positive("lengthscale", lengthscale, points.shape[1])
     rule = CRITERIA[_checks.one_of("criterion", criterion, CRITERIA)]
-    rng = np.random.default_rng(seed)
+    rng = _checks.random_stream(seed)
 
     low, span = points.min(axis=0), np.ptp(points, axis=0)
     points = (points - low) / np.where(span > 0.0, span, 1.0)
@@ -93,12 +101,9 @@ def select_subset(
     values = OutputTransform.fit(values).forward(values)
     model = ExactGP(np.zeros(points.shape[1], dtype=bool), kernel=kernel, trend=False)
     some = rng.permutation(len(points))[: min(len(points), max(256, size))]
-    if lengthscale is None:
+    if scales is None:
         model.fit(points[some[:256]], values[some[:256]])
     else:
-        scales = np.broadcast_to(np.asarray(lengthscale, dtype=np.float64), points.shape[1:])
-        if not (np.isfinite(scales).all() and (scales > 0.0).all()):
-            raise ValueError(f"lengthscale must be positive and finite, got {lengthscale!r}.")
         model.theta[: points.shape[1]] = -2.0 * np.log(scales)
         model.theta[points.shape[1] + 1] = np.log(noise_variance)
     model.condition(points[some], values[some])

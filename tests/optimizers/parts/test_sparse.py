@@ -73,7 +73,25 @@ def test_lengthscales_are_in_the_units_of_the_features_of_arms_and_of_the_cube_o
             three.scales(domain)
 
 
-@pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan, [], [0.5, 0.0], [[0.5]], "long", object()])
+@pytest.mark.parametrize(
+    "value",
+    [
+        0.0,
+        -1.0,
+        math.inf,
+        math.nan,
+        [],
+        [0.5, 0.0],
+        [[0.5]],
+        "long",
+        object(),
+        "0.5",
+        True,
+        [True, 0.5],
+        ["1"],
+        [[1], [1, 2]],
+    ],
+)
 def test_lengthscales_are_positive_numbers(value):
     with pytest.raises(ValueError, match=r"^lengthscale must be a positive number or one for each coordinate, got "):
         SparseSettings(lengthscale=value, noise_std=0.1)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar
-
-import numpy as np
 
 from numbo import _checks
 from numbo._types import Array
@@ -45,19 +41,13 @@ def _limit(name: str, value: Any) -> int | str | None:
 
 def _scales(name: str, value: Any) -> float | tuple[float, ...]:
     """A positive number, or several."""
-    try:
-        scales = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        scales = np.empty(0)
-    if scales.ndim > 1 or scales.size == 0 or not (np.isfinite(scales).all() and (scales > 0.0).all()):
-        raise ValueError(f"{name} must be a positive number or one for each coordinate, got {value!r}.")
+    scales = _checks.positive(name, value)
     return float(scales) if scales.ndim == 0 else tuple(scales.tolist())
 
 
 def _noise(name: str, value: Any) -> float:
     """The standard deviation of the noise under a fixed kernel."""
-    valid = isinstance(value, Real) and not isinstance(value, bool)
-    if not (valid and 0.0 < value < math.inf):
+    if not (_checks.is_finite(value) and value > 0.0):
         raise ValueError(
             f"{name} must be a positive number, got {value!r}: its square, lambda, regularises the model. For an "
             "objective without noise take a small share of its range, such as 0.01."
@@ -161,9 +151,7 @@ class SparseSettings(Settings):
         """
         if self.lengthscale is None:
             return None
-        scales = np.asarray(self.lengthscale)
-        if scales.shape not in ((), (space.d,)):
-            raise ValueError(f"lengthscale must be a positive number or {space.d} of them, got {self.lengthscale!r}.")
+        scales = _checks.positive("lengthscale", self.lengthscale, space.d)
         return scales / space.ranges if isinstance(space, Arms) else scales
 
 
