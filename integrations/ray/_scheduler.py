@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from numbo.ray._arguments import agreed
+from numbo.ray._arguments import agreed, check_objectives
 
 from numbo import _checks
 from numbo.models.stopping import Stopping
@@ -35,7 +35,8 @@ class CurveScheduler(FIFOScheduler):
         complete: number of trials that have to end by themselves before any is stopped.
 
     Raises:
-        ValueError: for another mode, a probability that is not at least 0 and below 1, or a number below 1.
+        ValueError: for names that are no strings, another mode, a probability that is not at least 0 and below 1, or a
+            number below 1.
     """
 
     def __init__(
@@ -48,10 +49,9 @@ class CurveScheduler(FIFOScheduler):
         complete: int = 4,
     ) -> None:
         super().__init__()
-        if mode not in (None, "min", "max"):
-            raise ValueError(f"mode must be 'min' or 'max', got {mode!r}.")
-        self._metric = metric
-        self._mode = mode
+        self._metric, self._mode = check_objectives(type(self).__name__, metric, mode, several=False)
+        if not isinstance(time_attr, str):
+            raise ValueError(f"time_attr must be a name such as 'training_iteration', got {time_attr!r}.")
         self._time_attr = time_attr
         self._rule = Stopping(probability, _checks.integer("complete", complete, 1))
         self._curves: dict[str, dict[Any, Any]] = {}

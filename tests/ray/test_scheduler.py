@@ -61,6 +61,10 @@ def test_it_takes_metric_and_mode_from_the_run_and_refuses_others():
         scheduler.set_search_properties("loss", "max")
     with pytest.raises(ValueError, match="mode must be 'min' or 'max', got 'down'"):
         CurveScheduler(mode="down")
+    with pytest.raises(ValueError, match=r"^time_attr must be a name such as 'training_iteration', got 3\.$"):
+        CurveScheduler(time_attr=3)
+    with pytest.raises(ValueError, match=r"^metric must be one string, got 3: "):
+        CurveScheduler(metric=3)
     with pytest.raises(ValueError, match=r"complete must be .*got 0"):
         CurveScheduler(complete=0)
 
