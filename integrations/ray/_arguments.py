@@ -186,6 +186,12 @@ def no_goal(searcher: str, missing: list[str], *, table: bool = False) -> str:
     return f"{searcher} has no {' and no '.join(missing)}: pass {wanted} to {where}."
 
 
+def lacks_values(missing: list[str], foreign: list[str]) -> str:
+    """Error message for a config that lacks tuned values; ``foreign`` are its names that are not in the space."""
+    instead = f"; {foreign} are not in the search space" if foreign else ""
+    return f"parameters must have values for all domains of the search space, but lack {missing}{instead}."
+
+
 def no_space(searcher: str) -> str:
     """Error message for a missing search space."""
     return (

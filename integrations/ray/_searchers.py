@@ -21,6 +21,7 @@ from numbo.ray._arguments import (
     check_rewards,
     check_run,
     lacks,
+    lacks_values,
     no_goal,
     no_space,
     numbers_of,
@@ -448,6 +449,8 @@ class NumboSearch(StoredSearch):
         space, opt = self._ready()
         result = None if metrics is None else check_metrics(metrics, self._limits)
         params = space.to_params(parameters)
+        if missing := space.missing(params):
+            raise ValueError(lacks_values(missing, space.foreign(parameters)))
         values = [] if intermediate_values is None else list(intermediate_values)
         value = values[-1] if pruned and values else value
         value = None if error else value

@@ -306,6 +306,11 @@ def test_evaluated_points_are_learned(cls):
     searcher.add_evaluated_point({"x": 0.79}, 0.0, pruned=True, intermediate_values=[9.0, 8.0])
     assert searcher.optimizer.n_told == 13
     assert searcher.optimizer.observations[1][-1] == 8.0
+    lacking = r"^parameters must have values for all domains of the search space, but lack \['x'\]"
+    with pytest.raises(ValueError, match=lacking + r"; \['y'\] are not in the search space\.$"):
+        searcher.add_evaluated_point({"y": 0.5}, 1.0)
+    with pytest.raises(ValueError, match=lacking + r"\.$"):
+        searcher.add_evaluated_point({}, 1.0)
     with pytest.raises(ValueError, match="10 points_to_evaluate, got 3"):
         make(cls, points_to_evaluate=points, evaluated_rewards=[1.0, 2.0, 3.0])
 
