@@ -294,7 +294,7 @@ class FeedbackModel:
         base = self._conditioned(draw, counts, self._sums(history))  # lines 17 and 18
         gp = base.gp
         self.effective_dimension = float(counts[numbers] @ gp.variances())
-        if first or self.by_variance:  # batches count neither a first history nor pulls assumed told
+        if first or self.by_variance or self.assumes:  # batches count neither a first history nor pulls assumed told
             arrivals = np.searchsorted(numbers, np.concatenate([told, assumed]))
             self.information = self._counting.carried(gp, arrivals)
         self._draw = draw
