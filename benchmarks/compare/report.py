@@ -121,11 +121,13 @@ def write_report(results: Path, name: str) -> None:
                 "",
                 fewer,
             ]
-        if any("by_gp" in row for rows in runs.values() for row in rows):
-            text += noisy_report.sections(runs, samplers, problems)
-        else:
+        noisy = {problem for (problem, _), rows in runs.items() if any("by_gp" in row for row in rows)}
+        if noisy:
+            of_noisy = {key: rows for key, rows in runs.items() if key[0] in noisy}
+            text += noisy_report.sections(of_noisy, samplers, [p for p in problems if p in noisy])
+        if quiet := [p for p in problems if p not in noisy]:
             text += ["", f"## Mean regret of all trials so far{heading}", ""]
-            text += [table(runs, "mean_regret", samplers, problems)]
+            text += [table(runs, "mean_regret", samplers, quiet)]
         failing = [p for p in problems if any("failed" in r for s in samplers for r in runs.get((p, s), []))]
         if failing:
             text += ["", f"## Failed trials{heading}", "", table(runs, "failed", samplers, failing)]

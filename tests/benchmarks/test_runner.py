@@ -341,3 +341,19 @@ def test_a_report_on_noisy_problems_has_ranks_by_level_and_calibration(tmp_path)
     spread = noisy.spread(make("branin-2-noise-30%"))
     assert f"| 30 % | 100 | {1.0 / spread:.4f} | {2.0 / spread:.4f} |" in text
     assert "| GSSBO | 0.90 (0.90 - 0.90) | 0.90 (0.90 - 0.90) |" in text
+
+
+def test_in_a_report_on_some_noisy_problems_these_stand_apart(tmp_path):
+    for problem, figure in (("branin-2-noise-30%", "by_gp"), ("eggholder-2", "mean_regret")):
+        figures = {name: {"50": 1.0} for name in ("best", "ask_ms", figure)}
+        row = {"problem": problem, "sampler": "Random", "seed": 0, "trials": 50, "curve": [[50, 1.0]]}
+        with (tmp_path / "some.jsonl").open("a") as file:
+            file.write(json.dumps(row | figures) + "\n")
+    report.write_report(tmp_path, "some")
+    text = (tmp_path / "some.md").read_text()
+    assert "## Mean rank, noise of 30 %" in text
+    assert "## Mean rank, real" not in text
+    assert (
+        "## Mean regret of all trials so far\n\n| problem | trials | Random |\n|---|---|---|\n| eggholder-2 | 50"
+        in text
+    )
