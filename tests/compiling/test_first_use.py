@@ -45,6 +45,11 @@ assert before
 optimizer = getattr(numbo, sys.argv[1])({"x": Float(0, 1)}, seed=0)
 for _ in range(40):
     optimizer.tell(point := optimizer.ask(), point["x"] ** 2)
+optimizer = getattr(numbo, sys.argv[1])({"x": Float(0, 1), "y": Float(0, 1)}, seed=0)
+for i in range(140):  # more than a buffer holds, with noise
+    optimizer.tell(point := optimizer.ask(), point["x"] ** 2 + 7 * i % 11)
+for steps in (8, 7):
+    optimizer.tell(optimizer.ask(), 1.0, partial=steps == 7, reports={step: 9.0 - step for step in range(steps)})
 print(ready() - before)
 """
 AFTERWARDS = """
@@ -69,6 +74,11 @@ for optimizer, options in settings:
             opt.tell(opt.ask(), rng.normal())
         opt.ask(3)
         opt.predict(opt.ask())
+        for i in range(12):
+            opt.tell(point := opt.ask(), None if i % 2 else 1.0)
+        for steps in (8, 7):
+            opt.tell(opt.ask(), 1.0, partial=steps == 7, reports={step: 9.0 - step for step in range(steps)})
+        opt.ask()
 for arms in ({}, {"kernel": "rbf", "lengthscale": 0.3, "noise_std": 0.1}):
     for optimizer in (BBKB, BKB, SBPE):
         opt = optimizer(arms=rng.random((200, 3)), seed=0, **arms)

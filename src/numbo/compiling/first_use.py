@@ -38,6 +38,8 @@ ALGORITHMS: dict[type[Optimizer], tuple[Any, ...]] = {
     BBKB: SPARSE_KERNELS,
     SBPE: SPARSE_KERNELS,
 }
+#: A buffer of this size is soon full.
+FULL = 16
 #: Seconds that a process in the background waits for a kernel that another one is compiling.
 PATIENCE = 120.0
 
@@ -89,8 +91,10 @@ def compile_part(algorithm: str, part: int, lock: str) -> None:
         acquisition_values(posterior, acquisition, X)
     space = Space({f"x{j}": Float(0.0, 1.0) for j in range(4)} | {"units": Int(1, 100)})
     chosen: Any = next(known for known in ALGORITHMS if known.__name__ == algorithm)
-    for objective in (_smooth, _rough):
-        optimizer = chosen(space, seed=0, settings=chosen.settings_class())
+    usual = chosen.settings_class()
+    full = [GSSBOSettings(buffer_size=FULL)] if chosen is GSSBO else []  # as after hundreds of trials
+    for objective, settings in ((_smooth, usual), (_rough, usual), *((_noisy, one) for one in full)):
+        optimizer = chosen(space, seed=0, settings=settings)
         for i in range(10):  # told, not asked: the libraries of the initial design are not needed here
             params = space.decode(np.random.default_rng(i).random(space.d))
             optimizer.tell(params, objective(i, params))
@@ -106,22 +110,23 @@ def _run(optimizer: Optimizer, trials: range, objective: Callable[[int, Any], fl
 
 def _constrain(space: Space, names: str) -> None:
     """A run with constraints: kernels are compiled for each number of them."""
-    optimizer = GSSBO(space, n_initial=5, buffer_size=16, seed=0, constraints=tuple(names))
+    optimizer = GSSBO(space, n_initial=5, buffer_size=FULL, seed=0, constraints=tuple(names))
     for i in range(20):
         optimizer.tell(optimizer.ask(), 1.0 / (i + 1), constraints=dict.fromkeys(names, 5 * i % 7 - 4.0))
 
 
 def _trade_off(space: Space, k: int) -> None:
     """A run of ``k`` objectives: kernels are compiled for each number of them, too."""
-    optimizer = GSSBO(space, n_initial=5, buffer_size=16, seed=0, directions=("minimize",) * k)
+    optimizer = GSSBO(space, n_initial=5, buffer_size=FULL, seed=0, directions=("minimize",) * k)
     for i in range(12):
         optimizer.tell(optimizer.ask(), [float((5 * i + 3 * j) % 7) for j in range(k)])
 
 
 def _stop(optimizer: Optimizer) -> None:
-    """Tell a trial that ends, and a trial that is stopped."""
-    for partial in (False, True):
-        optimizer.tell(optimizer.ask(), 1.0, partial=partial, reports={1: 2.0, 2: 1.0})
+    """Tell a trial that ends, and a trial that is stopped between two rungs of its curve."""
+    for steps, partial in ((8, False), (7, True)):
+        reports = {step: 9.0 - step for step in range(1, steps + 1)}
+        optimizer.tell(optimizer.ask(), reports[steps], partial=partial, reports=reports)
 
 
 def _smooth(i: int, params: dict[str, float]) -> float:
@@ -131,6 +136,11 @@ def _smooth(i: int, params: dict[str, float]) -> float:
 def _rough(i: int, params: Any) -> float | None:
     """Arbitrary values; the last points fail."""
     return (7 * i) % 11 if i < 35 else None
+
+
+def _noisy(i: int, params: Any) -> float:
+    """Arbitrary values around a parabola: noise to the models."""
+    return _smooth(i, params) + (7 * i) % 11
 
 
 def warmup() -> float:
@@ -145,9 +155,9 @@ def warmup() -> float:
     space = Space({"x": Float(0.0, 1.0), "units": Int(1, 100), "act": Categorical(["relu", "tanh"])})
     table = [[i / 40.0, (i % 7) / 7.0] for i in range(40)]
     optimizers = [
-        GSSBO(space, n_initial=5, buffer_size=16, seed=0),
-        GSSBO(space, n_initial=5, buffer_size=16, seed=0, preset="paper"),
-        GSSBO(space, n_initial=5, buffer_size=16, seed=0, settings=GSSBOSettings(criterion="nystrom")),
+        GSSBO(space, n_initial=5, buffer_size=FULL, seed=0),
+        GSSBO(space, n_initial=5, buffer_size=FULL, seed=0, preset="paper"),
+        GSSBO(space, n_initial=5, buffer_size=FULL, seed=0, settings=GSSBOSettings(criterion="nystrom")),
         GPUCB(space, n_initial=5, seed=0),
         BKB(space, n_initial=5, seed=0),
         BBKB(space, n_initial=5, seed=0),
@@ -156,7 +166,7 @@ def warmup() -> float:
         SBPE(arms=table, seed=0, horizon=30),
     ]
     for optimizer in optimizers:
-        _run(optimizer, range(30), _rough)
+        _run(optimizer, range(40), _rough)
         optimizer.ask(2)
         optimizer.explain()
         _stop(optimizer)
