@@ -27,6 +27,7 @@ COMMANDS = {
     "bandits-report": "benchmarks.bandits.report",
     "survival": "benchmarks.bandits.survival",
     "papers": "benchmarks.papers.runner",
+    "study": "benchmarks.study.runner",
     "calibration": "benchmarks.checks.calibration",
     "ray-scale": "benchmarks.compare.ray_scale",
     "reliability": "tests.harness.reliability",

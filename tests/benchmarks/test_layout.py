@@ -30,6 +30,7 @@ FLOORS = [
     {"benchmarks.bandits", "benchmarks.checks"},
     {"benchmarks.papers"},
     {"tests.harness"},
+    {"benchmarks.study"},
     {"benchmarks.__main__", "benchmarks"},
 ]
 #: Private names of numbo, of Ray, of COCO, and of the tables of others, that have no public counterpart.

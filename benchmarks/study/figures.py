@@ -1,0 +1,30 @@
+"""What numbo's sampler tells about a finished study, drawn for the page that shows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib
+
+import optuna
+
+matplotlib.use("agg")
+import matplotlib.pyplot as plt
+
+
+def draw(study: optuna.Study, name: str, images: Path) -> None:
+    """The plots of a study with one objective, or with two, as ``study-NAME-PLOT.png``."""
+    from numbo.plot import matplotlib as plot
+
+    if name == "front":
+        drawn = {"front": plot.plot_front(study, names=("error", "weights"))}
+    else:
+        drawn = {
+            "relevance": plot.plot_relevance(study),
+            "posterior": plot.plot_posterior(study, ["rate", "alpha", "units_0", "batch", "layers", "optimizer"]),
+            "contour": plot.plot_contour(study, ["rate", "units_0"]),
+            "learning": plot.plot_curves(study),
+        }
+    for what, axes in drawn.items():
+        axes[0].figure.savefig(images / f"study-{name}-{what}.png", dpi=90)
+        plt.close(axes[0].figure)
