@@ -54,6 +54,8 @@ def run(tmp_path, monkeypatch) -> Iterator[Callable[[str], None]]:
 
 @pytest.mark.parametrize("page", with_python(uses_ray=False))
 def test_python_runs(page, run):
+    if page.name == "study.md" and not hasattr(optuna.trial.Trial, "set_constraint"):
+        pytest.skip("this Optuna has no Trial.set_constraint")
     for program in programs(page):
         run(program)
 

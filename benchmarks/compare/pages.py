@@ -25,6 +25,8 @@ import numpy as np
 from benchmarks.compare.hpob import CHECKPOINTS, mean_regret, regrets
 from benchmarks.compare.ranks import Runs, bootstrap, finished, grouped
 from benchmarks.compare.report import plot_headline
+from benchmarks.compare.study_report import draw as draw_study
+from benchmarks.compare.study_report import study_table
 from benchmarks.problems.hpob import METHODS, tasks
 from benchmarks.problems.suites import SUITES
 from benchmarks.storage import load
@@ -506,6 +508,7 @@ FIGURES: dict[str, Callable[..., str]] = {
         hpob_best,
         hpob_seeds,
         hpob_table,
+        study_table,
     )
 }
 
@@ -538,14 +541,8 @@ def quality_and_time(name: str, trials: int, path: Path) -> None:
         color = "tab:red" if ours else "tab:gray"
         span = np.maximum([[mean - low], [high - mean]], 0.0)  # the mean may lie outside
         axis.errorbar(time, mean, span, fmt="o", color=color, markersize=9 if ours else 6)
-        axis.annotate(
-            NAMES[sampler],
-            (time, mean),
-            (9, 4),
-            textcoords="offset points",
-            color=color,
-            weight="bold" if ours else None,
-        )
+        weight = "bold" if ours else None
+        axis.annotate(NAMES[sampler], (time, mean), (9, 4), textcoords="offset points", color=color, weight=weight)
     axis.set(xscale="log", xlabel="median time of a suggestion (ms)")
     axis.set_ylabel(f"mean rank on {len(problems_of(name))} problems after {trials} trials")
     axis.set_xlim(right=axis.get_xlim()[1] * 3)
@@ -575,6 +572,7 @@ def draw() -> None:
     images = ROOT / "docs" / "images"
     quality_and_time("suite", 300, images / "quality.png")
     ask_plot(images / "ask-time.png")
+    draw_study(RESULTS / "study.jsonl", images / "study.png")
     for name in ("suite", "noisy", "branching"):
         plot_headline(runs(name), sorted(samplers_of(name)), problems_of(name), images / f"{name}-ranks.png")
 

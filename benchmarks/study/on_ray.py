@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 import warnings
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from optuna.samplers import TPESampler
@@ -15,8 +16,7 @@ from tests.harness.local_ray import LOCAL_RAY
 
 import optuna
 import ray
-from benchmarks.problems import study_network
-from benchmarks.problems.study_network import EPOCHS, LIMIT, errors, latency
+from benchmarks.problems.study_network import EPOCHS, LIMIT, errors, latency, suggest
 from benchmarks.study.ended import Ended, Run
 from ray import tune
 
@@ -64,6 +64,22 @@ def trainable(config: dict[str, Any]) -> None:
         tune.report({"error": error, "latency": seconds, "penalised": error + beyond})
 
 
+def together(config: dict[str, Any], ready: str, workers: int) -> None:
+    """The `trainable`, which waits in each process for the first trials of all others."""
+    mine = Path(ready, str(os.getpid()))
+    if not mine.exists():
+        latency(flat(config))  # libraries and images are loaded
+        mine.touch()
+        while len(os.listdir(ready)) < workers:
+            time.sleep(0.05)
+    trainable(config)
+
+
+def space(trial: Any) -> None:
+    """The space as Ray's `OptunaSearch` takes it."""
+    suggest(trial)
+
+
 class Searcher(NamedTuple):
     """A searcher, and the metric that it and the scheduler are told."""
 
@@ -81,9 +97,6 @@ def _tpe() -> Searcher:
     """Ray's `OptunaSearch` has no constraints: the error of what answers too slowly is raised."""
     from ray.tune.search.optuna import OptunaSearch
 
-    def space(trial: Any) -> None:
-        study_network.suggest(trial)
-
     sampler = TPESampler(multivariate=True, group=True, constant_liar=True)
     return Searcher(OptunaSearch(space, metric="penalised", mode="min", sampler=sampler), "penalised")
 
@@ -92,17 +105,14 @@ SAMPLERS = {"GSSBO": _gssbo, "TPE": _tpe}
 
 
 class Watch(tune.Callback):
-    """Writes down what ends, and when; the time begins when as many processes have reported as there are workers."""
+    """Writes down what ends, and when; the time begins with the first report."""
 
-    def __init__(self, workers: int) -> None:
-        self.workers = workers
-        self.processes = set[int]()
+    def __init__(self) -> None:
         self.began: float | None = None
         self.trials = list[Ended]()
 
     def on_trial_result(self, iteration: int, trials: Any, trial: Any, result: dict[str, Any], **info: Any) -> None:
-        self.processes.add(result["pid"])
-        if self.began is None and len(self.processes) >= self.workers:
+        if self.began is None:
             self.began = time.monotonic()
 
     def on_trial_complete(self, iteration: int, trials: Any, trial: Any, **info: Any) -> None:
@@ -143,17 +153,18 @@ def run(sampler: str, seconds: float, workers: int) -> Run:
     warnings.simplefilter("ignore")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     os.environ |= LOCAL_RAY
+    os.environ["TUNE_MAX_PENDING_TRIALS_PG"] = str(workers)  # all of them start together
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)  # of the workers
     if sampler == "GSSBO":
         import numbo
 
         numbo.warmup()
     search, metric = SAMPLERS[sampler]()
-    watch = Watch(workers)
+    watch = Watch()
     ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as ready:
         tuner = tune.Tuner(
-            trainable,
+            tune.with_parameters(together, ready=ready, workers=workers),
             tune_config=tune.TuneConfig(
                 search_alg=search,
                 scheduler=ASHAScheduler(metric=metric, mode="min", max_t=EPOCHS, grace_period=1, reduction_factor=3),

@@ -21,9 +21,9 @@ import numpy as np
 
 from benchmarks import processes
 from benchmarks.arguments import add_name, add_names, results
+from benchmarks.compare import study_report as report
 from benchmarks.problems.study_network import LARGEST, LIMIT, SMALLEST, TRAININGS, Truth, truth, weights
 from benchmarks.storage import RESULTS, load
-from benchmarks.study import report
 from benchmarks.study.ended import Ended, Run, feasible, improvements
 
 FRAMEWORKS = ("optuna", "ray")

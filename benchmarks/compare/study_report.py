@@ -1,4 +1,4 @@
-"""Tables and plots of the runs of `benchmarks.study.runner`."""
+"""Tables and plots of the runs of the command `study`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 
-from benchmarks.storage import load
+from benchmarks.storage import RESULTS, load
 
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
@@ -51,8 +51,25 @@ def write(path: Path) -> None:
         text += lines(front_table(samplers) if study == "front" else curves_table(samplers))
         text += ["", "Seed by seed:", "", *lines(pairs(samplers, study))]
     path.with_suffix(".md").write_text("\n".join(text) + "\n")
-    if curves := {key: samplers for key, samplers in found.items() if key[1] == "curves"}:
-        plot(curves, path.with_suffix(".png"))
+    draw(path, path.with_suffix(".png"))
+
+
+def draw(path: Path, image: Path) -> None:
+    """The errors over time of the runs in ``path``."""
+    if curves := {key: samplers for key, samplers in groups(load(path)).items() if key[1] == "curves"}:
+        plot(curves, image)
+
+
+def study_table(framework: str, study: str) -> str:
+    """The table of the longest runs of a study, for a page; ``pairs-`` before its name gives it seed by seed."""
+    which = study.removeprefix("pairs-")
+    found = groups(load(RESULTS / "study.jsonl"))
+    samplers = found[max(key for key in found if key[:2] == (framework, which))]
+    if which != study:
+        table = pairs(samplers, which)
+    else:
+        table = front_table(samplers) if study == "front" else curves_table(samplers)
+    return "\n\n" + "\n".join(lines(table)) + "\n\n"
 
 
 def lines(table: Sequence[Sequence[str]]) -> list[str]:
