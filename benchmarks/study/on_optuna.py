@@ -40,7 +40,7 @@ def curves(trial: optuna.Trial) -> float:
     error = 1.0
     for epoch, error in enumerate(errors(limited(trial)), start=1):
         trial.report(error, epoch)
-        if trial.should_prune():
+        if epoch < EPOCHS and trial.should_prune():
             raise optuna.TrialPruned
     return error
 

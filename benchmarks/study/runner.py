@@ -84,7 +84,7 @@ def of_curves(found: Run, seconds: float) -> dict[str, Any]:
     return {
         "improvements": [[round(step.seconds, 3), step.values[0]] for step in steps],
         "marks": marks,
-        "recommended": marks[-1] if recommended is None else {"config": recommended, **tested[-1]._asdict()},
+        "recommended": marks[-1] if recommended is None else _known(recommended, tested[-1]),
     }
 
 
@@ -95,18 +95,16 @@ def of_front(found: Run) -> dict[str, Any]:
     met = feasible(found.trials, LIMIT)
     best = {tuple(point) for point in nondominated(np.array([trial.values for trial in met]))} if met else set()
     configs = [trial.config for trial in met if trial.values in best]
-    tested = tests(configs + found.recommended, FEW)
-    points = [{"config": c, "weights": weights(c), **t._asdict()} for c, t in zip(configs, tested, strict=False)]
-    advised = [
-        {"config": c, "weights": weights(c), **t._asdict()}
-        for c, t in zip(found.recommended, tested[len(configs) :], strict=True)
-    ]
+    every = configs + found.recommended
+    points = [{"weights": weights(c), **_known(c, true)} for c, true in zip(every, tests(every, FEW), strict=True)]
+    measured = points[: len(configs)]
+    recommended = points[len(configs) :] or measured
     return {
         "measured_volume": volume([trial.values for trial in met]),
-        "front": points,
-        "volume": volume([(point["error"], point["weights"]) for point in points]),
-        "recommended": advised or points,
-        "recommended_volume": volume([(point["error"], point["weights"]) for point in advised or points]),
+        "front": measured,
+        "volume": volume([(point["error"], point["weights"]) for point in measured]),
+        "recommended": recommended,
+        "recommended_volume": volume([(point["error"], point["weights"]) for point in recommended]),
     }
 
 
@@ -128,7 +126,11 @@ def tests(configs: Sequence[dict[str, Any]], trainings: int) -> list[Truth]:
 
 
 def _tested(step: Ended, true: Truth) -> dict[str, Any]:
-    return {"seconds": round(step.seconds, 3), "value": step.values[0], "config": step.config, **true._asdict()}
+    return {"seconds": round(step.seconds, 3), "value": step.values[0], **_known(step.config, true)}
+
+
+def _known(config: dict[str, Any], true: Truth) -> dict[str, Any]:
+    return {"config": config, "error": true.error, "latency": true.latency}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
