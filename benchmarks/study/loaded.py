@@ -9,4 +9,4 @@ from benchmarks.study.on_optuna import SAMPLERS, curves, quiet
 quiet()
 numbo.warmup()
 for make in SAMPLERS.values():
-    optuna.create_study(sampler=make()).optimize(curves, n_trials=12)
+    optuna.create_study(storage="sqlite://", sampler=make()).optimize(curves, n_trials=12)

@@ -29,7 +29,7 @@ SPACE = {
     ),
     "depth": tune.choice(
         [
-            {"layers": layers, **{f"units_{layer}": tune.lograndint(8, 257) for layer in range(layers)}}
+            {"layers": layers, **{f"units_{layer}": tune.lograndint(4, 257) for layer in range(layers)}}
             for layers in (1, 2, 3)
         ]
     ),

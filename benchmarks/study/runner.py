@@ -34,7 +34,7 @@ MARKS = (0.25, 0.5, 0.75, 1.0)
 #: Trainings for the true error of a point of a front.
 FEW = 3
 #: The reference point of fronts.
-WORST_ERROR = 0.5
+WORST_ERROR = 0.3
 KEY = ("framework", "study", "sampler", "seed", "seconds", "processes")
 
 
