@@ -80,7 +80,7 @@ def test_the_last_error_of_what_diverges_is_nan(monkeypatch):
 
 def test_the_size_is_that_of_the_network():
     network = study_network._network(SMALL)
-    network.partial_fit(np.zeros((2, 64)), [0, 1], classes=np.arange(10))
+    network.partial_fit(np.zeros((64, 64)), np.arange(64) % 10, classes=np.arange(10))
     assert study_network.weights(SMALL) == sum(part.size for part in network.coefs_ + network.intercepts_)
     assert 0.0 < study_network.latency(SMALL) < 1.0
 
