@@ -113,6 +113,17 @@ def test_the_fit_is_a_local_maximum_of_the_posterior(kernel):
             assert gp.log_posterior(theta, XT, y)[0] < value + 1e-2
 
 
+def test_the_noise_that_is_fitted_is_at_least_the_least():
+    gp, X, y = make(n=25)
+    free, low, high = (copy.deepcopy(gp) for _ in range(3))
+    free.fit(X, y)
+    found = free.covariance.noise_variance
+    low.fit(X, y, least_noise=0.5 * found)
+    high.fit(X, y, least_noise=8.0 * found)
+    np.testing.assert_allclose(np.exp(low.theta), np.exp(free.theta), rtol=0.05, atol=1e-3)
+    assert high.covariance.noise_variance == pytest.approx(8.0 * found)
+
+
 def test_log_posterior_gradient():
     gp, X, y = make(n_categorical=1)
     XT = np.ascontiguousarray(X.T)

@@ -273,6 +273,17 @@ def test_the_scatter_of_repeats_whatever_outliers_there_are():
     assert known.scatter == pytest.approx(0.1 / math.sqrt(2.0), rel=0.5)
 
 
+@pytest.mark.parametrize("size", [1.0, 1e200, 1e-200])
+def test_the_deviation_of_repeats(size):
+    rng = np.random.default_rng(0)
+    points = [*range(30), *range(20)]
+    first = size * rng.normal(size=30)
+    again = first[:20] + 0.1 * size * rng.normal(size=20)
+    known = Noise(history(points, [*first, *again]))
+    assert known.deviation / size == pytest.approx(np.sqrt(np.mean(((again - first[:20]) / size) ** 2) / 2.0))
+    assert Noise(history(range(30), first)).deviation == 0.0
+
+
 # -- in a run ------------------------------------------------------------------------------------------------------
 
 RIPPLED = Space({f"x{i}": Float(-5.0, 5.0) for i in range(5)})

@@ -7,7 +7,7 @@ import pytest
 
 from numbo.models.gp import Frame
 from numbo.models.moments import moments
-from numbo.models.noise import Noise
+from numbo.models.noise import Claimed, Noise
 from numbo.models.surrogate import QUARTER, SETTLED, SMALL, Surrogate
 from numbo.search.near import frame
 from numbo.trials import Data, History
@@ -200,6 +200,22 @@ def test_fits_are_short_late_in_a_run_without_noise(monkeypatch, n, averaged, se
     )
     model.update(Data.of(X, spikes(X)), np.arange(60))
     assert asked == [settled]
+
+
+@pytest.mark.parametrize("anchor", [-1, 0])
+def test_members_that_lie_anywhere_have_the_noise_that_repeats_show(anchor):
+    """Alone, they are fitted without noise."""
+    rng = np.random.default_rng(0)
+    history = History(4)
+    points = rng.random((200, 4))
+    for x in np.concatenate([points, points[:40]]):
+        history.add(x, float(wave(x[None])[0] + 0.3 * rng.normal()), {}, -1)
+    noise = Noise(history, (Claimed(0.5),))
+    exact = history.data()._replace(y=wave(history.X))
+    model = surrogate(all_data=True)
+    model.claimed_noise = 0.5
+    model.update_all(exact, np.arange(60), partial(np.arange, 240), noise, anchor=anchor)
+    assert (model.noise_std > 0.45 * noise.deviation) == (anchor < 0)
 
 
 def test_rows_are_looked_for_under_noise_only():

@@ -155,3 +155,9 @@ def test_variances_are_those_of_transformed_draws(kind):
     np.testing.assert_allclose(transform.variances(y, variance)[inner], draws.var(axis=0)[inner], rtol=0.15, atol=1e-20)
     assert np.isfinite(transform.variances(y, np.full(40, 1e300))).all()
     np.testing.assert_array_equal(transform.variances(y, np.zeros(40)), 0.0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_values_than_those_it_was_fitted_to_stay_finite(kind):
+    fitted = OutputTransform.fit(np.array([-3e-320, -2e-320, -2e-320, -1e-320, -1e-320, 0.0]), kind)
+    assert np.isfinite(fitted.forward(np.array([-1e300, 1e300]))).all()

@@ -116,6 +116,20 @@ def test_the_best_samples_are_kept_as_far_as_there_is_room(first, elites, kept):
     assert set(best[:kept].tolist()) <= set(members.tolist())
 
 
+def test_outcomes_of_0_or_1_do_not_seem_exact():
+    rng = np.random.default_rng(0)
+    d = 8
+    opt = GSSBO(Space({f"x{j}": Float(0, 1) for j in range(d)}), direction="maximize", seed=0)
+    found = []
+    for n in range(300):
+        p = opt.ask()
+        chance = 1.0 / (1.0 + np.exp(3.0 * sum((x - 0.4) ** 2 for x in p.values()) - 1.5))
+        opt.tell(p, float(rng.random() < chance))
+        if n >= 140 and n % 10 == 0:
+            found.append(opt.explain().noise_std)
+    assert min(found) > 0.2
+
+
 @pytest.mark.parametrize("reselect", [0.0, 1e6])
 def test_what_was_dropped_comes_back_where_the_choice_is_from_all_data(reselect):
     """Otherwise it is from the last subset and what is new, after the first choice."""

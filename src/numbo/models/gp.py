@@ -145,9 +145,18 @@ class ExactGP:
         return LogDensity(likelihood.value + prior.value, likelihood.gradient + prior.gradient)
 
     def fit(
-        self, X: Array, y: Array, extra: Array | None = None, *, iterations: int = 50, noise: float | None = None
+        self,
+        X: Array,
+        y: Array,
+        extra: Array | None = None,
+        *,
+        iterations: int = 50,
+        noise: float | None = None,
+        least_noise: float = 0.0,
     ) -> float:
-        """Set ``theta`` to the MAP estimate for ``X (n, d)``, ``y (n,)``, with the noise variance ``noise`` if given.
+        """Set ``theta`` to the MAP estimate for ``X (n, d)``, ``y (n,)``.
+
+        The noise variance is ``noise`` if given, and else at least ``least_noise``.
 
         Starts from the present ``theta`` or from the defaults, whichever is more probable, with variances of trend and
         additive part raised to at least 0.05. A failed fit keeps the better of the two; a fit that cannot start logs a
@@ -162,13 +171,16 @@ class ExactGP:
         d = len(self.categorical)
         extra = np.zeros(len(y)) if extra is None else extra
         workspace = np.empty((WORKSPACE, len(y), len(y)))
-        starts = [self.theta, self._default_theta()]
+        starts = [self.theta.copy(), self._default_theta()]
         bounds = log_bounds(d, self.trend, self.additive)
         if noise is not None:
             bounds[d + 1] = math.log(noise)
-            starts = [np.concatenate([theta[: d + 1], bounds[d + 1, :1], theta[d + 2 :]]) for theta in starts]
+        elif least_noise > 0.0:
+            bounds[d + 1, 0] = max(bounds[d + 1, 0], math.log(least_noise))
+        for theta in starts:
+            theta[d + 1] = np.clip(theta[d + 1], *bounds[d + 1])
         values = [self.log_posterior(theta, XT, y, extra, workspace).value for theta in starts]
-        self.theta = starts[int(np.argmax(values))].copy()
+        self.theta = starts[int(np.argmax(values))]
         known = max(values)
         if not math.isfinite(known):
             self.theta = self._default_theta()

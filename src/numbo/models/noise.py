@@ -192,6 +192,14 @@ class Noise:
         return ratio * ratio / (2.0 * len(repeats.gaps))  # `**` would raise if this is infinite
 
     @property
+    def deviation(self) -> float:
+        """Standard deviation of the noise by repeats, in units of the values; 0 without noise."""
+        if self.share <= SCATTER:
+            return 0.0
+        repeats = self._repeats
+        return repeats.norm / math.sqrt(2.0 * len(repeats.gaps))
+
+    @property
     def scatter(self) -> float:
         """Standard deviation of the noise by repeats, in units of the values, robust to outliers; 0 without noise."""
         if self.share <= SCATTER:

@@ -197,10 +197,14 @@ class Surrogate:
 
         Without noise, the function that finds the ``rows`` is not called.
 
+        Members that lie anywhere (``anchor`` -1) are the best, or far from each other. Without neighbours that have
+        other values, a fit may miss the noise that repeats show, so it is told (`fit_under`).
+
         Between fits only new observations are added to the rows; ``members`` and ``frame`` are ignored then. Everything
         is rebuilt if a fit is due, the ``anchor`` changes, or many observations are new (`Overlay.stale`).
         """
         n = data.n
+        self.targets.deviation = noise.deviation if anchor < 0 and self.averages(noise) else 0.0
         overlay = self._overlay
         if overlay is not None and anchor == overlay.anchor and not (self.fits.due(n) or overlay.stale(data)):
             self.release()
@@ -227,8 +231,7 @@ class Surrogate:
         if self.fits.due(data.n):
             if frame is not None:
                 self.gp.set_frame(frame)
-            settled = data.n >= SETTLED and not self.averaged
-            self.targets.fit(self.gp, data.at(members), settled=settled)
+            self.targets.fit(self.gp, data.at(members), settled=data.n >= SETTLED and not self.averaged)
             self.fits.done(data.n)
             grew = False
             self.claimed_noise = float(self.gp.covariance.noise_variance)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numbo._types import Array, Mask
 from numbo.models.gp import ExactGP
-from numbo.models.transform_choice import ITERATIONS, Loss, choose, loss_under, surprise, transformed
+from numbo.models.transform_choice import ITERATIONS, Loss, choose, fit_under, loss_under, surprise, transformed
 from numbo.models.transforms import OutputTransform
 from numbo.trials import Data
 
@@ -27,6 +27,8 @@ class Targets:
         kind: of the transform (`numbo.models.transforms.KINDS`).
         transform: the last one.
         decisions: number of fits.
+        deviation: standard deviation of the noise that repeats show, in units of the values; 0 if they show none, or
+            fits are not to know it.
     """
 
     def __init__(self, *, winsorize: bool, warp: bool) -> None:
@@ -35,6 +37,7 @@ class Targets:
         self.kind = "winsorize" if winsorize else "plain"
         self.transform = OutputTransform(0.0, 1.0)
         self.decisions = 0
+        self.deviation = 0.0
 
     def of(self, data: Data) -> Data:
         """The ``data`` with targets in place of values, by a transform fitted to them."""
@@ -61,7 +64,7 @@ class Targets:
         self.decisions += 1
         if step != 0 or len(kinds) == 1:
             iterations = REFIT if settled else ITERATIONS
-            gp.fit(*transformed(data, OutputTransform.fit(data.y, self.kind)), iterations=iterations)
+            fit_under(OutputTransform.fit(data.y, self.kind), gp, data, iterations, self.deviation)
         elif settled:
             others = [kind for kind in kinds if kind != self.kind]
             self._challenge(gp, data, others[decision % len(others)], surprise(data.y, inner))
@@ -73,7 +76,7 @@ class Targets:
         before = gp.theta
         known = loss_under(OutputTransform.fit(data.y, self.kind), gp, data, loss)
         other = OutputTransform.fit(data.y, kind)
-        gp.fit(*transformed(data, other), iterations=REFIT)
+        fit_under(other, gp, data, REFIT, self.deviation)
         if loss_under(other, gp, data, loss) < known:
             self.kind = kind
         else:
@@ -86,4 +89,5 @@ class Targets:
 
     def choose(self, gp: ExactGP, data: Data, kinds: list[str], loss: Loss) -> None:
         """Fit ``gp`` under each of the transforms, and keep the one with the smallest loss."""
-        self.kind = choose(gp, data, {kind: OutputTransform.fit(data.y, kind) for kind in kinds}, loss)
+        transforms = {kind: OutputTransform.fit(data.y, kind) for kind in kinds}
+        self.kind = choose(gp, data, transforms, loss, self.deviation)

@@ -89,10 +89,10 @@ class OutputTransform:
 
     def forward(self, y: Array) -> Array:
         """Standardised values (n,); the warp is linear for values better than the best."""
-        if not self.warped:
-            with np.errstate(over="ignore"):  # the transform may have been fitted to other values
+        with np.errstate(over="ignore"):  # the transform may have been fitted to other values
+            if not self.warped:
                 return np.clip(_ratio(np.maximum(y, self.floor), self.location, self.scale), -LARGE, LARGE)
-        gap = _ratio(self.best, y, self.knee)
+            gap = np.clip(_ratio(self.best, y, self.knee), -LARGE, LARGE)
         return (-np.where(gap > 0.0, np.log1p(np.maximum(gap, 0.0)), gap) - self.location) / self.scale
 
     def backward(self, mean: Array, std: Array) -> Prediction:
