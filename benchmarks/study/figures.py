@@ -17,7 +17,7 @@ def draw(study: optuna.Study, name: str, images: Path) -> None:
     from numbo.plot import matplotlib as plot
 
     if name == "front":
-        drawn = {"front": plot.plot_front(study, names=("error", "weights"))}
+        drawn = {"front": plot.plot_front(study, names=("error", "log10(weights)"))}
     else:
         drawn = {
             "relevance": plot.plot_relevance(study),

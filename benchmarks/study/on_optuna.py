@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import time
 import warnings
@@ -45,11 +46,11 @@ def curves(trial: optuna.Trial) -> float:
     return error
 
 
-def front(trial: optuna.Trial) -> tuple[float, int]:
-    """The error of a network, and its size."""
+def front(trial: optuna.Trial) -> tuple[float, float]:
+    """The error of a network, and the order of magnitude of its size."""
     config = limited(trial)
     *_, error = errors(config)
-    return error, weights(config)
+    return error, math.log10(weights(config))
 
 
 class Study(NamedTuple):

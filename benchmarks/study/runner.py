@@ -100,7 +100,7 @@ def of_front(found: Run) -> dict[str, Any]:
     measured = points[: len(configs)]
     recommended = points[len(configs) :] or measured
     return {
-        "measured_volume": volume([trial.values for trial in met]),
+        "measured_volume": volume([(trial.values[0], weights(trial.config)) for trial in met]),
         "front": measured,
         "volume": volume([(point["error"], point["weights"]) for point in measured]),
         "recommended": recommended,
