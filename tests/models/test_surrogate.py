@@ -186,19 +186,18 @@ def test_under_noise_the_posterior_stands_on_all_rows_and_without_it_on_the_memb
 
 
 @pytest.mark.parametrize(
-    ("n", "averaged", "settled"),
+    ("n", "noisy", "settled"),
     [(SETTLED - 1, False, False), (SETTLED, False, True), (SETTLED, True, False)],
 )
-def test_fits_are_short_late_in_a_run_without_noise(monkeypatch, n, averaged, settled):
+def test_fits_are_short_late_in_a_run_without_noise(monkeypatch, n, noisy, settled):
     X = np.random.default_rng(1).random((n, 4))
     model = surrogate()
-    model.averaged = averaged
     asked = []
     fit = model.targets.fit
     monkeypatch.setattr(
         model.targets, "fit", lambda *data, settled: asked.append(settled) or fit(*data, settled=settled)
     )
-    model.update(Data.of(X, spikes(X)), np.arange(60))
+    model.update(Data.of(X, spikes(X)), np.arange(60), noisy=noisy)
     assert asked == [settled]
 
 

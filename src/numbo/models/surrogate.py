@@ -40,7 +40,7 @@ QUARTER = 4
 #: From so many observations on, hyperparameters change little from fit to fit, and fits are short (`Targets.fit`).
 #: Short fits from the start lost at 100 trials: of 67 problems in five families 18 were better and 37 worse.
 #: From here on, of eight long ones 4 were better after 1,000 and 1 worse (`benchmarks/results/compare-settled.md`).
-#: Not where values were averaged: with noise of 1, short fits gave a noise of 0.13 to 0.3 at ten of 26 looks, and long
+#: Not while values are averaged: with noise of 1, short fits gave a noise of 0.13 to 0.3 at ten of 26 looks, and long
 #: ones at two.
 SETTLED = 500
 
@@ -204,7 +204,8 @@ class Surrogate:
         is rebuilt if a fit is due, the ``anchor`` changes, or many observations are new (`Overlay.stale`).
         """
         n = data.n
-        self.targets.deviation = noise.deviation if anchor < 0 and self.averages(noise) else 0.0
+        noisy = self.averages(noise)
+        self.targets.deviation = noise.deviation if noisy and anchor < 0 else 0.0
         overlay = self._overlay
         if overlay is not None and anchor == overlay.anchor and not (self.fits.due(n) or overlay.stale(data)):
             self.release()
@@ -212,7 +213,7 @@ class Surrogate:
             self.updated_at = n
             return
         self._overlay = None
-        self.update(data, members, frame)
+        self.update(data, members, frame, noisy=noisy)
         if not self.averages(noise):
             return
         self.averaged = True
@@ -220,10 +221,13 @@ class Surrogate:
         if len(found) > len(members):
             self._overlay = Overlay(self.gp, self.transform, data, members, found, anchor, n)
 
-    def update(self, data: Data, members: ObservationIndices, frame: Frame | None = None) -> None:
+    def update(
+        self, data: Data, members: ObservationIndices, frame: Frame | None = None, *, noisy: bool = False
+    ) -> None:
         """Condition on ``data.at(members)``; appends if members were only added and no fit is due.
 
-        A fit uses the units of ``frame``; without it, those of the last one given, at first the unit cube.
+        A fit uses the units of ``frame``; without it, those of the last one given, at first the unit cube. Where values
+        are ``noisy``, it is never short.
         """
         self.release()
         old = self.members
@@ -231,7 +235,7 @@ class Surrogate:
         if self.fits.due(data.n):
             if frame is not None:
                 self.gp.set_frame(frame)
-            self.targets.fit(self.gp, data.at(members), settled=data.n >= SETTLED and not self.averaged)
+            self.targets.fit(self.gp, data.at(members), settled=data.n >= SETTLED and not noisy)
             self.fits.done(data.n)
             grew = False
             self.claimed_noise = float(self.gp.covariance.noise_variance)
