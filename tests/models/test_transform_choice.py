@@ -11,7 +11,7 @@ from tests.helpers import make_points
 
 from numbo.models import ExactGP, OutputTransform
 from numbo.models.gp import LeftOut
-from numbo.models.transform_choice import choose, mean_error, surprise, transformed
+from numbo.models.transform_choice import SHOWN, choose, fit_under, mean_error, surprise, transformed
 from numbo.trials import Data
 
 X = make_points(40, 2)
@@ -75,3 +75,17 @@ def test_what_models_take_has_the_variances_of_its_units():
     np.testing.assert_array_equal(found.X, X)
     np.testing.assert_allclose(found.y, (y - y.mean()) / y.std())
     np.testing.assert_allclose(found.variance, 0.9 / y.var())
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-200, 1e200])
+@pytest.mark.parametrize("kind", ["plain", "winsorize", "log", "soft"])
+def test_a_fit_has_a_share_of_the_noise_that_repeats_show_whatever_the_units(kind, size):
+    y = size * (np.sin(3.0 * X[:, 0]) + X[:, 1])
+    data = Data.of(X, y)
+    transform = OutputTransform.fit(y, kind)
+    gp = model()
+    fit_under(transform, gp, data, deviation=0.4 * size)
+    shown = np.median(0.4 * size / np.exp(transform.log_slopes(y)))
+    assert gp.covariance.noise_variance == pytest.approx(SHOWN * shown**2, rel=1e-2)
+    fit_under(transform, gp, data, deviation=1e3 * size)
+    assert gp.covariance.noise_variance >= SHOWN * (1.0 - 1e-9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -42,9 +43,8 @@ def fit_under(
     """Fit ``gp`` to the ``data`` under a transform; ``deviation`` is what repeats show of the noise, 0 for nothing."""
     least = 0.0
     if deviation > 0.0:
-        with np.errstate(over="ignore"):  # values may be of any size
-            shown = transform.variances(data.y, np.full(data.n, deviation**2))
-        least = SHOWN * min(float(np.median(shown)), 1.0)
+        shown = math.log(deviation) - float(np.median(transform.log_slopes(data.y)))  # values may be of any size
+        least = SHOWN * math.exp(2.0 * min(shown, 0.0))
     gp.fit(*transformed(data, transform), iterations=iterations, least_noise=least)
 
 
