@@ -8,8 +8,9 @@ from tests import naive
 from tests.helpers import make_points
 from tests.search.searches import fitted
 
-from numbo.kernels.pending import shares_beside
+from numbo.kernels.pending import shares_beside, shares_left
 from numbo.models.moments import moments
+from numbo.models.pending import extended
 
 X = make_points(10, 2)
 GP = fitted(X, np.sin(5 * X[:, 0]) + X[:, 1])
@@ -30,6 +31,15 @@ def test_it_is_that_of_conditioning_on_the_nearest_point():
     np.testing.assert_allclose(found, np.array(expected) / alone, rtol=1e-5, atol=1e-8)
 
 
+@pytest.mark.parametrize("most", [3, 40])
+def test_what_pending_points_leave_is_the_ratio_of_the_variances(most):
+    given = extended(GP.posterior, make_points(40, 2, seed=2), NOISE, most)
+    Z = make_points(25, 2, seed=3)
+    expected = moments(given, Z).variance / moments(GP.posterior, Z).variance
+    np.testing.assert_allclose(shares_left(given, GP.posterior, Z), expected, rtol=1e-6)
+    assert expected.max() > 0.5 > expected.min()
+
+
 def test_a_copy_leaves_the_share_of_the_noise():
     P = make_points(5, 2, seed=2)
     variance = moments(GP.posterior, P).variance
@@ -41,4 +51,6 @@ def test_what_is_known_has_no_share():
     exact = fitted(X, X[:, 0])
     exact.theta[3] = -80.0
     exact.condition(X, X[:, 0])
+    again = extended(exact.posterior, X[:2], 0.0)
+    assert shares_left(again, exact.posterior, X[:2]) == pytest.approx(0.0, abs=1e-3)
     assert shares_beside(exact.posterior, X[:2], np.ascontiguousarray(X[:2].T), 0.0) == pytest.approx(0.0, abs=1e-3)

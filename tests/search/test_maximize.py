@@ -9,9 +9,10 @@ from tests.search.searches import fitted
 
 from numbo import Categorical, Float, Int, Space
 from numbo.kernels.acquisition import UCB, Acquisition, Term
+from numbo.kernels.pending import shares_left
 from numbo.models import ExactGP
 from numbo.search.maximize import Box, maximize
-from numbo.search.utility import CROWDED, Utility, remaining_share
+from numbo.search.utility import CROWDED, Utility
 from numbo.spaces import INACTIVE, Corners
 
 PLANE = Space({"x": Float(0, 1), "y": Float(0, 1)})
@@ -151,8 +152,8 @@ def test_a_crowded_optimum_is_left_to_the_point_that_is_there():
     given = gp.extended(optimum[None])
     np.testing.assert_allclose(best(given), optimum, atol=1e-3)  # the mean does not move
     other = best(given, alone)
-    assert remaining_share(given, alone, other[None])[0] >= CROWDED
-    assert remaining_share(given, alone, optimum[None])[0] < CROWDED
+    assert shares_left(given, alone, other[None])[0] >= CROWDED
+    assert shares_left(given, alone, optimum[None])[0] < CROWDED
 
 
 def test_a_box_that_is_full_proposes_nothing():

@@ -23,8 +23,8 @@ from numbo.kernels.acquisition import (
 )
 from numbo.kernels.acquisition import mean_variance as moments
 from numbo.kernels.front import deviations, front_of, improvements
-from numbo.kernels.pending import shares_beside
-from numbo.search.utility import CROWDED, TESTED, Utility, remaining_share
+from numbo.kernels.pending import shares_beside, shares_left
+from numbo.search.utility import CROWDED, TESTED, Utility
 
 X = make_points(12, 2)
 Z = make_points(60, 2, seed=5)
@@ -98,9 +98,9 @@ def test_the_share_of_a_copy_is_noise_over_noise_and_variance():
     variance = gp.mean_sd(x[None])[1][0] ** 2
     noise = gp.covariance.noise_variance
     given = gp.extended(x[None])
-    assert remaining_share(given, alone, x[None])[0] == pytest.approx(noise / (variance + noise), rel=1e-6)
+    assert shares_left(given, alone, x[None])[0] == pytest.approx(noise / (variance + noise), rel=1e-6)
     far = np.array([[0.0, 0.0]])
-    assert remaining_share(given, alone, far)[0] > 0.5
+    assert shares_left(given, alone, far)[0] > 0.5
 
 
 def test_points_come_in_order_without_those_that_are_crowded():
@@ -110,7 +110,7 @@ def test_points_come_in_order_without_those_that_are_crowded():
     front = front_of(np.array([[0.5, 0.2]]), np.array([-1.0, -1.0]))
     terms = tuple(Term(one, Acquisition(LOG_EI, 0.0)) for one in given)
     values = np.random.default_rng(1).random(60)
-    shares = [remaining_share(term.posterior, before, Z) for term, before in zip(terms, alone, strict=True)]
+    shares = [shares_left(term.posterior, before, Z) for term, before in zip(terms, alone, strict=True)]
     # a point that one objective says something new of is not crowded
     expected = [i for i in np.argsort(-values) if max(share[i] for share in shares) >= CROWDED]
     assert list(Utility(terms, alone, front).uncrowded(Z, values)) == expected
@@ -121,13 +121,13 @@ def test_points_come_in_order_without_those_that_are_crowded():
 
 
 def test_few_points_are_looked_at_if_few_are_wanted(monkeypatch):
-    looked, original = [], remaining_share
+    looked, original = [], shares_left
 
     def counting(posterior, alone, points):
         looked.append(len(points))
         return original(posterior, alone, points)
 
-    monkeypatch.setattr("numbo.search.utility.remaining_share", counting)
+    monkeypatch.setattr("numbo.search.utility.shares_left", counting)
     gp = fitted(X, X[:, 0])
     utility = Utility((Term(gp.extended(Z[:1]), Acquisition(UCB, 1.0)),), (gp.posterior,))
     assert len(list(islice(utility.uncrowded(Z, Z[:, 0]), 2))) == 2
@@ -140,6 +140,6 @@ def test_a_copy_of_a_pending_point_that_the_posterior_does_not_have_is_crowded()
     utility = Utility((term,), (gp.posterior,), crowd=Z[:30])
     free = list(utility.uncrowded(Z, Z[:, 0]))
     beside = shares_beside(gp.posterior, Z, np.ascontiguousarray(Z[:30].T), gp.covariance.noise_variance)
-    share = np.minimum(remaining_share(term.posterior, gp.posterior, Z), beside)
+    share = np.minimum(shares_left(term.posterior, gp.posterior, Z), beside)
     assert free == [i for i in np.argsort(-Z[:, 0]) if share[i] >= CROWDED]
     assert set(free) < set(Utility((term,), (gp.posterior,)).uncrowded(Z, Z[:, 0]))

@@ -27,7 +27,7 @@ from numbo.kernels.acquisition import (
 )
 from numbo.kernels.ascent import ascend
 from numbo.kernels.front import Front, deviations, improvements
-from numbo.kernels.pending import shares_beside
+from numbo.kernels.pending import shares_beside, shares_left
 from numbo.models.moments import moments
 from numbo.trials import best_first
 
@@ -96,7 +96,7 @@ class Utility(NamedTuple):
     def _remaining(self, X: Array) -> Array:
         """The largest share (c,) over the objectives of the variance at ``X (c, d)`` that pending points leave."""
         pairs = zip(self.terms, self.alone, strict=False)
-        shares = np.max([remaining_share(term.posterior, alone, X) for term, alone in pairs], axis=0)
+        shares = np.max([shares_left(term.posterior, alone, X) for term, alone in pairs], axis=0)
         if self.crowd is None or len(self.crowd) == 0:
             return shares
         PT = np.ascontiguousarray(self.crowd.T)  # the nearest one may not be among those of the posteriors
@@ -115,12 +115,3 @@ def front_values(terms: Sequence[Term], front: Front, X: Array) -> Array:
         return values
     weighted: Array = weighted_values(LOG_EI, 0.0, success.threshold, values, success_probabilities(success, X))
     return weighted
-
-
-def remaining_share(posterior: Posterior, alone: Posterior, X: Array) -> Array:
-    """Share (c,) of the variance at ``X (c, d)`` under ``alone`` that is left under ``posterior``; 0 if there was
-    none."""
-    before = moments(alone, X).variance
-    after = moments(posterior, X).variance
-    out: Array = after / np.maximum(before, np.finfo(float).tiny)
-    return out
