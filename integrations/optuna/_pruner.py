@@ -50,7 +50,7 @@ class CurvePruner(BasePruner):
         n_startup_trials: number of trials that have to complete before any is pruned.
 
     Raises:
-        ValueError: for a probability that is not at least 0 and below 1, or a number below 1.
+        ValueError: for a probability that is not at least 0 and below 1, or a number of trials below 1.
     """
 
     def __init__(self, *, probability: float = 0.5, n_startup_trials: int = 4) -> None:

@@ -151,8 +151,7 @@ class BBKBSearch(_BoundedSearch):
         evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
             or mappings of metrics.
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
-        n_initial: number of trials before the model takes over from the initial design; by
-            default 10.
+        n_initial: number of trials before the model takes over from the initial design; by default 10.
         avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,
             the default, observed points may be measured again if values are noisy.
         beta: ``"paper"``, ``"reference"``, or a multiplier of the standard deviation; by default 2.
@@ -208,8 +207,7 @@ class SBPESearch(NumboSearch):
         evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
             or mappings of metrics.
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
-        n_initial: number of trials before the model takes over from the initial design; by
-            default 10.
+        n_initial: number of trials before the model takes over from the initial design; by default 10.
         avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,
             the default, observed points may be measured again if values are noisy.
         horizon: approximate number of trials; by default the ``num_samples`` of the `TuneConfig`, or 1000 if that is

@@ -36,7 +36,7 @@ class CurveScheduler(FIFOScheduler):
 
     Raises:
         ValueError: for names that are no strings, another mode, a probability that is not at least 0 and below 1, or a
-            number below 1.
+            number of trials below 1.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ class Confidence:
     delta: float
 
     def bkb(self, kind: str, effective_dimension: float, n: int, kappa2: float, lam: float) -> float:
-        """beta_t: Calandriello et al. (2019), theorem 2; ``effective_dimension`` is the sum of var~ over all pulls."""
+        """beta_t: Calandriello et al. (2019), theorem 4.1; ``effective_dimension`` is the sum of var~ over pulls."""
         xi2 = lam
         F = self.norm_bound
         log_delta = math.log(1.0 / self.delta)

@@ -6,7 +6,7 @@ The importance of a point is its ridge leverage score
 
 the posterior variance at the point given all points, in the units of `numbo.models.SparseGP`. The sum of the scores is
 the effective dimension. A dictionary that holds each point with probability ``min(1, qbar tau_i)``, for a large enough
-``qbar``, gives variances within a constant factor of the exact ones (Calandriello et al. 2019, theorem 1).
+``qbar``, gives variances within a constant factor of the exact ones (Calandriello et al. 2019, theorem 3.1).
 
 `posterior_variance_sampling` draws by known scores; `recursive_rls` and `bless` estimate them for a whole history at
 once, without ever forming K. `DictionaryRule` combines them with a limit on the number of atoms.

@@ -179,7 +179,8 @@ class Optimizer(Port, Inspectable):
             params: the point.
             value: the objective there, or a sequence of all objectives; None if it failed.
             std: known standard deviation of the error of this value, such as the standard error of a mean over folds or
-                seeds; in addition to the common noise. A sequence of points takes a sequence. One objective only.
+                seeds; in addition to the common noise. A sequence of points takes a sequence. Only with one objective
+                of GSSBO or GP-UCB.
             key: under which the point is pending; by default the oldest pending one that is equal.
             partial: whether the value is not final, like that of a stopped trial. Two such values at one point may
                 differ without noise, so ``avoid_repeats="auto"`` avoids repeats then.
@@ -190,9 +191,9 @@ class Optimizer(Port, Inspectable):
                 violation of unknown size. A sequence of points takes a sequence.
 
         Raises:
-            ValueError: if ``params`` do not lie in the space, ``std`` is negative or not finite, ``partial`` is neither
-                True nor False, ``reports`` are no mapping or have other steps, ``constraints`` has unknown names, or
-                lengths differ; nothing is stored then.
+            ValueError: if ``params`` do not lie in the space, ``value`` is no number, ``std`` is negative, infinite or
+                not supported, ``partial`` is neither True nor False, ``reports`` are no mapping or have other steps,
+                ``constraints`` has unknown names, or lengths differ; nothing is stored then.
         """
         if reports is not None and self._run.history.several:
             raise ValueError(f"reports are those of one objective, and there are {self._run.history.k}.")

@@ -121,13 +121,12 @@ class BBKB(Optimizer):
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
         avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
             the default for spaces, observed points may be measured again where values are noisy; False for arms.
-        beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the
-            standard deviation; by default 2.
+        beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the standard deviation; by default 2.
         lengthscale: a number or (d,), fixes the kernel; in the units of the arms' features, or of the unit cube that a
             space is mapped to. A fixed kernel has unit variance, and values are not standardised.
-        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective; lambda is its
-            square. Without these two, the kernel is learned from the data, on a schedule.
-        settings: all settings; what is given by name goes before.
+        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective, at least 1e-6;
+            lambda is its square. Without these two, the kernel is learned from the data, on a schedule.
+        settings: all settings; settings given by name take precedence.
 
     Raises:
         ValueError: for an unsupported value.

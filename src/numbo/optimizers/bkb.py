@@ -5,7 +5,7 @@ It is BBKB with C~ = 1: the batch is over after every pull, and the steps of the
     choose     the point that maximises u~_t = mu~_t + beta_t sqrt(var~_t)
                over arms                                                                 `numbo.kernels.lazy.refresh`
                over a large space                                                        `BoxSearch.next_point`
-    beta_t     theorem 2                                                                 `Confidence.bkb`
+    beta_t     theorem 4.1                                                               `Confidence.bkb`
     feedback   y_t is taken in                                                           `FeedbackModel.take_in`
     resample   each observed point is an atom with probability min(1, qbar c var~_t),    `DictionaryRule.draw`
                one draw for all c observations of a point
@@ -84,13 +84,12 @@ class BKB(BBKB):
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
         avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
             the default for spaces, observed points may be measured again where values are noisy; False for arms.
-        beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the
-            standard deviation; by default 2.
+        beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the standard deviation; by default 2.
         lengthscale: a number or (d,), fixes the kernel; in the units of the arms' features, or of the unit cube that a
             space is mapped to. A fixed kernel has unit variance, and values are not standardised.
-        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective; lambda is its
-            square. Without these two, the kernel is learned from the data, on a schedule.
-        settings: all settings; what is given by name goes before.
+        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective, at least 1e-6;
+            lambda is its square. Without these two, the kernel is learned from the data, on a schedule.
+        settings: all settings; settings given by name take precedence.
 
     Raises:
         ValueError: for an unsupported value.

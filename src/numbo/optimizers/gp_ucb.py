@@ -30,7 +30,7 @@ class GPUCBSettings(GPSettings):
         learn_failures: whether failures depend on the parameters: ``True`` weights points by their probability of
             success, ``False`` only never repeats a point that failed, ``"auto"`` lets the data decide between the two.
         use_curves: whether the final value of a stopped trial, and its uncertainty, are predicted from its curve.
-            Otherwise its last value counts as its final one.
+            Otherwise, and with several objectives, its last value counts as its final one.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
             ``"alternate"``: alternates between the two. Of several objectives it is always the expected hypervolume

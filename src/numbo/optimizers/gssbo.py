@@ -189,14 +189,15 @@ class GSSBOSettings(GPSettings):
         learn_failures: whether failures depend on the parameters: ``True`` weights points by their probability of
             success, ``False`` only never repeats a point that failed, ``"auto"`` lets the data decide between the two.
         use_curves: whether the final value of a stopped trial, and its uncertainty, are predicted from its curve.
-            Otherwise its last value counts as its final one.
+            Otherwise, and with several objectives, its last value counts as its final one.
         buffer_size: M, number of observations that the model is fitted to, at least ``n_initial + 2``; ``"dynamic"``
             for the rule of the paper; by default 128, or more with a large initial design.
         trust_region: whether a local search runs in addition to the global model; never in spaces small enough to be
             enumerated.
         population: whether a population search (`numbo.search.population_search`) takes turns with the local search,
             after a region was given up, or as soon as a full quadratic foresees how observations rank; only with
-            ``trust_region``, and with one objective.
+            ``trust_region``, and with one objective. It has no turns under noise, with constraints, or after trials
+            that were stopped.
         scouting: below 1. If trials are stopped early, this share of the reports of all trials, times the share of the
             cost that stopping has saved, is spent on space-filling points. A trial that is stopped soon costs little,
             so these are many points.

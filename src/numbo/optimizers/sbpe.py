@@ -121,9 +121,9 @@ class SBPE(Optimizer):
             (`SBPESettings`).
         lengthscale: a number or (d,), fixes the kernel; in the units of the arms' features, or of the unit cube that a
             space is mapped to. A fixed kernel has unit variance, and values are not standardised.
-        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective; lambda is its
-            square. Without these two, the kernel is learned from the data, on a schedule.
-        settings: all settings; what is given by name goes before.
+        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective, at least 1e-6;
+            lambda is its square. Without these two, the kernel is learned from the data, on a schedule.
+        settings: all settings; settings given by name take precedence.
 
     Raises:
         ValueError: for an unsupported value.
