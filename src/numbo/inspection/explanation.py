@@ -95,8 +95,8 @@ class Explanation:
             different ones; None for other models.
         batch_sizes: of the batches that ended.
         region: the trust region, if there is one.
-        phases: seconds of the last ask by phase: ``"selection"`` of the subset, ``"model"`` for fitting and
-            conditioning it, ``"search"`` for maximising the acquisition function.
+        phases: seconds of the last ask by phase: ``"selection"`` of the subset, or of the race at the end of a batch of
+            S-BPE; ``"model"`` for fitting and conditioning; ``"search"`` for finding the point.
         asked_at, ask_seconds: (asks,) numbers of observations at which a point was asked for, and the time it took;
             in this process only.
     """

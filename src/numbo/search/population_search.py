@@ -154,7 +154,7 @@ class PopulationSearch(Engine):
         """The most promising point of the population that is not evaluated yet; None if it is not its turn."""
         if not self.eager(run):
             return None
-        with run.times.phase("acquisition"), one_blas_thread():
+        with run.times.phase("search"), one_blas_thread():
             now = self._up_to_date(run.history)
             assert now is not None
             success = run.success()
