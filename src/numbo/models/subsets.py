@@ -106,7 +106,7 @@ def _ascends(pool: Pool, rows: Indices, noise: Array) -> Mask:
 
 
 def select_nystrom(pool: Pool, size: int, forced: Indices, rng: np.random.Generator) -> Indices:
-    """GSSBO's rule on gradient columns (appendix A): always add the largest residual kernel column.
+    """GSSBO's greedy rule on kernel columns (appendix A.1): always add the one with the largest residual.
 
     The perturbation scales each residual by ``exp(e)``, ``e`` normal: it changes only the order of near-ties.
     """
