@@ -56,8 +56,8 @@ def predict_feasible(study: Study, params: Any) -> Any:
         params: as for `predict`.
 
     Raises:
-        ValueError: before the first successful trial, for points outside the search space, or if the sampler is not
-            one of numbo's.
+        ValueError: without constraints, before the first successful trial, for points outside the search space, or if
+            the sampler is not one of numbo's.
     """
     return _sampler_of(study).predict_feasible(params, study)
 

@@ -334,7 +334,7 @@ class NumboSampler(BaseSampler):
             study: by default the study that the sampler was last used for.
 
         Raises:
-            ValueError: before the first successful trial, or for points outside the search space.
+            ValueError: without constraints, before the first successful trial, or for points outside the search space.
         """
         optimizer, internal = self._asked_about(params, study)
         return optimizer.predict_feasible(internal)

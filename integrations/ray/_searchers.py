@@ -491,7 +491,7 @@ class NumboSearch(StoredSearch):
         """The probability that all constraints hold for one config, or an array (c,) for a sequence of ``c``.
 
         Raises:
-            ValueError: before the first success, or for configs outside the search space.
+            ValueError: without constraints, before the first success, or for configs outside the search space.
         """
         return self._ready()[1].predict_feasible(self._asked_about(config))
 
