@@ -12,8 +12,8 @@ point, lines 5 to 17, and ends with the next point, line 3 (`GSSBO._propose_glob
     12, 14 g is perturbed by N(0, sigma_d^2), and the criterion chooses the others       `numbo.selection.select_sign`
     15, 17 the GP is updated with the subset, or with all samples before the switch      `GPSearch.next_point`
 
-The default preset adds an engine (`numbo.search.engine`): a local search in a trust region, which makes three of four
-suggestions. ``preset="paper"`` is the algorithm as published.
+The default preset adds engines (`numbo.search.engine`), which make three of four suggestions or more: a local search in
+a trust region, and a population search. ``preset="paper"`` is the algorithm as published.
 """
 
 from __future__ import annotations

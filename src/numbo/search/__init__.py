@@ -1,1 +1,1 @@
-"""The search for the next point: maximisation, arms, global and local searches."""
+"""The search for the next point: maximisation, arms, global, local and population searches."""
