@@ -207,8 +207,9 @@ def check_constraints(constraints: Any) -> dict[str, tuple[str, float]]:
         raise ValueError(f"constraints must be a mapping of metrics such as {example}, got {constraints!r}.")
     out = {}
     for metric, limit in (constraints or {}).items():
-        valid = isinstance(limit, Sequence) and len(limit) == 2 and limit[0] in RELATIONS
-        if not (valid and isinstance(metric, str) and isinstance(limit[1], Real) and math.isfinite(limit[1])):
+        pair = isinstance(limit, Sequence) and len(limit) == 2
+        valid = pair and isinstance(limit[0], str) and limit[0] in RELATIONS and _checks.is_finite(limit[1])
+        if not (valid and isinstance(metric, str)):
             raise ValueError(
                 f"constraints must give '<=' or '>=' and a finite bound for each metric, such as {example}; "
                 f"got {metric!r}: {limit!r}."

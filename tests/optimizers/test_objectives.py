@@ -175,6 +175,9 @@ def test_what_is_of_one_objective_says_so():
         opt.tell(p, 0.1)
     with pytest.raises(ValueError, match=r"^reference must be 2 finite numbers, one an objective; got \(1\.0,\)"):
         opt.hypervolumes((1.0,))
+    for wrong in (1.0, None, "12", ("0.5", 1.0), (True, 1.0), (10**400, 1.0), {0.5: 0, 1.0: 1}):
+        with pytest.raises(ValueError, match=r"^reference must be 2 finite numbers, one an objective; got "):
+            opt.hypervolumes(wrong)
     assert opt.pending == [p]
     for wrong in ((), ("minimize",) * 6, "minimize", ("min", "max")):
         with pytest.raises(ValueError, match=r"^directions must be one to 5 of "):
@@ -200,8 +203,9 @@ def test_a_snapshot_of_one_objective_answers_as_if_it_were_the_only_one():
     mean, _ = second.predict({"x": 0.3, "y": 0.4})
     np.testing.assert_array_equal(mean, opt.predict({"x": 0.3, "y": 0.4})[0][1])
     assert second.explain().relevance.keys() == SPACE.keys()
-    with pytest.raises(ValueError, match=r"^objective must be an integer from 0 to 1, got 2"):
-        opt.snapshot().objective(2)
+    for wrong in (2, -1, True, 1.0, "1"):
+        with pytest.raises(ValueError, match=rf"^objective must be an integer from 0 to 1, got {wrong!r}\.$"):
+            opt.snapshot().objective(wrong)
 
 
 def test_each_objective_is_explained_by_its_model():

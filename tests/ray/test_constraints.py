@@ -371,6 +371,9 @@ def test_metrics_are_learned_from_the_records_of_tune_nested_or_not(tmp_path, ca
         ({"latency": ("<", 20.0)}, "must give '<=' or '>=' and a finite bound"),
         ({"latency": ("<=", math.inf)}, "finite bound"),
         ({"latency": ("<=", "20")}, "finite bound"),
+        ({"latency": ("<=", True)}, "finite bound"),
+        ({"latency": ("<=", 10**400)}, "finite bound"),
+        ({"latency": (["<="], 20.0)}, "must give '<=' or '>='"),
         ({3: ("<=", 1.0)}, "got 3"),
     ],
 )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from numbers import Integral
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -197,8 +198,8 @@ class Snapshot:
     def reference(self, given: Sequence[float]) -> Array:
         """A reference point in outputs (k,); larger outputs are better."""
         k = self._history.k
-        numbers = [float(one) for one in given]
-        if len(numbers) != k or not np.isfinite(numbers).all():
+        numbers = list(given) if isinstance(given, Iterable) and not isinstance(given, str | Mapping) else []
+        if len(numbers) != k or not all(map(_checks.is_finite, numbers)):
             raise ValueError(f"reference must be {k} finite numbers, one an objective; got {given!r}.")
         return self._goal.outputs_of(numbers)
 
@@ -212,7 +213,7 @@ class Snapshot:
             ValueError: if ``number`` is too large.
         """
         history = self._history
-        if not isinstance(number, int) or not 0 <= number < history.k:
+        if isinstance(number, bool) or not (isinstance(number, Integral) and 0 <= number < history.k):
             raise ValueError(f"objective must be an integer from 0 to {history.k - 1}, got {number!r}.")
         if not history.several:
             return self
