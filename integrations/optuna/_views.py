@@ -11,14 +11,14 @@ from numbo.optuna._view import StudyView
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-#: Maximum number of studies (or Hyperband brackets) kept in memory; others are rebuilt from the storage when needed.
+#: Maximum number of studies kept in memory; others are rebuilt from the storage when needed.
 MAX_VIEWS = 8
 
 
 class Views(dict[Any, StudyView]):
     """Views by their study, the most recently used one last.
 
-    Hyperband passes each bracket as a separate study, and a study may begin with copies of another one's trials. So a
+    A study may begin with copies of another one's trials, and Hyperband passes another object for each bracket. So a
     study is identified by its number, its directions, its first trial, and its storage.
     """
 

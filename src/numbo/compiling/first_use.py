@@ -144,7 +144,10 @@ def _noisy(i: int, params: Any) -> float:
 
 
 def warmup() -> float:
-    """Compile all kernels, or load them from the cache, so that no suggestion has to wait; returns the seconds taken.
+    """Compile the kernels, or load them from the cache, so that no suggestion has to wait; returns the seconds taken.
+
+    For three or more constraints, and for more than three objectives, there are kernels for each number, which are
+    compiled when they are first needed.
 
     Useful in an image build: it takes over a minute of one core once, and a second or two if they are cached.
 
