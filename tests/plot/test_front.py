@@ -189,6 +189,9 @@ def test_what_violates_a_constraint_is_a_cross(limited):
     ax = numbo.plot.matplotlib.plot_front(limited)[0]
     sizes = {one.get_label(): len(one.get_offsets()) for one in ax.collections if "observ" in one.get_label()}
     assert sizes == {name: len(found[name].x) for name in ("observations", "observations, infeasible")}
+    ax.figure.canvas.draw()
+    (legend,) = (one.get_window_extent() for one in ax.figure.legends)
+    assert 0.0 <= legend.x0 < legend.x1 <= ax.figure.bbox.x1
 
 
 def test_as_long_as_nothing_is_feasible_there_is_no_front():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 import warnings
@@ -113,6 +114,23 @@ def panels(figure):
     """The axes of a figure's panels and the mean drawn in each."""
     means = [trace for trace in figure.data if trace.name in ("mean", "mean ± 2 sd")]
     return [figure.layout[trace.xaxis.replace("x", "xaxis")] for trace in means], means
+
+
+@pytest.mark.parametrize(("low", "high"), [(10.0, 15.0), (16.0, 256.0), (1e-6, 1.0)])
+def test_logarithmic_axes_have_labels_that_do_not_overlap(low, high):
+    opt = GSSBO(Space({"a": Float(low, high, log=True), "b": Float(low, high, log=True)}), seed=0, n_initial=4)
+    for _ in range(6):
+        p = opt.ask()
+        opt.tell(p, p["a"] / p["b"])
+    panel = numbo.plot.matplotlib.plot_posterior(opt)[0]
+    plane = numbo.plot.matplotlib.plot_contour(opt, ["a", "b"])[0]
+    for ax, axis in ((panel, panel.xaxis), (plane, plane.xaxis), (plane, plane.yaxis)):
+        ax.figure.canvas.draw()
+        labels = [label for label in axis.get_ticklabels(which="both") if label.get_text()]
+        drawn = sorted((label.get_window_extent() for label in labels), key=lambda box: box.x0 + box.y0)
+        visible = [box for box in drawn if ax.get_window_extent().padded(20).overlaps(box)]
+        assert len(visible) >= 3
+        assert not any(a.overlaps(b) for a, b in itertools.pairwise(visible))
 
 
 def test_batches():

@@ -33,7 +33,7 @@ from numbo.plot._front import BEYOND_IT, Front, front_of, hypervolumes_of
 
 try:
     from matplotlib import pyplot as plt
-    from matplotlib.ticker import PercentFormatter
+    from matplotlib.ticker import AutoLocator, LogLocator, NullFormatter, PercentFormatter, StrMethodFormatter
 except ImportError as error:
     raise ImportError(
         "numbo.plot.matplotlib needs Matplotlib, which is not installed: pip install 'numbo[plot]'."
@@ -51,6 +51,11 @@ __all__ = [
     "plot_relevance",
     "plot_subset",
 ]
+
+#: A logarithmic axis of less than two decades has labels between the powers of ten.
+DECADE, FEW_DECADES = 10.0, 100.0
+#: Inches for one column of a legend.
+LEGEND_WIDTH = 2.1
 
 
 def plot_posterior(source: Any, params: Sequence[str] | None = None, *, objective: int = 0) -> NDArray[np.object_]:
@@ -96,15 +101,16 @@ def plot_contour(source: Any, params: Sequence[str] | None = None, *, objective:
         figure.colorbar(ax.contourf(x, y, z, levels=20, cmap=colours), ax=ax)
         _draw_border(ax, x, y, plane)
         _scatter(ax, x_of, y_of, plane)
-        for set_scale, set_ticks, set_label, axis in (
-            (ax.set_xscale, ax.set_xticks, ax.set_xlabel, plane.first),
-            (ax.set_yscale, ax.set_yticks, ax.set_ylabel, plane.second),
+        for which, set_scale, axis in (
+            (ax.xaxis, ax.set_xscale, plane.first),
+            (ax.yaxis, ax.set_yscale, plane.second),
         ):
-            set_label(axis.name)
+            which.set_label_text(axis.name)
             if axis.log:
                 set_scale("log")
+                _label_decades(which, axis)
             if axis.categories:
-                set_ticks(range(len(axis.values)), axis.values)
+                which.set_ticks(range(len(axis.values)), axis.values)
         ax.set_title(title)
     return _finished(axes, subject.title("Posterior", [plane]))
 
@@ -200,6 +206,7 @@ def _panels(slices: Sequence[Slice], label: str) -> NDArray[np.object_]:
         ax.set_xlabel(axis.name)
         if axis.log:
             ax.set_xscale("log")
+            _label_decades(ax.xaxis, axis)
         if not axis.categories:
             ax.axvline(slices[k].at, color=GRAY, linestyle=":", linewidth=1)
         if k % columns == 0:
@@ -242,6 +249,18 @@ def _draw_front(ax: Any, found: Front, i: int, j: int) -> None:
             set_range(*bounds)
 
 
+def _label_decades(which: Any, axis: Axis) -> None:
+    """Label 1, 2 and 5 times the powers of ten of a logarithmic axis of few decades, or round numbers on a short one.
+
+    Otherwise there would be one label, or labels that overlap.
+    """
+    ratio = axis.values[-1] / axis.values[0]
+    if ratio < FEW_DECADES:
+        which.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)) if ratio > DECADE else AutoLocator())
+        which.set_major_formatter(StrMethodFormatter("{x:g}"))
+        which.set_minor_formatter(NullFormatter())
+
+
 def _numbers(axis: Axis, shown: list[Any]) -> tuple[Any, Any]:
     """The axis and the values shown along it as numbers; categories by their position."""
     if not axis.categories:
@@ -280,5 +299,6 @@ def _finished(axes: NDArray[np.object_], title: str) -> NDArray[np.object_]:
     figure.suptitle(title)
     legend = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     if legend:
-        figure.legend(list(legend.values()), list(legend), loc="outside lower center", ncols=5, frameon=False)
+        columns = int(figure.get_figwidth() / LEGEND_WIDTH)
+        figure.legend(list(legend.values()), list(legend), loc="outside lower center", ncols=columns, frameon=False)
     return axes
