@@ -189,6 +189,11 @@ def test_what_violates_a_constraint_is_a_cross(limited):
     ax = numbo.plot.matplotlib.plot_front(limited)[0]
     sizes = {one.get_label(): len(one.get_offsets()) for one in ax.collections if "observ" in one.get_label()}
     assert sizes == {name: len(found[name].x) for name in ("observations", "observations, infeasible")}
+
+
+@pytest.mark.parametrize("source", ["two", "noisy", "limited"])
+def test_a_legend_fits_into_its_figure(source, request):
+    ax = numbo.plot.matplotlib.plot_front(request.getfixturevalue(source))[0]
     ax.figure.canvas.draw()
     (legend,) = (one.get_window_extent() for one in ax.figure.legends)
     assert 0.0 <= legend.x0 < legend.x1 <= ax.figure.bbox.x1

@@ -54,8 +54,8 @@ __all__ = [
 
 #: A logarithmic axis of less than two decades has labels between the powers of ten.
 DECADE, FEW_DECADES = 10.0, 100.0
-#: Inches for one column of a legend.
-LEGEND_WIDTH = 2.1
+#: Largest number of columns of a legend.
+MOST_COLUMNS = 5
 
 
 def plot_posterior(source: Any, params: Sequence[str] | None = None, *, objective: int = 0) -> NDArray[np.object_]:
@@ -297,8 +297,11 @@ def _scatter(ax: Any, x: Any, y: Any, known: Known | Slice | Contour) -> None:
 def _finished(axes: NDArray[np.object_], title: str) -> NDArray[np.object_]:
     figure = axes[0].figure
     figure.suptitle(title)
-    legend = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
-    if legend:
-        columns = int(figure.get_figwidth() / LEGEND_WIDTH)
-        figure.legend(list(legend.values()), list(legend), loc="outside lower center", ncols=columns, frameon=False)
+    labelled = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    for columns in range(min(MOST_COLUMNS, len(labelled)), 0, -1):
+        look = {"loc": "outside lower center", "ncols": columns, "frameon": False}
+        legend = figure.legend(list(labelled.values()), list(labelled), **look)
+        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            break
+        legend.remove()
     return axes
