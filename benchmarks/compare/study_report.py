@@ -28,9 +28,9 @@ def error(row: dict[str, Any], what: str = "best") -> float:
 
 
 def groups(rows: Rows) -> dict[tuple[str, str, float, int], dict[str, Rows]]:
-    """Runs by framework, study, seconds and processes, and by sampler, in the order of their seeds."""
+    """Runs by framework, study, seconds and processes, and by sampler, in the order of seeds and names."""
     found: dict[tuple[str, str, float, int], dict[str, Rows]] = {}
-    for row in sorted(rows, key=lambda row: int(row["seed"])):
+    for row in sorted(rows, key=lambda row: (int(row["seed"]), str(row["sampler"]))):
         key = (row["framework"], row["study"], row["seconds"], row["processes"])
         found.setdefault(key, {}).setdefault(row["sampler"], []).append(row)
     return found
