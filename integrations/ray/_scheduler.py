@@ -97,14 +97,13 @@ class CurveScheduler(FIFOScheduler):
 
     def _take(self, trial: Trial, result: dict[str, Any]) -> float | None:
         """Record a report; returns its step, None if the report is unusable."""
-        step = result.get(self._time_attr)
+        step: Any = result.get(self._time_attr)
         value = result.get(str(self._metric))
         curve = self._goal.curve({0: value})
         if curve is None or not _checks.is_finite(step):
             return None
-        found = float(step)  # type: ignore[arg-type]  # as it is a number
-        self._curves.setdefault(trial.trial_id, {})[found] = value
-        return found
+        self._curves.setdefault(trial.trial_id, {})[float(step)] = value
+        return float(step)
 
     def _learn(self, trial: Trial, *, ended: bool) -> None:
         """Learn a trial that has ended, once."""

@@ -34,7 +34,7 @@ ELSEWHERE = {
 
 def integer(name: str, value: Any, low: int) -> int:
     """An integer of at least ``low``."""
-    if not _is_integer(value) or value < low:
+    if not is_integer(value) or value < low:
         raise ValueError(f"{name} must be an integer of at least {low}, got {value!r}.")
     return int(value)
 
@@ -82,7 +82,7 @@ def integer_or(name: str, value: Any, low: int, other: str) -> int | str:
     """An integer of at least ``low``, or ``other``."""
     if isinstance(value, str) and value == other:
         return value
-    if not _is_integer(value) or value < low:
+    if not is_integer(value) or value < low:
         raise ValueError(f"{name} must be {other!r} or an integer of at least {low}, got {value!r}.")
     return int(value)
 
@@ -102,7 +102,7 @@ def one_of(name: str, value: Any, accepted: Iterable[Any]) -> Any:
 
 def seed(value: Any) -> int | None:
     """A seed that can be stored and combined with others: an integer of at least 0, or None."""
-    if value is not None and not (_is_integer(value) and value >= 0):
+    if value is not None and not (is_integer(value) and value >= 0):
         raise ValueError(f"seed must be an integer of at least 0 or None, got {value!r}.")
     return None if value is None else int(value)
 
@@ -189,7 +189,8 @@ def is_finite(value: Any) -> bool:
     return is_number(value) and math.isfinite(value)
 
 
-def _is_integer(value: Any) -> bool:
+def is_integer(value: Any) -> bool:
+    """Whether a value is an integer, of Python or NumPy; True is none."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -87,7 +86,7 @@ def select_subset(
     chosen = np.unique(given.astype(np.int64))
     if len(chosen) and not (chosen[0] >= 0 and chosen[-1] < len(points)):
         raise ValueError(f"forced must index X (0 to {len(points) - 1}), got {chosen.tolist()}.")
-    if isinstance(size, bool) or not (isinstance(size, Integral) and max(1, len(chosen)) <= size <= len(points)):
+    if not (_checks.is_integer(size) and max(1, len(chosen)) <= size <= len(points)):
         raise ValueError(f"size must be an integer between {max(1, len(chosen))} and {len(points)}, got {size!r}.")
     noise_variance = _checks.number("noise_variance", noise_variance, 0.0, above=True)
     perturbation = _checks.number("perturbation", perturbation, 0.0)

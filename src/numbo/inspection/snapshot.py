@@ -6,7 +6,6 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from numbers import Integral
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -213,7 +212,7 @@ class Snapshot:
             ValueError: if ``number`` is too large.
         """
         history = self._history
-        if isinstance(number, bool) or not (isinstance(number, Integral) and 0 <= number < history.k):
+        if not (_checks.is_integer(number) and 0 <= number < history.k):
             raise ValueError(f"objective must be an integer from 0 to {history.k - 1}, got {number!r}.")
         if not history.several:
             return self

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from numbo import _checks
 from numbo._types import Array, Mask
 from numbo.plot._data import LARGEST, MARGIN, Subject, bounds_of, finite
 from numbo.trials.front import front_rows
@@ -118,7 +118,7 @@ def _kept(subject: Subject, objectives: Sequence[int] | None) -> list[int]:
             )
         return list(range(k))
     given = list(objectives) if isinstance(objectives, Sequence) and not isinstance(objectives, str) else []
-    valid = all(isinstance(j, Integral) and not isinstance(j, bool) and 0 <= j < k for j in given)
+    valid = all(_checks.is_integer(j) and 0 <= j < k for j in given)
     if not valid or len(given) not in SHOWN or len(set(given)) < len(given):
         raise ValueError(f"objectives must be two or three different integers from 0 to {k - 1}, got {objectives!r}.")
     return [int(j) for j in given]
