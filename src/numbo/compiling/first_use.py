@@ -91,9 +91,10 @@ def compile_part(algorithm: str, part: int, lock: str) -> None:
         acquisition_values(posterior, acquisition, X)
     space = Space({f"x{j}": Float(0.0, 1.0) for j in range(4)} | {"units": Int(1, 100)})
     chosen: Any = next(known for known in ALGORITHMS if known.__name__ == algorithm)
-    usual = chosen.settings_class()
-    full = [GSSBOSettings(buffer_size=FULL)] if chosen is GSSBO else []  # as after hundreds of trials
-    for objective, settings in ((_smooth, usual), (_rough, usual), *((_noisy, one) for one in full)):
+    runs = [(_smooth, chosen.settings_class()), (_rough, chosen.settings_class())]
+    if chosen is GSSBO:  # as after hundreds of trials
+        runs.append((_noisy, GSSBOSettings(buffer_size=FULL)))
+    for objective, settings in runs:
         optimizer = chosen(space, seed=0, settings=settings)
         for i in range(10):  # told, not asked: the libraries of the initial design are not needed here
             params = space.decode(np.random.default_rng(i).random(space.d))
