@@ -128,7 +128,8 @@ def bordered(posterior, V, factor, roots, chosen):
 def variance_at(posterior, offsets, columns, x, k, v):
     """The variance at ``x (d,)``; ``v (n,)`` becomes W k(x), and ``k (n,)`` is workspace.
 
-    For a few points this takes a tenth of the time of a product with many columns.
+    With 128 and 160 observations in 20 dimensions, `shares_left` takes an eighth of the time of two `mean_variance` at
+    4 points, a quarter at 8, and as long at 64.
     """
     covariances_into(posterior.covariance, posterior.XT, posterior.n, x, offsets, columns, k)
     whiten_into(posterior.WT, posterior.n, k, v)
@@ -165,17 +166,15 @@ def shares_beside(posterior, X, PT, noise):
     n, d, p = posterior.n, PT.shape[0], PT.shape[1]
     cov = posterior.covariance
     k, v, w, out = np.empty(n), np.empty(n), np.empty(n), np.zeros(X.shape[0])
-    distances, z, ZT, between = np.empty(p), np.empty(d), np.empty((d, 1)), np.empty(1)
+    distances, z, between = np.empty(p), np.empty(d), np.empty(1)
     offsets, columns = active_columns(posterior.XT, cov.optional)
     for i in range(X.shape[0]):
         squared_distances_into(cov.inverse_squared_lengthscales, cov.categorical, cov.optional, PT, p, X[i], distances)
         copy_column_into(PT, np.argmin(distances), z)
-        for j in range(d):
-            ZT[j, 0] = z[j]
         here = variance_at(posterior, offsets, columns, X[i], k, v)
         there = variance_at(posterior, offsets, columns, z, k, w) + noise
         if here > 0.0 and there > 0.0:
-            covariance_into(cov, ZT, np.int64(1), X[i], between)
+            covariance_into(cov, z.reshape((d, 1)), np.int64(1), X[i], between)
             both = between[0]
             for t in range(n):
                 both -= v[t] * w[t]
