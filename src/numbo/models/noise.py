@@ -193,7 +193,10 @@ class Noise:
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of the noise by repeats, in units of the values; 0 without noise."""
+        """Standard deviation of the noise by repeats, in units of the values; 0 without noise.
+
+        Unlike `scatter` it is not robust: the median difference of outcomes of 0 or 1 may be 0.
+        """
         if self.share <= SCATTER:
             return 0.0
         repeats = self._repeats
