@@ -15,7 +15,7 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 
 Rows = list[dict[str, Any]]
-COLORS = {"GSSBO": "tab:red", "TPE": "tab:blue", "Random": "tab:gray"}
+COLORS = {"GSSBO": "tab:red", "TPE": "tab:blue"}
 #: In place of the error of a run that has found nothing feasible, as guessing has.
 NOTHING = 0.9
 CURVES = {"best": "best trial, tested", "recommended": "recommended, tested"}

@@ -21,9 +21,12 @@ from benchmarks.problems.problem import Array
 
 EPOCHS = 27
 #: Numbers of images that a training learns from and is validated on, and of those that are put aside for `truth`.
-TRAINED, VALIDATED, TESTED = 300, 300, 597
+TRAINED = 300
+VALIDATED = 300
+TESTED = 597
 #: A call of ``predict`` answers for so many images; the fastest of so many calls counts, which others disturb least.
-IMAGES, CALLS = 128, 20
+IMAGES = 128
+CALLS = 20
 #: Seconds for a call of ``predict``: about half of random configurations are as fast on the machine of the results.
 LIMIT = 1.7e-4
 #: Trainings for a true error.

@@ -72,7 +72,6 @@ def _gssbo() -> BaseSampler:
 SAMPLERS: dict[str, Callable[[], BaseSampler]] = {
     "GSSBO": _gssbo,
     "TPE": lambda: TPESampler(multivariate=True, group=True, constant_liar=True),
-    "Random": optuna.samplers.RandomSampler,
 }
 
 

@@ -28,7 +28,7 @@ from benchmarks.study.ended import Ended, Run, feasible, improvements
 
 FRAMEWORKS = ("optuna", "ray")
 STUDIES = ("curves", "front")
-SAMPLERS = ("GSSBO", "TPE", "Random")
+SAMPLERS = ("GSSBO", "TPE")
 #: Shares of the time at which the best configuration so far is tested.
 MARKS = (0.25, 0.5, 0.75, 1.0)
 #: Trainings for the true error of a point of a front.
@@ -136,7 +136,7 @@ def _known(config: dict[str, Any], true: Truth) -> dict[str, Any]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_name(parser, "study")
     add_names(parser, "--framework", "framework", FRAMEWORKS)
-    add_names(parser, "--samplers", "sampler", SAMPLERS, SAMPLERS[:2], help="GSSBO and TPE by default")
+    add_names(parser, "--samplers", "sampler", SAMPLERS)
     add_names(parser, "--studies", "study", STUDIES)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seeds", type=int, default=5)
@@ -161,6 +161,6 @@ def run(path: Path, arguments: argparse.Namespace) -> None:
     todo = [
         (framework, study, sampler, seed, arguments.seconds, arguments.processes, images if seed == 0 else None)
         for seed, study, framework, sampler in wanted
-        if (framework, study) != ("ray", "front") and (framework, sampler) != ("ray", "Random")
+        if (framework, study) != ("ray", "front")
     ]
     processes.record_here(path, run_one, [job for job in todo if job[:-1] not in done])

@@ -52,8 +52,9 @@ __all__ = [
     "plot_subset",
 ]
 
-#: A logarithmic axis of less than two decades has labels between the powers of ten.
-DECADE, FEW_DECADES = 10.0, 100.0
+#: A logarithmic axis of less than two decades has labels between the powers of ten; of less than one, round numbers.
+FEW_DECADES = 100.0
+DECADE = 10.0
 #: Largest number of columns of a legend.
 MOST_COLUMNS = 5
 
