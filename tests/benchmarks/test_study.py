@@ -58,7 +58,8 @@ def test_the_space_branches():
     "extra", [{}, {"augmentation": "shift", "probability": 0.5}, {"augmentation": "noise", "std": 0.1}]
 )
 def test_a_network_learns(extra):
-    first, *_, last = list(study_network.errors(SMALL | extra))
+    runs = [list(study_network.errors(SMALL | extra)) for _ in range(7)]  # one of fifty single ones fails to
+    first, *_, last = np.median(runs, axis=0)
     assert last < 0.5 * first
     assert last < 0.4
 
