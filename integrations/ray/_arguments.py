@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from numbers import Real
 from typing import Any
 
 from numbo import _checks
@@ -74,7 +73,7 @@ def check_rewards(rewards: Any, n: int, k: int, wanted: Collection[str]) -> list
     for reward in rewards:
         if _are_metrics(reward):
             out.append(check_rewarded(flatten_dict(dict(reward)), wanted))
-        elif k == 1 and isinstance(reward, Real):
+        elif k == 1 and _checks.is_number(reward):
             out.append(float(reward))
         elif k > 1 and are_values(reward, k):
             out.append(tuple(map(float, reward)))
@@ -91,7 +90,15 @@ def check_rewards(rewards: Any, n: int, k: int, wanted: Collection[str]) -> list
 def are_values(value: Any, k: int) -> bool:
     """Whether a value is a sequence of ``k`` numbers."""
     found = list(value) if _in_order(value) else []
-    return len(found) == k and all(isinstance(one, Real) for one in found)
+    return len(found) == k and all(_checks.is_number(one) for one in found)
+
+
+def check_reported(values: Any, k: int) -> list[Any]:
+    """A copy of the ``intermediate_values`` of an evaluated point with ``k`` objectives."""
+    found = list(values) if _in_order(values) else None
+    if found is None or not all(_checks.is_number(one) if k == 1 else are_values(one, k) for one in found):
+        raise ValueError(f"intermediate_values must be a sequence of {of(k)}, or None, got {values!r}.")
+    return found
 
 
 def of(k: int) -> str:
@@ -102,7 +109,7 @@ def of(k: int) -> str:
 def check_rewarded(reward: dict[str, Any], wanted: Iterable[str]) -> dict[str, Any]:
     """A mapping among the ``evaluated_rewards``, checked to have a number for each of the ``wanted`` metrics."""
     for metric in wanted:
-        if not isinstance(reward.get(metric), Real):
+        if not _checks.is_number(reward.get(metric)):
             raise ValueError(
                 "evaluated_rewards that are mappings must have numbers for the objective's metric and those of the "
                 f"constraints, but {reward!r} has none for {metric!r}."
@@ -118,7 +125,7 @@ def check_metrics(metrics: Any, limited: Iterable[str]) -> dict[str, Any]:
         )
     found: dict[str, Any] = flatten_dict(dict(metrics))
     for metric in limited:
-        if not isinstance(found.get(metric), Real | None):
+        if found.get(metric) is not None and not _checks.is_number(found[metric]):
             raise ValueError(f"metrics[{metric!r}] must be a number, got {found[metric]!r}.")
     return found
 

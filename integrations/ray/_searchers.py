@@ -17,6 +17,7 @@ from numbo.ray._arguments import (
     check_metrics,
     check_objectives,
     check_points,
+    check_reported,
     check_rewarded,
     check_rewards,
     check_run,
@@ -443,18 +444,18 @@ class NumboSearch(StoredSearch):
             metrics: reported metrics, nested or flat; those with constraints are learned, as for a trial.
 
         Raises:
-            ValueError: if the config lacks a tuned value, or is outside the space, or metrics are no numbers, or not as
-                many as there are objectives.
+            ValueError: if the config lacks a tuned value, or is outside the space, or values or metrics are no numbers,
+                or not as many as there are objectives.
         """
         space, opt = self._ready()
         result = None if metrics is None else check_metrics(metrics, self._limits)
         params = space.to_params(parameters)
         if missing := space.missing(params):
             raise ValueError(lacks_values(missing, space.foreign(parameters)))
-        values = [] if intermediate_values is None else list(intermediate_values)
+        k = len(self._metrics)
+        values = [] if intermediate_values is None else check_reported(intermediate_values, k)
         value = values[-1] if pruned and values else value
         value = None if error else value
-        k = len(self._metrics)
         if k > 1 and value is not None and not are_values(value, k):
             raise ValueError(f"value must be {k} numbers, one for each of {self._metrics}, or None; got {value!r}.")
         opt.tell(

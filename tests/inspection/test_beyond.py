@@ -250,6 +250,12 @@ def test_beyond_the_front_of_finite_spaces_and_of_some_objectives():
     assert everything.snapshot().beyond_front() == []
     with pytest.raises(ValueError, match="beyond_front needs at least one successful observation"):
         GSSBO(SPACE, directions=("minimize",) * 2).snapshot().beyond_front()
+    for wrong in (0, "3", 2.0):
+        with pytest.raises(ValueError, match=r"^count must be an integer of at least 1, got"):
+            everything.snapshot().beyond_front(wrong)
+    for numbers in (3, (), (2,), (-1,), (0, 0), ("0",)):
+        with pytest.raises(ValueError, match=r"^objectives must be different integers from 0 to 1, got"):
+            everything.snapshot().beyond_front(objectives=numbers)
 
 
 @pytest.mark.parametrize("wild", [math.inf, -math.inf, 1e308])

@@ -16,6 +16,7 @@ from numbo.ray._arguments import (
     check_metrics,
     check_objectives,
     check_points,
+    check_reported,
     check_rewarded,
     check_rewards,
     check_run,
@@ -144,6 +145,17 @@ def test_points_are_copied():
     refused('points_to_evaluate must hold configs such as {"x": 0.5}, got 0.5.', check_points, [{"x": 0.5}, 0.5])
 
 
+def test_reported_values_are_a_sequence_of_numbers():
+    assert check_reported((1, np.float32(0.5)), 1) == [1, 0.5]
+    assert check_reported([(1.0, 2.0), [3.0, 4.0]], 2) == [(1.0, 2.0), [3.0, 4.0]]
+    for wrong in (5, "12", {1: 2.0}, ["a"], [None], [True], [10**400], [(1.0, 2.0)]):
+        refused("intermediate_values must be a sequence of numbers, or None, got", check_reported, wrong, 1)
+    for wrong in (5, [1.0], [(1.0,)], [(1.0, "a")]):
+        refused(
+            "intermediate_values must be a sequence of sequences of 2 numbers, or None, got", check_reported, wrong, 2
+        )
+
+
 def test_rewards_are_numbers_or_metrics_one_for_each_point():
     assert check_rewards(None, 3, 1, []) is None
     assert check_rewards([1, np.float32(0.5)], 2, 1, []) == [1.0, 0.5]
@@ -151,7 +163,7 @@ def test_rewards_are_numbers_or_metrics_one_for_each_point():
     assert check_rewards([[1, 2.0], np.array([3.0, 4.0])], 2, 2, []) == [(1.0, 2.0), (3.0, 4.0)]
     one = "evaluated_rewards must hold numbers, or mappings of metrics such as"
     several = "evaluated_rewards must hold sequences of 2 numbers, or mappings of metrics such as"
-    for wrong in ("a", None, (1.0,), {3: 1.0}):
+    for wrong in ("a", None, True, 10**400, (1.0,), {3: 1.0}):
         refused(one, check_rewards, [wrong], 1, 1, [])
     for wrong in (1.0, (1.0,), (1.0, "a"), (1.0, 2.0, 3.0), {1.0, 2.0}):
         refused(several, check_rewards, [wrong], 1, 2, [])

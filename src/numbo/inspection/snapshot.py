@@ -152,11 +152,12 @@ class Snapshot:
             objectives: the objectives that count, as if there were no others; all by default.
 
         Raises:
-            ValueError: before the first successful observation.
+            ValueError: before the first successful observation, or if an objective does not exist.
         """
         history = self._history
+        count = _checks.integer("count", count, 1)
+        kept = list(range(history.k)) if objectives is None else self._kept(objectives)
         views = self._views("beyond_front")
-        kept = list(range(history.k) if objectives is None else objectives)
         rows, values = self._front
         own = np.clip(values[:, kept], -LARGEST, LARGEST)
         best = non_dominated(own)
@@ -174,6 +175,14 @@ class Snapshot:
         order = apart[best_of_first(mean[apart][:, kept])]
         points = map(self._space.decode, X[order])
         return list(zip(points, self._told(mean[order]), map(tuple, std[order].tolist()), strict=True))
+
+    def _kept(self, objectives: Sequence[int]) -> list[int]:
+        """Some of the objectives, by their numbers from 0."""
+        k = self._history.k
+        found = list(objectives) if isinstance(objectives, Iterable) else []
+        if not found or not all(_checks.is_integer(j) and 0 <= j < k for j in found) or len(set(found)) < len(found):
+            raise ValueError(f"objectives must be different integers from 0 to {k - 1}, got {objectives!r}.")
+        return found
 
     def _settled(self, objective: int) -> Array:
         """The values (n,) of an ``objective``: those told, or the model's means if values are noisy."""
