@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numbo.selection import select_subset
     from numbo.spaces import Arms, Categorical, Float, Int, Space, Table
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 __all__ = [
     "BBKB",
     "BKB",
