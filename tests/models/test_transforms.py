@@ -120,6 +120,19 @@ def test_slopes_are_those_of_the_way_back(kind):
     np.testing.assert_allclose(np.exp(transform.log_slopes(y))[inner], slopes[inner], rtol=1e-6)
 
 
+@pytest.mark.parametrize("kind", ["log", "soft"])
+def test_predictions_beyond_the_worst_value_are_uncertain(kind):
+    y = np.concatenate([np.full(5, -50.0), np.random.default_rng(0).random(55)])
+    transform = OutputTransform.fit(y, kind)
+    assert transform.warped
+    below = transform.forward(np.array([-50.0])) - np.linspace(0.0, 5.0, 30)
+    middle, deviation = transform.backward(below, np.full(30, 0.1))
+    np.testing.assert_allclose(middle, -50.0)
+    slope = np.exp(transform.log_slopes(np.array([-50.0])))
+    np.testing.assert_allclose(deviation[5:], 0.1 * slope[0])  # linear there
+    assert 0.8 < deviation[0] / deviation[-1] < 1.0  # and logarithmic to one side
+
+
 def test_deviations_under_a_warp_span_the_quantiles():
     y = -np.random.default_rng(0).exponential(5.0, 80)
     transform = OutputTransform.fit(y, "log")

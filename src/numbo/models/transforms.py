@@ -98,9 +98,9 @@ class OutputTransform:
     def backward(self, mean: Array, std: Array) -> Prediction:
         """Mean and standard deviation in the units of ``y``.
 
-        Under a warp the distribution is not normal. The results are then the median, and half the distance between the
-        quantiles one standard deviation to either side, limited by the worst value. Results are clipped to the largest
-        finite double.
+        Under a warp the distribution is not normal. The results are then the median, which is limited by the worst
+        value, and half the distance between the quantiles one standard deviation to either side, where the warp is
+        linear beyond the worst value. Results are clipped to the largest finite double.
         """
         if not self.warped:
             with np.errstate(over="ignore"):
@@ -108,14 +108,15 @@ class OutputTransform:
                 return Prediction(middle, np.minimum(std * self.scale, LARGEST))
         low = self._undo(mean - std)
         high = self._undo(mean + std)
-        return Prediction(self._undo(mean), 0.5 * high - 0.5 * low)
+        return Prediction(np.maximum(self._undo(mean), self.floor), 0.5 * high - 0.5 * low)
 
     def _undo(self, standardised: Array) -> Array:
         z = standardised * self.scale + self.location
         longest = np.log1p(_ratio(max(self.best, self.floor), self.floor, self.knee))
         half = _half(self.knee)
         with np.errstate(over="ignore"):
-            gap = half * self.knee * np.where(z < 0.0, -np.expm1(np.clip(-z, 0.0, longest)), z)
+            beyond = np.exp(longest) * np.maximum(-z - longest, 0.0)
+            gap = half * self.knee * np.where(z < 0.0, -np.expm1(np.clip(-z, 0.0, longest)) - beyond, z)
             found = (half * self.best + gap) / half
         return np.clip(found, -LARGEST, LARGEST)
 
