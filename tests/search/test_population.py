@@ -15,7 +15,7 @@ from numbo.run.run import GLOBAL
 from numbo.search import population, population_search
 from numbo.search.credit import IDLE, LEAST
 from numbo.search.engine import Origin
-from numbo.search.population_search import FEW, PopulationSearch
+from numbo.search.population_search import FEW, TRIAL, PopulationSearch
 
 D = 6
 BOX = Space({f"x{j}": Float(0.0, 1.0) for j in range(D)})
@@ -136,6 +136,27 @@ def test_a_search_that_gains_nothing_while_the_other_does_has_few_turns():
         300,
     )
     assert turns[-100:].mean() == pytest.approx(LEAST, abs=0.03)
+
+
+def test_a_search_that_was_foreseen_to_rank_has_a_third_for_a_while_after_it_has_led():
+    rng = np.random.default_rng(1)
+    rising = count(1)
+    run, search = begun()
+    search.restore(search.state_dict() | {"foreseen": True}, run.history)
+    shares = {"most": [], "a third": [], "least": []}
+    for k in range(600):
+        now = search.state_dict()
+        since = now["tried"] - now["led_until"]
+        found = search.propose(run)
+        share = "most" if k < 60 else "a third" if since < TRIAL else "least"
+        shares[share].append(found is not None)
+        p = BOX.decode(rng.random(D) if found is None else found.x)
+        values = valley(p), (rng.normal() - 1e6 if found is not None else float(next(rising)))
+        observe(run, search, p, values[k >= 60], GLOBAL if found is None else found.origin)
+    assert np.mean(shares["most"]) > 0.75
+    assert sum(shares["a third"]) >= TRIAL
+    assert np.mean(shares["a third"][-100:]) == pytest.approx(IDLE, abs=0.05)
+    assert np.mean(shares["least"][10:]) == pytest.approx(LEAST, abs=0.03)
 
 
 def test_it_has_no_turn_with_stopped_trials_noise_or_fixed_values(always):
