@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from bisect import bisect_right, insort
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
@@ -18,8 +19,9 @@ from numbo.trials import UNASKED, Pending, point_key
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-#: If more than this number of later trials have finished, and more than `ROUNDS` times as many as are running and not
-#: overtaken by so many, the worker of a running trial counts as dead.
+#: If more than this number of trials that started later have finished, and more than `ROUNDS` times as many as are
+#: running and not overtaken by so many, the worker of a running trial counts as dead. Trials that nobody ran (imported
+#: results, copies of older trials) do not count.
 MAX_OVERTAKEN = 1000
 ROUNDS = 4
 
@@ -53,7 +55,8 @@ class StudyView:
         self._looked_at = 0
         self._last_number = -1
         self._unfinished: list[int] = []
-        self._n_finished = 0
+        #: Start times of the finished trials, ascending.
+        self._starts: list[datetime] = []
         #: The numbers of the trials that the optimizer was told, in this order.
         self.told: list[int] = []
         self._left_out = 0
@@ -86,7 +89,9 @@ class StudyView:
         self._unfinished = [i for i in unfinished if not trials[i].state.is_finished()]
         self._looked_at = len(trials)
         self._last_number = trials[-1].number if trials else -1
-        self._n_finished += len(fresh)
+        for trial in fresh:
+            if trial.datetime_start is not None and trial.datetime_start != trial.datetime_complete:
+                insort(self._starts, trial.datetime_start)
         self.space.add(t for t in fresh if t.state in (TrialState.COMPLETE, TrialState.PRUNED))
         names = self.constraints
         self.constraints = tuple(sorted({*names, *(c for t in fresh for c in _records.constraints_of(t))}))
@@ -133,19 +138,24 @@ class StudyView:
         """Make the running trials other than number ``current`` the optimizer's pending points."""
         assert self.optimizer is not None
         running = [trials[i] for i in self._unfinished if trials[i].state == TrialState.RUNNING]
-        fresh = sum(trial.number >= self._n_finished - MAX_OVERTAKEN for trial in running)
-        oldest = self._n_finished - max(MAX_OVERTAKEN, ROUNDS * fresh)
+        overtaken = [self._overtaken(trial) for trial in running]
+        most = max(MAX_OVERTAKEN, ROUNDS * sum(count <= MAX_OVERTAKEN for count in overtaken))
         known = self._running
         self._running = {}
-        for trial in running:
+        for trial, count in zip(running, overtaken, strict=True):
             number = trial.number
-            if number == current or number < oldest:
+            if number == current or count > most:
                 continue
             mark = len(trial.params), len(trial.intermediate_values), _records.pieces(trial)
             before = known.get(number)
             point = before[1] if before is not None and before[0] == mark else self._point(trial)
             self._running[number] = mark, point
         self.optimizer.hold_only({number: p for number, (_, p) in self._running.items() if p is not None})
+
+    def _overtaken(self, trial: FrozenTrial) -> int:
+        """How many trials that started after a running ``trial`` have finished."""
+        start = trial.datetime_start
+        return 0 if start is None else len(self._starts) - bisect_right(self._starts, start)
 
     def _point(self, trial: FrozenTrial) -> Pending | None:
         """A running trial's point as a pending one; None if it is unknown or out of range."""

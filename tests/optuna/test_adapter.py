@@ -409,7 +409,10 @@ def test_stale_running_trials_are_not_hallucinated_for_ever(make, monkeypatch):
     study = optuna.create_study(sampler=make(search_space=SPACE))
     asked = [study.ask(SPACE).params["x"] for _ in range(30)]
     assert [params["x"] for params in optimizer_of(study).pending] == asked
+    now = datetime.datetime.now()  # naive, as Optuna has it
     done = optuna.create_trial(params={"x": 0.0, "k": 1, "act": None}, distributions=SPACE, value=1.0)
+    done.datetime_start = now
+    done.datetime_complete = now + datetime.timedelta(seconds=1)
     study.add_trials([done] * 150)
     assert optimizer_of(study).pending == []
 

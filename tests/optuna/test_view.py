@@ -27,7 +27,7 @@ def trial(number, params, end=None, **given):
     distributions = {name: SPACE[name] for name in params}
     found = create_trial(params=params, distributions=distributions, **given)
     found.number = number
-    found.datetime_start = START
+    found.datetime_start = START + datetime.timedelta(microseconds=number)
     found.datetime_complete = None
     if state.is_finished():
         found.datetime_complete = START + datetime.timedelta(seconds=number + 1 if end is None else end)
@@ -242,8 +242,9 @@ def test_all_other_running_trials_are_pending():
 def test_trials_that_many_have_overtaken_are_not_waited_for(monkeypatch):
     monkeypatch.setattr(_view, "MAX_OVERTAKEN", 10)
     for overtaking, waited in ((10, 2), (11, 1), (12, 0)):
-        trials = [running(0, {"x": 0.1, "k": 1}), running(1, {"x": 0.2, "k": 1})]
-        trials += [trial(number, {"x": 0.5, "k": 1}) for number in range(2, 2 + overtaking)]
+        trials = [running(number, {"x": 0.1 * number, "k": 1}) for number in (0, 2)]
+        trials += [trial(number, {"x": 0.5, "k": 1}) for number in (1, *range(3, 2 + overtaking))]
+        trials.sort(key=lambda one: one.number)
         assert len(viewed(trials).optimizer.pending) == waited, overtaking
     trials = [running(number, {"x": 0.1, "k": 1}) for number in range(30)]  # dead ones do not prolong their time
     trials += [trial(number, {"x": 0.5, "k": 1}) for number in range(30, 70)]
@@ -251,6 +252,20 @@ def test_trials_that_many_have_overtaken_are_not_waited_for(monkeypatch):
     trials += [running(number, {"x": 0.1, "k": 1}) for number in range(70, 80)]
     oldest = 40 - ROUNDS * 10
     assert len(viewed(trials).optimizer.pending) == 10 + 30 - max(oldest, 0)
+
+
+def test_imported_results_and_older_trials_overtake_nobody(monkeypatch):
+    monkeypatch.setattr(_view, "MAX_OVERTAKEN", 10)
+    worker = running(0, {"x": 0.1, "k": 1})
+    imported = [trial(number, {"x": 0.5, "k": 1}) for number in range(1, 40)]
+    for one in imported:
+        one.datetime_start = one.datetime_complete
+    older = [trial(number, {"x": 0.6, "k": 1}) for number in range(40, 80)]
+    for number, one in enumerate(older):
+        one.datetime_start = START - datetime.timedelta(seconds=1 + number)
+    assert len(viewed([worker, *imported, *older]).optimizer.pending) == 1
+    later = [trial(number, {"x": 0.7, "k": 1}) for number in range(80, 91)]
+    assert len(viewed([worker, *imported, *older, *later]).optimizer.pending) == 0
 
 
 def test_a_running_trial_is_pending_where_it_now_is():
