@@ -24,6 +24,8 @@ SMALLEST = float(np.finfo(float).smallest_subnormal)
 FARTHEST = 1e6
 #: Upper limit of the standard deviation of a transformed value; such a value has no information.
 UNKNOWN = 1e6
+#: Upper limit of the logarithm of a slope.
+STEEPEST = 700.0
 #: Knee of the log warp, as a share of the gap between best and median.
 KNEE = 0.3
 
@@ -115,7 +117,7 @@ class OutputTransform:
         longest = np.log1p(_ratio(max(self.best, self.floor), self.floor, self.knee))
         half = _half(self.knee)
         with np.errstate(over="ignore"):
-            beyond = np.exp(longest) * np.maximum(-z - longest, 0.0)
+            beyond = np.exp(np.minimum(longest, STEEPEST)) * np.maximum(-z - longest, 0.0)
             gap = half * self.knee * np.where(z < 0.0, -np.expm1(np.clip(-z, 0.0, longest)) - beyond, z)
             found = (half * self.best + gap) / half
         return np.clip(found, -LARGEST, LARGEST)
