@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -149,6 +150,14 @@ def test_explain_sets_the_noise_against_the_spread(make):
     grid = [SPACE.decode(SPACE.snap(x[None])[0]) for x in np.random.default_rng(5).random((2000, 3))]
     assert found.spread_std == pytest.approx(np.std(opt.predict(grid)[0]), rel=0.2)
     assert f"{found.noise_share:.0%} of the variance told" in str(found)
+
+
+def test_explain_says_whether_the_noise_of_the_model_is_confirmed():
+    told = run(ALGORITHMS["GSSBO"], 20).explain()
+    words = " in the model, not confirmed, 40% of the variance told"
+    assert words in str(replace(told, noise_share=0.4, noisy=False))
+    assert "confirmed" not in str(replace(told, noise_share=0.4, noisy=True))
+    assert "confirmed" not in str(replace(told, noise_share=0.001, noisy=False))
 
 
 def test_explain_says_whether_all_observations_take_part():

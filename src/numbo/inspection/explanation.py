@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from numbo._types import Array, Indices, TrialPositions
+from numbo.models.noise import NOISY
 from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE, Domain
 
@@ -85,7 +86,7 @@ class Explanation:
             trend and the additive part.
         noise_std: standard deviation of the noise in the model, in the units of the objective.
         spread_std: standard deviation of the posterior mean over the space, in the same units.
-        noise_share: share of the variance of all values told that is noise.
+        noise_share: share of the variance of all values told that is noise in the model.
         noisy: whether the search counts values as noisy: it may measure points again, and models average. The noise of
             the model alone is not believed if points can be measured again, and is refuted if repeats agree.
         all_data: whether the posterior uses all observations, with the members as atoms.
@@ -128,10 +129,11 @@ class Explanation:
 
     def __str__(self) -> str:
         model = f"model on all through {len(self.members)}" if self.all_data else f"model on {len(self.members)}"
+        doubted = " in the model, not confirmed" if self.noise_share > NOISY and not self.noisy else ""
         lines = [
             f"{self.algorithm}: {self.n_told} observations, {self.n_pending} pending, {model}",
             *([] if self.objective is None else [f"objective   {self.objective}, counted from 0"]),
-            f"noise       {self.noise_std:.3g}, {self.noise_share:.0%} of the variance told; "
+            f"noise       {self.noise_std:.3g}{doubted}, {self.noise_share:.0%} of the variance told; "
             f"values spread by {self.spread_std:.3g}",
             "relevance   " + ", ".join(f"{name} {share:.0%}" for name, share in self.relevance.items()),
         ]
