@@ -21,9 +21,11 @@ def objective(trial: optuna.Trial) -> float:
     """Accuracy in five-fold cross-validation."""
     kernel = trial.suggest_categorical("kernel", ["rbf", "linear", "sigmoid"])
     c = trial.suggest_float("C", 1e-3, 1e3, log=True)
-    gamma = trial.suggest_float("gamma", 1e-5, 1e1, log=True)
+    rest = {}
+    if kernel != "linear":
+        rest["gamma"] = trial.suggest_float("gamma", 1e-5, 1e1, log=True)
     X, y = load_breast_cancer(return_X_y=True)
-    model = make_pipeline(StandardScaler(), SVC(kernel=kernel, C=c, gamma=gamma))
+    model = make_pipeline(StandardScaler(), SVC(kernel=kernel, C=c, **rest))
     return float(cross_val_score(model, X, y, cv=5).mean())
 
 

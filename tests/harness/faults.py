@@ -222,7 +222,7 @@ def postgres(programs: Path) -> Iterator[str]:
             subprocess.run(command, check=True, cwd=folder, stdout=subprocess.DEVNULL)
 
         call("initdb", "-D", data, "-U", "numbo", "--auth=trust", "--no-sync")
-        options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=on -c max_connections=100"
+        options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=on -c max_connections=300"
         call("pg_ctl", "-D", data, "-w", "-t", "3600", "-l", f"{folder}/log", "-o", options, "start")
         try:
             yield f"postgresql+psycopg://numbo@/postgres?host={folder}"

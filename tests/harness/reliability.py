@@ -33,6 +33,7 @@ RUNS = [
     ("postgres", 2, 1000, 10),
     ("postgres", 8, 1000, 20),
     ("postgres", 16, 2000, 40),
+    ("postgres", 64, 2000, 60),
 ]
 SOAK = {"GSSBO": 20_000, "BBKB": 20_000, "Random": 20_000}
 FEED = (10_000, 50_000)
