@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from benchmarks.compare import pages
+from benchmarks.compare import places
 from benchmarks.papers import bkb, exact, gssbo, gssbo_runs, plots, runner, sbpe, tables
 from benchmarks.papers.experiment import Experiment
 from benchmarks.storage import load
@@ -157,15 +157,15 @@ def test_runs_are_resumed_and_reported(tmp_path, monkeypatch):
     text = path.with_suffix(".md").read_text()
     assert "| case | seeds | size | holds |" in text
     assert "| a=2 | 3 | 4 (2 - 6) | 67% |" in text
-    monkeypatch.setattr(pages, "RESULTS", tmp_path)
-    pages._paper.cache_clear()
+    monkeypatch.setattr(places, "RESULTS", tmp_path)
+    places._paper.cache_clear()
     try:
-        assert [pages.paper("toy", "a=2", "size", *how) for how in ((), ("max",), ("min",))] == ["4", "6", "2"]
-        assert pages.paper("toy", "a=2", "holds") == "67%"
-        assert "| a = 1 | 2 | 3 |" in pages.paper_table("toy", "a=1", "size", "size:max")
-        assert "a = 2" not in pages.paper_table("toy", "a=1", "size")
+        assert [places.paper("toy", "a=2", "size", *how) for how in ((), ("max",), ("min",))] == ["4", "6", "2"]
+        assert places.paper("toy", "a=2", "holds") == "67%"
+        assert "| a = 1 | 2 | 3 |" in places.paper_table("toy", "a=1", "size", "size:max")
+        assert "a = 2" not in places.paper_table("toy", "a=1", "size")
     finally:
-        pages._paper.cache_clear()
+        places._paper.cache_clear()
 
 
 PLOTS = ("starvation.png", "regret-ratios.png", "cumulative-regret.png", "gssbo-time.png")
@@ -173,5 +173,5 @@ PLOTS = ("starvation.png", "regret-ratios.png", "cumulative-regret.png", "gssbo-
 
 def test_the_plots_are_drawn(tmp_path, monkeypatch):
     monkeypatch.setattr(plots, "IMAGES", tmp_path)
-    plots.draw(load(pages.RESULTS / "papers.jsonl"))
+    plots.draw(load(places.RESULTS / "papers.jsonl"))
     assert all((tmp_path / name).stat().st_size > 10_000 for name in PLOTS)
