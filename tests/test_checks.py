@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fractions
 import math
 
 import numpy as np
@@ -43,6 +44,21 @@ def test_what_is_no_finite_number(value):
     if value == 10**400:  # beyond the range of doubles
         with pytest.raises(ValueError, match=r"^x must be a number of at least 0, got 10"):
             _checks.number("x", value, 0.0)
+
+
+@pytest.mark.parametrize("value", [3, True, np.float32(3.0), np.array(3), fractions.Fraction(3), math.inf, math.nan])
+def test_values_are_all_that_can_be_numbers(value):
+    for found in (_checks.objective(value), _checks.constraint("late", value)):
+        assert type(found) is float
+        assert found == value or math.isnan(found)
+
+
+@pytest.mark.parametrize("value", ["3", b"3", bytearray(b"3"), np.str_("3"), "low", [3.0], 3j, 10**400])
+def test_what_is_no_value_of_an_objective_or_a_constraint(value):
+    with pytest.raises(ValueError, match=r"^value must be a number or None for a failure, got "):
+        _checks.objective(value)
+    with pytest.raises(ValueError, match=r"^constraints\['late'\] must be a number, got "):
+        _checks.constraint("late", value)
 
 
 def test_flags():

@@ -90,11 +90,23 @@ def test_a_misspelt_setting_names_the_users_class(cls):
         with pytest.raises(TypeError, match=rf"^Users has no setting '{wrong}' \(did you mean '{name}'\?\)"):
             users(*domain, **{wrong: len})
         return
+    able = "GSSBO" if cls in OPTIMIZERS else "GSSBOSampler" if cls in SAMPLERS else "GSSBOSearch"
     for wrong in ("constraints", "constraints_func"):
         with pytest.raises(
-            TypeError, match=rf"^Users does not support constraints, and has no setting '{wrong}': GSSBO"
+            TypeError,
+            match=rf"^{cls.__name__} does not support constraints, and has no setting '{wrong}': {able} does\.$",
         ):
+            cls(*domain, **{wrong: len})
+        with pytest.raises(TypeError, match=rf"^Users does not support constraints, and has no setting '{wrong}': "):
             users(*domain, **{wrong: len})
+
+
+@pytest.mark.parametrize("cls", SAMPLERS, ids=lambda cls: cls.__name__)
+def test_a_study_has_the_directions_not_its_sampler(cls):
+    several = cls.__name__.startswith(("GSSBO", "GPUCB"))
+    said = "has no setting 'directions'; it takes " if several else "has one objective, .*: GSSBOSampler takes several"
+    with pytest.raises(TypeError, match=f"^{cls.__name__} {said}"):
+        cls(directions=["minimize"] * 2)
 
 
 @pytest.mark.parametrize("cls", OPTIMIZERS, ids=lambda cls: cls.__name__)

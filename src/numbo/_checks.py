@@ -128,19 +128,26 @@ def finite(name: str, value: Any) -> float:
 
 
 def objective(value: Any) -> float:
-    """The value of an objective, a number."""
+    """The value of an objective: what can be converted to a number, except text."""
     try:
-        return float(value)
+        return _float(value)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"value must be a number or None for a failure, got {value!r}.") from None
 
 
 def constraint(name: str, value: Any) -> float:
-    """The value of the constraint ``name``: a number, or NaN if it is unknown."""
+    """The value of the constraint ``name``: as that of an objective, or NaN if it is unknown."""
     try:
-        return float(value)
+        return _float(value)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"constraints[{name!r}] must be a number, got {value!r}.") from None
+
+
+def _float(value: Any) -> float:
+    """What ``float`` makes of a value; a `TypeError` for text, which it takes if a number is written there."""
+    if isinstance(value, str | bytes | bytearray):
+        raise TypeError
+    return float(value)
 
 
 def constraint_names(names: Any) -> tuple[str, ...]:
@@ -206,9 +213,14 @@ def known_settings(cls: str, given: Iterable[str], known: Collection[str]) -> No
 
 def _unknown(cls: str, name: str, known: Collection[str]) -> str:
     if name in ("constraints", "constraints_func") and not {"constraints", "constraints_func"} & set(known):
-        return f"{cls} does not support constraints, and has no setting {name!r}: GSSBO does."
-    if name == "directions":
-        return f"{cls} has one objective, and no setting 'directions': GSSBO takes several."
+        return f"{cls} does not support constraints, and has no setting {name!r}: {_gssbo(cls)} does."
+    if name == "directions" and not cls.startswith(("GSSBO", "GPUCB")):
+        return f"{cls} has one objective, and no setting 'directions': {_gssbo(cls)} takes several."
     found = [ELSEWHERE[name]] if ELSEWHERE.get(name) in known else difflib.get_close_matches(name, known, n=1)
     meant = f" (did you mean {found[0]!r}?)" if found else ""
     return f"{cls} has no setting {name!r}{meant}; it takes {', '.join(known)}."
+
+
+def _gssbo(cls: str) -> str:
+    """The name of GSSBO among the samplers, searchers or optimizers, of which ``cls`` is one."""
+    return "GSSBO" + next((kind for kind in ("Sampler", "Search") if cls.endswith(kind)), "")

@@ -61,7 +61,7 @@ before = ready()
 assert before
 rng = np.random.default_rng(0)
 smooth = {f"x{j}": Float(0, 1) for j in range(4)}
-mixed = {"a": Float(0, 1), "b": Int(1, 5), "c": Categorical("abc"), "d": Float(1e-5, 1, log=True)}
+mixed = {"a": Float(0, 1), "b": Int(1, 5), "c": Categorical(list("abc")), "d": Float(1e-5, 1, log=True)}
 settings = [(GSSBO, {}), (GSSBO, {"preset": "paper"}), (GPUCB, {}), (BKB, {}), (BBKB, {}), (SBPE, {"horizon": 60})]
 settings += [(GSSBO, {"criterion": c}) for c in ("sign", "nystrom", "random", "first")]
 settings += [(BBKB, {"stopping": "global-local"}), (GSSBO, {"kernel": "rbf"}), (BBKB, {"initial_dictionary": "rls"})]

@@ -195,7 +195,7 @@ def test_pending_points_change_what_comes_next(make):
 
 
 def test_a_finite_space_is_never_repeated_while_points_are_left(make):
-    space = Space({"a": Int(0, 4), "b": Categorical("xyz"), "c": Float(0, 1, step=0.5)})
+    space = Space({"a": Int(0, 4), "b": Categorical(list("xyz")), "c": Float(0, 1, step=0.5)})
     opt = make(space, seed=0, avoid_repeats=True)
     seen, out = [], []
     for i in range(45):
@@ -297,7 +297,7 @@ def test_values_that_are_not_final_tell_nothing_about_noise(make):
 
 def test_categories_are_probed_once_and_repeated_if_they_are_noisy(make):
     """Values of categories may be anything: without a repeat, a model takes all noise for signal."""
-    space = Space({name: Categorical("pqrs") for name in "abcd"})
+    space = Space({name: Categorical(list("pqrs")) for name in "abcd"})
     for noise in (0.0, 4.0):
         opt, rng, seen, times = make(space, seed=0), np.random.default_rng(0), set(), []
         for t in range(60):

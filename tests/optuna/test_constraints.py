@@ -121,7 +121,7 @@ def test_torn_constraints_do_no_harm():
 
 
 def test_a_sampler_without_constraints_refuses_them():
-    with pytest.raises(TypeError, match=r"BKBSampler does not support constraints, .*: GSSBO does"):
+    with pytest.raises(TypeError, match=r"^BKBSampler does not support constraints, .*: GSSBOSampler does\.$"):
         BKBSampler(constraints_func=by_attribute)
     with pytest.raises(ValueError, match="constraints_func must be a function of a trial, got 3"):
         GSSBOSampler(constraints_func=3)

@@ -15,7 +15,7 @@ from numbo.run.availability import AGAIN, AT_ODDS, ENUMERABLE, PROBED, SOON, Ava
 from numbo.spaces import INACTIVE, Corners
 from numbo.trials import History, Pending, point_key
 
-GRID = Space({"a": Int(0, 3), "b": Categorical("xyz")})
+GRID = Space({"a": Int(0, 3), "b": Categorical(list("xyz"))})
 CUBE = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
 
 
@@ -252,7 +252,7 @@ def test_of_equal_best_points_the_first_free_one_is_probed():
 
 
 def test_categories_are_probed_as_long_as_nothing_was_measured_again():
-    space = Space({name: Categorical("pqrs") for name in "abcdef"})
+    space = Space({name: Categorical(list("pqrs")) for name in "abcdef"})
     assert told(space, noises=[noise(unmeasured=True)]).available.probe() is not None
     assert told(space, noises=[noise(unmeasured=False)]).available.probe() is None
     assert told(CUBE, noises=[noise(unmeasured=True)]).available.probe() is None
@@ -291,7 +291,7 @@ def test_fixed_values_hold_within_a_suggestion_only():
 
 
 def test_fixed_values_wake_what_depends_on_them():
-    space = Space({"kind": Categorical("ab"), "x": Float(0.0, 1.0), "s": Float(0.0, 1.0, when={"kind": "b"})})
+    space = Space({"kind": Categorical(list("ab")), "x": Float(0.0, 1.0), "s": Float(0.0, 1.0, when={"kind": "b"})})
     available = Known(space).available
     points, dormant = space.snap(np.array([[0.1, 0.3, 0.9]])), np.array([[0.2, 0.4, 0.6]])
     assert points[0, 2] == INACTIVE

@@ -60,7 +60,7 @@ def test_lines_run_through_a_point_and_fill_their_coordinates_evenly():
 
 def test_lines_through_a_mixed_point_lie_in_the_space_and_change_what_is_active():
     when = {"kind": ["a"]}
-    space = Space({"kind": Categorical("ab"), "deep": Int(0, 9, when=when), "x": Float(0.0, 1.0), "n": Int(0, 3)})
+    space = Space({"kind": Categorical(list("ab")), "deep": Int(0, 9, when=when), "x": Float(0.0, 1.0), "n": Int(0, 3)})
     params = {"kind": "b", "x": 0.5, "n": 1}
     points = Candidates(space, 0).lines(space.encode(params), np.random.default_rng(0))
     seen = [space.decode(u) for u in points]

@@ -169,7 +169,7 @@ def test_a_search_does_not_stay_on_a_step():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_without_ties_suggestions_are_the_same(seed):
-    space = Space({"x": Float(-1, 1), "k": Int(0, 9), "c": Categorical("abc")})
+    space = Space({"x": Float(-1, 1), "k": Int(0, 9), "c": Categorical(list("abc"))})
     runs = []
     for avoid in (True, False):
         opt = GSSBO(space, seed=seed, settings=GSSBOSettings(avoid_ties=avoid))

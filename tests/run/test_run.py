@@ -142,7 +142,7 @@ def test_searches_have_their_own_draws():
 
 
 def test_what_becomes_active_has_the_values_of_the_best_where_it_was_and_random_ones():
-    space = Space({"kind": Categorical("ab"), "s": Float(0.0, 1.0, when={"kind": "a"}), "x": Float(0.0, 1.0)})
+    space = Space({"kind": Categorical(list("ab")), "s": Float(0.0, 1.0, when={"kind": "a"}), "x": Float(0.0, 1.0)})
     run = new_run(space)
     values = [("a", 0.2, 1.0), ("b", None, 9.0), ("a", 0.7, 3.0), ("a", 0.4, 2.0)]
     for k, (kind, s, value) in enumerate(values):
@@ -156,7 +156,7 @@ def test_what_becomes_active_has_the_values_of_the_best_where_it_was_and_random_
 
 
 def test_under_constraints_the_best_where_active_meet_them():
-    space = Space({"kind": Categorical("ab"), "s": Float(0.0, 1.0, when={"kind": "a"})})
+    space = Space({"kind": Categorical(list("ab")), "s": Float(0.0, 1.0, when={"kind": "a"})})
     run = new_run(space, constraints=("c",))
     tell(run, {"kind": "a", "s": 0.2}, 9.0, constraints={"c": 1.0})
     tell(run, {"kind": "a", "s": 0.7}, 1.0, constraints={"c": -1.0})

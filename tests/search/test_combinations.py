@@ -9,7 +9,13 @@ from tests.helpers import configured
 from numbo import GSSBO, Categorical, Float, Int, Space
 from numbo.search.combinations import EVERY, LISTED
 
-SPACE = {"a": Categorical("xyz"), "b": Categorical("xyz"), "c": Categorical("xyz"), "u": Float(0, 1), "v": Float(0, 1)}
+SPACE = {
+    "a": Categorical(list("xyz")),
+    "b": Categorical(list("xyz")),
+    "c": Categorical(list("xyz")),
+    "u": Float(0, 1),
+    "v": Float(0, 1),
+}
 
 
 def hidden(good, u):
@@ -50,7 +56,7 @@ def test_without_it_they_are_not():
 
 
 def test_once_all_are_tried_suggestions_are_those_of_any_search():
-    space = Space({"a": Categorical("xy"), "b": Categorical("xy"), "u": Float(0, 1)})
+    space = Space({"a": Categorical(list("xy")), "b": Categorical(list("xy")), "u": Float(0, 1)})
     settings = {"n_initial": 20}  # which has all four
 
     def value(p):
@@ -59,7 +65,9 @@ def test_once_all_are_tried_suggestions_are_those_of_any_search():
     assert run(space, value, 40, **settings) == run(space, value, 40, cover_categories=False, **settings)
 
 
-@pytest.mark.parametrize("space", [{"a": Categorical("xyz"), "u": Float(0, 1)}, {"k": Int(0, 9), "u": Float(0, 1)}])
+@pytest.mark.parametrize(
+    "space", [{"a": Categorical(list("xyz")), "u": Float(0, 1)}, {"k": Int(0, 9), "u": Float(0, 1)}]
+)
 def test_single_categories_are_left_to_the_model(space):
     def value(p):
         return (p["u"] - 0.3) ** 2 + 0.1 * len(str(p.get("a", p.get("k"))))
@@ -68,7 +76,7 @@ def test_single_categories_are_left_to_the_model(space):
 
 
 def test_many_combinations_are_left_to_the_model():
-    space = {f"c{i}": Categorical("xyzw") for i in range(3)} | {"u": Float(0, 1)}
+    space = {f"c{i}": Categorical(list("xyzw")) for i in range(3)} | {"u": Float(0, 1)}
     assert LISTED < 4**3
 
     def value(p):

@@ -137,7 +137,7 @@ def test_suggestions_on_lines_differ_from_the_best_point_in_one_coordinate():
 
 
 def test_lines_of_which_every_point_was_tried_give_way_to_the_whole_space():
-    space = Space({f"c{i}": Categorical("abcdef") for i in range(7)})
+    space = Space({f"c{i}": Categorical(list("abcdef")) for i in range(7)})
     run = new_run(space, avoid_repeats=True)
     best = dict.fromkeys(space.names, "a")
     tell(run, best, 1.0)
@@ -154,7 +154,7 @@ def test_lines_of_which_every_point_was_tried_give_way_to_the_whole_space():
 
 
 def test_every_second_suggestion_covers_a_combination_of_categories():
-    space = Space({"a": Categorical("xyz"), "b": Categorical("uv"), "c": Float(0.0, 1.0)})
+    space = Space({"a": Categorical(list("xyz")), "b": Categorical(list("uv")), "c": Float(0.0, 1.0)})
     run = sampled(space, 4, lambda p: p["c"] - (p["a"] == "x"))
     search = global_search(run)
     while search.covers(run) or run.step % EVERY:

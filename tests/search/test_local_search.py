@@ -88,7 +88,9 @@ def test_a_search_ends_at_the_optimum():
 
 
 def test_categories_are_free_and_what_is_inactive_may_wake():
-    space = Space({"kind": Categorical("abc"), "s": Float(0, 1, when={"kind": "b"}), "x": Float(0, 1), "n": Int(0, 5)})
+    space = Space(
+        {"kind": Categorical(list("abc")), "s": Float(0, 1, when={"kind": "b"}), "x": Float(0, 1), "n": Int(0, 5)}
+    )
 
     def value(p):
         return -((p["x"] - 0.4) ** 2) - 0.1 * abs(p["n"] - 3) + (1.0 - (p["s"] - 0.5) ** 2 if "s" in p else 0.0)
@@ -162,7 +164,7 @@ def test_results_count_for_the_box_that_they_were_asked_from():
 
 def test_a_run_of_failures_is_as_long_as_what_is_active_at_the_center():
     others = {f"x{j}": Float(0.0, 1.0, when={"kind": "b"}) for j in range(9)}
-    space = Space({"kind": Categorical("ab"), "y": Float(0.0, 1.0), **others})
+    space = Space({"kind": Categorical(list("ab")), "y": Float(0.0, 1.0), **others})
     for kind, length in (("a", 4), ("b", 11)):
         run, local = started(12, space, lambda p, kind=kind: float(p["kind"] == kind) + p["y"])
         for k in range(length):

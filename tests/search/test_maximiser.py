@@ -282,7 +282,7 @@ def test_points_that_may_violate_a_constraint_are_worth_less():
 
 
 def test_a_space_of_categories_is_searched_too():
-    space = Space({name: Categorical("pqrs") for name in "abcdefg"})
+    space = Space({name: Categorical(list("pqrs")) for name in "abcdefg"})
     run = sampled(space, 40, lambda p: sum(value == "p" for value in p.values()))
     search = updated(run)
     x = best(search, run, 300, Corners.of_cube(7))

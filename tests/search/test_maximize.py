@@ -51,7 +51,7 @@ def test_the_maximum_in_a_box_is_found(lower, upper):
     assert ((found >= lower) & (found <= upper)).all()
 
 
-FINITE = Space({"a": Int(0, 6), "b": Categorical("wxyz"), "c": Int(0, 4)})
+FINITE = Space({"a": Int(0, 6), "b": Categorical(list("wxyz")), "c": Int(0, 4)})
 
 
 def test_neighbours_lead_to_the_best_point_of_a_finite_space():
@@ -84,7 +84,7 @@ def test_candidates_of_each_group_are_improved():
 
 def test_steps_and_gradients_take_turns():
     """The optimum has another category and other numbers than the only candidate."""
-    space = Space({"x": Float(0, 1), "n": Int(0, 200), "c": Categorical("xyz")})
+    space = Space({"x": Float(0, 1), "n": Int(0, 200), "c": Categorical(list("xyz"))})
 
     def value(X):
         return -((X[:, 0] - 0.2 - 0.6 * (X[:, 2] > 0.6)) ** 2) - (X[:, 1] - 0.2) ** 2 + (X[:, 2] > 0.6)
@@ -101,7 +101,9 @@ def test_steps_and_gradients_take_turns():
 def test_what_a_step_makes_active_has_each_of_the_dormant_values():
     """Of two rows of values, the second one is better; none of them is reached by steps from the other."""
     when = {"kind": "b"}
-    space = Space({"kind": Categorical("ab"), "s": Categorical("pqrst", when=when), "t": Int(0, 3, when=when)})
+    space = Space(
+        {"kind": Categorical(list("ab")), "s": Categorical(list("pqrst"), when=when), "t": Int(0, 3, when=when)}
+    )
     utility = on(space, 80, value=lambda X: np.where((X[:, 0] > 0.5) & (X[:, 1] > 0.6) & (X[:, 2] > 0.6), 1.0, 0.0))
     start = space.snap(np.array([[0.1, 0.5, 0.5]]))
     dormant = space.rounded(np.array([[0.9, 0.1, 0.1], [0.9, 0.7, 0.7]]))
@@ -111,7 +113,7 @@ def test_what_a_step_makes_active_has_each_of_the_dormant_values():
 
 
 def test_what_becomes_active_has_the_values_of_the_dormant_points():
-    space = Space({"kind": Categorical("ab"), "s": Float(0, 1, when={"kind": "b"}), "x": Float(0, 1)})
+    space = Space({"kind": Categorical(list("ab")), "s": Float(0, 1, when={"kind": "b"}), "x": Float(0, 1)})
     utility = on(space, 60, value=lambda X: np.where(X[:, 0] > 0.5, 1.0 - (X[:, 1] - 0.8) ** 2, 0.0) + 0.1 * X[:, 2])
     start = space.snap(np.array([[0.1, 0.5, 0.3]]))
     assert start[0, 1] == INACTIVE

@@ -279,7 +279,7 @@ def test_results_of_an_earlier_population_teach_the_model_only(always):
 def test_only_numerical_active_coordinates_are_moved(always):
     space = Space(
         {
-            "k": Categorical("ab"),
+            "k": Categorical(list("ab")),
             "x": Float(0.0, 1.0),
             "n": Int(1, 40),
             "u": Float(0.0, 1.0, when={"k": "a"}),
@@ -299,7 +299,7 @@ def test_only_numerical_active_coordinates_are_moved(always):
 
 
 def test_a_space_with_one_number_is_left_to_the_others(always):
-    run, search = begun(Space({"k": Categorical("ab"), "x": Float(0.0, 1.0)}), lambda p: p["x"])
+    run, search = begun(Space({"k": Categorical(list("ab")), "x": Float(0.0, 1.0)}), lambda p: p["x"])
     assert search.propose(run) is None
 
 
@@ -461,7 +461,7 @@ def test_late_results_of_earlier_populations_are_those_of_a_rival(always):
 
 
 def test_a_record_in_another_category_does_not_end_a_search_on_its_own(always):
-    space = Space({"kind": Categorical("ab"), **{f"x{j}": Float(0.0, 1.0) for j in range(D)}})
+    space = Space({"kind": Categorical(list("ab")), **{f"x{j}": Float(0.0, 1.0) for j in range(D)}})
 
     def value(p):
         return funnel(p) - 10.0 * (p["kind"] == "b")
@@ -529,7 +529,7 @@ def test_gssbo_resumes_from_its_trials_with_the_population_at_work():
 
 
 def test_it_waits_while_the_best_point_has_too_few_numbers(always):
-    space = Space({"kind": Categorical(["few", "many"]), **{f"c{j}": Categorical("abcdefgh") for j in range(5)}})
+    space = Space({"kind": Categorical(["few", "many"]), **{f"c{j}": Categorical(list("abcdefgh")) for j in range(5)}})
     run, search = begun(space, lambda p: float(p["kind"] == "few"), n=30)
     assert not search.eager(run)
     assert search.propose(run) is None

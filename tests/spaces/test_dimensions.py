@@ -132,6 +132,8 @@ BAD = [
     (lambda: Categorical([]), "at least one choice"),
     (lambda: Categorical(["a", "b", "a"]), "'a' twice"),
     (lambda: Categorical(3), r"^Categorical choices must be a sequence such as .*, got 3\.$"),
+    (lambda: Categorical("abc"), r"^Categorical choices must be a sequence such as .*, got 'abc'\.$"),
+    (lambda: Categorical(b"abc"), r"^Categorical choices must be a sequence such as .*, got b'abc'\.$"),
     (lambda: Int(True, 5), r"^Int bounds must be finite numbers, got low=True, high=5\.$"),
     (lambda: Int(0, 10**400), r"^Int bounds must be finite numbers, got low=0, high=10"),
     (lambda: Int(1, 5, step="2"), r"^Int step must be a positive integer, got '2'\.$"),
@@ -166,7 +168,14 @@ def test_a_value_has_a_coordinate_that_leads_back_to_it(dimension, u):
 
 @pytest.mark.parametrize(
     "dimension",
-    [Int(0, 9), Int(1, 100, log=True), Int(0, 9, step=4), Float(0.0, 1.0, step=0.1), Categorical("abcd"), Int(5, 5)],
+    [
+        Int(0, 9),
+        Int(1, 100, log=True),
+        Int(0, 9, step=4),
+        Float(0.0, 1.0, step=0.1),
+        Categorical(list("abcd")),
+        Int(5, 5),
+    ],
     ids=repr,
 )
 def test_many_coordinates_have_the_numbers_of_single_ones(dimension):
@@ -189,7 +198,7 @@ def test_many_coordinates_have_the_numbers_of_single_ones(dimension):
         (Int(0, 2**60), False),
         (Int(1, 2**60, log=True), True),
         (Int(1, 2**40, log=True), False),
-        (Categorical("ab"), False),
+        (Categorical(list("ab")), False),
     ],
     ids=str,
 )

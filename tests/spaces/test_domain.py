@@ -18,7 +18,7 @@ RANGED = {"n": Int(1, 4), "w": Int(1, 9)}
 RULE = {"w": RangeRule("n", {1: (1, 3), 2: (2, 5)})}
 ROWS = np.random.default_rng(0).normal(size=(70, 3))
 FINITE = {
-    "box": Space({"a": Int(0, 4), "b": Categorical("xyz"), "c": Float(0.0, 1.0, step=0.25)}),
+    "box": Space({"a": Int(0, 4), "b": Categorical(list("xyz")), "c": Float(0.0, 1.0, step=0.25)}),
     "branches": Space(BRANCHES),
     "ranges": Space(RANGED, ranges=RULE),
     "arms": Arms(ROWS),

@@ -89,7 +89,9 @@ def test_values_out_of_range_are_refused():
 
 
 def test_draws_that_are_out_of_range_stay_even():
-    space = Space({"kind": Categorical("ab"), "x": Float(0, 1)}, ranges={"x": RangeRule("kind", {"a": (0.2, 0.4)})})
+    space = Space(
+        {"kind": Categorical(list("ab")), "x": Float(0, 1)}, ranges={"x": RangeRule("kind", {"a": (0.2, 0.4)})}
+    )
     X = np.random.default_rng(0).random((4000, 2))
     found = space.snap(X)
     inside = np.sort(found[found[:, 0] < 0.5, 1])

@@ -71,7 +71,7 @@ def test_every_value_of_a_discrete_dimension_is_reached(dimension, values):
 
 
 def test_uniform_points_are_uniform_values():
-    space = Space({"k": Int(1, 4), "c": Categorical("xyz")})
+    space = Space({"k": Int(1, 4), "c": Categorical(list("xyz"))})
     draws = [space.decode(u) for u in np.random.default_rng(0).random((6000, 2))]
     for name, count in (("k", 4), ("c", 3)):
         frequency = np.unique([d[name] for d in draws], return_counts=True)[1] / 6000
@@ -79,7 +79,7 @@ def test_uniform_points_are_uniform_values():
 
 
 def test_grid_of_a_mixed_finite_space_lists_every_point_once():
-    space = Space({"k": Int(1, 3, log=True), "c": Categorical("xy"), "f": Float(0, 1, step=0.5)})
+    space = Space({"k": Int(1, 3, log=True), "c": Categorical(list("xy")), "f": Float(0, 1, step=0.5)})
     grid = space.grid()
     assert len({tuple(space.decode(x).values()) for x in grid}) == len(grid) == 18
     np.testing.assert_array_equal(space.grid_index(grid), np.arange(18))
@@ -87,7 +87,7 @@ def test_grid_of_a_mixed_finite_space_lists_every_point_once():
 
 
 def test_neighbours_differ_in_one_discrete_coordinate():
-    space = Space({"x": Float(0, 1), "k": Int(0, 100), "s": Int(0, 3), "c": Categorical("abc"), "one": Int(7, 7)})
+    space = Space({"x": Float(0, 1), "k": Int(0, 100), "s": Int(0, 3), "c": Categorical(list("abc")), "one": Int(7, 7)})
     X = space.snap(np.array([[0.3, 0.5, 0.1, 0.9, 0.5], [0.9, 0.0, 0.9, 0.1, 0.5]]))
     near, owner = space.neighbours(X)
     changed = near != X[owner]
@@ -128,7 +128,7 @@ BAD = [
     (lambda: Space({"x": 3.0}), "'x'"),
     (lambda: Space({"x": Float(0, 1)}).encode({"x": 2.0}), "2.0"),
     (lambda: Space({"x": Float(0, 1)}).encode({"y": 0.5}), "missing"),
-    (lambda: Space({"c": Categorical("ab")}).encode({"c": "z"}), "'z'"),
+    (lambda: Space({"c": Categorical(list("ab"))}).encode({"c": "z"}), "'z'"),
 ]
 
 

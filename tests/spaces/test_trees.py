@@ -14,7 +14,7 @@ from numbo.spaces.conditions import Compared, OneOf
 from numbo.spaces.trees import DEPTH, between, grown, holds
 
 NAMES = ["kind", "k", "x"]
-KINDS = [Categorical("abc"), Int(0, 9), Float(0.0, 1.0)]
+KINDS = [Categorical(list("abc")), Int(0, 9), Float(0.0, 1.0)]
 
 
 def trials(n, seed=0):

@@ -63,6 +63,7 @@ def test_of_several_objectives_each_has_its_direction_and_a_failure_fails_in_all
     [
         (([POINT, {"x": 9.0, "kind": "a"}], [1.0, 2.0]), r"params\['x'\] = 9\.0 is not in"),
         (([POINT, POINT], [1.0, "low"]), "value must be a number or None for a failure, got 'low'"),
+        (([POINT, POINT], [1.0, "3"]), "value must be a number or None for a failure, got '3'"),
         (([POINT, POINT], [1.0, 2.0], {"std": [0.1, -0.1]}), "std must be a number of at least 0, got -0.1"),
         (([POINT, POINT], [1.0, 2.0], {"constraints": [{"late": 0}, {"lat": 0}]}), r"constraints must .*'lat'"),
     ],

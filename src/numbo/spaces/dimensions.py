@@ -182,7 +182,7 @@ class Categorical:
     when: Any = field(default=None, kw_only=True, hash=False, repr=False)
 
     def __init__(self, choices: Sequence[Any], *, when: Any = None) -> None:
-        if not isinstance(choices, Iterable):
+        if not isinstance(choices, Iterable) or isinstance(choices, str | bytes | bytearray):
             raise ValueError(f'Categorical choices must be a sequence such as ["relu", "tanh"], got {choices!r}.')
         object.__setattr__(self, "choices", tuple(choices))
         object.__setattr__(self, "when", when)
