@@ -147,17 +147,26 @@ def to_external(params: Mapping[str, Any], distributions: Mapping[str, BaseDistr
 
 
 def internal_point(point: Any, searched: Searched, space: Space | Table) -> dict[str, Any]:
-    """A point in the space, from the parameters of a trial; `ValueError` if it is not in the space."""
+    """A point in the space, from the parameters of a trial; other names are passed over.
+
+    Raises:
+        ValueError: if it is not in the space. If it lacks a value, the message has its other names.
+    """
     distributions = searched.distributions
     message = f"params must hold {sorted(distributions)} with values in their ranges, got {point}."
     try:
         found = to_internal(point, distributions)
     except (TypeError, ValueError):
         raise ValueError(message) from None
+    foreign = [name for name in point if name not in distributions]
+    instead = f"; {foreign} are not in the search space." if foreign else "."
     if not space.conditional.any() and found.keys() != distributions.keys():
-        raise ValueError(message.removesuffix(".") + f" without {sorted(distributions.keys() - found.keys())}.")
+        lacking = sorted(distributions.keys() - found.keys())
+        raise ValueError(message.removesuffix(".") + f" without {lacking}{instead}")
     for name in space.misfits(space.partial(found, snapped=False)):
-        raise ValueError(misfit(name, name in found, searched.words().get(name)))
+        given = name in found
+        reason = misfit(name, given, searched.words().get(name))
+        raise ValueError(reason if given else reason.removesuffix(".") + instead)
     return found
 
 

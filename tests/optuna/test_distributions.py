@@ -79,6 +79,8 @@ def test_a_point_is_checked_against_the_space():
             internal_point(wrong, searched, space)
     with pytest.raises(ValueError, match=words + r"\{'x': 0.5\} without \['act'\]\.$"):
         internal_point({"x": 0.5}, searched, space)
+    with pytest.raises(ValueError, match=r" without \['act'\]; \['Act'\] are not in the search space\.$"):
+        internal_point({"x": 0.5, "Act": None}, searched, space)
     with pytest.raises(ValueError, match=r"7\.0 is not in"):
         internal_point({"act": None, "x": 7.0}, searched, space)
 
@@ -98,6 +100,11 @@ def test_a_declaration_holds_conditions_by_indices_and_says_them_by_choices():
     assert str(searched.conditions["momentum"]) == "opt is 0"
     assert searched.words() == {"momentum": "opt is sgd"}
     space = to_space(searched)
+    lacking = (
+        r"^params must name 'momentum', which is active where opt is sgd; \['Momentum'\] are not in the search space"
+    )
+    with pytest.raises(ValueError, match=lacking):
+        internal_point({"opt": "sgd", "one": 4, "Momentum": 0.5}, searched, space)
     assert isinstance(space, Space)
     assert space.conditions.keys() == {"momentum"}
 
