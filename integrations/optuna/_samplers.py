@@ -6,7 +6,6 @@ import copy
 import math
 import secrets
 import threading
-import warnings
 import weakref
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
@@ -28,6 +27,7 @@ from numbo.optuna._distributions import (
 from numbo.optuna._fixed import fixed_params, within
 from numbo.optuna._view import FirstTrials, StudyView, checked
 from numbo.optuna._views import Views
+from numbo.optuna._warnings import warn
 
 from numbo import _checks
 from numbo._types import Array
@@ -231,11 +231,10 @@ class NumboSampler(BaseSampler):
             else:
                 reason = "no trial that the model knows has used it, or none of the latest ones and by no known rule"
                 advice = "Give the sampler a search_space="
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} samples the parameter {param_name!r} of trial {trial.number} independently, "
                 f"with {type(sampler).__name__}: {reason}. {advice}, or pass warn_independent_sampling=False if that "
-                "is intended.",
-                stacklevel=2,
+                "is intended."
             )
         return sampler.sample_independent(study, trial, param_name, param_distribution)
 
@@ -293,11 +292,7 @@ class NumboSampler(BaseSampler):
         if self._constraints_func is not None:
             _process_constraints_after_trial(partial(_constraints, self._constraints_func), study, trial, state)
         if not self._constrained and _records.constraints_of(trial):
-            warnings.warn(
-                f"Constraints have been set, but {type(self).__name__} does not use them: GSSBOSampler does.",
-                UserWarning,
-                stacklevel=2,
-            )
+            warn(f"Constraints have been set, but {type(self).__name__} does not use them: GSSBOSampler does.")
         if self._independent_sampler is not None:
             self._independent_sampler.after_trial(study, trial, state, values)
 
@@ -505,11 +500,10 @@ class NumboSampler(BaseSampler):
         if searched.table is not None and view.table is not searched.table:
             view.table = searched.table
             if not _records.is_the_table(study, searched.table):
-                warnings.warn(
+                warn(
                     f"The first rows of {searched.table!r} are not those of the table that this study has searched: "
                     "its finished trials are learned for the rows that have their numbers now. Keep the rows in their "
-                    "order, keep the columns that describe them, and add new rows at the end.",
-                    stacklevel=2,
+                    "order, keep the columns that describe them, and add new rows at the end."
                 )
         optimizer = view.optimizer_over(searched, trials, lambda space, names: self._make(space, directions, names))
         view.hold_running(trials, current)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from bisect import bisect_right, insort
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -12,6 +11,7 @@ from typing import Any, TypeAlias
 
 from numbo.optuna import _records
 from numbo.optuna._distributions import KnownSpace, RunningSpace, Searched, to_internal, to_space
+from numbo.optuna._warnings import warn
 
 from numbo.optimizers import GLOBAL, Optimizer, Snapshot
 from numbo.spaces import Space, Table, misfit
@@ -126,11 +126,10 @@ class StudyView:
         if fresh := {cause for cause in self._causes - self._warned if self._established(cause)}:
             self._warned |= fresh
             finished = self._left_out + len(self.told)
-            warnings.warn(
+            warn(
                 f"{self._left_out} of {finished} finished trials are not learned: they have none of "
                 f"the parameters {sorted(searched.distributions)}, values outside their present ranges, or others than "
-                f"the conditions of the search space allow{self._misfit(trials)}.",
-                stacklevel=2,
+                f"the conditions of the search space allow{self._misfit(trials)}."
             )
         return self.optimizer
 
