@@ -285,9 +285,11 @@ def test_points_are_evaluated_exactly_first(cls):
 
 
 @pytest.mark.allows_fallback  # a warning
-def test_a_point_outside_of_the_space_is_evaluated_all_the_same(cls):
+def test_a_point_outside_of_the_space_is_evaluated_all_the_same(cls, caplog):
     searcher = make(cls, {"x": tune.uniform(0.0, 1.0)}, points_to_evaluate=[{"x": 7.0}, {"x": 0.5}])
+    assert not caplog.records
     assert searcher.suggest("a") == {"x": 7.0}
+    assert "A point to evaluate is outside the search space and will not be learned" in caplog.text
     assert searcher.suggest("b") == {"x": 0.5}
     searcher.on_trial_complete("a", {"loss": 1.0})
     searcher.on_trial_complete("b", {"loss": 1.0})
