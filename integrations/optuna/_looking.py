@@ -77,27 +77,31 @@ def predict_end(study: Study, trial: FrozenTrial | Trial) -> tuple[float, float]
 
 
 def best_predicted(study: Study, *, anywhere: bool = False) -> tuple[dict[str, Any], float] | None:
-    """The parameters of the finished trial with the best expected value, as it had them, and that value; or None.
+    """The parameters of the finished trial with the best expected value, as it had them, and that value.
 
-    For noisy objectives a better answer than ``study.best_params``, which belong to the luckiest trial.
+    None before the first success, and if no trial meets all constraints. For noisy objectives a better answer than
+    ``study.best_params``, which belong to the luckiest trial. It may be a pruned trial; the value is then where the
+    trial would have ended, as predicted from its reports.
 
     Args:
         study: a study whose sampler is one of numbo's.
         anywhere: whether parameters without a trial may be returned: the best by the model.
 
     Raises:
-        ValueError: if the sampler is not one of numbo's, no parameter is known yet, or there are several objectives.
+        ValueError: if the sampler is not one of numbo's, there are several objectives, or trials have succeeded without
+            a parameter that has several possible values.
     """
     return _sampler_of(study).best_predicted(study, anywhere=anywhere)
 
 
 def best_predicted_trial(study: Study) -> FrozenTrial | None:
-    """The finished trial with the best expected value, the first with its parameters; None before a success.
+    """The finished trial with the best expected value, the first with its parameters; None before the first success.
 
-    For noisy objectives a better answer than ``study.best_trial``, which is the luckiest one.
+    None as well if no trial meets all constraints. For noisy objectives a better answer than ``study.best_trial``,
+    which is the luckiest one. It may be a pruned trial: its end is predicted from its reports.
 
     Raises:
-        ValueError: if the sampler is not one of numbo's, no parameter is known yet, or there are several objectives.
+        ValueError: as for `best_predicted`.
     """
     return _sampler_of(study).best_predicted_trial(study)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, S
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, TypeAlias, overload
+from typing import Any, ClassVar, NamedTuple, TypeAlias, overload
 
 from numbo.optuna import _records
 from numbo.optuna._distributions import (
@@ -48,6 +48,18 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 ConstraintsFunc: TypeAlias = Callable[[FrozenTrial], Sequence[float]]
 #: Number of attempts to choose a point that no other process has chosen, before a point may be repeated.
 ATTEMPTS = 32
+
+
+class _NoSuccess(ValueError):
+    """There is nothing to look at, since no trial has succeeded yet."""
+
+
+class _Best(NamedTuple):
+    """The parameters with the best expected value, that value, and the first trial with them, if there is one."""
+
+    params: dict[str, Any]
+    value: float
+    trial: FrozenTrial | None
 
 
 class NumboSampler(BaseSampler):
@@ -367,39 +379,54 @@ class NumboSampler(BaseSampler):
     ) -> tuple[dict[str, Any], float] | None:
         """The parameters of the finished trial with the best expected value, exactly as it had them, and that value.
 
-        For noisy objectives a better answer than ``study.best_params``, which belong to the luckiest trial.
+        None before the first success, and if no trial meets all constraints. For noisy objectives a better answer than
+        ``study.best_params``, which belong to the luckiest trial. It may be a pruned trial; the value is then where the
+        trial would have ended, as predicted from its reports.
 
         Args:
             study: by default the study that the sampler was last used for.
             anywhere: whether parameters without a trial may be returned: the best by the model.
 
         Raises:
-            ValueError: if there are several objectives: `front` has the best trials then.
+            ValueError: if there are several objectives (`front` has the best trials then), or trials have succeeded
+                without a parameter that has several possible values.
         """
-        optimizer, searched, first = self._looked_into(study)
-        _one_best("best_predicted", optimizer)
-        best = optimizer.best_predicted(anywhere=anywhere)
-        if best is None:
-            return None
-        (trial,) = first.at([best[0]])
-        return (to_external(best[0], searched.distributions) if trial is None else dict(trial.params)), best[1]
+        found = self._best("best_predicted", study, anywhere=anywhere)
+        return None if found is None else (found.params, found.value)
 
     def best_predicted_trial(self, study: Study | None = None) -> FrozenTrial | None:
         """The finished trial with the best expected value; None before the first success.
 
-        For noisy objectives a better answer than ``study.best_trial``, which is the luckiest one. Of several trials
-        with the same parameters, it is the first.
+        None as well if no trial meets all constraints. For noisy objectives a better answer than ``study.best_trial``,
+        which is the luckiest one. Of several trials with the same parameters, it is the first. It may be a pruned
+        trial: its end is predicted from its reports.
 
         Args:
             study: by default the study that the sampler was last used for.
 
         Raises:
-            ValueError: if there are several objectives: `front` has the best trials then.
+            ValueError: as for `best_predicted`.
         """
-        optimizer, _, first = self._looked_into(study)
-        _one_best("best_predicted_trial", optimizer)
-        best = optimizer.best_predicted()
-        return None if best is None else copy.deepcopy(first.at([best[0]])[0])
+        found = self._best("best_predicted_trial", study)
+        return None if found is None else copy.deepcopy(found.trial)
+
+    def _best(self, name: str, study: Study | None, *, anywhere: bool = False) -> _Best | None:
+        """What the method ``name`` returns, of a study of one objective; None before the first success."""
+        study = self._meant(study)
+        if (k := len(study.directions)) > 1:
+            one = f"{name} is for studies of one objective"
+            raise ValueError(f"{one}, and this one has {k}: front has the best trials.")
+        _checks.flag("anywhere", anywhere)
+        try:
+            optimizer, searched, first = self._looked_into(study)
+        except _NoSuccess:
+            return None
+        best = optimizer.best_predicted(anywhere=anywhere)
+        if best is None:
+            return None
+        (trial,) = first.at([best[0]])
+        params = to_external(best[0], searched.distributions) if trial is None else dict(trial.params)
+        return _Best(params, best[1], trial)
 
     def front(self, study: Study | None = None) -> list[tuple[FrozenTrial, tuple[float, ...]]]:
         """The complete trials that no other trial dominates by expected values, each with these values.
@@ -466,22 +493,30 @@ class NumboSampler(BaseSampler):
         """A snapshot of the study's optimizer, which knows all finished trials, and its searched space."""
         return self._looked_into(study)[:2]
 
-    def _looked_into(self, study: Study | None) -> tuple[Snapshot, Searched, FirstTrials]:
-        """As `_optimizer_of`, and the first trials at the optimizer's points."""
+    def _meant(self, study: Study | None) -> Study:
+        """The ``study``, by default the one that the sampler was last used for."""
         study = self._latest() if study is None else study
         if study is None:
             used = "no study yet" if self._latest is _no_study else "a study that no longer exists"
             raise ValueError(f"{type(self).__name__} has been used for {used}: pass study= to say which one is meant.")
         study = checked(study)
         self._raise_error_if_multi_objective(study)
+        return study
+
+    def _looked_into(self, study: Study | None) -> tuple[Snapshot, Searched, FirstTrials]:
+        """As `_optimizer_of`, and the first trials at the optimizer's points."""
+        study = self._meant(study)
         with self._lock, self._view_of(study) as (view, trials):
             searched = self._searched(view, trials, -1)
             if view.optimizer is not None:  # the space of the last suggestions
                 searched = searched.only(view.searched.distributions)
             if not searched.distributions:
-                raise ValueError(
-                    "There is nothing to look at: no trial of the study has finished with a parameter that has several "
-                    "possible values."
+                states = [trial.state for trial in trials]
+                failed = f", and {states.count(TrialState.FAIL)} failed" if TrialState.FAIL in states else ""
+                kind = ValueError if TrialState.COMPLETE in states else _NoSuccess
+                raise kind(
+                    "There is nothing to look at: no trial of the study has succeeded with a parameter that has "
+                    f"several possible values{failed}."
                 )
             found = self._brought_up(study, view, trials, searched, -1).snapshot()
             return found, searched, FirstTrials(found, view.told, trials)
@@ -559,12 +594,6 @@ def _constraints(function: ConstraintsFunc, trial: FrozenTrial) -> Sequence[floa
 def _met(trial: FrozenTrial) -> bool:
     """Whether no constraint of a trial is known to be violated."""
     return not any(value > 0.0 for value in _records.constraints_of(trial).values())
-
-
-def _one_best(name: str, optimizer: Snapshot) -> None:
-    """Refuse a method that needs a single best trial, if there are several objectives."""
-    if (k := len(optimizer.directions)) > 1:
-        raise ValueError(f"{name} is for studies of one objective, and this one has {k}: front has the best trials.")
 
 
 def _no_study() -> None:

@@ -53,7 +53,8 @@ class NumboSearch(StoredSearch):
         metric: name of the reported value, by default that of the `TuneConfig`; or a list of several.
         mode: ``"min"`` or ``"max"``, by default that of the `TuneConfig`; or a list, one for each metric.
         points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
-            that they leave out are suggested.
+            that they leave out are suggested. A config outside of the space is evaluated all the same, but not learned;
+            a warning says so then.
         evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
             or mappings of metrics, including those with constraints; for several metrics, sequences of as many numbers.
         seed: seed of the suggestions; ``None`` draws one.
@@ -515,7 +516,9 @@ class NumboSearch(StoredSearch):
     def best_predicted(self, *, anywhere: bool = False) -> tuple[dict[str, Any], float] | None:
         """The config, without constants, of the trial with the best expected value, and that value.
 
-        For noisy metrics a better answer than Tune's best result, which is the luckiest of all trials.
+        None before the first success, and if no trial keeps all bounds. For noisy metrics a better answer than Tune's
+        best result, which is the luckiest of all trials. It may be a trial that was stopped early; the value is then
+        where the trial would have ended, as predicted from its reports.
 
         Args:
             anywhere: whether a config without a trial may be returned: the best by the model.

@@ -80,7 +80,7 @@ def test_settings_are_passed_on(study):
     assert (params, value) == study.sampler.best_predicted(study, anywhere=True)
     with pytest.raises(ValueError, match=r"^anywhere must be .* got 'yes'\.$"):
         numbo.optuna.best_predicted(study, anywhere="yes")
-    with pytest.raises(ValueError, match=r"^objective must be an integer from 0 to 0, got 1\.$"):
+    with pytest.raises(ValueError, match=r"^objective must be 0, as there is one objective, got 1\.$"):
         numbo.optuna.explain(study, objective=1)
     means, stds = numbo.optuna.predict(study, [POINT, POINT])
     assert means.shape == stds.shape == (2,)
@@ -105,7 +105,50 @@ def test_what_is_no_study_is_refused(name):
         getattr(numbo.optuna, name)("study", *LOOKS[name])
 
 
+def fail(trial):
+    objective(trial)
+    raise RuntimeError
+
+
+def no_parameter(trial):
+    trial.suggest_int("one", 1, 1)
+    return 1.0
+
+
+NOTHING = "There is nothing to look at: no trial of the study has succeeded with a parameter that has several possible "
+
+
 @each
-def test_without_a_parameter_there_is_nothing_to_look_at(name):
-    with pytest.raises(ValueError, match=r"^There is nothing to look at: no trial of the study has finished with a "):
-        getattr(numbo.optuna, name)(optuna.create_study(sampler=BKBSampler(seed=0)), *LOOKS[name])
+@pytest.mark.parametrize(
+    ("tried", "words"),
+    [((), "values."), ((fail,), "values, and 3 failed."), ((no_parameter, fail), "values, and 3 failed.")],
+)
+def test_before_a_success_there_is_nothing_to_look_at(name, tried, words):
+    study = optuna.create_study(sampler=BKBSampler(seed=0))
+    for function in tried:
+        study.optimize(function, n_trials=3, catch=(RuntimeError,))
+    if name.startswith("best") and no_parameter not in tried:
+        assert getattr(numbo.optuna, name)(study) is None
+        return
+    with pytest.raises(ValueError, match=f"^{NOTHING}{words}$"):
+        getattr(numbo.optuna, name)(study, *LOOKS[name])
+
+
+def test_the_best_may_be_a_pruned_trial_with_its_predicted_end():
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0))
+
+    def stopped_if_good(trial):
+        x = trial.suggest_float("x", 0.0, 1.0)
+        for step in range(5):
+            trial.report(x + 1.0 / (step + 1), step)
+            if step == 2 and x < 0.2:
+                raise optuna.TrialPruned
+        return x
+
+    study.optimize(stopped_if_good, n_trials=30)
+    trial = numbo.optuna.best_predicted_trial(study)
+    assert trial.state == optuna.trial.TrialState.PRUNED
+    params, value = numbo.optuna.best_predicted(study)
+    assert params == trial.params
+    assert value < trial.intermediate_values[2]
+    assert value < study.best_value

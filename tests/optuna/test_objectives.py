@@ -385,7 +385,7 @@ def test_the_front_of_one_objective_is_the_best_trial():
     study.optimize(lambda t: objective(t)[0], n_trials=15)
     assert numbo.optuna.front(study) == [(study.best_trial, (study.best_value,))]
     assert str(numbo.optuna.explain(study, objective=0)) == str(numbo.optuna.explain(study))
-    with pytest.raises(ValueError, match=r"^objective must be an integer from 0 to 0, got 1"):
+    with pytest.raises(ValueError, match=r"^objective must be 0, as there is one objective, got 1"):
         numbo.optuna.explain(study, objective=1)
 
 

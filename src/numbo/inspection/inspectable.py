@@ -97,7 +97,8 @@ class Inspectable(ABC):
         the model's, corrected by the values observed at the point itself (`numbo.inspection.recommendation`). Under
         strong noise, it is the point with the largest mean less one standard deviation. As long as the data show no
         evidence of noise, it is `best`. Under noise, GSSBO fits a model to more observations than its subset for this
-        purpose, which takes about half a second.
+        purpose, which takes about half a second. It may be a point without a final value (``partial`` in `tell`), with
+        its predicted end.
 
         Args:
             anywhere: whether a point without an observation may be returned, with its posterior mean: the point of the

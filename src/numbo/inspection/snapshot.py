@@ -222,7 +222,8 @@ class Snapshot:
         """
         history = self._history
         if not (_checks.is_integer(number) and 0 <= number < history.k):
-            raise ValueError(f"objective must be an integer from 0 to {history.k - 1}, got {number!r}.")
+            accepted = f"an integer from 0 to {history.k - 1}" if history.several else "0, as there is one objective"
+            raise ValueError(f"objective must be {accepted}, got {number!r}.")
         if not history.several:
             return self
         view = None if self._view is None else replace(self._views("objective")[number], others=())
