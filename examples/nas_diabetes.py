@@ -2,7 +2,7 @@
 
 Batch size, learning rate, its decay and the width of the hidden layer are searched. The
 objective is the classification error on the test set, averaged over five trainings. It
-takes well under a minute:
+takes about a minute the first time, most of which is compiling:
 
     python examples/nas_diabetes.py [--trials 120] [--seed 0]
 """
