@@ -13,7 +13,7 @@ from tests.search.searches import global_search, local_search
 from numbo import GSSBO, Categorical, Float, GSSBOSettings, Int, Space
 from numbo.run.run import GLOBAL
 from numbo.search import population, population_search
-from numbo.search.credit import IDLE, LEAST
+from numbo.search.credit import IDLE, LEAST, MOST
 from numbo.search.engine import Origin
 from numbo.search.population_search import FEW, TRIAL, PopulationSearch
 
@@ -138,25 +138,36 @@ def test_a_search_that_gains_nothing_while_the_other_does_has_few_turns():
     assert turns[-100:].mean() == pytest.approx(LEAST, abs=0.03)
 
 
-def test_a_search_that_was_foreseen_to_rank_has_a_third_for_a_while_after_it_has_led():
-    rng = np.random.default_rng(1)
-    rising = count(1)
+@pytest.mark.parametrize(
+    ("foreseen", "saved", "share"),
+    [(True, 0.8, MOST), (True, 0.6, IDLE), (True, 0.4, LEAST), (False, 0.8, MOST), (False, 0.6, LEAST)],
+)
+def test_a_search_whose_model_saves_some_evaluations_has_a_third_if_it_was_foreseen(
+    monkeypatch, foreseen, saved, share
+):
     run, search = begun()
-    search.restore(search.state_dict() | {"foreseen": True}, run.history)
-    shares = {"most": [], "a third": [], "least": []}
-    for k in range(600):
-        now = search.state_dict()
-        since = now["tried"] - now["led_until"]
-        found = search.propose(run)
-        share = "most" if k < 60 else "a third" if since < TRIAL else "least"
-        shares[share].append(found is not None)
-        p = BOX.decode(rng.random(D) if found is None else found.x)
-        values = valley(p), (rng.normal() - 1e6 if found is not None else float(next(rising)))
-        observe(run, search, p, values[k >= 60], GLOBAL if found is None else found.origin)
-    assert np.mean(shares["most"]) > 0.75
-    assert sum(shares["a third"]) >= TRIAL
-    assert np.mean(shares["a third"][-100:]) == pytest.approx(IDLE, abs=0.05)
-    assert np.mean(shares["least"][10:]) == pytest.approx(LEAST, abs=0.03)
+    search.propose(run)  # makes the first population
+    state = search.state_dict()
+    of_the_other = state["credit"] | {"gains": [(False, 1.0)] * 10}
+    changed = {"foreseen": foreseen, "tried": TRIAL, "credit": of_the_other, "now": state["now"] | {"saved": saved}}
+    search.restore(state | changed, run.history)
+    shares = []
+    monkeypatch.setattr(population_search, "is_turn", lambda step, share: bool(shares.append(share)))
+    search.eager(run)
+    assert shares == [share]
+
+
+def test_it_does_not_look_around_while_its_model_saves_evaluations(always):
+    for saved in (0.6, 0.4):
+        run, search = begun(value=funnel)
+        search.propose(run)
+        state = search.state_dict()
+        search.restore(state | {"looked_around": (0, 0, 0), "now": state["now"] | {"saved": saved}}, run.history)
+        rng = np.random.default_rng(1)
+        for _ in range(100):
+            observe(run, search, BOX.decode(rng.random(D)), -300.0)
+            search.eager(run)
+        assert (search.state_dict()["looked_around"] == (0, 0, 0)) == (saved > 0.5)
 
 
 def test_it_has_no_turn_with_stopped_trials_noise_or_fixed_values(always):

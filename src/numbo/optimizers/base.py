@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 #: Version of the result of `Optimizer.state_dict`.
-STATE_FORMAT = 13
+STATE_FORMAT = 12
 #: Arguments of constructors that are no settings, but cannot be changed either.
 ARGUMENTS = ("direction", "directions", "constraints", "settings", "preset")
 

@@ -33,12 +33,16 @@ from numbo.trials import History
 #: For so many evaluations a search gets most suggestions if it was foreseen to rank, and a third at least otherwise.
 #: Later, the first search of all gets most of them as long as it saves this share of the evaluations. On BBOB's f10 and
 #: f11 in 20 dimensions, one run each, 2,032 and 2,956 evaluations were needed to come within 10 of the optimum without
-#: the second rule, and 1,618 and 956 with it. For as many evaluations after that, it has a third at least if it was
-#: foreseen to rank: few populations that are evaluated as a whole are the end of most suggestions, and with the least
-#: share these did not come back. One of three instances of f10 was at 7,400 after 2,900 evaluations, and with a third
-#: within 10 after 1,663.
+#: the second rule, and 1,618 and 956 with it.
 TRIAL = 60
 MOST_SAVED = 0.75
+#: As long as it saves this share, it has a third at least if it was foreseen to rank, and nobody looks around. A few
+#: populations that are evaluated as a whole are the end of most suggestions, and with the least share these did not
+#: come back: one of three instances of f10 was at 7,400 after 2,900 evaluations, and within 10 of the optimum after
+#: 1,663 with a third. On f11 two searches of two were given up for a look around after 1,000, at 42 and 21, on their
+#: way, and otherwise came within 10 after 1,102 and 1,100. Runs of 1,000 evaluations are as before
+#: (`benchmarks/results/compare-after-the-lead.md`).
+SOME_SAVED = 0.5
 #: A search looks around on its own if the second half of all observations has improved on the first by at most this
 #: share of the distance between the best value of the first half and the median of the first so many observations. This
 #: is looked at every so many observations. With 5,000 evaluations of Schaffer's F7 in 20 rotated dimensions, two runs
@@ -124,8 +128,6 @@ class PopulationSearch(Engine):
         #: Number of observations of points of this search, and how many there were of all after the last one.
         self._tried = 0
         self._heard_at = 0
-        #: Number of observations of its own points when most suggestions were last its own.
-        self._led_until = 0
         #: For how many observations without a result a population is kept.
         self._patience = QUIET
         self._now: Population | None = None
@@ -149,15 +151,15 @@ class PopulationSearch(Engine):
 
     def _share(self, now: Population) -> float:
         """Its share of the suggestions."""
-        if self._leads(now):
+        trial = self._tried < TRIAL
+        if self._saves(now, 0.0 if trial and self._foreseen else MOST_SAVED):
             return MOST
-        lately = self._foreseen and self._tried < self._led_until + TRIAL
-        return max(IDLE, self._credit.share) if self._tried < TRIAL or lately or now.alone else self._credit.share
+        ranks = self._foreseen and self._saves(now, SOME_SAVED)
+        return max(IDLE, self._credit.share) if trial or now.alone or ranks else self._credit.share
 
-    def _leads(self, now: Population) -> bool:
-        """Whether most suggestions are its own."""
-        ranks = (self._tried < TRIAL and self._foreseen) or now.saved >= MOST_SAVED
-        return self._starts == 1 and now.model.full and ranks
+    def _saves(self, now: Population, share: float) -> bool:
+        """Whether it is the first search, with a full quadratic that saves this ``share`` of the evaluations."""
+        return self._starts == 1 and now.model.full and now.saved >= share
 
     def propose(self, run: Run) -> Suggestion | None:
         """The most promising point of the population that is not evaluated yet; None if it is not its turn."""
@@ -239,8 +241,6 @@ class PopulationSearch(Engine):
             now = self._begin(history, i + 1) if now is None else self._after(history, now, i, origin)
             if now is not None and (i + 1) % OFTEN == 0:
                 now = self._reviewed(history, now, i + 1)
-            if now is not None and self._leads(now):
-                self._led_until = self._tried
         self._waiting.clear()
         self._now = now
         return now
@@ -285,7 +285,7 @@ class PopulationSearch(Engine):
             self._patience *= 2
             self._next_population(n)
             return self._again(history, n - 1, now.size)
-        if now.alone or not self._is_stuck(history, n):
+        if now.alone or self._saves(now, SOME_SAVED) or not self._is_stuck(history, n):
             return now
         self._next_population(n)
         return self._look_around(history, n)
@@ -346,7 +346,6 @@ class PopulationSearch(Engine):
             "begun_population": self._begun_population,
             "tried": self._tried,
             "heard_at": self._heard_at,
-            "led_until": self._led_until,
             "patience": self._patience,
             "now": None if self._now is None else self._now.state_dict(),
         }
@@ -364,7 +363,6 @@ class PopulationSearch(Engine):
         self._begun_population = state["begun_population"]
         self._tried = state["tried"]
         self._heard_at = state["heard_at"]
-        self._led_until = state["led_until"]
         self._patience = state["patience"]
         with one_blas_thread():
             forecast = state["forecast"]
