@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from tests import naive
 from tests.helpers import make_covariance, make_points
 
 from numbo.kernels.covariance import MATERN52, RBF
-from numbo.models import SparseGP
+from numbo.models import SparseGP, batch_model
 from numbo.models.batch_model import Base, Batch
+from numbo.models.moments import moments
+from numbo.models.pending import extended
 
 X = make_points(40, 2)
 SUMS = np.sin(5 * X.sum(axis=1))
@@ -139,3 +143,43 @@ def test_ratios_are_the_definition():
     others = X[[3, 20, 20, 33]]
     expected = (one.gp.cross(X, others) ** 2).sum(axis=1) / one.gp.mean_variance(X)[1]
     np.testing.assert_allclose(one.ratios(X, others), expected, rtol=1e-9)
+
+
+def noted(numbers):
+    """A batch with pulls of these points."""
+    batch = Batch(base())
+    for number in numbers:
+        batch.note(number, 0.0)
+    return batch
+
+
+def test_pulls_that_are_noted_one_by_one_are_conditioned_on_as_all_at_once():
+    numbers = [4, 20, 4, *range(16, 40)]
+    batch = noted([])
+    for count, number in enumerate(numbers, 1):
+        batch.note(number, 0.0)
+        posterior, pulls = batch.joint(X)
+        assert pulls.tolist() == numbers[:count]
+        whole = extended(batch.base.posterior, X[numbers[:count]], COVARIANCE.noise_variance)
+        same(posterior[2:], whole[2:])
+    empty = noted([])
+    assert empty.joint(X).posterior is empty.base.posterior
+    same(batch.copy().joint(X).posterior[2:], posterior[2:])
+
+
+def test_of_many_pulls_the_older_ones_are_represented_by_some_of_them(monkeypatch):
+    for name, value in (("EXACT", 8), ("NEWEST", 6), ("OLDER", 3), ("REPRESENTATIVES", 12)):
+        monkeypatch.setattr(batch_model, name, value)
+    numbers = [*range(15, 40), 20, 20]
+    batch = noted([])
+    for count, number in enumerate(numbers, 1):
+        batch.note(number, 0.0)
+        posterior, pulls = batch.joint(X)
+        same([posterior.X], [np.concatenate([batch.base.gp.dictionary, X[pulls]])])
+        older = 0 if count <= 8 else 3 * math.ceil((count - 6) / 3)
+        assert pulls.tolist()[len(pulls) - (count - older) :] == numbers[older:count]
+        assert set(pulls.tolist()) <= set(numbers[:count])
+        assert len(pulls) <= max(8, 12 + 6)
+        same(noted(numbers[:count]).joint(X).posterior[2:], posterior[2:])  # whenever it is asked for
+        exact = extended(batch.base.posterior, X[numbers[:count]], COVARIANCE.noise_variance)
+        np.testing.assert_allclose(moments(posterior, X).std, moments(exact, X).std, rtol=0.1)

@@ -11,7 +11,7 @@ from tests.search.searches import fitted
 from numbo.kernels.covariance import MATERN52, RBF
 from numbo.models import ExactGP, SparseGP
 from numbo.models.moments import mean_at, moments
-from numbo.models.pending import extended
+from numbo.models.pending import Growing, extended, represented
 
 COVARIANCES = [
     make_covariance(RBF, 3, False),
@@ -91,3 +91,92 @@ def test_the_mean_alone_is_that_of_both_moments():
     Z = make_points(30, 2, seed=4)
     np.testing.assert_allclose(mean_at(gp.posterior, Z), moments(gp.posterior, Z).mean, rtol=1e-10, atol=1e-12)
     assert mean_at(gp.posterior, Z[:0]).shape == (0,)
+
+
+def same(found, expected):
+    """Whether two posteriors are equal bit for bit."""
+    assert found.n == expected.n
+    for one, other in zip(found[2:], expected[2:], strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("cov", COVARIANCES)
+@pytest.mark.parametrize("sizes", [(1,) * 30, (3, 0, 20, 7), (30,)])
+def test_points_that_come_one_after_another_are_those_that_come_at_once(cov, sizes):
+    posterior, X = conditioned(cov)
+    P = points_of(cov, 30, 2)
+    P[5], P[20] = P[2], X[0]  # measured twice
+    growing = Growing(posterior, cov.noise_variance)
+    assert growing.posterior is posterior
+    for size in sizes:
+        growing.add(P[growing.count : growing.count + size])
+        same(growing.posterior, extended(posterior, P[: growing.count], cov.noise_variance))
+    assert growing.count == 30
+
+
+def test_points_whose_values_are_known_change_nothing_one_by_one():
+    gp = ExactGP(np.zeros(2, dtype=bool), trend=False)
+    gp.theta[3] = -80.0  # exact values
+    X = make_points(8, 2)
+    gp.condition(X, np.zeros(8))
+    P = np.concatenate([X[:2], [[0.3, 0.4], [0.3, 0.4], [0.8, 0.1]]])
+    growing = Growing(gp.posterior, gp.covariance.noise_variance)
+    for x in P:
+        growing.add(x[None])
+    same(growing.posterior, gp.extended(P))
+    np.testing.assert_array_equal(growing.posterior.W[[8, 9, 11]], 0.0)
+
+
+def by_definition(posterior, P, atoms, noise, Z):
+    """Variances at ``Z`` of FITC with the ``atoms`` among the points ``P``, under what the posterior leaves."""
+
+    def left(A, B):
+        over = [posterior.W @ naive.gram(posterior.covariance, posterior.X, C) for C in (A, B)]
+        return naive.gram(posterior.covariance, A, B) - over[0].T @ over[1]
+
+    solved = np.linalg.solve(left(P[atoms], P[atoms]), left(P[atoms], P))
+    Q = left(P, P[atoms]) @ solved
+    q = left(Z, P[atoms]) @ solved
+    values = Q + np.diag(np.diag(left(P, P)) - np.diag(Q) + noise)
+    return np.diag(left(Z, Z)) - np.einsum("ij,ji->i", q, np.linalg.solve(values, q.T))
+
+
+@pytest.mark.parametrize("cov", COVARIANCES)
+def test_many_points_are_represented_by_a_few(cov):
+    posterior, _ = conditioned(cov)
+    P = points_of(cov, 30, 2)
+    P[5] = P[2]
+    Z = points_of(cov, 20, 3)
+    noise = cov.noise_variance
+    for most in (1, 7, 15):
+        found, chosen = represented(posterior, P, noise, most)
+        assert len(chosen) == len(set(chosen.tolist())) <= most
+        np.testing.assert_array_equal(found.X, np.concatenate([posterior.X[: posterior.n], P[chosen]]))
+        np.testing.assert_allclose(
+            moments(found, Z).variance, by_definition(posterior, P, chosen, noise, Z), rtol=1e-6, atol=1e-12
+        )
+        np.testing.assert_allclose(moments(found, Z).mean, moments(posterior, Z).mean, rtol=1e-9, atol=1e-12)
+        given_these = moments(extended(posterior, P[chosen], noise), Z).variance
+        assert (moments(found, Z).variance <= given_these * (1.0 + 1e-9)).all()
+        np.testing.assert_array_equal(np.triu(found.W, 1), 0.0)
+        np.testing.assert_array_equal(found.WT, found.W.T)
+
+
+@pytest.mark.parametrize("cov", COVARIANCES)
+def test_if_as_many_as_there_are_represent_all_points_they_are_taken_in_exactly(cov):
+    posterior, _ = conditioned(cov)
+    P = points_of(cov, 30, 2)
+    P[5] = P[2]
+    Z = points_of(cov, 20, 3)
+    found, chosen = represented(posterior, P, cov.noise_variance, 100)
+    assert not {2, 5} <= set(chosen.tolist())
+    exact = moments(extended(posterior, P, cov.noise_variance), Z).variance
+    np.testing.assert_allclose(moments(found, Z).variance, exact, rtol=1e-3)
+
+
+def test_points_that_are_not_finite_are_not_represented():
+    posterior, _ = conditioned(COVARIANCES[0])
+    P = make_points(30, 3)
+    P[3, 1] = np.nan
+    with pytest.raises(np.linalg.LinAlgError, match="not finite"):
+        represented(posterior, P, 0.1, 7)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from numbo.kernels.covariance import (
     squared_distances_into,
 )
 from numbo.kernels.optional import active_columns
+from numbo.kernels.selection import next_columns, prior_residuals
 
 #: Values whose conditional variance, noise included, is at most this share of the prior variance are known.
 DEPENDENT = 1e-13
@@ -95,33 +97,136 @@ def extend(posterior, PT, noise, most):
         for i in range(p):
             column[i] /= roots[r]
             variance[i] -= column[i] * column[i]
-    return bordered(posterior, V, factor, roots, chosen), chosen
+    L, M, MT = np.zeros((q, q)), np.zeros((q, q)), np.zeros((q, q))
+    for i in range(q):
+        for j in range(i):
+            L[i, j] = factor[j, chosen[i]]
+        L[i, i] = roots[i]
+    invert_lower_into(L, q, zero, M, MT)
+    return bordered(posterior, V, M, chosen), chosen
 
 
-@subroutine
-def bordered(posterior, V, factor, roots, chosen):
-    """W' of `extend`, from the ``factor (q, p)`` of C + noise I by column, and its diagonal, the ``roots (q,)``."""
+@jit
+def bordered(posterior, V, M, chosen):
+    """W' of `extend`, from ``V (m, p)``, ``M (q, q)`` and the numbers ``chosen (q,)`` of its points among the p."""
     m, q = posterior.n, chosen.shape[0]
     zero = np.int64(0)
     W = np.zeros((m + q, m + q))
     for i in range(m):
         for j in range(i + 1):
             W[i, j] = posterior.W[i, j]
-    L, M, MT = np.zeros((q, q)), np.zeros((q, q)), np.zeros((q, q))
     v, VW = np.empty(m), np.empty((q, m))
     for i in range(q):
-        for j in range(i):
-            L[i, j] = factor[j, chosen[i]]
-        L[i, i] = roots[i]
         for t in range(m):
             v[t] = V[t, chosen[i]]
         unwhiten_into(posterior.W, m, v, VW[i])
-    invert_lower_into(L, q, zero, M, MT)
     for i in range(q):
         accumulate(W[m + i], zero, m, -M[i], VW, zero, i + 1)
         for j in range(i + 1):
             W[m + i, m + j] = M[i, j]
     return W
+
+
+class Extension(NamedTuple):
+    """What `extend` computes, with room for ``room`` points: zeros at first, filled by `extend_by`.
+
+    ``factor`` and its diagonal, the ``roots``, have the Cholesky factor L of C + noise I by column; ``M = L^-1``.
+    """
+
+    PT: np.ndarray  # (d, room)
+    V: np.ndarray  # (m, room)
+    factor: np.ndarray  # (room, room)
+    roots: np.ndarray  # (room,)
+    L: np.ndarray  # (room, room)
+    M: np.ndarray  # (room, room)
+    MT: np.ndarray  # (room, room)
+    VW: np.ndarray  # (room, m)
+    W: np.ndarray  # (m + room, m + room), with the W of the posterior
+    WT: np.ndarray  # (m + room, m + room)
+
+
+@jit
+def extend_by(posterior, ext, known, PT, noise):
+    """Add the points ``PT (d, p)`` to an ``ext`` that has ``known`` points: all together as by `extend`, bit for bit.
+
+    O(p (m + known + p)^2).
+    """
+    m, (d, size) = posterior.n, PT.shape
+    zero, count = np.int64(0), known + size
+    V, factor = ext.V, ext.factor
+    fresh = whitened(posterior, PT)
+    prior, variance, k = np.empty(size), np.empty(size), np.empty(size)
+    x, c = np.empty(d), np.empty(max(m, count))
+    for i in range(size):
+        copy_column_into(PT, i, x)
+        for j in range(d):
+            ext.PT[j, known + i] = x[j]
+        prior[i] = prior_variance(posterior.covariance, x)
+        variance[i] = prior[i]
+    for t in range(m):
+        for i in range(size):
+            V[t, known + i] = fresh[t, i]
+            variance[i] -= fresh[t, i] * fresh[t, i]
+    for r in range(count):
+        if r >= known:
+            of_value = max(variance[r - known], 0.0) + noise
+            ext.roots[r] = math.sqrt(of_value) if of_value > DEPENDENT * prior[r - known] else math.inf
+        if ext.roots[r] == math.inf:
+            continue
+        copy_column_into(ext.PT, r, x)
+        covariance_into(posterior.covariance, PT, size, x, k)
+        column = factor[r]
+        for i in range(size):
+            column[known + i] = k[i]
+        for t in range(m):
+            c[t] = -V[t, r]
+        accumulate(column, known, count, c, V, zero, m)
+        for t in range(r):
+            c[t] = -factor[t, r]
+        accumulate(column, known, count, c, factor, zero, np.int64(r))
+        for i in range(size):
+            column[known + i] /= ext.roots[r]
+            variance[i] -= column[known + i] * column[known + i]
+    v = np.empty(m)
+    for i in range(known, count):
+        for j in range(i):
+            ext.L[i, j] = factor[j, i]
+        ext.L[i, i] = ext.roots[i]
+        for t in range(m):
+            v[t] = V[t, i]
+        unwhiten_into(posterior.W, m, v, ext.VW[i])
+    invert_lower_into(ext.L, count, known, ext.M, ext.MT)
+    for i in range(known, count):
+        row = ext.W[m + i]
+        for j in range(m):
+            row[j] = 0.0
+        accumulate(row, zero, m, -ext.M[i], ext.VW, zero, i + 1)
+        for j in range(i + 1):
+            row[m + j] = ext.M[i, j]
+        for j in range(m + i + 1):
+            ext.WT[j, m + i] = row[j]
+
+
+@jit
+def embedded_given(posterior, PT, most, tolerance, least):
+    """The points ``PT (d, p)`` on at most ``most`` of them, under the covariance that the ``posterior`` leaves.
+
+    As `numbo.kernels.selection.independent_columns`, where all are candidates. The next one is the one with the largest
+    variance given those before, as long as that exceeds ``least`` and ``tolerance`` times the largest prior variance.
+
+    Returns V = W k_S(P) (m, p), the numbers (q,) of the points, Z (p, q), and the variances (p,) that they leave at all
+    points. O(q p (m + q)).
+    """
+    V = whitened(posterior, PT)
+    residual, scale = prior_residuals(posterior.covariance, PT)
+    for t in range(V.shape[0]):
+        for i in range(V.shape[1]):
+            residual[i] -= V[t, i] * V[t, i]
+    candidates, least = np.arange(PT.shape[1]), max(tolerance * scale, least)
+    chosen, Z = next_columns(posterior.covariance, PT, V, candidates, min(most, PT.shape[1]), residual, least)
+    for i in range(residual.shape[0]):
+        residual[i] = max(residual[i], 0.0)
+    return V, chosen, Z, residual
 
 
 @subroutine

@@ -77,6 +77,40 @@ def pivoted_cholesky(cov, XT, size, forced, weights):
     return chosen
 
 
+@subroutine
+def next_columns(cov, XT, first, candidates, most, residual, least):
+    """Pivots of a Cholesky factorisation among the ``candidates (c,)``, after those with the columns ``first (m, n)``.
+
+    Stops after ``most`` pivots, or when no candidate's conditional variance, in ``residual (n,)``, exceeds ``least``.
+    Returns their positions (r,), and the columns (n, r), as `independent_columns`.
+    """
+    known, n = first.shape
+    chosen, columns = np.empty(most, dtype=np.int64), np.empty((known + most, n))
+    for t in range(known):
+        for i in range(n):
+            columns[t, i] = first[t, i]
+    rank = np.int64(0)
+    while rank < most:
+        best = 0
+        for c in range(candidates.shape[0]):
+            if residual[candidates[c]] > residual[candidates[best]]:
+                best = c
+        pivot = candidates[best]
+        if not residual[pivot] > least:
+            break
+        project_out(cov, XT, columns, known + rank, pivot, residual)
+        chosen[rank] = best
+        rank += 1
+    Z = np.empty((n, rank))
+    for t in range(rank):
+        for i in range(n):
+            Z[i, t] = columns[known + t, i]
+    for r in range(rank):
+        for t in range(r + 1, rank):
+            Z[candidates[chosen[r]], t] = 0.0
+    return chosen[:rank].copy(), Z
+
+
 @jit
 def independent_columns(cov, XT, candidates, tolerance):
     """A maximal numerically independent set among the points ``candidates (c,)``, by pivoted Cholesky.
@@ -85,29 +119,9 @@ def independent_columns(cov, XT, candidates, tolerance):
     (r,) in ``candidates`` in the order of the pivots, and the embedding Z (n, r) of all points, ``Z = K_nS L^-T``; its
     rows at the pivots are L, the lower Cholesky factor of their covariance matrix.
     """
-    n, count = XT.shape[1], candidates.shape[0]
     residual, scale = prior_residuals(cov, XT)
-    chosen, columns = np.empty(count, dtype=np.int64), np.empty((count, n))
-    rank = np.int64(0)
-    while rank < count:
-        best = 0
-        for c in range(count):
-            if residual[candidates[c]] > residual[candidates[best]]:
-                best = c
-        pivot = candidates[best]
-        if not residual[pivot] > tolerance * scale:
-            break
-        project_out(cov, XT, columns, rank, pivot, residual)
-        chosen[rank] = best
-        rank += 1
-    Z = np.empty((n, rank))
-    for t in range(rank):
-        for i in range(n):
-            Z[i, t] = columns[t, i]
-    for r in range(rank):
-        for t in range(r + 1, rank):
-            Z[candidates[chosen[r]], t] = 0.0
-    return chosen[:rank].copy(), Z
+    none = np.empty((0, XT.shape[1]))
+    return next_columns(cov, XT, none, candidates, candidates.shape[0], residual, tolerance * scale)
 
 
 @jit

@@ -87,7 +87,7 @@ class ArmPosterior:
             points: arms (u,) of its points.
             atoms: arms (m,) of the rows of its posterior.
             lasting: (m,) which atoms are expected to be in the next dictionaries, too.
-            posterior: its posterior given further points (`numbo.models.SparseGP.extended`); its own by default.
+            posterior: its posterior given further points (`numbo.models.pending`); its own by default.
         """
         posterior = gp.posterior if posterior is None else posterior
         self._conditioned = posterior

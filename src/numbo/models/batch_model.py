@@ -4,7 +4,8 @@ Within a batch only variances change: the mean, the dictionary and the variances
 are those of the last feedback. A pull is hallucinated, whether its value is pending or has arrived meanwhile: its value
 is taken to be the model's mean there. Where every feedback draws a dictionary (``resparsify=0``), arms are pulled one
 by one, each a rank-one update of V as in the papers. Otherwise, and in large spaces, whose points a dictionary seldom
-represents, pulls are conditioned on jointly and exactly (`SparseGP.extended`).
+represents, pulls are conditioned on jointly and exactly (`numbo.models.pending`), up to `EXACT` of them. Of more, the
+newest ones are, and the others are represented by `REPRESENTATIVES` of them.
 
 The posterior at a feedback is a `Base`, which never changes. The pulls since then are a `Batch` over it: to forget them
 is to start another batch over the same base.
@@ -14,13 +15,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from numbo._types import Array, PointNumbers
 from numbo.kernels.acquisition import Posterior, mean_variance
 from numbo.kernels.covariance import Covariance
+from numbo.models.pending import Growing, represented
 from numbo.models.sparse_gp import SparseGP
+
+#: Up to this number of pulls are conditioned on jointly and exactly.
+EXACT = 256
+#: Of more, the newest ones: at most this number, fewer by less than `OLDER`.
+NEWEST = 128
+#: So many at once become older ones, which are represented by `REPRESENTATIVES` of them.
+OLDER = 64
+REPRESENTATIVES = 128
 
 
 class Base:
@@ -123,6 +134,7 @@ class Batch:
         self.total = 0.0
         self.LV = base.gp.LV
         self._embedded: dict[int, Array] = {}  # points that are none of the base
+        self._joint: _Joint | None = None
 
     def copy(self) -> Batch:
         """The same pulls, to which others may be added."""
@@ -148,6 +160,16 @@ class Batch:
             self.LV = gp.LV.copy()
         return gp.hallucinate(self.LV, self._embed(number, x))
 
+    def joint(self, X: Array) -> Joint:
+        """The posterior given all pulls jointly; ``X (numbers, d)`` are all points, by number."""
+        older = _older(len(self.pulls))
+        if self._joint is None or self._joint.older != older:
+            self._joint = _Joint(self.base, self.pulls[:older], X)
+        newest = self.pulls[older:]
+        grown = self._joint.grown
+        grown.add(X[newest[grown.count :]])
+        return Joint(grown.posterior, np.concatenate([self._joint.rows, np.array(newest, dtype=np.int64)]))
+
     def _embed(self, number: int, x: Array) -> Array:
         """The point ``x (d,)`` as it is embedded (m,)."""
         row = self.base.row(number)
@@ -156,3 +178,34 @@ class Batch:
         if number not in self._embedded:
             self._embedded[number] = self.base.gp.embed_one(x)
         return self._embedded[number]
+
+
+def _older(pulls: int) -> int:
+    """How many of so many ``pulls`` are represented by others."""
+    return 0 if pulls <= EXACT else OLDER * -(-(pulls - NEWEST) // OLDER)
+
+
+class Joint(NamedTuple):
+    """A posterior given pulls.
+
+    Attributes:
+        posterior: with a row for each atom of the base, and one for each of the ``pulls``.
+        pulls: numbers (q,) of points.
+    """
+
+    posterior: Posterior
+    pulls: PointNumbers
+
+
+class _Joint:
+    """The posterior given the older pulls of a batch, to which others are added; ``numbers`` are those of the older."""
+
+    def __init__(self, base: Base, numbers: list[int], X: Array) -> None:
+        noise = base.gp.regularization
+        posterior = base.posterior
+        self.older = len(numbers)
+        self.rows = np.empty(0, dtype=np.int64)
+        if numbers:
+            posterior, chosen = represented(posterior, X[numbers], noise, REPRESENTATIVES)
+            self.rows = np.array(numbers, dtype=np.int64)[chosen]
+        self.grown = Growing(posterior, noise)

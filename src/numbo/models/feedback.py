@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from numbo._types import Array, Indices, Mask, PointNumbers
-from numbo.kernels.acquisition import UCB, Acquisition, Posterior, Success
-from numbo.models.batch_model import Base, Batch
+from numbo.kernels.acquisition import UCB, Acquisition, Success
+from numbo.models.batch_model import Base, Batch, Joint
 from numbo.models.confidence import Information
 from numbo.models.dictionaries import DictionaryRule
 from numbo.models.learned_kernel import LearnedKernel
@@ -170,9 +170,9 @@ class FeedbackModel:
         """Whether pending points were treated as observations when the dictionary was drawn."""
         return len(self._draw.assumed) > 0
 
-    def given_batch(self) -> Posterior:
-        """The posterior with all pulls of the batch hallucinated jointly and exactly."""
-        return self.base.gp.extended(self.pulls.X[self.batch.pulls])
+    def given_batch(self) -> Joint:
+        """The posterior with all pulls of the batch hallucinated jointly."""
+        return self.batch.joint(self.pulls.X)
 
     def forget(self, window: int) -> None:
         """Discard the model: the next dictionary is a first one, of the observations from ``window`` on."""

@@ -50,7 +50,6 @@ from numbo.kernels.sparse import (
     observe,
     precision_factor,
 )
-from numbo.models.pending import extended
 
 #: A dictionary point is left out if its variance given the others is below this share of the largest variance.
 DEPENDENT = 1e-10
@@ -349,13 +348,6 @@ class SparseGP:
             Zty = np.einsum("ij,i->j", self.Z, self._sums[: self.u])
             self._alpha = dtc_mean_weights(self._R, half, halfT, Zty)
         return Posterior(self.covariance, self.m, self.dictionary, self._ST, self._alpha, W, WT)
-
-    def extended(self, points: Array) -> Posterior:
-        """The posterior given observations at ``points (p, d)`` too, whether the atoms represent them or not.
-
-        See `numbo.models.pending.extended`.
-        """
-        return extended(self.posterior, points, self.regularization)
 
     def mean_variance(self, X: Array) -> tuple[Array, Array]:
         """mu~ (n,) and var~ (n,) at ``X (n, d)``; the variance is never negative."""

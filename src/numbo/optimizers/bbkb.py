@@ -262,7 +262,7 @@ class BBKB(Optimizer):
         """Whether the pulls since the last feedback might have shrunk some variance by more than C~.
 
         Late in a run, where variances are small, a batch would go on for hundreds of points. Where pending points are
-        conditioned on exactly, at a cost that grows with them, it ends with `LONGEST` observations not yet taken in.
+        conditioned on jointly, at a cost that grows with them, it ends with `LONGEST` observations not yet taken in.
         """
         model = self._model
         longest = max(LONGEST, self.settings.min_batch)

@@ -110,8 +110,8 @@ class ArmSearch(Chooser):
         stands_for = base.atoms
         lasting = np.zeros(len(stands_for), dtype=bool) if certain is None else certain
         if not model.one_by_one:
-            posterior = model.given_batch()
-            stands_for = np.concatenate([stands_for, np.array(model.batch.pulls, dtype=np.int64)])
+            posterior, pulls = model.given_batch()
+            stands_for = np.concatenate([stands_for, pulls])
             lasting = np.arange(len(stands_for)) < len(base.atoms)  # until the next draw, atoms only come
         self._posterior.condition(base.gp, rows[base.points], rows[stands_for], lasting, posterior)
         self.start(model, width)

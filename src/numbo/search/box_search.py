@@ -27,7 +27,7 @@ class BoxSearch(Chooser):
         run = self._run
         groups = run.design.candidates.groups(self.elites(), model.kernel.lengthscales, run.search_rng, BOX_SPREAD)
         # u~ = mu~_fb + alpha_fb sqrt(var~), where the posterior given the batch has the mean of the last feedback
-        return self.maximize(model, model.given_batch(), width, groups, run.available.taken)
+        return self.maximize(model, model.given_batch().posterior, width, groups, run.available.taken)
 
     def maximize(
         self,

@@ -178,7 +178,7 @@ class BoxRace:
         return next((x for x in self._candidates(model) if not taken(x)), None)
 
     def next_point(self, model: FeedbackModel) -> Array | None:
-        posterior = model.given_batch()
+        posterior = model.given_batch().posterior
         without_mean = posterior._replace(alpha=np.zeros(posterior.n))
         candidates = self._candidates(model)
 
