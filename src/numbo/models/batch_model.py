@@ -31,7 +31,7 @@ EXACT = 256
 NEWEST = 128
 #: So many at once become older ones, which are represented by `REPRESENTATIVES` of them.
 OLDER = 64
-REPRESENTATIVES = 128
+REPRESENTATIVES = 256
 
 
 class Base:
