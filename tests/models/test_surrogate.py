@@ -250,3 +250,23 @@ def test_what_is_new_is_added_until_much_is_new_or_the_anchor_changes():
     np.testing.assert_array_equal(model.members, members + 1)
     model.update_all(Data.of(X, y), members + 2, partial(np.arange, 320), UNKNOWN, anchor=2)
     np.testing.assert_array_equal(model.members, members + 2)
+
+
+@pytest.mark.parametrize("kind", ["plain", "soft"])
+def test_the_noise_is_in_the_units_of_the_values(kind):
+    rng = np.random.default_rng(0)
+    X = rng.random((80, 4))
+    y = np.sin(6.0 * X[:, 0]) + 0.2 * rng.normal(size=80)
+    y[::8] -= 10.0 * (kind == "soft")  # a tail
+    model = surrogate()
+    model.targets.kind = kind
+    targets = model.targets.of(Data.of(X, y))
+    assert model.transform.warped == (kind == "soft")
+    model.gp.fit(*targets)
+    model.gp.condition(*targets)
+    noise = np.sqrt(model.gp.covariance.noise_variance)
+    near = [
+        model.transform.backward(np.array([z]), np.array([noise])).std[0] for z in np.quantile(targets.y, [0.4, 0.6])
+    ]
+    assert near[0] == pytest.approx(model.noise_std, rel=0.3) == near[1]
+    assert model.noise_std > 0.1

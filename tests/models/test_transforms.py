@@ -133,6 +133,15 @@ def test_predictions_beyond_the_worst_value_are_uncertain(kind):
     assert 0.8 < deviation[0] / deviation[-1] < 1.0  # and logarithmic to one side
 
 
+@pytest.mark.parametrize("kind", ["plain", "log", "soft"])
+def test_the_slope_is_that_of_the_way_back(kind):
+    y = np.concatenate([np.full(5, -50.0), np.random.default_rng(0).random(55)])
+    transform = OutputTransform.fit(y, kind)
+    inner = np.sort(y)[5:-1]
+    found = [transform.slope(z) for z in transform.forward(inner)]
+    np.testing.assert_allclose(found, np.exp(transform.log_slopes(inner)))
+
+
 def test_deviations_under_a_warp_span_the_quantiles():
     y = -np.random.default_rng(0).exponential(5.0, 80)
     transform = OutputTransform.fit(y, "log")

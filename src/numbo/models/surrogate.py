@@ -100,8 +100,9 @@ class Surrogate:
 
     @property
     def noise_std(self) -> float:
-        """Standard deviation of the noise in the units of the history's values, unless they are warped."""
-        return math.sqrt(self.gp.covariance.noise_variance) * self.transform.scale
+        """Standard deviation of the noise in the units of the history's values; under a warp, at their median."""
+        middle = float(np.median(self.gp.values)) if self.gp.n else 0.0
+        return math.sqrt(self.gp.covariance.noise_variance) * self.transform.slope(middle)
 
     def averages(self, noise: Noise) -> bool:
         """Whether the noise is large enough for all observations to improve the posterior."""

@@ -122,6 +122,13 @@ class OutputTransform:
             found = (half * self.best + gap) / half
         return np.clip(found, -LARGEST, LARGEST)
 
+    def slope(self, standardised: float) -> float:
+        """``dy / d forward(y)`` at a standardised value."""
+        if not self.warped:
+            return self.scale
+        distance = max(0.0, -(standardised * self.scale + self.location))
+        return min(self.scale * self.knee * math.exp(min(distance, STEEPEST)), LARGEST)
+
     def variances(self, y: Array, variance: Array) -> Array:
         """The variances (n,) of `forward`, from the ``variance (n,)`` of ``y (n,)``, by the slope there."""
         if not variance.any():
