@@ -16,7 +16,7 @@ from tests.helpers import configured, history_of, reseeded
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, GSSBOSettings, Int, Space
 from numbo.optimizers import gssbo
-from numbo.optimizers.base import STATE_FORMAT
+from numbo.optimizers.base import STATE_FORMAT, STRANGERS
 from numbo.run.availability import PROBED, SOON
 
 MAKERS = {
@@ -630,3 +630,44 @@ def test_what_is_fixed_is_improved_on_in_its_slice(acquisition, seed):
     found = opt.space.decode(opt.suggest(fixed={"x": -0.9}).x)
     assert found["x"] == pytest.approx(-0.9)
     assert found["y"] == pytest.approx(-0.2, abs=0.05)
+
+
+def rounded(p):
+    return {name: float(f"{value:.4g}") if isinstance(value, float) else value for name, value in p.items()}
+
+
+def test_a_pending_point_can_be_withdrawn():
+    opt = GSSBO(MIXED, seed=0)
+    points = opt.ask(3)
+    opt.withdraw(points[1])
+    assert opt.pending == [points[0], points[2]]
+    assert opt.n_told == 0
+    with pytest.raises(ValueError, match=r"^params must be pending: asked for, or held, and not told yet; got"):
+        opt.withdraw(points[1])
+    with pytest.raises(ValueError, match=r"^key must be that of a pending point, got 'a'\.$"):
+        opt.withdraw(points[0], key="a")
+
+
+def test_a_warning_says_that_others_than_the_points_asked_for_are_told():
+    opt = GSSBO(MIXED, seed=0)
+    for _ in range(STRANGERS - 1):
+        opt.tell(rounded(opt.ask()), 1.0)
+    p = opt.ask()
+    opt.tell(p, 1.0)  # one that is pending: counted from here again
+    for _ in range(STRANGERS - 1):
+        opt.tell(rounded(opt.ask()), 1.0)
+    with pytest.warns(UserWarning, match=r"^The last 20 points that were told are none of those") as caught:
+        opt.tell(rounded(opt.ask()), 1.0)
+    assert caught[0].filename == __file__
+    for _ in range(STRANGERS):  # once only
+        opt.tell(rounded(opt.ask()), 1.0)
+
+
+def test_known_results_and_repeated_values_are_no_cause_for_a_warning():
+    opt = GSSBO(MIXED, seed=0)
+    points = opt.ask(2 * STRANGERS)
+    for x in np.random.default_rng(0).random((2 * STRANGERS, opt.space.d)):  # results from elsewhere
+        opt.tell(opt.space.decode(x), 1.0)
+    for p in points:
+        opt.tell(p, 1.0)
+        opt.tell(p, 1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 #: Version of the result of `Optimizer.state_dict`.
 STATE_FORMAT = 12
+#: A warning says that others than the points asked for are told, after this number in a row.
+STRANGERS = 20
 #: Arguments of constructors that are no settings, but cannot be changed either.
 ARGUMENTS = ("direction", "directions", "constraints", "settings", "preset")
 
@@ -89,6 +92,9 @@ class Optimizer(Port, Inspectable):
         ends = Curves() if use_curves and len(goal.directions) == 1 else None
         self._run = Run(domain, goal, self.avoid_repeats, settings.learn_failures, stream, ends)
         self._transaction = Transaction()
+        #: Whether a point was handed out since one was told, and how many in a row were told then that are not pending.
+        self._handed_out = False
+        self._strangers = 0
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_") and "_run" in vars(self) and name in {*ARGUMENTS, *self.settings_class.names()}:
@@ -122,6 +128,7 @@ class Optimizer(Port, Inspectable):
         suggestion = self._suggest() if suggestion is None else suggestion
         params = self.space.decode(suggestion.x)
         self._run.hold(self._transaction.next_key(), params, suggestion.origin)
+        self._handed_out = True
         return params
 
     @interrupts_get_out()
@@ -249,6 +256,7 @@ class Optimizer(Port, Inspectable):
     def _store(self, told: Record, key: Hashable | None, origin: int | None = None, *, partial: bool) -> None:
         """Add a trial to the history, pass it to the parts of the algorithm, and release its pending point."""
         final = not _checks.flag("partial", partial)
+        unnamed = key is None
         with self._whole() as call:
             history = self._run.history
             key = history.key_of(told.x) if key is None else key
@@ -271,6 +279,43 @@ class Optimizer(Port, Inspectable):
                 self._observed(i, history.assured(i), origin)
             history.pending.pop(key, None)
             call.outdated = self._outdated
+        if unnamed:
+            self._notice(known=key is not None)
+
+    def _notice(self, *, known: bool) -> None:
+        """Warn once if points are asked for and others are told, again and again."""
+        self._strangers = 0 if known else self._strangers + self._handed_out
+        self._handed_out = False
+        if self._strangers == STRANGERS:
+            warnings.warn(
+                f"The last {STRANGERS} points that were told are none of those that were asked for, of which "
+                f"{len(self._run.history.pending)} are pending: tell points exactly as ask() returned them, without "
+                "rounding, or give those up that will not be evaluated by withdraw(params).",
+                stacklevel=4,
+            )
+
+    def withdraw(self, params: Any, *, key: Hashable | None = None) -> None:
+        """Give up a pending point that will not be evaluated; nothing is learned from it, and it may come again.
+
+        Args:
+            params: a pending point.
+            key: under which the point is pending; by default the oldest pending one that is equal.
+
+        Raises:
+            ValueError: if ``params`` are not pending or lie outside the space.
+        """
+        self._repair()
+        self.release(self._pending_key(params, key))
+
+    def _pending_key(self, params: Any, key: Hashable | None) -> Hashable:
+        """The key of a pending point, by default of the oldest one that is equal to ``params``."""
+        history = self._run.history
+        if key is not None and key not in history.pending:
+            raise ValueError(f"key must be that of a pending point, got {key!r}.")
+        key = history.key_of(self.space.encode(params)) if key is None else key
+        if key is None:
+            raise ValueError(f"params must be pending: asked for, or held, and not told yet; got {params!r}.")
+        return key
 
     def report(self, params: Any, step: Any, value: Any, *, key: Hashable | None = None) -> None:
         """Report the objective at ``params`` after a ``step`` of a running evaluation.
@@ -293,11 +338,7 @@ class Optimizer(Port, Inspectable):
         history = self._run.history
         if history.several:
             raise ValueError(f"report takes values of one objective, and this {type(self).__name__} has {history.k}.")
-        if key is not None and key not in history.pending:
-            raise ValueError(f"key must be that of a pending point, got {key!r}.")
-        key = history.key_of(self.space.encode(params)) if key is None else key
-        if key is None:
-            raise ValueError(f"params must be pending: asked for, or held, and not told yet; got {params!r}.")
+        key = self._pending_key(params, key)
         step = _checks.finite("step", step)
         value = _checks.objective(value if value is not None else math.nan)
         history.pending[key] = history.pending[key].reporting(self._run.curve({step: value}))
