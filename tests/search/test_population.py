@@ -15,7 +15,7 @@ from numbo.run.run import GLOBAL
 from numbo.search import population, population_search
 from numbo.search.credit import IDLE, LEAST, MOST
 from numbo.search.engine import Origin
-from numbo.search.population_search import FEW, TRIAL, PopulationSearch
+from numbo.search.population_search import FEW, ON_ITS_WAY, TRIAL, PopulationSearch
 
 D = 6
 BOX = Space({f"x{j}": Float(0.0, 1.0) for j in range(D)})
@@ -157,17 +157,21 @@ def test_a_search_whose_model_saves_some_evaluations_has_a_third_if_it_was_fores
     assert shares == [share]
 
 
-def test_it_does_not_look_around_while_its_model_saves_evaluations(always):
-    for saved in (0.6, 0.4):
-        run, search = begun(value=funnel)
-        search.propose(run)
-        state = search.state_dict()
-        search.restore(state | {"looked_around": (0, 0, 0), "now": state["now"] | {"saved": saved}}, run.history)
-        rng = np.random.default_rng(1)
-        for _ in range(100):
-            observe(run, search, BOX.decode(rng.random(D)), -300.0)
-            search.eager(run)
-        assert (search.state_dict()["looked_around"] == (0, 0, 0)) == (saved > 0.5)
+@pytest.mark.parametrize(("led_until", "sigma"), [(0, 0.1), (10**9, 0.1), (10**9, 1e-3)])
+def test_it_does_not_look_around_while_the_first_search_is_on_its_way(always, led_until, sigma):
+    run, search = begun(value=funnel)
+    search.propose(run)
+    state = search.state_dict()
+    distribution = state["now"]["distribution"] | {"sigma": sigma}
+    changed = {"looked_around": (0, 0, 0), "tried": TRIAL, "led_until": led_until}
+    now = state["now"] | {"distribution": distribution, "saved": 0.0}
+    search.restore(state | changed | {"now": now}, run.history)
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        observe(run, search, BOX.decode(rng.random(D)), -300.0)
+        search.eager(run)
+    on_its_way = led_until > 0 and sigma > ON_ITS_WAY
+    assert (search.state_dict()["looked_around"] == (0, 0, 0)) == on_its_way
 
 
 def test_it_has_no_turn_with_stopped_trials_noise_or_fixed_values(always):

@@ -36,12 +36,9 @@ from numbo.trials import History
 #: the second rule, and 1,618 and 956 with it.
 TRIAL = 60
 MOST_SAVED = 0.75
-#: As long as it saves this share, it has a third at least if it was foreseen to rank, and nobody looks around. A few
-#: populations that are evaluated as a whole are the end of most suggestions, and with the least share these did not
-#: come back: one of three instances of f10 was at 7,400 after 2,900 evaluations, and within 10 of the optimum after
-#: 1,663 with a third. On f11 two searches of two were given up for a look around after 1,000, at 42 and 21, on their
-#: way, and otherwise came within 10 after 1,102 and 1,100. Runs of 1,000 evaluations are as before
-#: (`benchmarks/results/compare-after-the-lead.md`).
+#: As long as it saves this share, it has a third at least if it was foreseen to rank. A few populations that are
+#: evaluated as a whole are the end of most suggestions, and with the least share these did not come back: one of three
+#: instances of f10 was at 7,400 after 2,900 evaluations, and within 10 of the optimum after 1,663 with a third.
 SOME_SAVED = 0.5
 #: A search looks around on its own if the second half of all observations has improved on the first by at most this
 #: share of the distance between the best value of the first half and the median of the first so many observations. This
@@ -53,6 +50,13 @@ OFTEN = 50
 #: Before so many observations no search does. With such searches from the start, rough problems lost after 300 trials:
 #: 8 of 18 were worse, and none was better (`benchmarks/results/compare-around-early.md`).
 LONG = 1000
+#: Nor does one while the first search of all is on its way: until it has been without most of the suggestions for
+#: `TRIAL` evaluations, and as long as the longest standard deviation of its population is above this. On f11 two of two
+#: searches were given up for a look around after 1,000, at 42 and 21, and otherwise came within 10 of the optimum after
+#: 1,102 and 1,100. Without a limit of the width, a run on f7 whose population had converged elsewhere did not in 3,000
+#: evaluations, and with it after 1,743. Runs of 1,000 evaluations are as before
+#: (`benchmarks/results/compare-after-the-lead.md`).
+ON_ITS_WAY = 0.02
 #: A population without a result of its points for so many observations is given up: it may have none that can be
 #: suggested. The next one is given twice as many, since results may be late. Not tuned: with the least share of the
 #: suggestions, five of a hundred are its points. Runs with failures are as before
@@ -128,6 +132,8 @@ class PopulationSearch(Engine):
         #: Number of observations of points of this search, and how many there were of all after the last one.
         self._tried = 0
         self._heard_at = 0
+        #: Number of observations of its own points when most suggestions were last its own.
+        self._led_until = 0
         #: For how many observations without a result a population is kept.
         self._patience = QUIET
         self._now: Population | None = None
@@ -151,11 +157,14 @@ class PopulationSearch(Engine):
 
     def _share(self, now: Population) -> float:
         """Its share of the suggestions."""
-        trial = self._tried < TRIAL
-        if self._saves(now, 0.0 if trial and self._foreseen else MOST_SAVED):
+        if self._leads(now):
             return MOST
         ranks = self._foreseen and self._saves(now, SOME_SAVED)
-        return max(IDLE, self._credit.share) if trial or now.alone or ranks else self._credit.share
+        return max(IDLE, self._credit.share) if self._tried < TRIAL or now.alone or ranks else self._credit.share
+
+    def _leads(self, now: Population) -> bool:
+        """Whether most suggestions are its own."""
+        return self._saves(now, 0.0 if self._tried < TRIAL and self._foreseen else MOST_SAVED)
 
     def _saves(self, now: Population, share: float) -> bool:
         """Whether it is the first search, with a full quadratic that saves this ``share`` of the evaluations."""
@@ -239,6 +248,8 @@ class PopulationSearch(Engine):
                 self._tried += 1
                 self._heard_at = i + 1
             now = self._begin(history, i + 1) if now is None else self._after(history, now, i, origin)
+            if now is not None and self._leads(now):
+                self._led_until = self._tried
             if now is not None and (i + 1) % OFTEN == 0:
                 now = self._reviewed(history, now, i + 1)
         self._waiting.clear()
@@ -285,7 +296,9 @@ class PopulationSearch(Engine):
             self._patience *= 2
             self._next_population(n)
             return self._again(history, n - 1, now.size)
-        if now.alone or self._saves(now, SOME_SAVED) or not self._is_stuck(history, n):
+        lately = self._led_until > 0 and self._tried < self._led_until + TRIAL
+        on_its_way = lately and now.distribution.longest > ON_ITS_WAY
+        if now.alone or on_its_way or not self._is_stuck(history, n):
             return now
         self._next_population(n)
         return self._look_around(history, n)
@@ -346,6 +359,7 @@ class PopulationSearch(Engine):
             "begun_population": self._begun_population,
             "tried": self._tried,
             "heard_at": self._heard_at,
+            "led_until": self._led_until,
             "patience": self._patience,
             "now": None if self._now is None else self._now.state_dict(),
         }
@@ -363,6 +377,7 @@ class PopulationSearch(Engine):
         self._begun_population = state["begun_population"]
         self._tried = state["tried"]
         self._heard_at = state["heard_at"]
+        self._led_until = state["led_until"]
         self._patience = state["patience"]
         with one_blas_thread():
             forecast = state["forecast"]
