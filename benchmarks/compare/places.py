@@ -399,11 +399,11 @@ def first_use(version: str, takes: str) -> str:
     return f"{float(found[0].split(' ')[0]):.0f} seconds"
 
 
-def behind(search: str, width: str) -> str:
+def behind(search: str, width: str, name: str = "batches", *asynchronous: str) -> str:
     """By how many decades a search of this width is behind GSSBO one at a time, in the median."""
-    head, *rest = cells("batches")
+    head, *rest = cells(name)
     found = next(row for row in rest if row[0].startswith("behind"))
-    return f"{float(found[head.index(f'{search}, {width}')]):.1f}"
+    return f"{float(found[head.index(' '.join([f'{search}, {width}', *asynchronous]))]):.1f}"
 
 
 def hpob(method: str, trials: str) -> str:
