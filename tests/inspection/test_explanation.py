@@ -168,3 +168,13 @@ def test_explain_says_whether_all_observations_take_part():
     assert "model on 20" in str(plain)
     assert noisy.all_data
     assert "model on all through 20" in str(noisy)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1.0, 1e300])
+def test_explain_takes_values_of_any_size(size):
+    opt = GSSBO({"x": Float(0.0, 1.0)}, direction="maximize", seed=0)
+    for k, value in enumerate([0.0, 0.0, 0.0, 0.0, -1.0, -1.0, 0.0, 0.0]):
+        opt.tell({"x": k / 8.0}, size * value)
+        found = opt.explain()
+        assert 0.0 <= found.noise_share <= 1.0
+        assert np.isfinite(found.noise_std)

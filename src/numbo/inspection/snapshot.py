@@ -430,8 +430,9 @@ class Snapshot:
         space = self._space
         drawn = np.random.default_rng(0).random((SAMPLES, space.d))
         points = space.grid()[(drawn[:, 0] * space.cardinality).astype(int)] if space.explicit else drawn
-        unit = view.transform.scale  # values may be of any size
+        unit = view.transform.slope(0.0)  # values may be of any size
         variance = float(np.var(history.values() / unit))
+        noise = view.noise_std / unit
         return Explanation(
             algorithm=self.algorithm,
             n_told=history.told,
@@ -443,7 +444,7 @@ class Snapshot:
             spread_std=unit * float(np.std(view.mean_sd(space.snap(points)).mean / unit)),
             n_feasible=int(history.meets(np.arange(history.n)).sum()) if history.constrained else None,
             violated=dict(zip(self._goal.constraints, np.mean(history.C > 0.0, axis=0).tolist(), strict=True)),
-            noise_share=min(1.0, (view.noise_std / unit) ** 2 / variance) if variance > 0.0 else 0.0,
+            noise_share=min(1.0, noise * noise / variance) if variance > 0.0 else 0.0,
             noisy=self._run.noise.found,
             all_data=view.sparse is not None,
             conditions={name: str(condition) for name, condition in self.conditions.items()},

@@ -73,7 +73,8 @@ class ModelView:
     @property
     def claimed_noise(self) -> float:
         """Variance of the noise, in units of the variance of the values."""
-        return float((self.noise_std / self.transform.slope(0.0)) ** 2)
+        ratio = self.noise_std / self.transform.slope(0.0)
+        return ratio * ratio  # `**` would raise if this is infinite
 
     def mean_sd(self, X: Array) -> Prediction:
         """Mean and standard deviation (c,) of the objective at ``X (c, d)``."""
