@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from numbo import GSSBO
 from numbo.inspection.recommendation import expected_values, noise_near_best, with_own_values
 from numbo.models import ExactGP
 from numbo.models.moments import Prediction
@@ -130,3 +131,13 @@ def test_what_the_model_explains_nothing_of_has_the_observed_value():
     with np.errstate(all="raise"):
         values = expected_values(history, np.array([5.0, 5.0]), np.full(2, 1e200), 1e-3, 1e-3, NONE)
     np.testing.assert_allclose(values, [1.0, 2.0])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_recommendations_from_values_near_the_largest_double_are_finite():
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        opt = GSSBO({"x": Float(0.0, 1.0)}, direction="maximize", seed=seed)
+        for value in rng.choice([0.0, -1.0, 1.0], 10):
+            opt.tell({"x": rng.random()}, 1.7e308 * value)
+        assert np.isfinite(opt.best_predicted()[1])

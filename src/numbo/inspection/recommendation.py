@@ -173,7 +173,7 @@ def with_own_values(
     averages, counts = _averages(history, copies, noise)
     latent = np.where(others, found.std / noise, 0.0) ** 2
     own = latent / (latent + 1.0 / counts)
-    return Prediction(found.mean + own * (averages - found.mean), found.std * np.sqrt(1.0 - own))
+    return Prediction((1.0 - own) * found.mean + own * averages, found.std * np.sqrt(1.0 - own))
 
 
 def _averages(history: History, copies: ObservationIndices, noise: float) -> tuple[Array, Array]:

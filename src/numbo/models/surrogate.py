@@ -26,7 +26,7 @@ from numbo.models.priors import VALUES, Prior
 from numbo.models.sparse_gp import SparseGP
 from numbo.models.targets import Targets
 from numbo.models.transform_choice import mean_error, transformed
-from numbo.models.transforms import OutputTransform
+from numbo.models.transforms import LARGEST, OutputTransform
 from numbo.models.widening import left_out, widening
 from numbo.trials import Data
 from numbo.trials.schedule import Schedule
@@ -102,7 +102,7 @@ class Surrogate:
     def noise_std(self) -> float:
         """Standard deviation of the noise in the units of the history's values; under a warp, at their median."""
         middle = float(np.median(self.gp.values)) if self.gp.n else 0.0
-        return math.sqrt(self.gp.covariance.noise_variance) * self.transform.slope(middle)
+        return min(math.sqrt(self.gp.covariance.noise_variance) * self.transform.slope(middle), LARGEST)
 
     def averages(self, noise: Noise) -> bool:
         """Whether the noise is large enough for all observations to improve the posterior."""
