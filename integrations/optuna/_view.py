@@ -90,7 +90,7 @@ class StudyView:
         self._looked_at = len(trials)
         self._last_number = trials[-1].number if trials else -1
         for trial in fresh:
-            if trial.datetime_start is not None and trial.datetime_start != trial.datetime_complete:
+            if trial.datetime_start is not None and not _took_no_time(trial):
                 insort(self._starts, trial.datetime_start)
         self.space.add(t for t in fresh if t.state in (TrialState.COMPLETE, TrialState.PRUNED))
         names = self.constraints
@@ -232,7 +232,7 @@ class StudyView:
         moments = trial.datetime_start, trial.datetime_complete
         known = moments in self._moments
         self._moments.add(moments)
-        return known or moments[0] == moments[1]
+        return known or _took_no_time(trial)
 
     def _causes_of(self, trial: FrozenTrial) -> set[Cause]:
         """Why a trial is left out: the parameters whose values are outside the present ranges, or `OTHER`."""
@@ -326,6 +326,11 @@ class FirstTrials:
 
 def _no_storage() -> None:
     return None
+
+
+def _took_no_time(trial: FrozenTrial) -> bool:
+    """Whether a trial was made from given results."""
+    return trial.datetime_start == trial.datetime_complete
 
 
 def _mark(trial: FrozenTrial) -> int:

@@ -39,6 +39,7 @@ MOST_SAVED = 0.75
 #: As long as it saves this share, it has a third at least if it was foreseen to rank. A few populations that are
 #: evaluated as a whole are the end of most suggestions, and with the least share these did not come back: one of three
 #: instances of f10 was at 7,400 after 2,900 evaluations, and within 10 of the optimum after 1,663 with a third.
+#: Other shares were not tried.
 SOME_SAVED = 0.5
 #: A search looks around on its own if the second half of all observations has improved on the first by at most this
 #: share of the distance between the best value of the first half and the median of the first so many observations. This
@@ -54,7 +55,8 @@ LONG = 1000
 #: `TRIAL` evaluations, and as long as the longest standard deviation of its population is above this. On f11 two of two
 #: searches were given up for a look around after 1,000, at 42 and 21, and otherwise came within 10 of the optimum after
 #: 1,102 and 1,100. Without a limit of the width, a run on f7 whose population had converged elsewhere did not in 3,000
-#: evaluations, and with it after 1,743. Runs of 1,000 evaluations are as before
+#: evaluations, and with it after 1,743. On f21 both of two came there without this rule, and one with it. Other widths
+#: were not tried. Runs of 1,000 evaluations are as before
 #: (`benchmarks/results/compare-after-the-lead.md`).
 ON_ITS_WAY = 0.02
 #: A population without a result of its points for so many observations is given up: it may have none that can be
