@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from numbers import Real
 from typing import Any
 
 from numbo import _checks
@@ -109,7 +110,7 @@ def of(k: int) -> str:
 def check_rewarded(reward: dict[str, Any], wanted: Iterable[str]) -> dict[str, Any]:
     """A mapping among the ``evaluated_rewards``, checked to have a number for each of the ``wanted`` metrics."""
     for metric in wanted:
-        if not _checks.is_number(reward.get(metric)):
+        if not isinstance(reward.get(metric), Real):
             raise ValueError(
                 "evaluated_rewards that are mappings must have numbers for the objective's metric and those of the "
                 f"constraints, but {reward!r} has none for {metric!r}."
@@ -125,7 +126,7 @@ def check_metrics(metrics: Any, limited: Iterable[str]) -> dict[str, Any]:
         )
     found: dict[str, Any] = flatten_dict(dict(metrics))
     for metric in limited:
-        if found.get(metric) is not None and not _checks.is_number(found[metric]):
+        if not isinstance(found.get(metric), Real | None):
             raise ValueError(f"metrics[{metric!r}] must be a number, got {found[metric]!r}.")
     return found
 

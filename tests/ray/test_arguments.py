@@ -145,6 +145,13 @@ def test_points_are_copied():
     refused('points_to_evaluate must hold configs such as {"x": 0.5}, got 0.5.', check_points, [{"x": 0.5}, 0.5])
 
 
+def test_metrics_are_numbers_of_any_size_as_in_the_results_of_trials():
+    for number in (3, 0.5, True, 10**400, math.inf, None):
+        assert check_metrics({"size": number}, ["size"]) == {"size": number}
+    refused("metrics['size'] must be a number, got 'a'.", check_metrics, {"size": "a"}, ["size"])
+    assert check_rewarded({"loss": 10**400}, ["loss"]) == {"loss": 10**400}
+
+
 def test_reported_values_are_a_sequence_of_numbers():
     assert check_reported((1, np.float32(0.5)), 1) == [1, 0.5]
     assert check_reported([(1.0, 2.0), [3.0, 4.0]], 2) == [(1.0, 2.0), [3.0, 4.0]]
