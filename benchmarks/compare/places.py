@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from benchmarks.compare.bbob_report import time_table
 from benchmarks.compare.hpob import CHECKPOINTS, mean_regret, regrets
 from benchmarks.compare.ranks import Runs, bootstrap, finished, grouped, ranks
 from benchmarks.compare.study_report import study_table
@@ -201,6 +202,12 @@ def ahead_table(name: str, sampler: str, *marks: str) -> str:
             cells.append(f"{np.sum(first < second)} : {np.sum(first > second)}" if both else "-")
         table.append([NAMES[other], *cells])
     return markdown(table)
+
+
+def bbob_table(dimension: str, target: str) -> str:
+    """Expected running times to a target on COCO's functions, beside recorded ones."""
+    rows = [row for row in load(RESULTS / "bbob.jsonl") if row["dimension"] == int(dimension)]
+    return "\n".join(["", "", *time_table(rows, int(dimension), float(target)), "", ""])
 
 
 def regret_table(name: str, trials: str) -> str:
@@ -495,6 +502,7 @@ FIGURES: dict[str, Callable[..., str]] = {
         asked,
         rank_table,
         ahead_table,
+        bbob_table,
         regret_table,
         spread_table,
         failure_table,
