@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from numbo.spaces import Categorical, Condition, Dimension, Float, Int, Record, Space, Table, Usage, misfit
@@ -194,13 +194,28 @@ class KnownSpace:
         self._ranges = RangeUsage()
         self._refused: set[str] = set()
         self._recent: list[int] = []
-        self._searched: Searched | None = None  # until a trial is added
+        self._searched: Searched | None = None  # until a trial is added that may change it
+        #: The distributions of the first trial.
+        self._first: dict[str, BaseDistribution] = {}
+        #: Trials with the same ones, which change nothing and are recorded once another trial comes; None from then on.
+        self._alike: list[FrozenTrial] | None = []
 
     def add(self, trials: Iterable[FrozenTrial]) -> None:
         """Record trials."""
         trials = [trial for trial in trials if trial.distributions]
         if not trials:
             return
+        if self._alike is not None:
+            self._first = self._first or trials[0].distributions
+            if any(trial.distributions != self._first for trial in trials):
+                trials = self._alike + trials
+                self._alike = None
+            elif self.known:
+                self._alike += trials
+                return
+        self._record(trials)
+
+    def _record(self, trials: Sequence[FrozenTrial]) -> None:
         self._searched = None
         for trial in trials:
             for name, found in trial.distributions.items():

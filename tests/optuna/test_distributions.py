@@ -149,12 +149,13 @@ def trial(number, distributions, **params):
     return found
 
 
-def test_the_space_is_inferred_once_after_each_trial():
+def test_the_space_is_inferred_again_only_after_a_trial_with_other_parameters():
     space = KnownSpace()
     space.add([trial(0, XY)])
     first = space.searched()
     space.add([])
     space.add([create_trial(state=TrialState.COMPLETE, value=1.0)])  # without parameters
+    space.add([trial(2, XY), trial(3, XY)])
     assert space.searched() is first
     space.add([trial(1, XY | {"k": IntDistribution(0, 3)})])
     assert set(space.searched().distributions) == {"x", "y", "k"}
@@ -197,6 +198,25 @@ def test_the_latest_range_is_searched_in_whatever_order_trials_come():
     assert not space.undecided("x", old)
     space.add(trial(number, {"x": new}) for number in range(2, 9))
     assert not space.undecided("x", new)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_space_is_the_same_whether_trials_come_one_by_one_or_at_once(seed):
+    rng = np.random.default_rng(seed)
+    wider = FloatDistribution(-1, 2)
+    others = [{**XY, "x": wider}, {"x": XY["x"]}, {**XY, "act": ACTS}, XY]
+    given = [XY] * int(rng.integers(1, 8)) + [others[rng.integers(4)] for _ in range(int(rng.integers(8)))]
+    trials = [trial(number, distributions) for number, distributions in enumerate(given)]
+    for one in trials:
+        one.state = rng.choice([TrialState.COMPLETE, TrialState.PRUNED])
+    one_by_one = KnownSpace()
+    for k, one in enumerate(trials, start=1):
+        one_by_one.add([one])
+        at_once = KnownSpace()
+        at_once.add(trials[:k])
+        assert one_by_one.searched() == at_once.searched()
+        for name, distribution in (("x", XY["x"]), ("x", wider), ("y", XY["y"])):
+            assert one_by_one.undecided(name, distribution) == at_once.undecided(name, distribution)
 
 
 @pytest.mark.parametrize(
