@@ -198,9 +198,9 @@ class KnownSpace:
         #: The distributions of the first trial.
         self._first: dict[str, BaseDistribution] = {}
         #: Trials with the same ones, which change nothing and are recorded once another trial comes; None from then on.
-        #: To record each of them and to find the space anew took 0.4 ms of a suggestion in 20 dimensions; suggestions are
-        #: the same, in 0.89 of the time (`benchmarks/results/compare-same-parameters.md`). Ten thousand at once take
-        #: 0.7 s, as after a restart.
+        #: To record each of them and to find the space anew took 0.4 ms of a suggestion in 20 dimensions. Suggestions
+        #: are the same, in 0.89 of the time (`benchmarks/results/compare-same-parameters.md`). Ten thousand at once
+        #: take 0.7 s, as after a restart.
         self._alike: list[FrozenTrial] | None = []
 
     def add(self, trials: Iterable[FrozenTrial]) -> None:
