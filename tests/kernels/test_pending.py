@@ -8,7 +8,7 @@ from tests import naive
 from tests.helpers import make_points
 from tests.search.searches import fitted
 
-from numbo.kernels.pending import shares_beside, shares_left
+from numbo.kernels.pending import AT_ONCE, TOGETHER, shares_beside, shares_left
 from numbo.models.moments import moments
 from numbo.models.pending import extended
 
@@ -38,6 +38,16 @@ def test_what_pending_points_leave_is_the_ratio_of_the_variances(most):
     expected = moments(given, Z).variance / moments(GP.posterior, Z).variance
     np.testing.assert_allclose(shares_left(given, GP.posterior, Z), expected, rtol=1e-6)
     assert expected.max() > 0.5 > expected.min()
+
+
+def test_many_points_have_the_shares_that_each_has_alone():
+    given = extended(GP.posterior, make_points(40, 2, seed=2), NOISE)
+    PT = np.ascontiguousarray(make_points(40, 2, seed=4).T)
+    Z = make_points(AT_ONCE + TOGETHER - 1, 2, seed=3)  # the last ones one after another
+    left = np.concatenate([shares_left(given, GP.posterior, z[None]) for z in Z])
+    np.testing.assert_allclose(shares_left(given, GP.posterior, Z), left, rtol=1e-7)
+    beside = np.concatenate([shares_beside(GP.posterior, z[None], PT, NOISE) for z in Z])
+    np.testing.assert_allclose(shares_beside(GP.posterior, Z, PT, NOISE), beside, rtol=1e-7)
 
 
 def test_a_copy_leaves_the_share_of_the_noise():

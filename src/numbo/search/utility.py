@@ -94,15 +94,18 @@ class Utility(NamedTuple):
             size *= 2
 
     def _remaining(self, X: Array) -> Array:
-        """The largest share (c,) over the objectives of the variance at ``X (c, d)`` that pending points leave."""
+        """The largest share (c,) over the objectives of the variance at ``X (c, d)`` that pending points leave.
+
+        The nearest point of the ``crowd``, which may not be among those of the posteriors, counts where they leave
+        enough.
+        """
         pairs = zip(self.terms, self.alone, strict=False)
-        shares = np.max([shares_left(term.posterior, alone, X) for term, alone in pairs], axis=0)
-        if self.crowd is None or len(self.crowd) == 0:
-            return shares
-        PT = np.ascontiguousarray(self.crowd.T)  # the nearest one may not be among those of the posteriors
-        beside = [shares_beside(alone, X, PT, alone.covariance.noise_variance) for alone in self.alone]
-        out: Array = np.minimum(shares, np.max(beside, axis=0))
-        return out
+        shares: Array = np.max([shares_left(term.posterior, alone, X) for term, alone in pairs], axis=0)
+        if self.crowd is not None and len(self.crowd) and len(free := np.flatnonzero(shares >= CROWDED)):
+            PT = np.ascontiguousarray(self.crowd.T)
+            beside = [shares_beside(alone, X[free], PT, alone.covariance.noise_variance) for alone in self.alone]
+            shares[free] = np.minimum(shares[free], np.max(beside, axis=0))
+        return shares
 
 
 def front_values(terms: Sequence[Term], front: Front, X: Array) -> Array:
