@@ -148,6 +148,7 @@ class NumboSampler(BaseSampler):
             return {}
         with self._lock, self._view_of(study) as (view, trials):
             self._space_known = view.space.known
+            self._views.keep(study, trial, trials)
             return dict(view.known_space(trials, trial.number).distributions)  # samplers that wrap this one change it
 
     def sample_relative(
@@ -157,7 +158,7 @@ class NumboSampler(BaseSampler):
         if not search_space:
             return {}
         given = fixed_params(study, trial)
-        with self._lock, self._view_of(study) as (view, trials):
+        with self._lock, self._view_of(study, trial) as (view, trials):
             searched = self._searched(view, trials, trial.number)
             if not given.keys() >= searched.distributions.keys() - search_space.keys():
                 searched = searched.only(search_space)  # a parameter missing from the space has no known value
@@ -204,11 +205,8 @@ class NumboSampler(BaseSampler):
             trials = study._get_trials(deepcopy=False, use_cache=False)
             view.sync(trials)
             view.hold_running(trials, trial.number)
-            if (
-                not optimizer.taken(optimizer.space.encode(point), known)
-                or optimizer.exhausted
-                or fixed.keys() == view.identity.names
-            ):
+            free = not optimizer.taken(optimizer.space.encode(point), known)
+            if free or optimizer.exhausted or fixed.keys() == view.identity.names:
                 break
             seed = (self._seed, trial.number, attempt)
             if attempt == 1:
@@ -547,13 +545,13 @@ class NumboSampler(BaseSampler):
     # -- state -------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _view_of(self, study: Study) -> Iterator[tuple[StudyView, list[FrozenTrial]]]:
-        """The up-to-date view of ``study``, and all trials.
+    def _view_of(self, study: Study, trial: FrozenTrial | None = None) -> Iterator[tuple[StudyView, list[FrozenTrial]]]:
+        """The up-to-date view of ``study``, and all trials (`Views.read`).
 
         While in use, the view is removed from the store, and it is put back only if no exception is raised. So a view
         that an interrupt or an error leaves half done is discarded, and rebuilt from the storage when needed again.
         """
-        trials = study._get_trials(deepcopy=False, use_cache=False)
+        trials = self._views.read(study, trial)
         key, view = self._views.take_out(study, trials)
         view.sync(trials)
         yield view, trials

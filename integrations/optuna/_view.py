@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right, insort
+from bisect import insort
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
@@ -136,25 +136,31 @@ class StudyView:
     def hold_running(self, trials: Sequence[FrozenTrial], current: int) -> None:
         """Make the running trials other than number ``current`` the optimizer's pending points."""
         assert self.optimizer is not None
-        running = [trials[i] for i in self._unfinished if trials[i].state == TrialState.RUNNING]
-        overtaken = [self._overtaken(trial) for trial in running]
-        most = max(MAX_OVERTAKEN, ROUNDS * sum(count <= MAX_OVERTAKEN for count in overtaken))
         known = self._running
         self._running = {}
-        for trial, count in zip(running, overtaken, strict=True):
+        for trial in self._awaited([trials[i] for i in self._unfinished]):
             number = trial.number
-            if number == current or count > most:
+            if number == current:
                 continue
             mark = len(trial.params), len(trial.intermediate_values), _records.pieces(trial)
             before = known.get(number)
-            point = before[1] if before is not None and before[0] == mark else self._point(trial)
-            self._running[number] = mark, point
+            if before is None or before[0] != mark:
+                before = mark, self._point(trial)
+            self._running[number] = before
         self.optimizer.hold_only({number: p for number, (_, p) in self._running.items() if p is not None})
 
-    def _overtaken(self, trial: FrozenTrial) -> int:
-        """How many trials that started after a running ``trial`` have finished."""
-        start = trial.datetime_start
-        return 0 if start is None else len(self._starts) - bisect_right(self._starts, start)
+    def _awaited(self, unfinished: Iterable[FrozenTrial]) -> list[FrozenTrial]:
+        """The ``unfinished`` trials that are running, without those that so many have overtaken that they are dead."""
+        running = [trial for trial in unfinished if trial.state == TrialState.RUNNING]
+        living = self._not_overtaken(running, MAX_OVERTAKEN)
+        return self._not_overtaken(running, max(MAX_OVERTAKEN, ROUNDS * len(living)))
+
+    def _not_overtaken(self, running: list[FrozenTrial], most: int) -> list[FrozenTrial]:
+        """Those of the ``running`` trials than which at most ``most`` have started later and finished."""
+        if len(self._starts) <= most:
+            return running
+        first = self._starts[-most - 1]  # a trial that started before it has been overtaken by it, and by ``most`` more
+        return [t for t in running if t.datetime_start is None or t.datetime_start >= first]
 
     def _point(self, trial: FrozenTrial) -> Pending | None:
         """A running trial's point as a pending one; None if it is unknown or out of range."""

@@ -21,7 +21,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.samplers import RandomSampler
 from optuna.trial import TrialState
 from tests.helpers import configured
-from tests.optuna.inside import asks_of, optimizer_of, set_system_attr
+from tests.optuna.inside import asks_of, optimizer_of, set_system_attr, view_of
 
 import optuna
 from numbo import BBKBSettings
@@ -658,6 +658,42 @@ def test_a_rival_with_the_same_point_may_have_ended_already(tmp_path, monkeypatc
     monkeypatch.setattr(_records, "publish", overtaken)
     monkeypatch.setattr(Availability, "repeating", property(lambda available: True))
     assert study.ask(space).params not in rivals
+
+
+def test_a_suggestion_reads_the_trials_once_and_once_more_to_settle(tmp_path, monkeypatch):
+    study = optuna.create_study(storage=f"sqlite:///{tmp_path}/study.db", sampler=GSSBOSampler(seed=0))
+    study.optimize(objective, n_trials=3)
+    reads = []
+    read = study._storage.get_all_trials
+    monkeypatch.setattr(study._storage, "get_all_trials", lambda *args, **kw: reads.append(args) or read(*args, **kw))
+    study.ask(SPACE)
+    assert len(reads) == 3  # Optuna looks for waiting trials first
+
+
+def test_what_was_seen_between_the_space_and_the_suggestion_is_known():
+    sampler = GSSBOSampler(seed=0)
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(objective, n_trials=6)
+    trial = study._storage.get_trial(study._storage.create_new_trial(study._study_id))
+    space = sampler.infer_relative_search_space(study, trial)
+    study.add_trial(study.trials[0])
+    sampler.best_predicted(study)
+    sampler.sample_relative(study, trial, space)
+    assert len(view_of(study).told) == 7
+
+
+def test_trials_of_another_study_are_not_taken_for_those_of_a_trial_with_the_same_number():
+    sampler = GSSBOSampler(seed=0)
+    studies = [optuna.create_study(sampler=sampler) for _ in range(2)]
+    for n, study in enumerate(studies):
+        study.optimize(objective, n_trials=6)
+        study.add_trials(study.trials[: 3 * n])
+    trials = [s._storage.get_trial(s._storage.create_new_trial(s._study_id)) for s in studies]
+    studies[0].add_trials(studies[0].trials[:1])
+    trials[0]._trial_id = trials[1]._trial_id
+    space = sampler.infer_relative_search_space(studies[0], trials[0])
+    sampler.sample_relative(studies[1], trials[1], space)
+    assert len(view_of(studies[1]).told) == 9
 
 
 class TestLookingInside:
