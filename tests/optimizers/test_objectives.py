@@ -253,6 +253,15 @@ def test_volumes_of_wild_values(wild):
     assert (volumes[1:] >= volumes[:-1]).all()
 
 
+def test_a_volume_never_shrinks():
+    """With the last value, what is computed is the difference of two volumes of 1e300 and more."""
+    opt = GSSBO({"x": Float(0, 1)}, directions=("maximize",) * 3, seed=0)
+    for values in ((0.1, 0.2, 0.3), (0.3, 0.2, 0.1), (1.0, 1e300, 5e-324)):
+        opt.tell({"x": 0.5}, values)
+    volumes = opt.hypervolumes((0.0,) * 3)
+    np.testing.assert_allclose(volumes, [0.006, 0.01, 0.01], rtol=1e-12)
+
+
 def test_partial_values_do_not_hide_final_ones():
     opt, final = GSSBO(SPACE, directions=("minimize",) * 2, seed=0), []
     for k in range(25):

@@ -45,7 +45,8 @@ def hypervolumes(outputs: Array, counted: Mask, reference: Array) -> Array:
         before = front
         if counted[t]:
             front = front.seeing(t, Y[t])
-        out[t] = _volume(front.outputs, reference) if front is not before else out[t - 1] if t else 0.0
+        least = out[t - 1] if t else 0.0  # where values of very different sizes cancel, less may be computed
+        out[t] = least if front is before else max(_volume(front.outputs, reference), least)
     return out
 
 
