@@ -148,7 +148,8 @@ class NumboSampler(BaseSampler):
             return {}
         with self._lock, self._view_of(study) as (view, trials):
             self._space_known = view.space.known
-            self._views.keep(study, trial, trials)
+            if not isinstance(study._storage, InMemoryStorage):  # there nobody looks again, and a read costs nothing
+                self._views.keep(study, trial, trials)
             return dict(view.known_space(trials, trial.number).distributions)  # samplers that wrap this one change it
 
     def sample_relative(

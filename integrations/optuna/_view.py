@@ -91,7 +91,7 @@ class StudyView:
         self._last_number = trials[-1].number if trials else -1
         for trial in fresh:
             if trial.datetime_start is not None and not _took_no_time(trial):
-                insort(self._starts, trial.datetime_start)
+                insort(self._starts, _naive(trial.datetime_start))
         self.space.add(t for t in fresh if t.state in (TrialState.COMPLETE, TrialState.PRUNED))
         names = self.constraints
         self.constraints = tuple(sorted({*names, *(c for t in fresh for c in _records.constraints_of(t))}))
@@ -160,7 +160,7 @@ class StudyView:
         if len(self._starts) <= most:
             return running
         first = self._starts[-most - 1]  # a trial that started before it has been overtaken by it, and by ``most`` more
-        return [t for t in running if t.datetime_start is None or t.datetime_start >= first]
+        return [t for t in running if t.datetime_start is None or _naive(t.datetime_start) >= first]
 
     def _point(self, trial: FrozenTrial) -> Pending | None:
         """A running trial's point as a pending one; None if it is unknown or out of range."""
@@ -345,6 +345,11 @@ def _mark(trial: FrozenTrial) -> int:
     pruned = trial.state == TrialState.PRUNED
     reports = [(k, v) for k, v in trial.user_attrs.items() if k.startswith(_records.REPORT)] if pruned else []
     return hash(repr((known, reports)))
+
+
+def _naive(moment: datetime) -> datetime:
+    """A time without a time zone, as Optuna records it: in local time."""
+    return moment if moment.tzinfo is None else moment.astimezone().replace(tzinfo=None)
 
 
 def _completion(trial: FrozenTrial) -> tuple[float, int]:

@@ -670,9 +670,9 @@ def test_a_suggestion_reads_the_trials_once_and_once_more_to_settle(tmp_path, mo
     assert len(reads) == 3  # Optuna looks for waiting trials first
 
 
-def test_what_was_seen_between_the_space_and_the_suggestion_is_known():
+def test_what_was_seen_between_the_space_and_the_suggestion_is_known(tmp_path):
     sampler = GSSBOSampler(seed=0)
-    study = optuna.create_study(sampler=sampler)
+    study = optuna.create_study(storage=f"sqlite:///{tmp_path}/study.db", sampler=sampler)
     study.optimize(objective, n_trials=6)
     trial = study._storage.get_trial(study._storage.create_new_trial(study._study_id))
     space = sampler.infer_relative_search_space(study, trial)
@@ -682,9 +682,31 @@ def test_what_was_seen_between_the_space_and_the_suggestion_is_known():
     assert len(view_of(study).told) == 7
 
 
-def test_trials_of_another_study_are_not_taken_for_those_of_a_trial_with_the_same_number():
+@pytest.mark.parametrize("storage", ["memory", "sqlite"])
+def test_who_begins_between_the_space_and_the_suggestion_is_avoided(storage, tmp_path, monkeypatch):
     sampler = GSSBOSampler(seed=0)
-    studies = [optuna.create_study(sampler=sampler) for _ in range(2)]
+    storage = None if storage == "memory" else f"sqlite:///{tmp_path}/study.db"
+    study = optuna.create_study(storage=storage, study_name="both", sampler=sampler)
+    space = {"a": IntDistribution(0, 3), "b": IntDistribution(0, 3)}
+    for _ in range(6):
+        trial = study.ask(space)
+        study.tell(trial, sum(trial.params.values()))
+    twin = optuna.load_study(study_name="both", storage=study._storage, sampler=GSSBOSampler(seed=50))
+    sample, others = sampler.sample_relative, []
+
+    def later(*args):
+        others.append(twin.ask(space).params)
+        return sample(*args)
+
+    monkeypatch.setattr(sampler, "sample_relative", later)
+    chosen = study.ask(space).params
+    assert len(others) == 1
+    assert chosen not in others
+
+
+def test_trials_of_another_study_are_not_taken_for_those_of_a_trial_with_the_same_number(tmp_path):
+    sampler = GSSBOSampler(seed=0)
+    studies = [optuna.create_study(storage=f"sqlite:///{tmp_path}/{n}.db", sampler=sampler) for n in range(2)]
     for n, study in enumerate(studies):
         study.optimize(objective, n_trials=6)
         study.add_trials(study.trials[: 3 * n])

@@ -254,6 +254,17 @@ def test_trials_that_many_have_overtaken_are_not_waited_for(monkeypatch):
     assert len(viewed(trials).optimizer.pending) == 10 + 30 - max(oldest, 0)
 
 
+def test_start_times_may_have_a_time_zone(monkeypatch):
+    monkeypatch.setattr(_view, "MAX_OVERTAKEN", 10)
+    trials = [running(number, {"x": 0.1, "k": 1}) for number in range(2)]
+    trials += [trial(number, {"x": 0.5, "k": 1}) for number in range(2, 14)]
+    for number, one in enumerate(trials):
+        if number % 2:
+            one.datetime_start = one.datetime_start.astimezone(datetime.timezone(datetime.timedelta(hours=7)))
+    assert viewed(trials).optimizer.pending == []
+    assert len(viewed(trials[:-2]).optimizer.pending) == 2
+
+
 def test_imported_results_and_older_trials_overtake_nobody(monkeypatch):
     monkeypatch.setattr(_view, "MAX_OVERTAKEN", 10)
     worker = running(0, {"x": 0.1, "k": 1})
