@@ -14,7 +14,7 @@ COMMANDS = {
     "report": "benchmarks.compare.report",
     "pages": "benchmarks.compare.pages",
     "ask-time": "benchmarks.compare.ask_time",
-    "running": "benchmarks.compare.running",
+    "running": "benchmarks.study.running",
     "batches": "benchmarks.compare.batches",
     "hpob": "benchmarks.compare.hpob",
     "bayesmark": "benchmarks.compare.bayesmark",

@@ -263,6 +263,35 @@ def ask_table() -> str:
     return markdown([["sampler", *(f"{t:,}" for t in marks)], *body])
 
 
+def running_ms(storage: str, sampler: str, count: str, which: str = "ask") -> float:
+    """Milliseconds of a suggestion with ``count`` trials running, over seeds: ``ask``, or ``storage`` only, or
+    ``apart`` from it."""
+    known = [r for r in rows("running") if [r["storage"], r["sampler"], r["running"]] == [storage, sampler, count]]
+    ask, stored = np.median([(float(row["ask_ms"]), float(row["storage_ms"])) for row in known], axis=0)
+    return float({"ask": ask, "storage": stored, "apart": ask - stored}[which])
+
+
+def running(*case: str) -> str:
+    """A time as by `running_ms`."""
+    return milliseconds(running_ms(*case))
+
+
+def running_table() -> str:
+    """The time of a suggestion, against the number of running trials; in brackets, without that of the storage."""
+    heads = {
+        "GSSBO, in memory": ("memory", "GSSBO"),
+        "TPE, in memory": ("memory", "TPE"),
+        "GSSBO, PostgreSQL": ("PostgreSQL", "GSSBO"),
+        "the same, rare collections": ("PostgreSQL", "GSSBO-rarely"),
+        "TPE, PostgreSQL": ("PostgreSQL", "TPE"),
+    }
+    table = [["running", *heads]]
+    for count in sorted({row["running"] for row in rows("running")}, key=int):
+        shown = [f"{running(*case, count)} ({running(*case, count, 'apart')})" for case in heads.values()]
+        table.append([f"{int(count):,}", *shown])
+    return markdown(table)
+
+
 def ray_table() -> str:
     """The cost of a searcher to Ray Tune's control loop."""
     suggest = {(row["searcher"], row["trials"]): float(row["median_ms"]) for row in rows("ray-scale")}
@@ -507,6 +536,8 @@ FIGURES: dict[str, Callable[..., str]] = {
         spread_table,
         failure_table,
         ask_table,
+        running,
+        running_table,
         ray_table,
         ray_workers_table,
         ray_cluster_table,

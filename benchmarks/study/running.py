@@ -2,21 +2,22 @@
 
 Levy-20 with 1,000 finished trials, suggested by GSSBO one after another, and running ones that it has suggested as
 well. Then trials are asked for and told, and timed, apart from those that keep running. The time spent in the storage
-is measured by itself. PostgreSQL is a server of its own; without its programs, only studies in memory are measured.
+is measured by itself. Each study over PostgreSQL has a server of its own; without its programs, only studies in memory
+are measured. "GSSBO-rarely" is GSSBO where Python's garbage collector runs more rarely.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import gc
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
 from functools import wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from optuna.storages import BaseStorage
+from optuna.storages import BaseStorage, get_storage
 from tests.harness.faults import postgres, postgres_programs
 
 import optuna
@@ -27,9 +28,30 @@ from benchmarks.storage import RESULTS
 PROBLEM = make("levy-20")
 SPACE = dict(PROBLEM.space)
 FINISHED = 1000
-RUNNING = (0, 64, 256, 1000)
-REPEATS = 20
-COLUMNS = ("storage", "sampler", "running", "seed", "ask_ms", "storage_ms", "reads")
+RUNNING = (0, 64, 1000)
+REPEATS = 10
+#: The samplers over PostgreSQL, each with the thresholds of the garbage collector, and those in memory.
+RARELY = (50_000, 20, 20)
+SHARED = {"GSSBO": gc.get_threshold(), "GSSBO-rarely": RARELY, "TPE": gc.get_threshold()}
+ALONE = ("GSSBO", "TPE")
+COLUMNS = ("running", "seed", "storage", "sampler", "ask_ms", "storage_ms", "reads")
+
+
+class Case(NamedTuple):
+    """Medians of single suggestions.
+
+    Attributes:
+        storage, sampler: of the study.
+        ask_ms: milliseconds in all.
+        storage_ms: those in the storage.
+        reads: how often all trials were read.
+    """
+
+    storage: str
+    sampler: str
+    ask_ms: float
+    storage_ms: float
+    reads: float
 
 
 class Clock:
@@ -80,44 +102,49 @@ def with_running(running: int, seed: int) -> optuna.Study:
     return study
 
 
-def measured(study: optuna.Study, repeats: int) -> tuple[float, float, float]:
-    """Medians of single suggestions: milliseconds in all, and those in the storage; the reads of all trials."""
-    ask_and_tell(study)  # the first one learns the history
-    clock = Clock(study._storage)
+def measured(study: optuna.Study, sampler: str, seed: int, url: str | None = None) -> tuple[float, float, float]:
+    """The numbers of a `Case`: the ``study`` with another sampler, at the ``url`` of a storage, or in memory."""
+    storage = get_storage(url)
+    clock = Clock(storage)
+    copied = optuna.create_study(storage=storage, sampler=SAMPLERS[sampler](seed))
+    copied.add_trials(study.trials)
+    ask_and_tell(copied)  # the first one learns the history
     found = []
-    for _ in range(repeats):
+    for _ in range(REPEATS):
         before = time.perf_counter()
         seconds, reads = clock.seconds, clock.reads
-        trial = study.ask(SPACE)
+        trial = copied.ask(SPACE)
         ended = time.perf_counter()
         found.append((1e3 * (ended - before), 1e3 * (clock.seconds - seconds), clock.reads - reads))
-        study.tell(trial, PROBLEM.function(trial.params))
+        copied.tell(trial, PROBLEM.function(trial.params))
     ask, stored, reads = np.median(found, axis=0)
     return float(ask), float(stored), float(reads)
 
 
-@contextmanager
-def storages() -> Iterator[dict[str, str | None]]:
-    """The storages by their names, None for the memory."""
+def cases(study: optuna.Study, seed: int) -> Iterator[Case]:
+    """What is measured on a ``study``."""
+    for sampler in ALONE:
+        yield Case("memory", sampler, *measured(study, sampler, seed))
     programs = postgres_programs()
-    with nullcontext() if programs is None else postgres(programs) as url:
-        yield {"memory": None} | ({} if url is None else {"PostgreSQL": url})
+    if programs is None:
+        return
+    for sampler, thresholds in SHARED.items():
+        usual = gc.get_threshold()
+        gc.set_threshold(*thresholds)
+        with postgres(programs) as url:
+            yield Case("PostgreSQL", sampler, *measured(study, sampler.split("-")[0], seed, url))
+        gc.set_threshold(*usual)
 
 
 def measure(seeds: int) -> None:
     """Print the table and write it to ``running.csv``."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     rows = []
-    with storages() as found:
-        for seed in range(seeds):
-            for running in RUNNING:
-                study = with_running(running, seed)
-                for storage, url in found.items():
-                    for sampler in ("GSSBO", "TPE"):
-                        copied = optuna.create_study(storage=url, sampler=SAMPLERS[sampler](seed))
-                        copied.add_trials(study.trials)
-                        rows.append((storage, sampler, running, seed, *measured(copied, REPEATS)))
-                        print("{:10s} {:5s} {:5d} running, seed {}: {:.1f} ms, {:.1f} in {} reads".format(*rows[-1]))
+    for seed in range(seeds):
+        for running in RUNNING:
+            for case in cases(with_running(running, seed), seed):
+                rows.append((running, seed, *case))
+                print("{:5d} running, seed {}, {:10s} {:12s} {:.1f} ms, {:.1f} in {} reads".format(*rows[-1]))
     with (RESULTS / "running.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
