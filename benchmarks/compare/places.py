@@ -263,17 +263,12 @@ def ask_table() -> str:
     return markdown([["sampler", *(f"{t:,}" for t in marks)], *body])
 
 
-def running_ms(storage: str, sampler: str, count: str, which: str = "ask") -> float:
-    """Milliseconds of a suggestion with ``count`` trials running, over seeds: ``ask``, or ``storage`` only, or
-    ``apart`` from it."""
+def running(storage: str, sampler: str, count: str, which: str = "ask") -> str:
+    """The time of a suggestion with ``count`` trials running, the median of seeds: ``ask`` for all of it, or ``apart``
+    from the storage."""
     known = [r for r in rows("running") if [r["storage"], r["sampler"], r["running"]] == [storage, sampler, count]]
     ask, stored = np.median([(float(row["ask_ms"]), float(row["storage_ms"])) for row in known], axis=0)
-    return float({"ask": ask, "storage": stored, "apart": ask - stored}[which])
-
-
-def running(*case: str) -> str:
-    """A time as by `running_ms`."""
-    return milliseconds(running_ms(*case))
+    return milliseconds({"ask": ask, "apart": ask - stored}[which])
 
 
 def running_table() -> str:

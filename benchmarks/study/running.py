@@ -13,6 +13,7 @@ import csv
 import gc
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, NamedTuple
 
@@ -30,10 +31,10 @@ SPACE = dict(PROBLEM.space)
 FINISHED = 1000
 RUNNING = (0, 64, 1000)
 REPEATS = 10
-#: The samplers over PostgreSQL, each with the thresholds of the garbage collector, and those in memory.
+IN_MEMORY = ("GSSBO", "TPE")
+OVER_POSTGRESQL = ("GSSBO", "GSSBO-rarely", "TPE")
+#: The thresholds of the garbage collector for samplers named so.
 RARELY = (50_000, 20, 20)
-SHARED = {"GSSBO": gc.get_threshold(), "GSSBO-rarely": RARELY, "TPE": gc.get_threshold()}
-ALONE = ("GSSBO", "TPE")
 COLUMNS = ("running", "seed", "storage", "sampler", "ask_ms", "storage_ms", "reads")
 
 
@@ -102,38 +103,47 @@ def with_running(running: int, seed: int) -> optuna.Study:
     return study
 
 
-def measured(study: optuna.Study, sampler: str, seed: int, url: str | None = None) -> tuple[float, float, float]:
-    """The numbers of a `Case`: the ``study`` with another sampler, at the ``url`` of a storage, or in memory."""
-    storage = get_storage(url)
-    clock = Clock(storage)
-    copied = optuna.create_study(storage=storage, sampler=SAMPLERS[sampler](seed))
+def measured(study: optuna.Study, storage: str, sampler: str, seed: int, url: str | None = None) -> Case:
+    """Suggestions of another sampler for the ``study``, at the ``url`` of a storage, or in memory."""
+    kept = get_storage(url)
+    clock = Clock(kept)
+    copied = optuna.create_study(storage=kept, sampler=SAMPLERS[sampler.removesuffix("-rarely")](seed))
     copied.add_trials(study.trials)
     ask_and_tell(copied)  # the first one learns the history
     found = []
     for _ in range(REPEATS):
-        before = time.perf_counter()
         seconds, reads = clock.seconds, clock.reads
+        before = time.perf_counter()
         trial = copied.ask(SPACE)
         ended = time.perf_counter()
         found.append((1e3 * (ended - before), 1e3 * (clock.seconds - seconds), clock.reads - reads))
         copied.tell(trial, PROBLEM.function(trial.params))
-    ask, stored, reads = np.median(found, axis=0)
-    return float(ask), float(stored), float(reads)
+    return Case(storage, sampler, *map(float, np.median(found, axis=0)))
+
+
+@contextmanager
+def collections(sampler: str) -> Iterator[None]:
+    """Python's garbage collector as the name of a ``sampler`` has it."""
+    usual = gc.get_threshold()
+    if sampler.endswith("-rarely"):
+        gc.set_threshold(*RARELY)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
 
 
 def cases(study: optuna.Study, seed: int) -> Iterator[Case]:
     """What is measured on a ``study``."""
-    for sampler in ALONE:
-        yield Case("memory", sampler, *measured(study, sampler, seed))
+    for sampler in IN_MEMORY:
+        yield measured(study, "memory", sampler, seed)
     programs = postgres_programs()
     if programs is None:
         return
-    for sampler, thresholds in SHARED.items():
-        usual = gc.get_threshold()
-        gc.set_threshold(*thresholds)
-        with postgres(programs) as url:
-            yield Case("PostgreSQL", sampler, *measured(study, sampler.split("-")[0], seed, url))
-        gc.set_threshold(*usual)
+    for sampler in OVER_POSTGRESQL:
+        with collections(sampler), postgres(programs) as url:
+            case = measured(study, "PostgreSQL", sampler, seed, url)
+        yield case
 
 
 def measure(seeds: int) -> None:
