@@ -39,6 +39,14 @@ def whitened(posterior, PT):
 
 
 @subroutine
+def reduce_by_squares(variance, V):
+    """Subtract the squares of the rows of ``V (n, c)`` from ``variance (c,)``."""
+    for t in range(V.shape[0]):
+        for i in range(V.shape[1]):
+            variance[i] -= V[t, i] * V[t, i]
+
+
+@subroutine
 def greatest(variance, taken):
     """The point with the largest ``variance (p,)`` that is not ``taken (p,)``; -1 if all are."""
     best = -1
@@ -75,9 +83,7 @@ def extend(posterior, PT, noise, most):
         copy_column_into(PT, i, x)
         prior[i] = prior_variance(posterior.covariance, x)
         variance[i] = prior[i]
-    for t in range(m):
-        for i in range(p):
-            variance[i] -= V[t, i] * V[t, i]
+    reduce_by_squares(variance, V)
     q = min(p, most)
     chosen, factor, c = np.empty(q, dtype=np.int64), np.zeros((q, p)), np.empty(max(m, q))
     roots = np.full(q, math.inf)
@@ -169,7 +175,7 @@ def extend_by(posterior, ext, known, PT, noise):
     for t in range(m):
         for i in range(size):
             V[t, known + i] = fresh[t, i]
-            variance[i] -= fresh[t, i] * fresh[t, i]
+    reduce_by_squares(variance, fresh)
     for r in range(count):
         if r >= known:
             of_value = max(variance[r - known], 0.0) + noise
@@ -222,9 +228,7 @@ def embedded_given(posterior, PT, most, tolerance, least):
     """
     V = whitened(posterior, PT)
     residual, scale = prior_residuals(posterior.covariance, PT)
-    for t in range(V.shape[0]):
-        for i in range(V.shape[1]):
-            residual[i] -= V[t, i] * V[t, i]
+    reduce_by_squares(residual, V)
     candidates, least = np.arange(PT.shape[1]), max(tolerance * scale, least)
     chosen, Z = next_columns(posterior.covariance, PT, V, candidates, min(most, PT.shape[1]), residual, least)
     for i in range(residual.shape[0]):
@@ -251,15 +255,6 @@ def whitened_rows(posterior, X):
     return V
 
 
-@subroutine
-def reduce_by_squares(variance, V, first, last):
-    """Subtract the squares of the rows ``first <= t < last`` of ``V (n, c)`` from ``variance (c,)``."""
-    for t in range(first, last):
-        row = V[t]
-        for i in range(variance.shape[0]):
-            variance[i] -= row[i] * row[i]
-
-
 @jit
 def shares_left(posterior, alone, X):
     """Share (c,) of the variance at ``X (c, d)`` under ``alone`` that is left under ``posterior``; 0 if there was none.
@@ -274,9 +269,9 @@ def shares_left(posterior, alone, X):
         for i in range(block.shape[0]):
             before[i] = prior_variance(posterior.covariance, block[i])
         V = whitened_rows(posterior, block)
-        reduce_by_squares(before, V, 0, m)
+        reduce_by_squares(before, V[:m])
         left = before.copy()
-        reduce_by_squares(left, V, m, posterior.n)
+        reduce_by_squares(left, V[m:])
         for i in range(block.shape[0]):
             if before[i] > 0.0:
                 out[start + i] = max(left[i], 0.0) / before[i]
@@ -309,8 +304,8 @@ def shares_beside(posterior, X, PT, noise):
             covariance_into(cov, z.reshape((d, 1)), np.int64(1), block[i], between)
             both[i] = between[0]
         V, U = whitened_rows(posterior, block), whitened_rows(posterior, nearest)
-        reduce_by_squares(here, V, 0, posterior.n)
-        reduce_by_squares(there, U, 0, posterior.n)
+        reduce_by_squares(here, V)
+        reduce_by_squares(there, U)
         for t in range(posterior.n):
             for i in range(size):
                 both[i] -= V[t, i] * U[t, i]
