@@ -33,7 +33,8 @@ RUNNING = (0, 64, 1000)
 REPEATS = 10
 IN_MEMORY = ("GSSBO", "TPE")
 OVER_POSTGRESQL = ("GSSBO", "GSSBO-rarely", "TPE")
-#: The thresholds of the garbage collector for samplers named so.
+#: The thresholds of the garbage collector for samplers named so. With 1,000 running trials over PostgreSQL, an ask took
+#: 2.9 s with the usual ones, 1.5 s with these or with (50_000, 20, 100), 2.0 s after `gc.freeze`, 1.3 s without it.
 RARELY = (50_000, 20, 20)
 COLUMNS = ("running", "seed", "storage", "sampler", "ask_ms", "storage_ms", "reads")
 

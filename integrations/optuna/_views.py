@@ -38,7 +38,9 @@ class Views(dict[Any, StudyView]):
     def read(self, study: Study, trial: FrozenTrial | None = None) -> list[FrozenTrial]:
         """All trials of ``study``; those kept for ``trial``, if none have been read since.
 
-        A relational storage reads all running trials anew each time, for about a millisecond each in 20 dimensions.
+        A relational storage reads all running trials anew each time, for about a millisecond each in 20 dimensions
+        (``benchmarks/results/running.csv``). Runs of one process are as with a read more, to the last digit
+        (``benchmarks/results/compare-read-once.md``).
         """
         kept, self._read = self._read, None  # later it may be older than a view
         if kept is not None and trial is not None and kept[:2] == (weakref.ref(study._storage), trial._trial_id):
