@@ -25,7 +25,7 @@ def noise(found=False, **others):
         "found": found,
         "claimed": 0.5 if found else None,
         "repeatable": True,
-        "measured": 0,
+        "checks": 0,
         "unmeasured": False,
         "unsettled": False,
         "refuted": False,
@@ -73,9 +73,11 @@ def played(events, avoid, patience=1):
 
 
 def barred(events, row, patience):
-    """Excluded, or failed as often as allowed and never succeeded."""
+    """Excluded, or failed and never succeeded: as often as allowed, or while there is a point that nobody tries."""
+    tried = {other for _, other in events}
     failures = events.count(("fail", row))
-    return ("exclude", row) in events or (failures >= patience and ("tell", row) not in events)
+    failed = failures > 0 and ("tell", row) not in events
+    return ("exclude", row) in events or (failed and (failures >= patience or len(tried) < 12))
 
 
 @given(EVENTS, st.booleans(), st.integers(1, 2))
@@ -105,6 +107,30 @@ def test_points_outside_of_a_race_are_never_suggested_and_its_own_are_repeated_o
     assert (~known.available.excluded()).tolist() == expected.tolist()
     for row in sorted(racing):
         assert known.available.taken(known.row(row)) == (not expected[row])
+
+
+def test_a_failed_point_comes_again_when_no_other_is_left_unless_it_is_given_up():
+    known = Known(patience=2)
+    known.tell(known.row(3), np.nan)
+    for row in range(12):
+        assert known.available.taken(known.row(3))
+        if row not in (3, 7):
+            known.tell(known.row(row))
+    known.hold(known.row(7))
+    assert not known.available.taken(known.row(3))
+    assert known.available.rows().tolist() == [3]
+    known.tell(known.row(3), np.nan)
+    assert known.available.taken(known.row(3))
+    assert known.available.exhausted
+
+
+def test_in_a_space_without_end_a_failed_point_never_comes_again():
+    known = Known(CUBE, patience=5)
+    failed = np.array([0.25, 0.75])
+    known.tell(failed, np.nan)
+    assert known.available.taken(failed)
+    known.tell(failed)  # it was run again by somebody, and has succeeded
+    assert not known.available.barred(failed)
 
 
 def test_a_space_that_cannot_be_enumerated_has_no_grid():
@@ -138,9 +164,9 @@ def test_equal_arms_are_one():
 # -- noisy values ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("measured", [SOON, SOON + 3])
-def test_where_values_are_noisy_one_suggestion_in_some_may_repeat_a_point(measured):
-    known = Known(CUBE, "auto", [noise(found=True, measured=measured)])
+@pytest.mark.parametrize("checks", [SOON, SOON + 3])
+def test_where_values_are_noisy_one_suggestion_in_some_may_repeat_a_point(checks):
+    known = Known(CUBE, "auto", [noise(found=True, checks=checks)])
     repeating = []
     for x in np.random.default_rng(0).random((3 * AGAIN, 2)):
         repeating.append(known.available.repeating)
@@ -165,10 +191,10 @@ def test_the_first_repeats_come_at_any_time_and_pending_ones_count():
 @pytest.mark.parametrize(
     ("known", "repeats"),
     [
-        (noise(found=True, measured=SOON), True),
+        (noise(found=True, checks=SOON), True),
         (noise(plausible=lambda claimed: True), True),  # claimed, but nobody has looked
         (noise(), False),
-        (noise(found=True, measured=SOON, repeatable=False), False),
+        (noise(found=True, checks=SOON, repeatable=False), False),
     ],
 )
 def test_once_no_new_point_is_left_any_may_be_repeated_where_noise_is_plausible(known, repeats):
@@ -189,7 +215,7 @@ def test_of_repeats_those_that_are_pending_come_last():
     for row in range(12):
         run.tell(run.row(row))
     assert len(run.available.rows()) == 12
-    auto = Known(GRID, "auto", [noise(found=True, measured=SOON)])
+    auto = Known(GRID, "auto", [noise(found=True, checks=SOON)])
     for row in range(12):
         auto.tell(auto.row(row))
     for row in range(11):
@@ -200,7 +226,7 @@ def test_of_repeats_those_that_are_pending_come_last():
 
 
 def test_the_most_claimed_noise_of_several_objectives_counts():
-    quiet, loud = noise(claimed=0.01), noise(found=True, measured=SOON, claimed=0.4)
+    quiet, loud = noise(claimed=0.01), noise(found=True, checks=SOON, claimed=0.4)
     for noises in ([quiet, loud], [loud, quiet]):
         known = Known(CUBE, "auto", noises)
         for x in np.random.default_rng(0).random((AGAIN - 1, 2)):
@@ -259,13 +285,13 @@ def test_categories_are_probed_as_long_as_nothing_was_measured_again():
 
 
 def test_an_objective_that_few_repeats_take_for_exact_while_others_are_noisy_is_looked_at_again():
-    noisy = noise(found=True, claimed=0.5 * NOISY, measured=AT_ODDS - 1)
+    noisy = noise(found=True, claimed=0.5 * NOISY, checks=AT_ODDS - 1)
     for claimed, other, probed in (
         (2.0 * NOISY, noisy, True),
         (0.9 * NOISY, noisy, False),  # its model finds none
         (2.0 * NOISY, noise(), False),
     ):
-        exact = noise(refuted=True, claimed=claimed, measured=AT_ODDS - 1)
+        exact = noise(refuted=True, claimed=claimed, checks=AT_ODDS - 1)
         known = Known(CUBE, "auto", [exact, other], k=2)
         for i, x in enumerate(np.random.default_rng(0).random((PROBED, 2))):
             known.tell(x, float(i), -float(i))

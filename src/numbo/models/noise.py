@@ -182,6 +182,11 @@ class Noise:
         return len(self._repeats.gaps)
 
     @property
+    def checks(self) -> int:
+        """Number of times that a point was evaluated again: repeats, and failures, which say nothing about noise."""
+        return self.measured + self._history.failed_again
+
+    @property
     def share(self) -> float:
         """Variance of the noise by repeats, in units of that of all values without outliers; 0 without repeats."""
         repeats = self._repeats
@@ -261,7 +266,7 @@ class Noise:
         n = self._history.n
         ties = self._ties.values()
         refuted = self.refuted
-        spent = self.measured + self._history.pending_again()
+        spent = self.checks + self._history.pending_again()
         if ties and not refuted and all(one.coarse for one in ties):
             return spent < n // COARSELY
         allowed = 1 + (n + FIRST) // LATER
@@ -294,8 +299,8 @@ class Noise:
 
     @property
     def unmeasured(self) -> bool:
-        """Whether repeats would be evidence, but no point was measured again, or is pending again."""
-        return self.repeatable and not self.measured and not self._history.pending_again()
+        """Whether repeats would be evidence, but no point was evaluated again, or is pending again."""
+        return self.repeatable and not self.checks and not self._history.pending_again()
 
     @property
     def _repeats(self) -> Repeats:

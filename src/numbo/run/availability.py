@@ -132,13 +132,26 @@ class Availability:
         return repeated and (self.race is None or bool(self._free_in(self.race).any()))
 
     def barred(self, x: Array) -> bool:
-        """Whether ``x (d,)`` is excluded, or failed as often as allowed and never succeeded."""
+        """Whether ``x (d,)`` is excluded, or has failed and never succeeded.
+
+        A point that failed less often than is allowed comes again once no other point is left.
+        """
         key = point_key(x)
-        return key in self._history.excluded or self._given_up(key)
+        if key in self._history.excluded:
+            return True
+        return self._history.has_failed(x) and (self._given_up(key) or self.grid is None or self._fresh().any())
 
     def _given_up(self, key: bytes) -> bool:
         history = self._history
         return history.failed_counts[key] >= self._feasibility.patience and key not in history.first
+
+    def _fresh(self) -> Mask:
+        """The points (A,) of the grid, in the race if there is one, that nobody tries or has tried, and that may be
+        suggested."""
+        history = self._history
+        rows = self._unseen.copy() if self.race is None else self._unseen & self.race
+        tried = [*history.excluded.values(), *history.failed.values()]
+        return self._not_pending(self._with_fixed(self._without(rows, tried)))
 
     # -- repeats -------------------------------------------------------------------------------------------------
 
@@ -157,9 +170,9 @@ class Availability:
             return False
         if not noise.found:
             return self.grid is not None and noise.plausible(noise.claimed) and not self._anything_new()
-        measured = noise.measured
-        few = measured < SOON and measured + history.pending_again() < SOON
-        in_turn = history.step % AGAIN == AGAIN - 1 and measured >= SOON
+        checks = noise.checks
+        few = checks < SOON and checks + history.pending_again() < SOON
+        in_turn = history.step % AGAIN == AGAIN - 1 and checks >= SOON
         return self.race is not None or in_turn or few or not self._anything_new()
 
     def probe(self) -> Array | None:
@@ -186,7 +199,7 @@ class Availability:
         """Whether few repeats show no noise in an objective, but its model finds some, and other objectives are
         noisy."""
         doubtful = any(one.refuted and (one.claimed or 0.0) > NOISY for one in self._noises)
-        return doubtful and any(one.found for one in self._noises) and self._noise.measured < AT_ODDS
+        return doubtful and any(one.found for one in self._noises) and self._noise.checks < AT_ODDS
 
     def _probes(self, x: Array) -> bool:
         """Whether ``x (d,)`` is the point that `probe` returns."""
@@ -236,19 +249,25 @@ class Availability:
 
     def _not_pending(self, rows: Mask) -> Mask:
         """The ``rows (A,)`` of the grid without pending points."""
-        if not self._history.pending:
-            return rows
-        alone = rows.copy()
-        alone[self.space.grid_index(self._history.pending_points())] = False
-        return alone
+        return self._without(rows.copy(), self._history.pending_points())
 
     def _open(self, rows: Mask) -> Mask:
         """The ``rows (A,)`` of the grid that are not barred and have the fixed values; changed in place."""
-        assert self.grid is not None
         history = self._history
-        out = [*history.excluded.values(), *(x for key, x in history.failed.items() if self._given_up(key))]
-        if out:
-            rows[self.space.grid_index(np.array(out))] = False
+        failed = history.failed
+        out = [*history.excluded.values(), *(x for key, x in failed.items() if self._given_up(key))]
+        rows = self._with_fixed(self._without(rows, out))
+        return self._without(rows, list(failed.values())) if failed and self._fresh().any() else rows
+
+    def _without(self, rows: Mask, points: Sequence[Array] | Array) -> Mask:
+        """The ``rows (A,)`` of the grid without these ``points``; changed in place."""
+        if len(points):
+            rows[self.space.grid_index(np.asarray(points))] = False
+        return rows
+
+    def _with_fixed(self, rows: Mask) -> Mask:
+        """The ``rows (A,)`` of the grid that have the fixed values; changed in place."""
         if self.fixed is not None:
+            assert self.grid is not None
             rows &= np.all(self.fix(self.grid) == self.grid, axis=1)
         return rows

@@ -44,6 +44,7 @@ class History:
         first: the first observation at each point, by its identity.
         again: for each observation that is not the first at its point, the index of the first and its own.
         failed_counts: how often a point failed, by its identity.
+        failed_again: how many trials failed at a point with an observation.
         excluded: points without a result that must not be suggested.
         pending: points without a result yet, by their keys.
         best: index of the best observation, -1 before the first, by the first objective. Observations that meet all
@@ -151,6 +152,7 @@ class History:
         #: Observations of trials that were stopped after reports.
         self._stopped: list[int] = []
         self.failed_counts: Counter[bytes] = Counter()
+        self.failed_again = 0
         #: Positions of failures among all trials, and the identities of their points.
         self._failures: list[tuple[int, bytes]] = []
 
@@ -188,6 +190,8 @@ class History:
             first = self.first.setdefault(keys[t], i)
             if first != i:
                 self.again.append((first, i))
+        found = ((t, self.first.get(key, self.n)) for t, key in self._failures)
+        self.failed_again = sum(i < self.n and int(positions[i]) < t for t, i in found)
         meets = self.meets(np.arange(self.n))
         if self.several:
             for i in np.flatnonzero(meets & trials.final[positions]).tolist():
@@ -214,6 +218,7 @@ class History:
         if math.isnan(y):
             self._failures.append((t, key))
             self.failed_counts[key] += 1
+            self.failed_again += key in self.first
             return -1
         i = self.n
         if i == len(self._y):
