@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from numbo import Categorical, Float, Int, Space
 from numbo.spaces import Record, Usage
-from numbo.spaces.inference import _stage
+from numbo.spaces.inference import ADDED, _stage
 
 DIMENSIONS = {
     "opt": Categorical(range(4)),
@@ -69,6 +69,12 @@ def test_programs_are_understood(seed):
     assert found(trials(200, seed)).optional == DIMENSIONS.keys() - {"opt", "lr", "n", "w1"}
 
 
+def found_since(records):
+    usage = found(records)
+    usage.conditions(DIMENSIONS)
+    return usage.since
+
+
 def contradictions(records, conditions):
     """Trials in which a parameter was used against its condition, and complete ones in which it was not."""
     space = Space({n: _with(d, conditions.get(n)) for n, d in DIMENSIONS.items()}, optional=DIMENSIONS)
@@ -102,11 +108,22 @@ def test_what_is_inferred_never_contradicts_a_trial_whatever_the_order(drawn):
     records, order = drawn
     conditions = found(records).conditions(DIMENSIONS)
     assert not list(contradictions(records, conditions))
+    for _, values, complete in records:
+        for name, condition in conditions.items():
+            assert condition.met(values) == (name in values) or (condition.met(values) and not complete)
+    since = found_since(records)
+    for name, number in since.items():
+        assert name not in conditions
+        assert [name in values for n, values, complete in records if complete and n < number].count(True) == 0
+        late = [name in values for n, values, complete in records if complete and n >= number]
+        assert all(late)
+        assert len(late) >= ADDED
     one_by_one = Usage()
     for k in order:
         one_by_one.add([records[k]])
         one_by_one.conditions(DIMENSIONS)
     assert one_by_one.conditions(DIMENSIONS) == conditions
+    assert one_by_one.since == since
 
 
 def test_a_rule_is_given_up_when_a_trial_refutes_it():
@@ -117,6 +134,46 @@ def test_a_rule_is_given_up_when_a_trial_refutes_it():
     assert usage.conditions(DIMENSIONS) == {}
     usage.add([Record(7, {"opt": 1.0, "n": 3.0}, False)])  # it ended before it used mom: that says nothing
     assert usage.conditions(DIMENSIONS) == {}
+
+
+def day_two(number, rng, names):
+    """A trial of a program that has more parameters from trial 40 on."""
+    drawn = SPACE.decode(SPACE.snap(rng.random((1, SPACE.d)))[0])
+    values = SPACE.completed(drawn)
+    return Record(number, {name: float(values.get(name, 0.5)) for name in names}, True)
+
+
+def test_a_parameter_that_was_added_to_the_program_has_no_condition():
+    rng = np.random.default_rng(0)
+    records = [day_two(i, rng, ["lr", "clip", "opt"]) for i in range(40)]
+    for more in range(1, ADDED + 3):
+        records.append(day_two(39 + more, rng, ["lr", "clip", "opt", "whim"]))
+        usage = found(records)
+        assert not usage.conditions(DIMENSIONS)
+        assert usage.since == ({"whim": 40} if more >= ADDED else {})
+        assert usage.optional == {"whim"}
+    records.append(day_two(60, rng, ["lr", "clip", "opt"]))
+    assert found_since(records) == {}
+
+
+def test_a_simple_condition_is_a_better_reason_than_a_new_program():
+    """All trials without the parameter come first, but a parent explains that, too."""
+    records = [Record(i, {"opt": float(i >= 9)} | ({"mom": 0.5} if i >= 9 else {}), True) for i in range(20)]
+    usage = found(records)
+    assert str(usage.conditions(DIMENSIONS)["mom"]) == "opt is 1"
+    assert usage.since == {}
+
+
+def test_a_copy_goes_its_own_way():
+    records = list(trials(60))
+    usage = found(records[:40])
+    before = usage.conditions(DIMENSIONS)
+    twin = usage.copy()
+    twin.add(records[40:])
+    assert twin.conditions(DIMENSIONS) == found(records).conditions(DIMENSIONS)
+    assert usage.conditions(DIMENSIONS) == before
+    usage.add(records[40:])
+    assert usage.conditions(DIMENSIONS) == found(records).conditions(DIMENSIONS)
 
 
 def test_integers_below_zero_are_told_apart():

@@ -69,6 +69,10 @@ class Condition:
         """Names of the dimensions that are tested."""
         return {parent for alternative in self.alternatives for parent, _ in alternative}
 
+    def met(self, values: Mapping[str, Any]) -> bool:
+        """Whether it holds where other dimensions have these ``values``; those without one are inactive."""
+        return any(all(p in values and _passes(values[p], a) for p, a in group) for group in self.alternatives)
+
     def translated(self, translate: Callable[[str, Any], Any]) -> Condition:
         """The same condition with ``translate(parent, value)`` in place of each value."""
 
@@ -186,6 +190,13 @@ class Activity:
                 holds = passed if holds is None else holds & passed
             found |= holds
         return found
+
+
+def _passes(value: Any, asked: OneOf | Compared) -> bool:
+    """Whether a parent's ``value`` passes a test."""
+    if isinstance(asked, OneOf):
+        return value in asked.values
+    return bool(COMPARISONS[asked.sign](value, asked.bound))
 
 
 def _sorted(names: list[str], parents: Mapping[str, set[str]]) -> list[str]:

@@ -215,7 +215,7 @@ class Categorical:
             i = known.plain.get(value, -1) if i < 0 else i
             if i >= 0:
                 return i
-        for same in (_identical, _equal_and_of_one_type, _equal):
+        for same in (_identical, _equal_and_of_one_type, equal):
             for i, choice in enumerate(self.choices):
                 if same(choice, value):
                     return i
@@ -256,10 +256,10 @@ def _identical(a: Any, b: Any) -> bool:
 
 
 def _equal_and_of_one_type(a: Any, b: Any) -> bool:
-    return type(a) is type(b) and _equal(a, b)
+    return type(a) is type(b) and equal(a, b)
 
 
-def _equal(a: Any, b: Any) -> bool:
+def equal(a: Any, b: Any) -> bool:
     """Equality of any two objects, including arrays and NaN."""
     try:
         return bool(np.all(a == b)) or bool(a != a and b != b)

@@ -5,7 +5,8 @@ trials may depend on one *parent*, which is used in all trials that use the para
 set of the parent's values, or a threshold, that separates the trials with the parameter from those without. If several
 parents qualify, prefer the one that explains the most parameters, then the one used least often (the innermost). If no
 single parent explains all trials, a decision tree over several is tried. If that fails too, nothing is known about when
-the parameter is used.
+the parameter is used. A parameter that all trials have since one of them, and none before, was added to the program:
+that is a better reason than a tree of many tests or of real parameters, which can separate any trials.
 
 The result depends on the set of trials, but not on their order, and never contradicts a trial. A new trial updates the
 statistics of each pair of parameters. Only trees use earlier trials again, when there are a fifth more.
@@ -13,6 +14,7 @@ statistics of each pair of parameters. Only trees use earlier trials again, when
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -22,13 +24,17 @@ import numpy as np
 from numbo._rows import distinct_rows
 from numbo._types import Array, Indices
 from numbo.spaces.conditions import Compared, Condition, OneOf
-from numbo.spaces.dimensions import Categorical, Dimension, Int
+from numbo.spaces.dimensions import Categorical, Dimension, Float, Int
 from numbo.spaces.trees import Group, between, grown, holds
 
 #: Values of integers and categories are recorded one by one from ``-LISTED_VALUES`` up to below it.
 LISTED_VALUES = 64
 #: Maximum number of trials, those with the lowest numbers, that a decision tree is grown from.
 GROWN_FROM = 2000
+#: A parameter was added to the program if at least this many complete trials have it, and none before them.
+ADDED = 5
+#: Trees with more tests are less plausible than that.
+PLAUSIBLE = 2
 #: Up to this number of trials, a tree is grown after each.
 GROWN_AT_ONCE = 50
 
@@ -67,6 +73,7 @@ class Usage:
         self._numbers: list[int] = []
         self._complete: list[bool] = []
         self._found: dict[str, Condition] | None = None
+        self._since: dict[str, int] = {}
         self._trees: dict[str, tuple[Any, tuple[Group, ...] | None]] = {}
 
     def add(self, trials: Sequence[Record]) -> None:
@@ -96,6 +103,17 @@ class Usage:
             self._without.add(missing, here, rows[mine & complete_ones][:, used])
         self._found = None
 
+    def copy(self) -> Usage:
+        """An independent one, to be used until a trial is added to this one."""
+        twin = copy.copy(self)  # which shares the rows, and may write behind those of this one
+        twin._column = dict(self._column)
+        twin._with = self._with.copy()
+        twin._without = self._without.copy()
+        twin._numbers = list(self._numbers)
+        twin._complete = list(self._complete)
+        twin._trees = dict(self._trees)
+        return twin
+
     def _grow(self, n: int, d: int) -> None:
         rows, columns = self._rows.shape
         if n > rows or d > columns:
@@ -117,9 +135,29 @@ class Usage:
         """The parameters that some complete trial did not use."""
         return {name for name, j in self._column.items() if j > 0 and self._without.count[j].any()}
 
+    @property
+    def since(self) -> dict[str, int]:
+        """The parameters that were added to the program, and the number of the first trial with each.
+
+        Of those that were last asked for with `conditions`.
+        """
+        return self._since
+
+    def _added(self, p: int) -> tuple[int, int] | None:
+        """The first trial with the parameter in column ``p``, and how many complete ones have it since.
+
+        None if one that came later does not, or one before does.
+        """
+        numbers = np.array(self._numbers)
+        used = ~np.isnan(self._rows[: len(numbers), p])
+        complete = np.array(self._complete)
+        first = int(numbers[used].min())
+        return None if (complete & (used != (numbers >= first))).any() else (first, int((complete & used).sum()))
+
     def _conditions(self, names: list[str], kinds: list[Dimension]) -> dict[str, Condition]:
         at = np.array([self._column[name] for name in names], dtype=np.int64)
         unused = (self._without.count[np.ix_(at, at)] > 0).any(axis=1)
+        self._since = {}
         if not unused.any():
             return {}
         inside = self._with.of(at)
@@ -142,7 +180,12 @@ class Usage:
         for p in np.flatnonzero(unused).tolist():
             q = int(best[p])
             if not explains[p, q]:
-                if (condition := self._tree(p, names, kinds, at)) is not None:
+                condition = self._tree(p, names, kinds, at)
+                plausible = condition is not None and _plausible(condition, names, kinds)
+                added = None if plausible else self._added(int(at[p]))
+                if added is not None and added[1] >= ADDED:
+                    self._since[names[p]] = added[0]
+                elif added is None and condition is not None:
                     out[names[p]] = condition
                 continue
             test: OneOf | Compared
@@ -216,6 +259,12 @@ class _Values:
                 array[..., old:, :old] = before[..., :1, :]
         vars(self).update(vars(new))
 
+    def copy(self) -> _Values:
+        """An independent one."""
+        twin = _Values(0)
+        vars(twin).update({name: array.copy() for name, array in vars(self).items()})
+        return twin
+
     def of(self, at: Indices) -> Any:
         """The part for the parameters ``at``."""
         part = _Values(0)
@@ -227,6 +276,12 @@ class _Values:
         above, below = (int(half[p, q]) for half in self.bits)
         places = range(-LISTED_VALUES, LISTED_VALUES)
         return tuple(k for k in places if (above >> k if k >= 0 else below >> k + LISTED_VALUES) & 1)
+
+
+def _plausible(condition: Condition, names: Sequence[str], kinds: Sequence[Dimension]) -> bool:
+    """Whether a program may have this condition: it has few tests, none of which is of a real parameter."""
+    tests = [parent for group in condition.alternatives for parent, _ in group]
+    return len(tests) <= PLAUSIBLE and not any(isinstance(kinds[names.index(parent)], Float) for parent in tests)
 
 
 def _acyclic(conditions: dict[str, Condition]) -> dict[str, Condition]:
