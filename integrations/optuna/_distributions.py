@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from numbo.spaces import Categorical, Condition, Dimension, Float, Int, Record, Space, Table, Usage, misfit
+from numbo.spaces.dimensions import equal
 from numbo.spaces.ranges import RangeRule, RangeUsage, interpolated
 from numbo.spaces.table import ROW
 from optuna.distributions import (
@@ -20,14 +22,25 @@ from optuna.trial import FrozenTrial, TrialState
 
 
 def to_dimension(distribution: BaseDistribution, when: Condition | None = None) -> Dimension:
-    """The dimension of a distribution; categories are represented by their indices."""
+    """The dimension of a distribution; categories are represented by their indices, equal ones by the first."""
     if isinstance(distribution, FloatDistribution):
         return Float(distribution.low, distribution.high, log=distribution.log, step=distribution.step, when=when)
     if isinstance(distribution, IntDistribution):
         return Int(distribution.low, distribution.high, log=distribution.log, step=distribution.step, when=when)
     if isinstance(distribution, CategoricalDistribution):
-        return Categorical(range(len(distribution.choices)), when=when)
+        return Categorical(_different(distribution), when=when)
     raise ValueError(f"Unknown distribution {distribution!r}; numbo supports Float, Int and CategoricalDistribution.")
+
+
+def _different(distribution: CategoricalDistribution) -> list[int]:
+    """The places of the choices that differ: of equal ones the first, which Optuna stores for all of them."""
+    choices = distribution.choices
+    try:
+        differ = len(set(choices)) == len(choices) and all(choice == choice for choice in choices)  # NaN is not
+    except (TypeError, ValueError):  # without a hash, or arrays
+        differ = False
+    places = range(len(choices))
+    return [i for i in places if differ or not any(equal(choices[i], earlier) for earlier in choices[:i])]
 
 
 #: Distributions by name, or pairs of a distribution and the values of other parameters for which it is used; or a
@@ -38,7 +51,8 @@ SearchSpace: TypeAlias = Mapping[str, BaseDistribution | tuple[BaseDistribution,
 class Searched(NamedTuple):
     """The searched space: distributions, conditions and rules for ranges by name, and optional parameters.
 
-    With a ``table``, the only parameter is the number of a row.
+    With a ``table``, the only parameter is the number of a row. ``since`` has the first trial with a parameter that was
+    added to the program.
     """
 
     distributions: dict[str, BaseDistribution]
@@ -46,6 +60,7 @@ class Searched(NamedTuple):
     optional: frozenset[str] = frozenset()
     ranges: Mapping[str, RangeRule] = {}
     table: Table | None = None
+    since: Mapping[str, int] = {}
 
     def only(self, names: Collection[str]) -> Searched:
         """The space with these parameters only."""
@@ -59,7 +74,8 @@ class Searched(NamedTuple):
             return to_external({parent: value}, self.distributions)[parent]
 
         known = {name: str(condition.translated(shown)) for name, condition in self.conditions.items()}
-        return dict.fromkeys(sorted(self.optional), "a trial asks for it, by no known rule") | known
+        added = {name: f"in trials since {number}" for name, number in self.since.items()}
+        return dict.fromkeys(sorted(self.optional), "a trial asks for it, by no known rule") | added | known
 
     def without_single(self) -> Searched:
         """The space without parameters that have only one value, unless others depend on them."""
@@ -67,7 +83,8 @@ class Searched(NamedTuple):
         left = {name: d for name, d in self.distributions.items() if name in parents or not d.single()}
         conditions = {n: c for n, c in self.conditions.items() if n in left and c.parents <= left.keys()}
         ranges = {name: rule for name, rule in self.ranges.items() if {name, rule.parent} <= left.keys()}
-        return Searched(left, conditions, self.optional & left.keys(), ranges, self.table)
+        since = {name: number for name, number in self.since.items() if name in left}
+        return Searched(left, conditions, self.optional & left.keys(), ranges, self.table, since)
 
 
 def declared(search_space: Any) -> Searched:
@@ -104,7 +121,7 @@ def declared(search_space: Any) -> Searched:
 def _as_written(distribution: BaseDistribution) -> Dimension:
     """The dimension of a distribution, with the categories themselves instead of their indices."""
     if isinstance(distribution, CategoricalDistribution):
-        return Categorical(distribution.choices)
+        return Categorical([distribution.choices[place] for place in _different(distribution)])
     return to_dimension(distribution)
 
 
@@ -195,6 +212,8 @@ class KnownSpace:
         self._refused: set[str] = set()
         self._recent: list[int] = []
         self._searched: Searched | None = None  # until a trial is added that may change it
+        #: The space that running trials add something to, by their numbers and how many parameters they had.
+        self._wider: dict[tuple[tuple[int, int], ...], Searched] = {}
         #: The distributions of the first trial.
         self._first: dict[str, BaseDistribution] = {}
         #: Trials with the same ones, which change nothing and are recorded once another trial comes; None from then on.
@@ -221,6 +240,7 @@ class KnownSpace:
     def _record(self, trials: Sequence[FrozenTrial]) -> None:
         """Record trials that may change the space."""
         self._searched = None
+        self._wider = {}
         for trial in trials:
             for name, found in trial.distributions.items():
                 self._add(trial.number, name, found)
@@ -250,12 +270,45 @@ class KnownSpace:
     def searched(self, running: Collection[FrozenTrial] = ()) -> Searched:
         """The space, sorted by name, without parameters that have only one value.
 
-        Of ``running`` trials, only ranges count that belong to a value of the parent without another trial. The result
-        may be that of an earlier call, and must not be changed.
+        Of ``running`` trials, only ranges count that belong to a value of the parent without another trial, unless one
+        of them contradicts the space. The result may be that of an earlier call, and must not be changed.
         """
         if self._searched is None or self._searched.ranges:
             self._searched = self._new_searched(running)
-        return self._searched
+            self._wider = {}
+        found = self._searched
+        if not any(self._contradicts(trial, found) for trial in running):
+            return found
+        key = tuple((trial.number, len(trial.distributions)) for trial in running)
+        if key not in self._wider:
+            self._wider = {key: self._seeing(running)._new_searched(running)}
+        return self._wider[key]
+
+    def _contradicts(self, trial: FrozenTrial, searched: Searched) -> bool:
+        """Whether a trial has used a parameter that no finished one has, or against the conditions of the space."""
+        if not trial.distributions.keys() <= self._latest.keys():
+            return True
+        asked = trial.distributions.keys() & searched.conditions.keys()
+        if not asked:
+            return False
+        values = _internal(trial)
+        return not all(searched.conditions[name].met(values) for name in asked)
+
+    def _seeing(self, running: Collection[FrozenTrial]) -> KnownSpace:
+        """A copy that knows what ``running`` trials have used as well."""
+        if self._alike:
+            self._record(self._alike)
+            self._alike = None
+        twin = copy.copy(self)
+        twin.usage = self.usage.copy()
+        twin._latest = dict(self._latest)
+        twin._widest = dict(self._widest)
+        twin._refused = set(self._refused)
+        for trial in running:
+            for name, found in trial.distributions.items():
+                twin._add(trial.number, name, found)
+        twin.usage.add([Record(t.number, _internal(t), False) for t in running if t.distributions])
+        return twin
 
     def _new_searched(self, running: Collection[FrozenTrial]) -> Searched:
         space = {name: d for name, (_, d) in sorted(self._latest.items()) if name not in self._refused}
@@ -272,7 +325,8 @@ class KnownSpace:
         }
         several = {name for name, distribution in out.items() if not distribution.single()}
         conditions = {name: condition for name, condition in conditions.items() if condition.parents <= several}
-        return Searched(out, conditions, frozenset(self.usage.optional), ranges).without_single()
+        since = {name: number for name, number in self.usage.since.items() if name in out}
+        return Searched(out, conditions, frozenset(self.usage.optional), ranges, since=since).without_single()
 
     def undecided(self, name: str, distribution: BaseDistribution) -> bool:
         """Whether it is still unclear why a parameter has had other ranges than its latest ``distribution``."""

@@ -1,4 +1,4 @@
-"""Parameters with values given before a suggestion: enqueued ones, and those of a `PartialFixedSampler`."""
+"""Parameters with values given before a suggestion: by a queue, a `PartialFixedSampler`, or a trial run again."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from numbo.optuna._distributions import to_internal
+from numbo.optuna._records import Published
 
 from numbo.spaces import Space, Table
 from optuna.distributions import BaseDistribution
@@ -15,14 +16,29 @@ from optuna.trial import FrozenTrial
 
 
 def fixed_params(study: Study, trial: FrozenTrial) -> dict[str, Any]:
-    """Fixed values by name. Values enqueued for the trial take precedence, as in Optuna."""
+    """Fixed values by name: those that the trial already has, enqueued ones, and those of samplers around this one.
+
+    They take precedence in this order, as in Optuna. A trial that is begun again, or was added while it waits, has
+    values of its own.
+    """
     fixed: dict[str, Any] = {}
     sampler = getattr(study, "sampler", None)  # a Hyperband bracket does not provide it
     while isinstance(sampler, PartialFixedSampler):
         fixed = sampler._fixed_params | fixed
         sampler = sampler._base_sampler
     enqueued = trial.system_attrs.get("fixed_params")
-    return fixed | enqueued if isinstance(enqueued, dict) else fixed
+    return fixed | (enqueued if isinstance(enqueued, dict) else {}) | trial.params
+
+
+def inherited(trial: FrozenTrial, published: Published, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The internal values ``published`` for the trial that a ``trial`` repeats, if the ``given`` ones are among them.
+
+    A worker died, and its trial is to be run again: it had a whole suggestion, but has only the values that were asked
+    for. Other values, which somebody has changed, need others beside them.
+    """
+    repeats = published.trial not in (None, trial.number)
+    same = all(published.params.get(name, value) == value for name, value in given.items())
+    return published.params if repeats and same else {}
 
 
 def within(

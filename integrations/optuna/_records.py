@@ -22,6 +22,8 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial
 
 KEY = "numbo:params"
+#: The attribute with the number of a trial that came from the queue, which may have no record of its own.
+BEGUN = "numbo:begun"
 #: Prefix of the attributes for the rows of a table.
 TABLE = "numbo:table"
 #: Maximum number of characters that relational storages keep of a value.
@@ -55,13 +57,40 @@ def _crc(value: Any) -> int:
     return zlib.crc32(repr(value).encode())
 
 
+class Published(NamedTuple):
+    """A record as it is read: internal parameters, the part of the search that proposed them, and for which trial.
+
+    ``trial`` is the number of the trial that the record was published for: another one than that of the trial which
+    has it, if that is a copy. None if no record can be read, or it does not say.
+    """
+
+    params: dict[str, Any]
+    origin: int
+    trial: int | None
+
+
+#: What is read where there is no record.
+NOTHING = Published({}, GLOBAL, None)
+
+
 def publish(study: Study, trial: FrozenTrial, identity: Identity, params: Mapping[str, Any], origin: int) -> None:
     """Write to the storage the internal parameters of ``trial`` and the part of the search that proposed them."""
     choices = {name: crc for name, crc in identity.choices.items() if name in params}
-    record = {"space": identity.space, "origin": origin, "params": dict(params), "choices": choices}
+    record = {
+        "space": identity.space,
+        "origin": origin,
+        "trial": trial.number,
+        "params": dict(params),
+        "choices": choices,
+    }
     text = json.dumps(record, separators=(",", ":"))
     for i in range(0, len(text), PIECE):
         study._storage.set_trial_system_attr(trial._trial_id, _name(i // PIECE), text[i : i + PIECE])
+
+
+def mark_begun(study: Study, trial: FrozenTrial) -> None:
+    """Write to the storage that a ``trial`` from the queue has begun, so that it is no imported result."""
+    study._storage.set_trial_system_attr(trial._trial_id, BEGUN, trial.number)
 
 
 @cache
@@ -79,8 +108,8 @@ def pieces(trial: FrozenTrial) -> list[str]:
     return found
 
 
-def read(trial: FrozenTrial, identity: Identity) -> tuple[dict[str, Any], int]:
-    """The internal parameters as published, and their origin; no parameters if absent, damaged, or not numbo's.
+def read(trial: FrozenTrial, identity: Identity) -> Published:
+    """The record of a trial; without parameters if it is absent, damaged, or not numbo's.
 
     A record that was published for another space holds for the parameters that both spaces have, but its origin does
     not.
@@ -90,13 +119,20 @@ def read(trial: FrozenTrial, identity: Identity) -> tuple[dict[str, Any], int]:
             "".join(pieces(trial))
         )  # pieces of an earlier, longer record may follow
         space, origin, params, choices = (record[key] for key in ("space", "origin", "params", "choices"))
+        number = record.get("trial")
         valid = isinstance(params, dict) and isinstance(choices, dict) and type(origin) is int
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         valid = False
     if not valid:
-        return {}, GLOBAL
+        return NOTHING
     same = {n: v for n, v in params.items() if n in identity.names and choices.get(n) == identity.choices.get(n)}
-    return same, origin if space == identity.space else GLOBAL
+    return Published(same, origin if space == identity.space else GLOBAL, number if type(number) is int else None)
+
+
+def asked_for(trial: FrozenTrial, published: Published) -> bool | None:
+    """Whether a finished trial was run in this study; False for a copy of another trial, None if no record says."""
+    numbers = [n for n in (trial.system_attrs.get(BEGUN), published.trial) if type(n) is int]
+    return trial.number in numbers if numbers else None
 
 
 def constraints_of(trial: FrozenTrial) -> dict[str, float]:

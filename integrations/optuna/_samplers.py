@@ -24,7 +24,7 @@ from numbo.optuna._distributions import (
     to_external,
     to_space,
 )
-from numbo.optuna._fixed import fixed_params, within
+from numbo.optuna._fixed import fixed_params, inherited, within
 from numbo.optuna._view import FirstTrials, StudyView, checked
 from numbo.optuna._views import Views
 from numbo.optuna._warnings import warn
@@ -164,13 +164,21 @@ class NumboSampler(BaseSampler):
             if not given.keys() >= searched.distributions.keys() - search_space.keys():
                 searched = searched.only(search_space)  # a parameter missing from the space has no known value
             optimizer = self._brought_up(study, view, trials, searched, trial.number)
-            fixed = within(given, searched.distributions, optimizer.space)
+            fixed = self._fixed(trial, view, given)
             suggestion = optimizer.suggest((self._seed, trial.number), position=trial.number, fixed=fixed)
-            point = self._publish(study, trial, view, suggestion)
+            point = self._publish(study, trial, view, suggestion, fixed)
             if not isinstance(study._storage, InMemoryStorage):  # in memory the lock suffices
                 point = self._settle(study, trial, view, optimizer, point, fixed)
             params = to_external(point | fixed, searched.distributions)
         return {name: params[name] for name in search_space if name in params}
+
+    def _fixed(self, trial: FrozenTrial, view: StudyView, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The internal values that the suggestion for a ``trial`` has to have, by those that are ``given``."""
+        assert view.optimizer is not None
+        space = view.optimizer.space
+        fixed = within(given, view.searched.distributions, space)
+        rest = inherited(trial, _records.read(trial, view.identity), fixed)
+        return {name: value for name, value in rest.items() if space[name].contains(value)} | fixed
 
     def _searched(self, view: StudyView, trials: Sequence[FrozenTrial], current: int) -> Searched:
         """The searched space for trial number ``current``."""
@@ -184,7 +192,7 @@ class NumboSampler(BaseSampler):
         same = {name for name, distribution in distributions.items() if known.distributions.get(name) == distribution}
         inferred = {name: condition for name, condition in known.conditions.items() if condition.parents <= same}
         optional = known.optional | conditions.keys()  # a trial may end before it uses them
-        return Searched(distributions, conditions or inferred, optional).without_single()
+        return Searched(distributions, conditions or inferred, optional, since=known.since).without_single()
 
     def _settle(
         self,
@@ -207,20 +215,23 @@ class NumboSampler(BaseSampler):
             view.sync(trials)
             view.hold_running(trials, trial.number)
             free = not optimizer.taken(optimizer.space.encode(point), known)
-            if free or optimizer.exhausted or fixed.keys() == view.identity.names:
+            if free or optimizer.exhausted or point.keys() <= fixed.keys():
                 break
             seed = (self._seed, trial.number, attempt)
             if attempt == 1:
                 suggestion = optimizer.suggest(seed, position=trial.number, fixed=fixed)
             else:
                 suggestion = optimizer.suggest_anywhere(seed, fixed=fixed)
-            point = self._publish(study, trial, view, suggestion)
+            point = self._publish(study, trial, view, suggestion, fixed)
         return point
 
-    def _publish(self, study: Study, trial: FrozenTrial, view: StudyView, suggestion: Suggestion) -> dict[str, Any]:
+    def _publish(
+        self, study: Study, trial: FrozenTrial, view: StudyView, suggestion: Suggestion, fixed: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """The parameters of a suggestion, after writing them to the storage for other processes."""
         assert view.optimizer is not None
         point: dict[str, Any] = view.optimizer.space.decode(suggestion.x)
+        point |= {name: fixed[name] for name in point.keys() & fixed.keys()}  # to the last digit
         _records.publish(study, trial, view.identity, point, suggestion.origin)
         return point
 
@@ -261,9 +272,8 @@ class NumboSampler(BaseSampler):
             if searched.table is not None or type(searched.distributions.get(name)) is not type(distribution):
                 return None
             optimizer = self._brought_up(study, view, trials, searched, trial.number)
-            published, _ = _records.read(trial, view.identity)
-            known = within(fixed_params(study, trial) | trial.params, searched.distributions, optimizer.space)
-            given = published | known
+            published = _records.read(trial, view.identity).params
+            given = published | within(fixed_params(study, trial), searched.distributions, optimizer.space)
             given.pop(name, None)
             seed = (self._seed, trial.number, zlib.crc32(name.encode()))
             found = optimizer.suggest_value(name, given, to_dimension(distribution), seed)
@@ -279,6 +289,8 @@ class NumboSampler(BaseSampler):
             study.tell(trial.number, state=TrialState.FAIL)  # the trial exists already, and would stay running
         self._raise_error_if_multi_objective(study)
         self._remember(study)
+        if trial.params or "fixed_params" in trial.system_attrs:  # it was added while it waited
+            _records.mark_begun(study, trial)
         if self._independent_sampler is not None:
             self._independent_sampler.before_trial(study, trial)
 
@@ -509,7 +521,8 @@ class NumboSampler(BaseSampler):
             searched = self._searched(view, trials, -1)
             if view.optimizer is not None:  # the space of the last suggestions
                 searched = searched.only(view.searched.distributions)
-            if not searched.distributions:
+            shown = (t for t in trials if t.state in (TrialState.COMPLETE, TrialState.PRUNED))
+            if not any(trial.distributions.keys() & searched.distributions.keys() for trial in shown):
                 states = [trial.state for trial in trials]
                 failed = f", and {states.count(TrialState.FAIL)} failed" if TrialState.FAIL in states else ""
                 kind = ValueError if TrialState.COMPLETE in states else _NoSuccess

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from numbo.optuna import _records
 from numbo.optuna._distributions import KnownSpace, RunningSpace, Searched, to_internal, to_space
+from numbo.optuna._records import Published
 from numbo.optuna._warnings import warn
 
 from numbo.optimizers import GLOBAL, Optimizer, Snapshot
@@ -35,7 +36,7 @@ class StudyView:
     """Adds each trial once, in the order in which they finished."""
 
     def __init__(self) -> None:
-        #: From complete and pruned trials; the latter may have ended before they used all of their parameters.
+        #: From finished trials, of which only complete ones show which parameters the program does not use.
         self.space = KnownSpace()
         self._space_of_running = RunningSpace()
         self.optimizer: Optimizer | None = None
@@ -60,7 +61,7 @@ class StudyView:
         #: The numbers of the trials that the optimizer was told, in this order.
         self.told: list[int] = []
         self._left_out = 0
-        #: Start and end times of these trials: they are equal only if one trial is a copy of another.
+        #: Start and end times of those that have no record: they are equal only if one trial is a copy of another.
         self._moments: set[tuple[datetime | None, datetime | None]] = set()
         #: Causes for which trials were left out (`_causes_of`), and the causes that a warning has named.
         self._causes: set[Cause] = set()
@@ -90,9 +91,9 @@ class StudyView:
         self._looked_at = len(trials)
         self._last_number = trials[-1].number if trials else -1
         for trial in fresh:
-            if trial.datetime_start is not None and not _took_no_time(trial):
+            if trial.datetime_start is not None and self._was_run(trial):
                 insort(self._starts, _naive(trial.datetime_start))
-        self.space.add(t for t in fresh if t.state in (TrialState.COMPLETE, TrialState.PRUNED))
+        self.space.add(fresh)
         names = self.constraints
         self.constraints = tuple(sorted({*names, *(c for t in fresh for c in _records.constraints_of(t))}))
         if self.optimizer is not None and self.constraints == names:
@@ -100,7 +101,8 @@ class StudyView:
 
     def known_space(self, trials: Sequence[FrozenTrial], current: int) -> Searched:
         """The search space; before a trial has finished, that of running trials other than ``current``."""
-        running = [trials[i] for i in self._unfinished if trials[i].number != current]
+        others = (trials[i] for i in self._unfinished if trials[i].number != current)
+        running = [trial for trial in others if trial.state == TrialState.RUNNING]
         if self.space.known:
             return self.space.searched(running)
         return self._space_of_running.searched(running)
@@ -166,27 +168,30 @@ class StudyView:
         """A running trial's point as a pending one; None if it is unknown or out of range."""
         assert self.optimizer is not None
         try:
-            return self.optimizer.pending_point(*self._params(trial), trial.intermediate_values)
+            params, origin = self._params(trial, _records.read(trial, self.identity))
+            return self.optimizer.pending_point(params, origin, trial.intermediate_values)
         except (ValueError, TypeError):
             return None
 
-    def _params(self, trial: FrozenTrial) -> tuple[dict[str, Any], int]:
+    def _params(self, trial: FrozenTrial, published: Published) -> tuple[dict[str, Any], int]:
         """The internal parameters that a trial is evaluated with, and the part of the search that proposed them.
 
-        The values that the trial has used take precedence, then enqueued values, then published ones. A parameter that
-        a finished trial never asked for had no influence on it. If no value was published, a conditional parameter of a
-        complete trial is inactive. All others are set to the middle of their range, including conditional parameters
-        that a trial has not used yet, or did not reach.
+        The values that the trial has used take precedence, then enqueued values, then ``published`` ones. A parameter
+        that a finished trial never asked for had no influence on it. If no value was published, a conditional parameter
+        of a complete trial is inactive. All others are set to the middle of their range, including conditional
+        parameters that a trial has not used yet, or did not reach.
+
+        A failed or running trial that contradicts the conditions counts where the values are that fit: there it is not
+        to be tried again.
 
         Raises:
-            ValueError: if a value does not fit, or contradicts a condition; if a running trial has unknown values, or a
-                finished trial used none.
+            ValueError: if a value does not fit, or a trial with a value contradicts a condition; if a running trial has
+                unknown values, or a finished trial used none.
         """
         assert self.optimizer is not None
         space = self.optimizer.space
         distributions = self.searched.distributions
         optional = self.searched.optional
-        published, origin = _records.read(trial, self.identity)
         actual = to_internal(trial.params, distributions)
         known = dict(actual)
         if not trial.state.is_finished():
@@ -194,8 +199,9 @@ class StudyView:
         elif not actual:
             raise ValueError("The trial has none of the parameters that are searched.")
         unused = optional if trial.state == TrialState.COMPLETE else ()
-        params = {n: published[n] for n in distributions if n in published and n not in unused} | known
-        if any(published.get(name, value) != value for name, value in known.items()):
+        params = {n: v for n, v in published.params.items() if n in distributions and n not in unused} | known
+        origin = published.origin
+        if any(published.params.get(name, value) != value for name, value in known.items()):
             origin = GLOBAL  # it was not evaluated at the proposed point
         missing = distributions.keys() - optional - space.conditions.keys() - params.keys()
         if missing or not params:
@@ -204,7 +210,7 @@ class StudyView:
             params |= {name: space[name].from_unit(0.5) for name in missing}
         if space.conditions and trial.state != TrialState.COMPLETE:
             params = space.completed(params)
-            if not known.keys() <= params.keys():
+            if trial.state == TrialState.PRUNED and not known.keys() <= params.keys():
                 raise ValueError("The trial contradicts the conditions.")
         return params, origin
 
@@ -214,9 +220,10 @@ class StudyView:
         for trial in sorted(trials, key=_completion):
             value = self._value(trial)
             partial = trial.state == TrialState.PRUNED
+            published = _records.read(trial, self.identity)
             try:
-                params, origin = self._params(trial)
-                origin = UNASKED if self._copied(trial) else origin
+                params, origin = self._params(trial, published)
+                origin = UNASKED if self._copied(trial, published) else origin
                 self.optimizer.learn(
                     params,
                     value,
@@ -233,12 +240,23 @@ class StudyView:
                 continue
             self.told.append(trial.number)
 
-    def _copied(self, trial: FrozenTrial) -> bool:
-        """Whether a trial was not evaluated: made from given results (in no time), or a copy of another trial."""
+    def _copied(self, trial: FrozenTrial, published: Published) -> bool:
+        """Whether a finished trial was not evaluated: made from given results, or a copy of another trial.
+
+        Trials that a sampler of numbo began say so themselves. Others count as made from results if they took no time,
+        or have the times of another trial.
+        """
+        asked = _records.asked_for(trial, published)
+        if asked is not None:
+            return not asked
         moments = trial.datetime_start, trial.datetime_complete
         known = moments in self._moments
         self._moments.add(moments)
         return known or _took_no_time(trial)
+
+    def _was_run(self, trial: FrozenTrial) -> bool:
+        """Whether a finished trial took its time, by its record or its clock."""
+        return not _took_no_time(trial) or bool(_records.asked_for(trial, _records.read(trial, self.identity)))
 
     def _causes_of(self, trial: FrozenTrial) -> set[Cause]:
         """Why a trial is left out: the parameters whose values are outside the present ranges, or `OTHER`."""

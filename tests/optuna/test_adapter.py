@@ -598,6 +598,25 @@ def test_settings_that_depend_on_the_space_are_checked_against_it():
         configured(BBKBSampler, search_space=SPACE, **kernel)
 
 
+@pytest.mark.parametrize(
+    "choices",
+    [
+        ["a", "b", "a", "c", "d"],
+        ["s"] * 6 + ["t", "u"],
+        [1, 1.0, True, 2, 3],
+        [0, False, None, "none"],
+        ["x", "y", "z"] * 4 + ["w"],
+    ],
+    ids=str,
+)
+def test_every_different_choice_is_tried_soon(make, choices):
+    different = list(dict.fromkeys(choices))
+    study = optuna.create_study(sampler=make())
+    study.optimize(lambda t: -choices.index(t.suggest_categorical("c", choices)), n_trials=len(different) + 4)
+    tried = {choices.index(trial.params["c"]) for trial in study.trials}
+    assert tried == {choices.index(choice) for choice in different}
+
+
 def test_the_independent_sampler_is_the_users():
     class Fixed(RandomSampler):
         def sample_independent(self, study, trial, name, distribution):
@@ -903,9 +922,26 @@ class TestLookingInside:
             study.sampler.explain()
 
 
+class WholeSeconds(optuna.storages.InMemoryStorage):
+    """A storage whose clock has no fractions of seconds, such as MySQL's: quick trials begin and end at once."""
+
+    def _set_trial(self, trial_id, trial):
+        for name in ("datetime_start", "datetime_complete"):
+            moment = getattr(trial, name)
+            if moment is not None:
+                setattr(trial, name, moment.replace(microsecond=0))
+        super()._set_trial(trial_id, trial)
+
+    def create_new_trial(self, study_id, template_trial=None):
+        number = super().create_new_trial(study_id, template_trial)
+        self._set_trial(number, self._get_trial(number))
+        return number
+
+
+@pytest.mark.parametrize("storage", [None, WholeSeconds()])
 @pytest.mark.parametrize("again", ["copied", "created", "evaluated"])
-def test_only_trials_that_were_evaluated_are_evidence_against_noise(again):
-    study = optuna.create_study(sampler=GSSBOSampler(seed=0))
+def test_only_trials_that_were_evaluated_are_evidence_against_noise(again, storage):
+    study = optuna.create_study(storage=storage, sampler=GSSBOSampler(seed=0))
     study.optimize(lambda trial: trial.suggest_float("x", 0.0, 1.0), n_trials=12)
     first = study.trials[5]
     if again == "copied":
@@ -919,3 +955,13 @@ def test_only_trials_that_were_evaluated_are_evidence_against_noise(again):
     means, _ = study.sampler.predict([t.params for t in study.trials[:12]], study)
     exact = means.tolist() == [t.value for t in study.trials[:12]]  # values without noise are what they are
     assert exact == (again == "evaluated")
+
+
+@pytest.mark.parametrize("objective", [lambda x, y: (x - 0.3) ** 2 + (y - 0.7) ** 2, lambda x, y: abs(x - y) // 0.1])
+def test_a_clock_without_fractions_of_seconds_repeats_no_point_more_often(objective):
+    repeats = []
+    for storage in (optuna.storages.InMemoryStorage(), WholeSeconds()):
+        study = optuna.create_study(storage=storage, sampler=GSSBOSampler(seed=0))
+        study.optimize(lambda t: objective(t.suggest_float("x", 0, 1), t.suggest_float("y", 0, 1)), n_trials=60)
+        repeats.append(60 - len({tuple(trial.params.values()) for trial in study.trials}))
+    assert repeats[1] == repeats[0]  # what was asked for is known by the record of it

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numbo.optuna import BBKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler, _records
+from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler, _records
 from numbo.optuna._distributions import KnownSpace, to_internal
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState
+from tests.optuna.inside import optimizer_of, view_of
 
 import optuna
 from numbo.spaces.trees import holds
@@ -281,6 +282,86 @@ def test_what_is_chosen_late_makes_no_point_that_others_have(make):
     for trial in running:
         program(trial)
     assert len({tuple(trial.params.items()) for trial in running}) == 8
+
+
+def svm_mlp_or_gbm(trial):
+    """Boosted trees always fail, and share a parameter with the networks, which are best."""
+    model = trial.suggest_categorical("model", ["svm", "mlp", "gbm"])
+    if model == "svm":
+        return 0.3 + (np.log10(trial.suggest_float("c", 1e-3, 1e3, log=True)) - 0.5) ** 2
+    rate = np.log10(trial.suggest_float("rate", 1e-4, 1.0, log=True))
+    if model == "gbm":
+        raise RuntimeError
+    return (rate + 2.0) ** 2 + abs(trial.suggest_int("units", 4, 64) - 32) / 32
+
+
+@pytest.mark.parametrize("cls", [GSSBOSampler, GPUCBSampler, BKBSampler])
+def test_a_branch_that_always_fails_is_left_though_it_shares_a_parameter(cls):
+    study = optuna.create_study(sampler=cls(seed=0))
+    study.optimize(svm_mlp_or_gbm, n_trials=40, catch=RuntimeError)
+    failed = study.get_trials(states=[TrialState.FAIL])
+    assert len(failed) < 15  # all but six, as long as failures were no evidence
+    view = view_of(study)
+    assert sorted([*view.told, 39]) == list(range(40))  # nothing but the last trial is unknown
+    assert view.searched.words()["rate"] == "model is mlp or gbm"
+
+
+def test_what_running_trials_have_asked_for_is_known():
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0))
+    for model in ("svm", "mlp"):
+        study.enqueue_trial({"model": model})
+    study.optimize(svm_mlp_or_gbm, n_trials=8, catch=RuntimeError)
+    study.enqueue_trial({"model": "gbm"})
+    running = study.ask()
+    with pytest.raises(RuntimeError):
+        svm_mlp_or_gbm(running)
+    other = study.ask()
+    other.suggest_categorical("model", ["svm", "mlp", "gbm"])
+    view = view_of(study)
+    assert view.searched.words()["rate"] == "model is mlp or gbm"
+    assert view.optimizer.holds(running.number)
+    fresh = type(view)()
+    trials = study.get_trials(deepcopy=False)
+    fresh.sync(trials)
+    assert fresh.known_space(trials, other.number) == view.searched  # by another process, too
+
+
+def test_trials_that_run_at_once_are_different_points_whatever_the_rules():
+    """Up to now the rate was asked for where act is tanh; trials that still run ask for it elsewhere, too."""
+
+    def program(trial):
+        act = trial.suggest_categorical("act", ["relu", "tanh"])
+        layers = trial.suggest_int("layers", 1, 3)
+        rate = trial.suggest_float("rate", 0.0, 1.0, step=0.25) if act == "tanh" or layers > 1 else 1.0
+        return rate - layers - 2.0 * (act == "relu")
+
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0))
+    for rate in (0.0, 0.25, 0.5, 0.75, 1.0):
+        study.enqueue_trial({"act": "tanh", "layers": 1 + round(rate), "rate": rate})
+        study.enqueue_trial({"act": "relu", "layers": 1})
+    study.optimize(program, n_trials=10)
+    running = []
+    for at_once in (8, *[1] * 8):
+        asked = [study.ask() for _ in range(at_once)]
+        for trial in asked:
+            program(trial)
+        running += asked
+    assert len({tuple(sorted(trial.params.items())) for trial in running}) == 16
+
+
+def test_a_failure_that_contradicts_a_declaration_counts_where_it_fits():
+    space = {"kind": CategoricalDistribution(["a", "b"]), "m": (FloatDistribution(0.0, 1.0), {"kind": "a"})}
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0, search_space=space))
+
+    def program(trial):
+        if trial.suggest_categorical("kind", ["a", "b"]) == "a":
+            return trial.suggest_float("m", 0.0, 1.0)
+        trial.suggest_float("m", 0.0, 1.0)  # not as declared
+        raise RuntimeError
+
+    study.optimize(program, n_trials=20, catch=RuntimeError)
+    assert len(study.get_trials(states=[TrialState.FAIL])) < 8
+    assert optimizer_of(study).n_told == 20
 
 
 def test_a_range_that_follows_from_a_value_is_part_of_the_space(make):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from numbo.optuna._distributions import (
@@ -54,6 +56,31 @@ def test_choices_are_their_indices_inside(index, choice):
     inside = to_internal({"act": choice, "stranger": 7}, {"act": ACTS, "x": FloatDistribution(0, 1)})
     assert inside == {"act": index}
     assert to_external(inside, {"act": ACTS})["act"] is choice
+
+
+@pytest.mark.parametrize(
+    ("choices", "places"),
+    [
+        (["a", "b", "a", "c", "d"], [0, 1, 3, 4]),
+        ([1, 1.0, "1", True], [0, 2]),
+        ([0, False, None, 2], [0, 2, 3]),
+        ([float("nan"), 1.0, float("nan")], [0, 1]),
+        ([[1], [1], [2]], [0, 2]),  # without a hash
+        (["b", "b"], [0]),
+    ],
+    ids=str,
+)
+def test_equal_choices_are_one_category(choices, places):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # Optuna's, of lists
+        distribution = CategoricalDistribution(choices)
+    assert to_dimension(distribution) == Categorical(places)
+    space = to_space(declared({"c": distribution, "x": FloatDistribution(0, 1)}))
+    for place in places:
+        inside = to_internal({"c": choices[place]}, {"c": distribution})
+        assert inside == {"c": place}
+        assert space["c"].contains(place)
+        assert to_external(inside, {"c": distribution})["c"] is distribution.choices[place]
 
 
 def test_numbers_are_those_of_python_outside():

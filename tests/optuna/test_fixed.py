@@ -7,13 +7,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
+from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler, _records
 from numbo.optuna._distributions import Searched, to_space
 from numbo.optuna._fixed import fixed_params, within
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import PartialFixedSampler
 from optuna.trial import TrialState, create_trial
-from tests.optuna.inside import optimizer_of
+from tests.optuna.inside import optimizer_of, view_of
 
 import optuna
 
@@ -164,6 +164,76 @@ def test_what_is_enqueued_conditions_the_rest(cls):
         misses.append(abs(trial.params["y"] - x))
     limit = 0.35 if cls is SBPESampler else 0.2  # S-BPE explores
     assert np.median(misses) < limit
+
+
+def add_waiting(study, params):
+    """Add a trial with these values to the queue, as another program or a callback does."""
+    distributions = {name: XY[name] for name in params}
+    study.add_trial(create_trial(params=params, distributions=distributions, state=TrialState.WAITING))
+
+
+WAYS = {
+    "enqueued": lambda study, params: study.enqueue_trial(params),
+    "waiting": add_waiting,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("storage", [None, "sqlite"])
+def test_values_that_a_waiting_trial_has_are_given_values(way, storage, tmp_path):
+    """The best y follows x, so that the y of another x would be wrong; the record is of what runs."""
+
+    def objective(trial):
+        x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
+        return (y - x) ** 2 + 0.1 * (x - 0.2) ** 2
+
+    url = storage and f"sqlite:///{tmp_path}/study.db"
+    study = optuna.create_study(storage=url, sampler=GSSBOSampler(seed=0))
+    study.optimize(objective, n_trials=25)
+    misses = []
+    for x in (0.8, 0.55, 0.95):
+        WAYS[way](study, {"x": x})
+        study.optimize(objective, n_trials=1)
+        trial = study.trials[-1]
+        assert trial.params["x"] == x
+        record = _records.read(trial, view_of(study).identity)
+        assert record == (trial.params, record.origin, trial.number)
+        misses.append(abs(trial.params["y"] - x))
+    assert np.median(misses) < 0.2
+    optimizer_of(study)
+    assert view_of(study).told == list(range(28))
+
+
+@pytest.mark.parametrize("space", [None, XY])
+def test_a_trial_that_is_run_again_has_the_whole_suggestion(space):
+    """A worker died when it had asked for x only."""
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0, search_space=space))
+    study.optimize(lambda t: t.suggest_float("x", 0, 1) + t.suggest_float("y", 0, 1), n_trials=8)
+    dead = study.ask()
+    dead.suggest_float("x", 0, 1)
+    study.tell(dead, state=TrialState.FAIL)
+    suggested = _records.read(study.trials[8], view_of(study).identity).params
+    retry = optuna.storages.RetryHeartbeatStaleTrialCallback()
+    for number in (9, 10):  # it dies a second time
+        retry(study, study.trials[-1])
+        again = study.ask()
+        assert again.number == number
+        assert again.suggest_float("x", 0, 1) == suggested["x"]
+        if number == 9:
+            study.tell(again, state=TrialState.FAIL)
+    assert again.suggest_float("y", 0, 1) == suggested["y"]
+    study.tell(again, 0.5)
+    assert _records.read(study.trials[-1], view_of(study).identity)[::2] == (suggested, 10)
+    changed = create_trial(
+        params={"x": 0.25},
+        distributions={"x": XY["x"]},
+        system_attrs=study.trials[8].system_attrs,
+        state=TrialState.WAITING,
+    )
+    study.add_trial(changed)  # with another x, the rest of that suggestion says nothing
+    study.optimize(lambda t: t.suggest_float("x", 0, 1) + t.suggest_float("y", 0, 1), n_trials=1)
+    assert study.trials[-1].params["x"] == 0.25
+    assert study.trials[-1].params["y"] != suggested["y"]
 
 
 @pytest.mark.parametrize("cls", SAMPLERS)

@@ -10,10 +10,12 @@ import pytest
 from numbo.optuna import GSSBOSampler
 from numbo.optuna._distributions import Searched
 from numbo.optuna._records import (
+    BEGUN,
     KEY,
     PIECE,
     TABLE,
     Identity,
+    asked_for,
     constraints_of,
     directions_of,
     is_the_table,
@@ -56,12 +58,12 @@ def test_long_parameters_are_published_in_short_pieces():
     assert len(attrs) > 2
     assert max(len(v) for v in attrs.values()) <= PIECE
     identity = Identity.of(Searched(space))
-    assert read(study.trials[0], identity) == (trial.params, -1)
+    assert read(study.trials[0], identity) == (trial.params, -1, 0)
     last = max(attrs)
     del attrs[last]
     torn = study.trials[0]
     torn.system_attrs = attrs
-    assert read(torn, identity) == ({}, -1)
+    assert read(torn, identity) == ({}, -1, None)
 
 
 def test_what_was_published_for_another_space_holds_as_far_as_both_have_it():
@@ -70,10 +72,10 @@ def test_what_was_published_for_another_space_holds_as_far_as_both_have_it():
     params = {"x": 0.5, "k": 3, "act": 1}
     publish(study, study.trials[0], SEARCHED, params, 7)
     trial = study.trials[0]
-    assert read(trial, SEARCHED) == (params, 7)
+    assert read(trial, SEARCHED) == (params, 7, 0)
     other = SPACE | {"new": FloatDistribution(0, 1), "act": CategoricalDistribution(["tanh", None])}
     del other["k"]
-    assert read(trial, Identity.of(Searched(other))) == ({"x": 0.5}, -1)
+    assert read(trial, Identity.of(Searched(other))) == ({"x": 0.5}, -1, 0)
 
 
 def test_a_shorter_record_in_the_place_of_a_longer_one():
@@ -83,7 +85,7 @@ def test_a_shorter_record_in_the_place_of_a_longer_one():
         params = {f"parameter {i}": 0.5 for i in range(count)}
         identity = Identity(7, frozenset(params), {})
         publish(study, study.trials[0], identity, params, 1)
-        assert read(study.trials[0], identity) == (params, 1)
+        assert read(study.trials[0], identity) == (params, 1, 0)
 
 
 @pytest.mark.parametrize("storage", ["memory", "sqlite"])
@@ -91,24 +93,24 @@ def test_what_is_published_is_read_in_any_storage(storage, tmp_path):
     url = None if storage == "memory" else f"sqlite:///{tmp_path}/study.db"
     study = optuna.create_study(storage=url)
     study.ask()
-    assert read(study.trials[0], SEARCHED) == ({}, GLOBAL)
+    assert read(study.trials[0], SEARCHED) == ({}, GLOBAL, None)
     assert pieces(study.trials[0]) == []
     publish(study, study.trials[0], SEARCHED, PARAMS | {"x": -1.2345678901234567e-300}, 7)
-    assert read(study.trials[0], SEARCHED) == (PARAMS | {"x": -1.2345678901234567e-300}, 7)
+    assert read(study.trials[0], SEARCHED) == (PARAMS | {"x": -1.2345678901234567e-300}, 7, 0)
     assert len(pieces(study.trials[0])) == 1
 
 
 def test_choices_that_have_changed_are_other_values():
     record = create_trial(value=0.0, system_attrs=published(PARAMS))
     more = Identity.of(Searched(SPACE | {"act": CategoricalDistribution(("relu", None, 3, "tanh"))}))
-    assert read(record, more) == ({"x": 0.5, "k": 3}, GLOBAL)
+    assert read(record, more) == ({"x": 0.5, "k": 3}, GLOBAL, 4)
     wide = Identity.of(Searched(SPACE | {"x": FloatDistribution(-9.0, 9.0)}))
-    assert read(record, wide) == (PARAMS, GLOBAL)  # another space, of whose regions this one is none
+    assert read(record, wide) == (PARAMS, GLOBAL, 4)  # another space, of whose regions this one is none
 
 
 def published(params, **changes):
-    """The attributes of a trial for which ``params`` were published, in `SPACE` and by region 7."""
-    record = {"space": SEARCHED.space, "origin": 7, "params": params, "choices": SEARCHED.choices}
+    """The attributes of a trial for which ``params`` were published, in `SPACE` and by region 7, for trial 4."""
+    record = {"space": SEARCHED.space, "origin": 7, "trial": 4, "params": params, "choices": SEARCHED.choices}
     return {f"{KEY}:0": json.dumps(record | changes)}
 
 
@@ -131,8 +133,35 @@ TORN = [
 
 @pytest.mark.parametrize("attrs", TORN, ids=str)
 def test_torn_and_foreign_records_hold_nothing(attrs):
-    assert read(create_trial(value=0.0, system_attrs=published(PARAMS)), SEARCHED) == (PARAMS, 7)
-    assert read(create_trial(value=0.0, system_attrs=attrs), SEARCHED) == ({}, GLOBAL)
+    assert read(create_trial(value=0.0, system_attrs=published(PARAMS)), SEARCHED) == (PARAMS, 7, 4)
+    assert read(create_trial(value=0.0, system_attrs=attrs), SEARCHED) == ({}, GLOBAL, None)
+
+
+@pytest.mark.parametrize("number", [None, "4", True, 0.5])
+def test_a_record_need_not_say_for_which_trial_it_was_published(number):
+    record = create_trial(value=0.0, system_attrs=published(PARAMS, trial=number))
+    assert read(record, SEARCHED) == (PARAMS, 7, None)
+
+
+@pytest.mark.parametrize(
+    ("attrs", "asked"),
+    [
+        ({}, None),
+        (published(PARAMS), True),
+        (published(PARAMS, trial=3), False),
+        (published(PARAMS, trial=None), None),
+        ({BEGUN: 4}, True),
+        ({BEGUN: 3}, False),
+        ({BEGUN: "4"}, None),
+        (published(PARAMS, trial=3) | {BEGUN: 4}, True),  # the same trial, begun again
+        (published(PARAMS) | {BEGUN: 3}, True),
+    ],
+    ids=str,
+)
+def test_a_record_says_whether_its_trial_was_run_or_copied(attrs, asked):
+    trial = create_trial(value=0.0, system_attrs=attrs)
+    trial.number = 4
+    assert asked_for(trial, read(trial, SEARCHED)) is asked
 
 
 # -- constraints -------------------------------------------------------------------------------------------------------

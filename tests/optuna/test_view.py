@@ -312,7 +312,9 @@ def test_before_a_trial_has_finished_the_space_is_that_of_the_others_that_run():
         assert view.known_space(trials, current) == synced(trials).known_space(trials, current)
     trials.append(trial(3, {"k": 3}))
     view.sync(trials)
-    assert view.known_space(trials, -1).distributions.keys() == {"k"}
+    assert view.known_space(trials, -1) == synced(trials).known_space(trials, -1)
+    assert view.known_space(trials, -1).distributions.keys() == {"x", "k"}  # what has ended, and what runs
+    assert view.known_space(trials, 0).distributions.keys() == {"k"}
 
 
 # -- trials at points --------------------------------------------------------------------------------------------------
