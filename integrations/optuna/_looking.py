@@ -142,6 +142,7 @@ def _sampler_of(study: Study) -> NumboSampler:
     sampler: Any = checked(study).sampler
     while not isinstance(sampler, NumboSampler):
         if not hasattr(sampler, "_base_sampler"):
-            raise ValueError(f"The study's sampler must be one of numbo.optuna, got {type(study.sampler).__name__}.")
+            got = f"the class {sampler.__name__}" if isinstance(sampler, type) else type(study.sampler).__name__
+            raise ValueError(f"The study's sampler must be one of numbo.optuna, got {got}.")
         sampler = sampler._base_sampler
     return sampler

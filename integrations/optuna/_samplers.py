@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
 import secrets
 import threading
@@ -27,7 +28,7 @@ from numbo.optuna._distributions import (
 from numbo.optuna._fixed import fixed_params, inherited, within
 from numbo.optuna._view import FirstTrials, StudyView, checked
 from numbo.optuna._views import Views
-from numbo.optuna._warnings import warn
+from numbo.optuna._warnings import Once, warn
 
 from numbo import _checks
 from numbo._types import Array
@@ -60,6 +61,21 @@ class _Best(NamedTuple):
     params: dict[str, Any]
     value: float
     trial: FrozenTrial | None
+
+
+def _of_an_instance(method: Callable[..., None]) -> Callable[..., None]:
+    """The ``method`` that Optuna calls first, with a clear error if a study has the class itself for a sampler."""
+
+    @functools.wraps(method)
+    def called(*arguments: Any, **named: Any) -> None:
+        if arguments and isinstance(arguments[0], Study):
+            study, trial = arguments
+            study._storage.set_trial_state_values(trial._trial_id, TrialState.FAIL)  # it would stay running
+            cls: Any = study.sampler
+            raise ValueError(f"sampler must be an instance such as {cls.__name__}(), got the class {cls.__name__}.")
+        method(*arguments, **named)
+
+    return called
 
 
 class NumboSampler(BaseSampler):
@@ -122,6 +138,7 @@ class NumboSampler(BaseSampler):
         self._constraints_func = constraints_func
         self._space_known = search_space is not None
         self._views = Views()
+        self._once = Once()
         self._latest: Callable[[], Study | None] = _no_study
         self._lock = threading.RLock()
         if given is None and settings.n_initial is None:
@@ -245,20 +262,40 @@ class NumboSampler(BaseSampler):
                 return found
             # one stream per trial and name: processes with equal seeds must not start with equal points
             sampler = RandomSampler(seed=zlib.crc32(f"{self._seed} {trial.number} {param_name}".encode()))
-        started = trial.number >= (INITIAL if self._n_startup_trials is None else self._n_startup_trials)
-        if self._warn_independent_sampling and self._space_known and started:
-            if self._declared is not None and self._declared.table is not None:
-                reason = 'a Table is the whole space, of which "row" is the one parameter, suggested by table.suggest'
-                advice = "Make what else is searched columns of the table"
-            else:
-                reason = "no trial that the model knows has used it, or none of the latest ones and by no known rule"
-                advice = "Give the sampler a search_space="
-            warn(
-                f"{type(self).__name__} samples the parameter {param_name!r} of trial {trial.number} independently, "
-                f"with {type(sampler).__name__}: {reason}. {advice}, or pass warn_independent_sampling=False if that "
-                "is intended."
-            )
+        if self._warn_independent_sampling:
+            self._explain_independent(study, trial, param_name, param_distribution, type(sampler).__name__)
         return sampler.sample_independent(study, trial, param_name, param_distribution)
+
+    def _explain_independent(
+        self, study: Study, trial: FrozenTrial, name: str, asked: BaseDistribution, sampler: str
+    ) -> None:
+        """Warn, once for each parameter, why the model does not sample it, if it should after the start."""
+        declared = self._declared
+        started = trial.number >= (INITIAL if self._n_startup_trials is None else self._n_startup_trials)
+        mismatch = declared is not None and declared.distributions.get(name, asked) != asked
+        if not (mismatch or (self._space_known and started)):
+            return
+        if declared is None:
+            reason = "no trial that the model knows has used it, or none of the latest ones and by no known rule"
+            advice = "Give the sampler a search_space="
+        elif declared.table is not None:
+            reason = 'a Table is the whole space, of which "row" is the one parameter, suggested by table.suggest'
+            advice = "Make what else is searched columns of the table"
+        elif mismatch:
+            reason = f"the objective asks for it with {asked}, but search_space= has {declared.distributions[name]}"
+            advice = "Give both the same range"
+        elif name in declared.distributions:
+            reason = "its conditions in search_space= do not hold"
+            advice = "Correct them"
+        else:
+            reason = "search_space= does not have it"
+            advice = "Add it there"
+        self._once.warn(
+            study,
+            f"independent {name}",
+            f"{type(self).__name__} samples the parameter {name!r} independently, with {sampler}: {reason}. {advice}, "
+            "or pass warn_independent_sampling=False if that is intended.",
+        )
 
     def _by_model(self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution) -> Any:
         """A value by the model, given the trial's values so far; None if the model does not know the parameter.
@@ -284,6 +321,7 @@ class NumboSampler(BaseSampler):
         if self._independent_sampler is not None:
             self._independent_sampler.reseed_rng()
 
+    @_of_an_instance
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         if self._refuses(study):
             study.tell(trial.number, state=TrialState.FAIL)  # the trial exists already, and would stay running
@@ -315,7 +353,8 @@ class NumboSampler(BaseSampler):
         if self._constraints_func is not None:
             _process_constraints_after_trial(partial(_constraints, self._constraints_func), study, trial, state)
         if not self._constrained and _records.constraints_of(trial):
-            warn(f"Constraints have been set, but {type(self).__name__} does not use them: GSSBOSampler does.")
+            message = f"Constraints have been set, but {type(self).__name__} does not use them: GSSBOSampler does."
+            self._once.warn(study, "constraints", message)
         if self._independent_sampler is not None:
             self._independent_sampler.after_trial(study, trial, state, values)
 
@@ -362,7 +401,14 @@ class NumboSampler(BaseSampler):
         optimizer, searched = self._optimizer_of(study)
         if isinstance(params, Mapping):
             return optimizer, internal_point(params, searched, optimizer.space)
-        return optimizer, [internal_point(point, searched, optimizer.space) for point in params]
+        points = list(params) if isinstance(params, Collection) and not isinstance(params, str) else [params]
+        for point in points:
+            if not isinstance(point, Mapping):
+                raise ValueError(
+                    'params must be the parameters of a trial such as {"x": 0.5}, or a sequence of such, got '
+                    f"{params!r}."
+                )
+        return optimizer, [internal_point(point, searched, optimizer.space) for point in points]
 
     def predict_end(self, trial: FrozenTrial | Trial, study: Study | None = None) -> tuple[float, float]:
         """Predicted final value of a running or pruned trial, and its standard deviation, by the curves of finished
@@ -522,7 +568,8 @@ class NumboSampler(BaseSampler):
             if view.optimizer is not None:  # the space of the last suggestions
                 searched = searched.only(view.searched.distributions)
             shown = (t for t in trials if t.state in (TrialState.COMPLETE, TrialState.PRUNED))
-            if not any(trial.distributions.keys() & searched.distributions.keys() for trial in shown):
+            names = searched.distributions.keys()
+            if self._declared is None and not any(trial.distributions.keys() & names for trial in shown):
                 states = [trial.state for trial in trials]
                 failed = f", and {states.count(TrialState.FAIL)} failed" if TrialState.FAIL in states else ""
                 kind = ValueError if TrialState.COMPLETE in states else _NoSuccess
@@ -573,12 +620,13 @@ class NumboSampler(BaseSampler):
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        del state["_lock"], state["_views"], state["_latest"]  # views are rebuilt from the storage
+        del state["_lock"], state["_views"], state["_once"], state["_latest"]  # views are rebuilt from the storage
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._views = Views()
+        self._once = Once()
         self._latest = _no_study
         self._lock = threading.RLock()
 

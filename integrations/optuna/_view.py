@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from numbo.optuna import _records
 from numbo.optuna._distributions import KnownSpace, RunningSpace, Searched, to_internal, to_space
+from numbo.optuna._fixed import within
 from numbo.optuna._records import Published
 from numbo.optuna._warnings import warn
 
@@ -27,9 +28,10 @@ MAX_OVERTAKEN = 1000
 ROUNDS = 4
 
 
-#: A parameter and the range that a trial's value is not in; `OTHER` is for all other causes.
+#: A cause for which trials are not learned: a parameter, and the range that its value is not in, or the kind of cause.
 Cause: TypeAlias = tuple[str, str]
-OTHER = "", ""
+#: Maximum number of causes that a warning describes.
+DESCRIBED = 3
 
 
 class StudyView:
@@ -63,8 +65,9 @@ class StudyView:
         self._left_out = 0
         #: Start and end times of those that have no record: they are equal only if one trial is a copy of another.
         self._moments: set[tuple[datetime | None, datetime | None]] = set()
-        #: Causes for which trials were left out (`_causes_of`), and the causes that a warning has named.
-        self._causes: set[Cause] = set()
+        #: Causes for which trials were left out (`_causes_of`), with the first trial of each in words.
+        self._causes: dict[Cause, str] = {}
+        #: The causes that a warning has named.
         self._warned: set[Cause] = set()
 
     def continues(self, trials: Sequence[FrozenTrial], *, compare_all: bool = False) -> bool:
@@ -122,17 +125,15 @@ class StudyView:
             self.told = []
             self._left_out = 0
             self._running = {}
-            self._causes = set()
+            self._causes = {}
             self._moments = set()
             self._tell(t for t in trials if t.state.is_finished())
-        if fresh := {cause for cause in self._causes - self._warned if self._established(cause)}:
-            self._warned |= fresh
+        fresh = [cause for cause in self._causes if cause not in self._warned and self._established(cause)]
+        if fresh:
+            self._warned |= set(fresh)
             finished = self._left_out + len(self.told)
-            warn(
-                f"{self._left_out} of {finished} finished trials are not learned: they have none of "
-                f"the parameters {sorted(searched.distributions)}, values outside their present ranges, or others than "
-                f"the conditions of the search space allow{self._misfit(trials)}."
-            )
+            described = "; ".join(self._causes[cause] for cause in fresh[:DESCRIBED])
+            warn(f"{self._left_out} of {finished} finished trials are not learned; {described}.")
         return self.optimizer
 
     def hold_running(self, trials: Sequence[FrozenTrial], current: int) -> None:
@@ -233,10 +234,11 @@ class StudyView:
                     reports=trial.intermediate_values,
                     constraints=_records.constraints_of(trial) if self.optimizer.constraints else None,
                 )
-            except (ValueError, TypeError):
-                if trial.state == TrialState.COMPLETE:
+            except (ValueError, TypeError) as error:
+                if value is not None:
                     self._left_out += 1
-                    self._causes |= self._causes_of(trial)
+                    for cause, words in self._causes_of(trial, str(error)).items():
+                        self._causes.setdefault(cause, f"trial {trial.number}: {words}")
                 continue
             self.told.append(trial.number)
 
@@ -258,38 +260,31 @@ class StudyView:
         """Whether a finished trial took its time, by its record or its clock."""
         return not _took_no_time(trial) or bool(_records.asked_for(trial, _records.read(trial, self.identity)))
 
-    def _causes_of(self, trial: FrozenTrial) -> set[Cause]:
-        """Why a trial is left out: the parameters whose values are outside the present ranges, or `OTHER`."""
+    def _causes_of(self, trial: FrozenTrial, error: str) -> dict[Cause, str]:
+        """Why a trial is left out, in words: values outside the present ranges, or else what the ``error`` says."""
         assert self.optimizer is not None
         space = self.optimizer.space
         distributions = self.searched.distributions
-        try:
-            params = to_internal(trial.params, distributions)
-        except ValueError:  # no longer a choice
-            return {OTHER}
-        outside = (name for name, value in params.items() if not space[name].contains(value))
-        return {(name, repr(distributions[name])) for name in outside} or {OTHER}
+        out = {}
+        for name in trial.params.keys() & distributions.keys():
+            present = distributions[name]
+            asked = trial.distributions[name]
+            if name not in within(trial.params, {name: present}, space):
+                also = "" if asked == present else f", and was asked for with {asked}"
+                out[name, repr(present)] = f"{name} = {trial.params[name]!r} is not in {present}{also}"
+        if out:
+            return out
+        params = to_internal(trial.params, distributions)
+        if not params:
+            return {("", "no parameter"): f"it has none of the parameters {sorted(distributions)}"}
+        if wrong := space.misfits(space.partial(params, snapped=False)):
+            error = misfit(wrong[0], wrong[0] in params, self.searched.words().get(wrong[0]))
+        return {("", "contradiction"): error.removesuffix(".")}
 
     def _established(self, cause: Cause) -> bool:
         """Whether trials are left out for good; later ones may still show that a range depends on another value."""
         name, _ = cause
-        return cause == OTHER or not self.space.undecided(name, self.searched.distributions[name])
-
-    def _misfit(self, trials: Iterable[FrozenTrial]) -> str:
-        """Describe the first complete trial that contradicts the conditions, in words."""
-        assert self.optimizer is not None
-        space = self.optimizer.space
-        words = self.searched.words()
-        for trial in trials:
-            try:
-                params = to_internal(trial.params, self.searched.distributions)
-                wrong = space.misfits(space.partial(params, snapped=False))
-            except ValueError:  # it is out of range
-                continue
-            if trial.state == TrialState.COMPLETE and params and wrong:
-                reason = misfit(wrong[0], wrong[0] in params, words.get(wrong[0]))
-                return f"; trial {trial.number}: {reason.removesuffix('.')}"
-        return ""
+        return not name or not self.space.undecided(name, self.searched.distributions[name])
 
     def _value(self, trial: FrozenTrial) -> float | list[float] | None:
         """The value learned from a finished trial, or those of several objectives; ``None`` for a failure.

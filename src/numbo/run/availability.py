@@ -139,7 +139,7 @@ class Availability:
         key = point_key(x)
         if key in self._history.excluded:
             return True
-        return self._history.has_failed(x) and (self._given_up(key) or self.grid is None or self._fresh().any())
+        return self._history.has_failed(x) and (self._given_up(key) or self.grid is None or bool(self._fresh().any()))
 
     def _given_up(self, key: bytes) -> bool:
         history = self._history
