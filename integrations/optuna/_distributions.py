@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from numbo.spaces import Categorical, Condition, Dimension, Float, Int, Record, Space, Table, Usage, misfit
@@ -191,6 +192,26 @@ def _internal(trial: FrozenTrial) -> dict[str, float]:
     return {name: d.to_internal_repr(trial.params[name]) for name, d in trial.distributions.items()}
 
 
+@dataclass
+class _Program:
+    """What trials with the same distributions have in common.
+
+    Attributes:
+        distributions: by name.
+        ranges: those that may depend on values.
+        latest: the highest number of a trial.
+    """
+
+    distributions: Mapping[str, BaseDistribution]
+    ranges: Mapping[str, BaseDistribution]
+    latest: int
+
+    @classmethod
+    def of(cls, trial: FrozenTrial) -> _Program:
+        found = trial.distributions
+        return cls(found, {n: d for n, d in found.items() if not isinstance(d, CategoricalDistribution)}, trial.number)
+
+
 class KnownSpace:
     """The search space of a study, updated as trials come in.
 
@@ -232,35 +253,44 @@ class KnownSpace:
             if any(trial.distributions != self._first for trial in trials):
                 trials = self._alike + trials
                 self._alike = None
-            elif self.known:
-                self._alike += trials
-                return
-        self._record(trials)
+            else:
+                self._alike += trials[not self.known :]
+                trials = [] if self.known else trials[:1]
+        if trials:
+            self._record(trials)
 
     def _record(self, trials: Sequence[FrozenTrial]) -> None:
         """Record trials that may change the space."""
         self._searched = None
         self._wider = {}
+        programs: list[_Program] = []
+        last: dict[tuple[str, ...], _Program] = {}
+        records = []
         for trial in trials:
-            for name, found in trial.distributions.items():
-                self._add(trial.number, name, found)
-        records = [Record(t.number, _internal(t), t.state == TrialState.COMPLETE) for t in trials]
+            program = last.get(tuple(trial.distributions))
+            if program is None or program.distributions != trial.distributions:
+                program = last[tuple(trial.distributions)] = _Program.of(trial)
+                programs.append(program)
+            program.latest = max(program.latest, trial.number)
+            records.append(Record(trial.number, _internal(trial), trial.state == TrialState.COMPLETE))
+            self._ranges.add(trial.number, records[-1].values, program.ranges)
+        for program in programs:
+            for name, found in program.distributions.items():
+                self._add(program.latest, name, found)
         self.usage.add(records)
-        for trial, record in zip(trials, records, strict=True):
-            ranges = {name: d for name, d in trial.distributions.items() if not isinstance(d, CategoricalDistribution)}
-            self._ranges.add(record.number, record.values, ranges)
         self._recent = sorted(self._recent + [r.number for r in records if r.complete])[-self.RECENT :]
 
     def _add(self, number: int, name: str, found: BaseDistribution) -> None:
-        latest, known = self._latest.get(name, (-1, found))
-        try:
-            check_distribution_compatibility(known, found)
-        except ValueError:
-            self._refused.add(name)
-            return
+        latest, known = self._latest.get(name, (-1, None))
+        if found != known:
+            try:
+                check_distribution_compatibility(known or found, found)
+            except ValueError:
+                self._refused.add(name)
+                return
+            self._widest[name] = _hull(self._widest.get(name, found), found)
         if number > latest:
             self._latest[name] = number, found
-        self._widest[name] = _hull(self._widest.get(name, found), found)
 
     @property
     def known(self) -> bool:

@@ -69,6 +69,7 @@ class Published(NamedTuple):
     trial: int | None
 
 
+DECODER = json.JSONDecoder()
 #: What is read where there is no record.
 NOTHING = Published({}, GLOBAL, None)
 
@@ -114,10 +115,10 @@ def read(trial: FrozenTrial, identity: Identity) -> Published:
     A record that was published for another space holds for the parameters that both spaces have, but its origin does
     not.
     """
+    if not (found := pieces(trial)):
+        return NOTHING
     try:
-        record, _ = json.JSONDecoder().raw_decode(
-            "".join(pieces(trial))
-        )  # pieces of an earlier, longer record may follow
+        record, _ = DECODER.raw_decode("".join(found))  # pieces of an earlier, longer record may follow
         space, origin, params, choices = (record[key] for key in ("space", "origin", "params", "choices"))
         number = record.get("trial")
         valid = isinstance(params, dict) and isinstance(choices, dict) and type(origin) is int

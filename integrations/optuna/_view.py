@@ -52,7 +52,7 @@ class StudyView:
         self.constraints: tuple[str, ...] = ()
         #: A weak reference to the storage of the study.
         self.storage: Callable[[], Any] = _no_storage
-        self._marks: dict[int, int] = {}  # of the finished trials, by their place
+        self._finished: dict[int, FrozenTrial] = {}  # by their place
         #: The points of running trials by their numbers, with a mark that changes if the trial does.
         self._running: dict[int, tuple[tuple[int, int, list[str]], Pending | None]] = {}
         self._looked_at = 0
@@ -81,15 +81,16 @@ class StudyView:
             return not compare_all
         if len(trials) < k or trials[k - 1].number != self._last_number:
             return False
-        places = list(self._marks) if compare_all else [*islice(self._marks, 1), *islice(reversed(self._marks), 1)]
-        return all(_mark(trials[i]) == self._marks[i] for i in places)
+        known = self._finished
+        places = list(known) if compare_all else [*islice(known, 1), *islice(reversed(known), 1)]
+        return all(trials[i] is known[i] or _mark(trials[i]) == _mark(known[i]) for i in places)
 
     def sync(self, trials: Sequence[FrozenTrial]) -> None:
         """Add the trials that have finished since the last call."""
         unfinished = self._unfinished + list(range(self._looked_at, len(trials)))
         done = [i for i in unfinished if trials[i].state.is_finished()]
         fresh = [trials[i] for i in done]
-        self._marks |= {i: _mark(trials[i]) for i in done}
+        self._finished |= zip(done, fresh, strict=True)
         self._unfinished = [i for i in unfinished if not trials[i].state.is_finished()]
         self._looked_at = len(trials)
         self._last_number = trials[-1].number if trials else -1
@@ -202,7 +203,7 @@ class StudyView:
         unused = optional if trial.state == TrialState.COMPLETE else ()
         params = {n: v for n, v in published.params.items() if n in distributions and n not in unused} | known
         origin = published.origin
-        if any(published.params.get(name, value) != value for name, value in known.items()):
+        if published.params and any(published.params.get(name, value) != value for name, value in known.items()):
             origin = GLOBAL  # it was not evaluated at the proposed point
         missing = distributions.keys() - optional - space.conditions.keys() - params.keys()
         if missing or not params:
@@ -277,7 +278,10 @@ class StudyView:
         params = to_internal(trial.params, distributions)
         if not params:
             return {("", "no parameter"): f"it has none of the parameters {sorted(distributions)}"}
-        if wrong := space.misfits(space.partial(params, snapped=False)):
+        wrong = space.misfits(space.partial(params, snapped=False))
+        if trial.state != TrialState.COMPLETE:  # it may have ended before it used the others
+            wrong = [name for name in wrong if name in params]
+        if wrong:
             error = misfit(wrong[0], wrong[0] in params, self.searched.words().get(wrong[0]))
         return {("", "contradiction"): error.removesuffix(".")}
 

@@ -73,10 +73,12 @@ class Float:
         return rounding > RESOLUTION * (high - low)
 
     def to_unit(self, value: float) -> float:
-        size = self.size
-        if size == 1:
+        if self.low == self.high:
             return 0.5
         if self.step is not None:
+            size = self.size
+            if size == 1:
+                return 0.5
             return (min(round((value - self.low) / self.step), size - 1) + 0.5) / size
         if self.log:
             return _fraction(math.log(value), math.log(self.low), math.log(self.high))
@@ -276,7 +278,10 @@ def _cell(u: float, size: float) -> int:
 def _fraction(value: float, low: float, high: float) -> float:
     """Relative position of ``value`` in [low, high], for ranges up to the largest double and down to the smallest."""
     half = 0.5 * high - 0.5 * low
-    return min(max((0.5 * value - 0.5 * low) / half, 0.0), 1.0) if half > 0.0 else 0.5
+    if not half > 0.0:
+        return 0.5
+    u = (0.5 * value - 0.5 * low) / half
+    return 0.0 if u < 0.0 else 1.0 if u > 1.0 else u
 
 
 def _blend(u: Any, low: float, high: float) -> Any:

@@ -89,6 +89,8 @@ class RangeUsage:
 
     #: A parameter with more values than this is never assumed to determine ranges.
     LISTED = 64
+    #: Mappings of ranges that are recognised.
+    PLAIN = 64
     #: A rule needs this many times as many trials as the parent has had values.
     EVIDENCE = 1.5
     #: A range counts as dynamic if it has changed more often than the first number, or at every third trial and at
@@ -100,7 +102,11 @@ class RangeUsage:
 
     def __init__(self) -> None:
         self._trials: list[tuple[int, Mapping[str, float], Mapping[str, Hashable]]] = []
-        #: By parameter: its ranges, each with a number, and the trials with the numbers of their ranges, in order.
+        #: Some mappings of ranges that were recorded, by their identity.
+        self._plain: dict[int, Mapping[str, Hashable]] = {}
+        #: The range of each parameter that has had one only: most have, and nothing else is recorded of them.
+        self._only: dict[str, Hashable] = {}
+        #: Of the others: the ranges, each with a number, and the trials with the numbers of their ranges, in order.
         self._ranges: dict[str, dict[Hashable, int]] = {}
         self._order: dict[str, list[tuple[int, int]]] = {}
         self._changes: Counter[str] = Counter()
@@ -108,18 +114,25 @@ class RangeUsage:
         self._tables: dict[str, dict[str, dict[float, Hashable]]] = {}
 
     def add(self, number: int, values: Mapping[str, float], ranges: Mapping[str, Hashable]) -> None:
-        """Record a trial: its number, its values, and the ranges of parameters that have one."""
+        """Record a trial: its number, its values, and the ranges of parameters that have one.
+
+        Trials with the same ``ranges`` may share the mapping, which takes less time.
+        """
         self._trials.append((number, values, ranges))
+        if self._plain.get(id(ranges)) is ranges and not self._tables:
+            return
+        if len(self._plain) == self.PLAIN:
+            self._plain.clear()
+        self._plain[id(ranges)] = ranges
         for name, found in ranges.items():
-            known = self._ranges.setdefault(name, {})
-            self._place(name, number, known.setdefault(found, len(known)))
-            if name in self._tables:
-                self._note(name, values, found)
-            elif len(known) > 1:
+            if name not in self._tables:
+                if self._only.setdefault(name, found) == found:
+                    continue
                 self._tables[name] = {q: {} for q in values if q != name}
-                for _, earlier, had in self._trials:
+                for earlier, others, had in self._trials[:-1]:
                     if name in had:
-                        self._note(name, earlier, had[name])
+                        self._note(name, earlier, others, had[name])
+            self._note(name, number, values, found)
 
     def _place(self, name: str, number: int, k: int) -> None:
         order = self._order.setdefault(name, [])
@@ -128,7 +141,10 @@ class RangeUsage:
         self._changes[name] += sum(other != k for other in around) - (len(set(around)) > 1)
         order.insert(at, (number, k))
 
-    def _note(self, name: str, values: Mapping[str, float], found: Hashable) -> None:
+    def _note(self, name: str, number: int, values: Mapping[str, float], found: Hashable) -> None:
+        """Record the range of a parameter with several ones in a trial."""
+        known = self._ranges.setdefault(name, {})
+        self._place(name, number, known.setdefault(found, len(known)))
         tables = self._tables[name]
         for q in list(tables):
             if q not in values or tables[q].setdefault(values[q], found) != found or len(tables[q]) > self.LISTED:

@@ -56,6 +56,9 @@ class Space(Mapping[str, Dimension]):
     SMALL = 16
     #: Points and combinations of values of a conditional space are counted only up to this number.
     COUNTED = 10**5
+    #: Branches that fit are remembered up to this number: to look at the conditions takes twice as long as the rest of
+    #: `encode`, and ten thousand trials of a study come at once when it is opened.
+    KNOWN_BRANCHES = 1024
     #: A space is not a set of arms (`numbo.spaces.domain.Domain`).
     explicit: ClassVar[bool] = False
 
@@ -100,6 +103,10 @@ class Space(Mapping[str, Dimension]):
             Limits(at[name], at[rule.parent], self[name], self[rule.parent], rule) for name, rule in ranges.items()
         ]
         self._rows: dict[bytes, int] | None = None
+        #: Which dimensions conditions look at, and what is known to fit: which dimensions have no value, and the values
+        #: of those.
+        self._parents = [at[parent] for parent in sorted(set().union(*(c.parents for c in self.conditions.values())))]
+        self._fitting: set[bytes] = set()
         self._parts = parts
         self._discrete = np.flatnonzero(self.discrete).tolist()
         self._coarse = [j for j, p in enumerate(parts) if p.coarse]
@@ -153,9 +160,14 @@ class Space(Mapping[str, Dimension]):
             raise ValueError(f"params must name exactly the space's dimensions: missing {missing}, unknown {unknown}.")
         x = self.partial(params, snapped=False)
         if self._branching:
-            if names := self.misfits(x):
-                raise ValueError(misfit(names[0], names[0] in params, self.conditions.get(names[0])))
-            x = np.where(np.isnan(x), INACTIVE, x)
+            absent = np.isnan(x)
+            branch = absent.tobytes() + x[self._parents].tobytes()
+            if branch not in self._fitting:
+                if names := self.misfits(x):
+                    raise ValueError(misfit(names[0], names[0] in params, self.conditions.get(names[0])))
+                if len(self._fitting) < self.KNOWN_BRANCHES:
+                    self._fitting.add(branch)
+            x = np.where(absent, INACTIVE, x)
         for limits in self._limits:
             low, high = limits.of(x[None])
             if x[limits.j] < low[0] or x[limits.j] > high[0]:
