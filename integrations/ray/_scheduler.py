@@ -25,7 +25,9 @@ class CurveScheduler(FIFOScheduler):
     step where the rule would have stopped the best one. The logger ``"numbo"`` logs at debug level why a trial is
     stopped or not.
 
-    Any searcher may suggest the trials. In a restored run the rule starts again, from the trials that end later.
+    Any searcher may suggest the trials. In a restored run the rule starts again, from the trials that end later. The
+    metric need not be in every result: a trial is judged when it reports one, and has ended with the value at its last
+    step that has one.
 
     Args:
         metric: name of the reported value; by default that of the `TuneConfig`.
@@ -54,7 +56,9 @@ class CurveScheduler(FIFOScheduler):
             raise ValueError(f"time_attr must be a name such as 'training_iteration', got {time_attr!r}.")
         self._time_attr = time_attr
         self._rule = Stopping(probability, _checks.integer("complete", complete, 1))
-        self._curves: dict[str, dict[Any, Any]] = {}
+        self._curves: dict[str, dict[float, Any]] = {}
+        #: Trials that the rule has stopped, until Tune says that they are complete.
+        self._stopped: set[str] = set()
 
     def set_search_properties(self, metric: str | None, mode: str | None, **spec: Any) -> bool:
         """Called by Tune before a run with the metric and mode of its `TuneConfig`.
@@ -76,16 +80,19 @@ class CurveScheduler(FIFOScheduler):
         if step is None or not self._rule.due(trial.trial_id, step):
             return str(TrialScheduler.CONTINUE)
         curve = self._goal.curve(self._curves[trial.trial_id])
-        assert curve is not None  # it has at least the report just added
-        if not self._rule.verdict(trial.trial_id, curve).stop:
+        if curve is None or not self._rule.verdict(trial.trial_id, curve).stop:
             return str(TrialScheduler.CONTINUE)
         self._learn(trial, ended=False)
+        self._stopped.add(trial.trial_id)
         return str(TrialScheduler.STOP)
 
     def on_trial_complete(self, tune_controller: Any, trial: Trial, result: dict[str, Any] | None) -> None:
-        """Called by Tune when a trial has ended by itself, or by a criterion of the run."""
-        ended = self._take(trial, result or {}) is not None
-        self._learn(trial, ended=ended)
+        """Called by Tune when a trial has ended: by itself, by a criterion of the run, or stopped by the rule."""
+        if trial.trial_id in self._stopped:
+            self._stopped.discard(trial.trial_id)
+            return
+        self._take(trial, result or {})
+        self._learn(trial, ended=True)
 
     def on_trial_error(self, tune_controller: Any, trial: Trial) -> None:
         """Called by Tune when a trial has failed."""
@@ -96,19 +103,21 @@ class CurveScheduler(FIFOScheduler):
         self._learn(trial, ended=False)
 
     def _take(self, trial: Trial, result: dict[str, Any]) -> float | None:
-        """Record a report; returns its step, None if the report is unusable."""
+        """Record a report; returns its step, None if it has no value of the metric, or no step."""
         step: Any = result.get(self._time_attr)
         value = result.get(str(self._metric))
-        curve = self._goal.curve({0: value})
-        if curve is None or not _checks.is_finite(step):
+        if value is None or not _checks.is_finite(step):
             return None
         self._curves.setdefault(trial.trial_id, {})[float(step)] = value
         return float(step)
 
     def _learn(self, trial: Trial, *, ended: bool) -> None:
-        """Learn a trial that has ended, once."""
-        curve = self._goal.curve(self._curves.pop(trial.trial_id, None))
-        self._rule.learn(trial.trial_id, curve, math.nan if curve is None or not ended else curve.last)
+        """Learn a trial that has ``ended``, or was stopped or failed; one whose last value is no number has failed."""
+        self._stopped.discard(trial.trial_id)
+        reports = self._curves.pop(trial.trial_id, {})
+        curve = self._goal.curve(reports)
+        valid = ended and curve is not None and curve.steps[-1] == max(reports)
+        self._rule.learn(trial.trial_id, curve, curve.last if curve is not None and valid else math.nan)
 
     def debug_string(self) -> str:
         return f"Using {type(self).__name__}: {self._rule.known} trials known."

@@ -161,3 +161,79 @@ def test_reports_of_running_trials_count_and_are_restored(tmp_path):
     search.on_trial_complete("late", {"training_iteration": 3, "loss": -3.8})
     assert search.optimizer.snapshot().curves()[-1].steps.tolist() == [1.0, 2.0, 3.0]
     assert search.optimizer.best[1] < 1.0
+
+
+# -- how trials end ----------------------------------------------------------------------------------------------------
+
+
+def trials_of(scheduler, configs, results_of):
+    """Trials one after the other, with what Tune calls at their ends; returns how many results each one reported."""
+    made = []
+    for k, config in enumerate(configs):
+        trial = SimpleNamespace(trial_id=f"t{k}")
+        for count, result in enumerate(results_of(config), start=1):  # noqa: B007
+            if scheduler.on_trial_result(None, trial, result) == TrialScheduler.STOP:
+                break
+        scheduler.on_trial_complete(None, trial, result)
+        made.append(count)
+    return made
+
+
+def dense(config):
+    return [{"training_iteration": step, "loss": loss} for step, loss in enumerate(curve_of(config), start=1)]
+
+
+@pytest.mark.parametrize("lacking", [{}, {"loss": None}])
+def test_trials_are_stopped_whose_metric_only_some_results_have(lacking):
+    def sparse(config):
+        return [r if r["training_iteration"] in (2, 5, 8, 11) else r | {"loss": None} | lacking for r in dense(config)]
+
+    scheduler = CurveScheduler("loss", "min")
+    rng = np.random.default_rng(0)
+    configs = [{"x": float(x)} for x in rng.uniform(-3.0, 3.0, 40)]
+    made = trials_of(scheduler, configs, sparse)
+    assert made[:4] == [LAST] * 4
+    assert sum(made) < 0.8 * 40 * LAST
+    assert made[int(np.argmin([end_of(config) for config in configs]))] == LAST
+
+
+def ends_of(scheduler):
+    """The values with which the trials have ended, NaN for those that were stopped or failed."""
+    return [-end for end in scheduler._rule._ends]
+
+
+def test_a_trial_that_was_stopped_has_not_ended_by_itself():
+    scheduler = CurveScheduler("loss", "min")
+    rng = np.random.default_rng(0)
+    configs = [{"x": float(x)} for x in rng.uniform(-3.0, 3.0, 40)]
+    made = trials_of(scheduler, configs, dense)
+    assert min(made) < LAST
+    assert np.isnan(ends_of(scheduler)).tolist() == [count < LAST for count in made]
+
+
+@pytest.mark.parametrize(
+    ("reports", "end"),
+    [
+        ([(1, 5.0), (2, math.nan), (3, 4.0)], 4.0),
+        ([(1, 5.0), (2, 4.0), (3, math.nan)], math.nan),
+        ([(1, 5.0), (2, math.nan), (3, None)], math.nan),
+        ([(1, 5.0), (2, 4.0), (3, None)], 4.0),
+        ([(3, 4.0), (1, 5.0), (2, 6.0)], 4.0),
+        ([(1, 5.0), (None, 4.0)], 5.0),
+        ([(1, 5.0), ("2", 4.0), (math.inf, 3.0)], 5.0),
+    ],
+)
+def test_a_trial_has_ended_with_the_value_at_its_last_step(reports, end):
+    scheduler = CurveScheduler("loss", "min")
+    trials_of(scheduler, [reports], lambda rs: [{"training_iteration": step, "loss": loss} for step, loss in rs])
+    np.testing.assert_array_equal(ends_of(scheduler), [end])
+
+
+def test_a_trial_that_failed_and_runs_again_ends_by_itself():
+    scheduler = CurveScheduler("loss", "min")
+    trial = SimpleNamespace(trial_id="t")
+    scheduler.on_trial_result(None, trial, {"training_iteration": 1, "loss": 5.0})
+    scheduler.on_trial_error(None, trial)  # Tune calls it before it begins the trial again
+    scheduler.on_trial_result(None, trial, {"training_iteration": 1, "loss": 4.0})
+    scheduler.on_trial_complete(None, trial, {"training_iteration": 2, "loss": 3.0})
+    np.testing.assert_array_equal(ends_of(scheduler), [math.nan, 3.0])
