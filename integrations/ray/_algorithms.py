@@ -30,8 +30,8 @@ class GSSBOSearch(NumboSearch):
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_initial: number of trials before the model takes over from the initial design; by default 5 in up to five
             dimensions, and 10 in more.
-        constraints: bounds of reported metrics, such as ``{"latency": ("<=", 20.0), "size": (">=", 1e6)}``. If the
-            last result of a trial lacks a metric, its bound counts as met.
+        constraints: bounds of reported metrics, such as ``{"latency": ("<=", 20.0), "size": (">=", 1e6)}``. The last
+            reported value counts; the bound of a metric that a trial never reports counts as met.
         avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,
             the default, observed points may be measured again if values are noisy.
         buffer_size: M, number of trials that the model is fitted to; by default 128, or more with a large initial

@@ -238,16 +238,28 @@ def violation(limit: tuple[str, float], value: Any) -> float | None:
 
 
 def lacks(what: str, metric: str, result: Mapping[str, Any]) -> str:
-    """Warning that a ``result`` has no value of a ``metric`` with a limit; lists similar names first."""
+    """Warning that a ``result`` has no value of a ``metric`` with a limit."""
+    return (
+        f"{what} without the metric {metric!r}, which has a constraint, and counts as one that meets it. "
+        f"Its last metrics: {_names_like(metric, result)}."
+    )
+
+
+def never_reported(metric: str, result: Mapping[str, Any]) -> str:
+    """Warning that a trial that ended with this ``result`` has never reported its objective."""
+    return (
+        f"A trial ended without a value of the metric {metric!r} in any of its results: it counts as failed. "
+        f"Its last metrics: {_names_like(metric, result)}."
+    )
+
+
+def _names_like(metric: str, result: Mapping[str, Any]) -> str:
+    """The names of the numbers in a ``result``, those like ``metric`` first."""
     names = numbers_of(result)
     close = difflib.get_close_matches(metric, names)  # including Tune's own names
     found = close + sorted(set(names) - {*close} - OF_TUNE)
     more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-    named = ", ".join(map(repr, found[:NAMED])) + more
-    return (
-        f"{what} without the metric {metric!r}, which has a constraint, and counts as one that meets it. "
-        f"Its last metrics: {named or 'none'}."
-    )
+    return (", ".join(map(repr, found[:NAMED])) + more) or "none"
 
 
 def numbers_of(result: Mapping[str, Any]) -> list[str]:

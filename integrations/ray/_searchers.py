@@ -23,6 +23,7 @@ from numbo.ray._arguments import (
     check_run,
     lacks,
     lacks_values,
+    never_reported,
     no_goal,
     no_space,
     numbers_of,
@@ -36,6 +37,7 @@ from numbo import _checks
 from numbo._types import Array
 from numbo.optimizers import GLOBAL, Explanation, Optimizer, Settings, Snapshot
 from numbo.spaces import Float, Space, Table
+from ray.tune.result import TRAINING_ITERATION as ITERATION
 from ray.tune.search import Searcher
 
 
@@ -43,9 +45,10 @@ class NumboSearch(StoredSearch):
     """Base class of the searchers: one optimizer, driven by trial ids and configs.
 
     `suggest` runs on Tune's control loop: it takes milliseconds, and running trials are pending points that reduce the
-    model's uncertainty around them. A trial that a scheduler stopped early is learned with its last reported value. A
-    trial that failed or reported NaN teaches where trials fail. Once every point of a finite space has been suggested,
-    the search is finished, unless points are measured again (``avoid_repeats``).
+    model's uncertainty around them. The last value that a trial has reported of a metric counts, whichever result it
+    is in, also if a scheduler stopped the trial early. A trial that failed, reported NaN last, or never reported the
+    metric teaches where trials fail. Once every point of a finite space has been suggested, the search is finished,
+    unless points are measured again (``avoid_repeats``).
 
     Args:
         space: domains as in ``param_space``, or a `Table`, whose rows are suggested; by default, the ``param_space``
@@ -268,14 +271,14 @@ class NumboSearch(StoredSearch):
             params = self._of_another_name(result)
             if params is None:
                 return
-        result = result or self._last.get(trial_id)  # Tune passes no result for a paused trial that is stopped
-        if not error and not result:  # stopped before it reported anything
+        last = self._reported(trial_id, result)
+        if not error and not last:  # stopped before it reported anything
             self._opt.release(trial_id)
         else:
-            value = None if not result or error else self._value(result)
-            partial = value is not None and self._cut_short(trial_id, result)
-            if result and value is not None:
-                self._expect_metrics("A trial ended", result)
+            value = None if error else self._value(last, result)
+            partial = value is not None and self._cut_short(trial_id, last)
+            if value is not None:
+                self._expect_metrics("A trial ended", last)
             self._refuse(
                 lambda opt: opt.tell(
                     params,
@@ -283,7 +286,7 @@ class NumboSearch(StoredSearch):
                     key=key,
                     partial=partial,
                     reports=self._reports_of(result),
-                    constraints=self._violations(result),
+                    constraints=self._violations(last),
                 )
             )
             if value is None:
@@ -294,23 +297,34 @@ class NumboSearch(StoredSearch):
         self._last.pop(trial_id, None)
 
     def on_trial_result(self, trial_id: str, result: dict[str, Any]) -> None:
-        if trial_id in self._live:
-            kept = [*self._metrics, "training_iteration", *self._limits]
-            if self._unsaid(result):
-                kept += numbers_of(result)  # kept for a warning if the trial ends so
-            self._last[trial_id] = {key: result[key] for key in kept if key in result}
+        known = trial_id in self._live
+        if known or (trial_id not in self._done and self._of_another_name(result) is not None):
+            self._last[trial_id] = self._reported(trial_id, result)
+        if known:
             self._report_running(trial_id, result)
             self._longest = max(self._longest, _iteration(result))
 
+    def _reported(self, trial_id: str, result: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The last reported value of each metric that counts, after a further ``result``, and its iteration.
+
+        Metrics may be reported every few results only. Tune passes no result for a paused trial that is stopped.
+        """
+        before = self._last.get(trial_id, {})
+        if not result:
+            return before
+        counting = [*self._metrics, *self._limits]
+        found = {name: value for name, value in before.items() if name in counting}
+        found |= {name: result[name] for name in counting if result.get(name) is not None}
+        if self._unsaid(found):  # kept for a warning if the trial ends so
+            found = {name: result[name] for name in numbers_of(result)} | found
+        return found | {ITERATION: result.get(ITERATION)}
+
     def _report_running(self, trial_id: str, result: dict[str, Any]) -> None:
         """Tell the optimizer the report of a running trial, if it is a number."""
-        reports = self._reports_of(result)
-        if reports is None:
-            return
-        ((step, value),) = reports.items()
         assert self._opt is not None
-        if isinstance(value, Real) and _number(value) is not None and self._opt.holds(trial_id):
-            self._opt.report(self._live[trial_id], step, value, key=trial_id)
+        for step, value in (self._reports_of(result) or {}).items():
+            if isinstance(value, Real) and _number(value) is not None and self._opt.holds(trial_id):
+                self._opt.report(self._live[trial_id], step, value, key=trial_id)
 
     def on_pause(self, trial_id: str) -> None:
         """Called by Tune's `HyperBandForBOHB`: a paused trial stays pending, and makes room for another one."""
@@ -321,11 +335,12 @@ class NumboSearch(StoredSearch):
         self._paused.discard(trial_id)
 
     def _reports_of(self, result: Mapping[str, Any] | None) -> dict[Any, Any] | None:
-        """The value of a report by its step; None for several objectives, whose curves are not learned."""
-        return None if self._several else {_iteration(result): (result or {}).get(str(self._metric))}
+        """The value of a report by its step; None if it has none, and for several objectives without curves."""
+        value = None if self._several else (result or {}).get(str(self._metric))
+        return None if value is None else {_iteration(result): value}
 
     def _violations(self, result: Mapping[str, Any] | None) -> dict[str, float] | None:
-        """The values of the constraints by their metrics, for metrics in the result."""
+        """The values of the constraints by their metrics, for metrics with a value in the result."""
         if not self._limits:
             return None
         found = {metric: violation(limit, (result or {}).get(metric)) for metric, limit in self._limits.items()}
@@ -363,13 +378,15 @@ class NumboSearch(StoredSearch):
         except ValueError as error:
             self._warn("outside", f"A trial's config is outside the search space and is not learned: {error}")
 
-    def _value(self, result: Mapping[str, Any]) -> float | tuple[float, ...] | None:
-        """The reported objective, or all of several, or None for a failure."""
+    def _value(self, last: Mapping[str, Any], result: Mapping[str, Any] | None) -> float | tuple[float, ...] | None:
+        """The ``last`` reported objective, or all of several, or None for a failure; ``result`` ended the trial."""
         values = []
         for metric in self._metrics:
-            reported = result.get(metric)
+            reported = last.get(metric)
             value = _number(reported)
-            if value is None:
+            if reported is None:
+                self._warn("no objective", never_reported(metric, result or last))
+            elif value is None:
                 self._warn("metric", f"A trial ended with {metric}={reported!r}: it counts as failed.")
             if value is None or math.isnan(value):
                 return None
@@ -416,6 +433,11 @@ class NumboSearch(StoredSearch):
     def _hold(self, trial_id: str, params: dict[str, Any]) -> None:
         self._live[trial_id] = params
         self._refuse(lambda opt: opt.hold(trial_id, params))
+
+    def _know_last(self, trial_id: str, last: Mapping[str, Any]) -> None:
+        found = {metric: last[metric] for metric in [*self._metrics, *self._limits] if last.get(metric) is not None}
+        if found:
+            self._last[trial_id] = self._last.get(trial_id, {}) | found
 
     def _strike(self, params: Mapping[str, Any]) -> None:
         assert self._tune_space is not None
@@ -582,5 +604,5 @@ def _number(reported: Any) -> float | None:
 
 def _iteration(result: Mapping[str, Any] | None) -> int:
     """How many results a trial has reported, 0 if unknown."""
-    found = (result or {}).get("training_iteration")
+    found = (result or {}).get(ITERATION)
     return int(float(found)) if isinstance(found, Real) and math.isfinite(found) else 0

@@ -23,12 +23,18 @@ PREVIOUS = "previous-"
 
 @dataclass(frozen=True)
 class TrialSnapshot:
-    """A trial as recorded by Tune; ``result`` is its last report, if there was one, with metrics by path."""
+    """A trial as recorded by Tune.
+
+    Attributes:
+        result: its last report, if there was one, with metrics by path.
+        last: the last number that it has reported of each metric.
+    """
 
     trial_id: str
     status: str
     config: dict[str, Any]
     result: dict[str, Any] | None
+    last: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,8 @@ def read_trials(folder: Path) -> list[TrialSnapshot]:
                 config = dict(_objects(trial["config"]))
                 result = _objects(metadata.get("last_result"))
                 flat = flatten_dict(result) if result else None  # as Tune passes results on
-                trials.append(TrialSnapshot(trial["trial_id"], trial["status"], config, flat))
+                last = {name: one["last"] for name, one in _objects(metadata.get("metric_analysis") or {}).items()}
+                trials.append(TrialSnapshot(trial["trial_id"], trial["status"], config, flat, last))
             except (ValueError, KeyError, TypeError, AttributeError):
                 continue
         break

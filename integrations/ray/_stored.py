@@ -65,6 +65,10 @@ class StoredSearch(Searcher):
         """Make a running trial pending."""
 
     @abstractmethod
+    def _know_last(self, trial_id: str, last: Mapping[str, Any]) -> None:
+        """Take the last reported values of a trial's metrics over from Tune's records."""
+
+    @abstractmethod
     def _strike(self, params: Mapping[str, Any]) -> None:
         """Remove a trial's parameters from the points to evaluate."""
 
@@ -196,7 +200,10 @@ class StoredSearch(Searcher):
         if TRIAL_INDEX in trial.config and (known or trial.config[TRIAL_INDEX]):
             return  # a trial of a Repeater, which reports the mean of a group under the name of its first trial
         params = self._params_of(trial.config)
-        if params is None or (known and not ended):
+        if params is None:
+            return
+        self._know_last(trial.trial_id, trial.last)
+        if known and not ended:
             return
         if not known:
             self._strike(params)

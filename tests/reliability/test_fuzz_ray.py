@@ -50,6 +50,11 @@ EVENTS = st.one_of(
 )
 
 
+def said(result):
+    """What a result has values of."""
+    return {name: value for name, value in (result or {}).items() if value is not None}
+
+
 def values_of(metrics, result):
     """The values of all objectives, None for a failure."""
     try:
@@ -127,16 +132,15 @@ def test_no_order_of_calls_breaks_a_searcher(name, names, events, modes, bounds,
             trial = [*sorted(live), *configs, "stranger"][event[1] % (len(live) + len(configs) + 1)]
             result = {"loss": event[2], "config": configs.get(trial, {})} | event[3] if len(event) > 2 else None
             if event[0] == "result":
-                reported[trial] = result | {"training_iteration": event[4]}
-                searcher.on_trial_result(trial, reported[trial])
-                if trial not in live:
-                    del reported[trial]
+                searcher.on_trial_result(trial, result | {"training_iteration": event[4]})
+                if trial in live:
+                    reported[trial] = reported.get(trial, {}) | said(result)
             elif event[0] in ("pause", "unpause"):
                 getattr(searcher, f"on_{event[0]}")(trial)
             else:
                 error = event[0] == "complete" and event[4]
                 searcher.on_trial_complete(trial, result, error=error)
-                last = result or reported.get(trial)
+                last = reported.get(trial, {}) | said(result)
                 if trial in live and last:
                     known.append(constrained(limits, last))
                     values.append(None if error else values_of(metrics, last))
