@@ -3,8 +3,8 @@
 A tuned value is identified by its path in the config: keys of nested dicts and positions in lists. Quantised ranges are
 searched over the multiples of their step. A choice with domains in its options is a *branch*: a parameter for the
 option, and the domains of that option as conditional parameters. A domain that several options have in the same place
-is one parameter. Everything else is a constant, which Tune merges into the config itself. Only lists that contain a
-domain, and options, are suggested as a whole.
+is one parameter. Options that are equal are one. Everything else is a constant, which Tune merges into the config
+itself. Only lists that contain a domain, and options, are suggested as a whole.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
 from numbo.spaces import Categorical, Dimension, Float, Int, Space, Table
+from numbo.spaces.dimensions import SIMPLE
 from numbo.spaces.table import ROW
 from ray.tune.search import sample
 
@@ -86,7 +87,7 @@ class TuneSpace:
 
     def __init__(self, config: Mapping[str, Any] | Table) -> None:
         table = config if isinstance(config, Table) else None
-        self._config = config if table is None else {ROW: sample.Integer(0, len(table)).uniform()}
+        self._config = _without_twins(config if table is None else {ROW: sample.Integer(0, len(table)).uniform()})
         self.parameters = _named(_found(self._config, (), None))
         if not self.parameters:
             raise ValueError("The search space has no domain such as tune.uniform(0, 1): there is nothing to tune.")
@@ -135,6 +136,49 @@ class TuneSpace:
     def _active(parameter: Parameter, params: Mapping[str, Any]) -> bool:
         when: Any = parameter.dimension.when or {}
         return all(params.get(parent, _ABSENT) in labels for parent, labels in when.items())
+
+
+def _without_twins(node: Any, place: Path = ()) -> Any:
+    """``node`` with choices between different options: of equal ones, which some write as weights, the first stays."""
+    if not holds_domains(node, place):
+        return node
+    if isinstance(node, Mapping):
+        return {key: _without_twins(child, (*place, key)) for key, child in node.items()}
+    if isinstance(node, list | tuple):
+        return [_without_twins(child, (*place, i)) for i, child in enumerate(node)]
+    if not isinstance(node, sample.Categorical) or isinstance(node.get_sampler(), sample.Grid):
+        return node
+    domain = copy.copy(node)
+    domain.categories = _different([_without_twins(option, place) for option in node.categories])
+    return domain
+
+
+def _different(options: Sequence[Any]) -> list[Any]:
+    """The ``options`` without those that are equal to an earlier one."""
+    found: list[Any] = []
+    simple: set[Any] = set()  # for many texts or numbers
+    for option in options:
+        if type(option) in SIMPLE and option == option:
+            if (type(option), option) in simple:
+                continue
+            simple.add((type(option), option))
+        elif any(_equal(option, other) for other in found):
+            continue
+        found.append(option)
+    return found
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two nodes of a ``param_space`` are equal and of one type; domains are if they are searched alike."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, sample.Domain | sample.Sampler):
+        return _equal(vars(a), vars(b))
+    if isinstance(a, Mapping):
+        return bool(a.keys() == b.keys()) and all(_equal(a[key], b[key]) for key in a)
+    if isinstance(a, list | tuple):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    return Categorical([a, _ABSENT]).contains(b)
 
 
 class Found(NamedTuple):

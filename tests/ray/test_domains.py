@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from numbo.ray import GSSBOSearch
 from numbo.ray._domains import TuneSpace, holds_domains
 from ray.tune.utils.util import flatten_dict
 
@@ -317,3 +318,41 @@ def test_a_value_of_no_option_is_unknown(value):
     params = space.to_params({"p": value, "q": 7})
     assert space.unknown(params) == {"p": value}
     assert space.missing(params) == []
+
+
+# -- options that are equal --------------------------------------------------------------------------------------------
+
+
+def test_equal_options_are_one():
+    nan = float("nan")
+    options = ["a", "b", "a", 1, True, 1.0, 1, (1, 2), (1, 2), [1, 2], {"k": [3]}, {"k": [3]}, None, None, nan, -nan]
+    found = dimensions_of({"p": tune.choice(options), "q": {"r": [tune.choice([float("1.5"), float("1.5")]), 3]}})
+    assert found["p"] == Categorical(["a", "b", 1, True, 1.0, (1, 2), [1, 2], {"k": [3]}, None, nan])
+    assert found["q/r/0"] == Categorical([1.5])
+    arrays = [np.array([1, 2]), np.array([1, 2]), np.array([3, 4])]
+    assert dimensions_of({"p": tune.choice(arrays)})["p"].size == 2
+
+
+def test_options_with_equal_domains_are_one():
+    def svm(high=1.0, kind="svm"):
+        kernel = tune.choice(["linear", {"gamma": tune.loguniform(1e-3, high)}, "linear"])
+        return {"kind": kind, "C": tune.quniform(0.0, 1.0, 0.1), "kernel": kernel}
+
+    options = [svm(), None, svm(), svm(high=2.0), svm(kind="svr"), None, svm(), {"kind": "svm"}]
+    given = {"p": tune.choice(options)}
+    space = TuneSpace(given)
+    assert space.space["p"].size == 5
+    assert space.space["p/kernel"].size == 2
+    assert len(given["p"].categories) == 8  # the user's own stay as they are
+    for params in points_of(space, 100):
+        config = space.to_config(params)
+        assert space.to_config(space.to_params(config)) == config
+
+
+def test_a_choice_with_weights_is_searched():
+    searcher = GSSBOSearch({"p": tune.choice(["a", "b", "a"])}, "loss", "min", seed=0, avoid_repeats=True)
+    configs = []
+    while isinstance(config := searcher.suggest(f"t{len(configs)}"), dict):
+        configs.append(config)
+        searcher.on_trial_complete(f"t{len(configs) - 1}", {"loss": 1.0})
+    assert sorted(config["p"] for config in configs) == ["a", "b"]
