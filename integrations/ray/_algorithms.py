@@ -22,8 +22,8 @@ class GSSBOSearch(NumboSearch):
             the `TuneConfig` one of them with its mode, for Tune's own best result, or neither.
         mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`. For several metrics, a list of as many.
         points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
-            that they leave out are suggested. A config outside of the space is evaluated all the same, but not learned;
-            a warning says so then.
+            that they leave out are suggested. A config outside of the space, or with other constants, is evaluated all
+            the same, but not learned; a warning says so then.
         evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
             or mappings of metrics, including those with constraints, such as ``{"loss": 0.5, "latency": 12.0}``. For
             several metrics, sequences of as many numbers, or mappings.
@@ -94,8 +94,8 @@ class BKBSearch(_BoundedSearch):
         metric: name of the reported value; by default that of the `TuneConfig`.
         mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
         points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
-            that they leave out are suggested. A config outside of the space is evaluated all the same, but not learned;
-            a warning says so then.
+            that they leave out are suggested. A config outside of the space, or with other constants, is evaluated all
+            the same, but not learned; a warning says so then.
         evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
             or mappings of metrics.
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
@@ -149,8 +149,8 @@ class BBKBSearch(_BoundedSearch):
         metric: name of the reported value; by default that of the `TuneConfig`.
         mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
         points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
-            that they leave out are suggested. A config outside of the space is evaluated all the same, but not learned;
-            a warning says so then.
+            that they leave out are suggested. A config outside of the space, or with other constants, is evaluated all
+            the same, but not learned; a warning says so then.
         evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
             or mappings of metrics.
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
@@ -206,8 +206,8 @@ class SBPESearch(NumboSearch):
         metric: name of the reported value; by default that of the `TuneConfig`.
         mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
         points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
-            that they leave out are suggested. A config outside of the space is evaluated all the same, but not learned;
-            a warning says so then.
+            that they leave out are suggested. A config outside of the space, or with other constants, is evaluated all
+            the same, but not learned; a warning says so then.
         evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
             or mappings of metrics.
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.

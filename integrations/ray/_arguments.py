@@ -248,7 +248,7 @@ def lacks(what: str, metric: str, result: Mapping[str, Any]) -> str:
 def never_reported(metric: str, result: Mapping[str, Any]) -> str:
     """Warning that a trial that ended with this ``result`` has never reported its objective."""
     return (
-        f"A trial ended without a value of the metric {metric!r} in any of its results: it counts as failed. "
+        f"A trial ended and never reported the metric {metric!r}: it counts as failed. "
         f"Its last metrics: {_names_like(metric, result)}."
     )
 

@@ -27,6 +27,8 @@ from ray.tune.search import sample
 Path: TypeAlias = tuple[Any, ...]
 #: Penalty of an option for a value out of range; a missing value counts 1.
 OUTSIDE = 1e6
+#: The first of the two entries with which Tune marks what it fills in later (`ray.tune.impl.placeholder`).
+PLACEHOLDERS = ("__fn_ph", "__ref_ph")
 
 
 class Option(NamedTuple):
@@ -55,8 +57,8 @@ class Parameter:
 
     def to_value(self, searched: Any) -> Any:
         """The config's value for a searched value; for a branch, the label of its option."""
-        if self.step is None:
-            return searched
+        if self.step is None or not isinstance(searched, Real) or not math.isfinite(searched):
+            return searched  # a given value that is none of the range
         exact = Decimal(repr(self.step)) * searched  # 3 * 0.1 is 0.3
         return int(exact) if isinstance(self.step, int) else float(exact)
 
@@ -74,6 +76,40 @@ class Parameter:
         return round(float(value) / self.step) if math.isfinite(value) else value
 
 
+class Departure(NamedTuple):
+    """An entry of a config that is not as in the ``param_space``.
+
+    Attributes:
+        path: where it is.
+        value: what the config has there.
+        instead: what the ``param_space`` has there: a constant, or a dict or list where the config has none; `_ABSENT`
+            if it has nothing there.
+    """
+
+    path: Path
+    value: Any
+    instead: Any
+
+    @property
+    def name(self) -> str:
+        return "/".join(map(str, self.path))
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the ``param_space`` has nothing of that name."""
+        return self.instead is _ABSENT
+
+    @property
+    def misfit(self) -> bool:
+        """Whether it takes the place of domains."""
+        return holds_domains(self.instead)
+
+    @property
+    def filled_in(self) -> bool:
+        """Whether Tune itself fills the value in: it is computed by ``sample_from``, or an object."""
+        return isinstance(self.instead, tuple | list) and len(self.instead) == 2 and self.instead[0] in PLACEHOLDERS
+
+
 class TuneSpace:
     """The domains of a Tune config as a `numbo.Space`.
 
@@ -84,6 +120,9 @@ class TuneSpace:
     Raises:
         ValueError: if there is no domain, or a domain cannot be searched; the message says what to do instead.
     """
+
+    #: What else the ``param_space`` of the run has, if the domains are those of a searcher.
+    _beside: Mapping[str, Any] = {}
 
     def __init__(self, config: Mapping[str, Any] | Table) -> None:
         table = config if isinstance(config, Table) else None
@@ -118,14 +157,28 @@ class TuneSpace:
                     found[name] = parameter.to_searched(value)
         return found
 
+    def in_run(self, param_space: Mapping[str, Any]) -> TuneSpace:
+        """This space in a run with the constants of a ``param_space``."""
+        twin = copy.copy(self)
+        twin._beside = dict(param_space)
+        return twin
+
+    def departures(self, config: Mapping[str, Any]) -> list[Departure]:
+        """What in ``config``, nested or flat with "/", has no domain and is not as in the ``param_space``."""
+        return list(_departures(config, _merged(self._config, self._beside), ()))
+
     def foreign(self, config: Mapping[str, Any]) -> list[str]:
         """The names in ``config``, nested or flat with "/", that are neither domains nor constants."""
-        known = {str(name).split("/")[0] for name in self._config}
-        return [str(name) for name in config if str(name).split("/")[0] not in known]
+        return [found.name for found in self.departures(config) if found.foreign]
+
+    def constants(self, config: Mapping[str, Any]) -> dict[Path, Any]:
+        """The values in ``config`` for constants that are others in the ``param_space``, by their paths."""
+        found = [one for one in self.departures(config) if not (one.foreign or one.misfit or one.filled_in)]
+        return {one.path: one.value for one in found}
 
     def unknown(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Values of branches in ``params`` that do not match any of their options."""
-        branches = {name: value for name, value in params.items() if self.parameters[name].options}
+        branches = {name: params[name] for name, one in self.parameters.items() if one.options and name in params}
         return {name: value for name, value in branches.items() if not self.space[name].contains(value)}
 
     def missing(self, params: Mapping[str, Any]) -> list[str]:
@@ -179,6 +232,32 @@ def _equal(a: Any, b: Any) -> bool:
     if isinstance(a, list | tuple):
         return len(a) == len(b) and all(map(_equal, a, b))
     return Categorical([a, _ABSENT]).contains(b)
+
+
+def named(values: Mapping[Path, Any]) -> dict[str, Any]:
+    """Values of a config by the names of their paths."""
+    return {"/".join(map(str, path)): value for path, value in values.items()}
+
+
+def check_runnable(points: Iterable[Mapping[str, Any]], space: TuneSpace) -> None:
+    """Check that Tune can run the ``points_to_evaluate``.
+
+    Raises:
+        ValueError: for a point with a value that Tune fills in, or another structure than the ``param_space``.
+    """
+    for i, point in enumerate(points):
+        for found in space.departures(point):
+            if found.filled_in:
+                raise ValueError(
+                    f"points_to_evaluate[{i}] has a value for {found.name!r}, which Tune itself fills in, as "
+                    f"sample_from or an object of the param_space: leave it out, got {found.value!r}."
+                )
+            if found.misfit:
+                kind = "dict" if isinstance(found.instead, Mapping) else "list"
+                raise ValueError(
+                    f"points_to_evaluate[{i}] must have a {kind} for {found.name!r}, as in the search space, got "
+                    f"{found.value!r}."
+                )
 
 
 class Found(NamedTuple):
@@ -380,6 +459,59 @@ def _nested(config: Mapping[str, Any], prefix: str) -> Any:
             *way, last = key.removeprefix(prefix).split("/")
             reduce(lambda node, step: node.setdefault(step, {}), way, out)[last] = value
     return out or _ABSENT
+
+
+def _departures(config: Any, space: Any, path: Path) -> Iterator[Departure]:
+    """What in ``config`` is not as in the ``space`` at ``path``, apart from values of domains."""
+    if isinstance(space, sample.Domain):
+        return
+    listed = isinstance(space, list | tuple) and holds_domains(space)
+    below: Mapping[Any, Any] = dict(enumerate(space)) if listed else space
+    fits = isinstance(config, Mapping) or (listed and isinstance(config, list | tuple))
+    if not (listed or isinstance(space, Mapping)):
+        if not _same(space, config):
+            yield Departure(path, config, space)
+    elif not fits:
+        yield Departure(path, config, space)
+    else:
+        for key, value in config.items() if isinstance(config, Mapping) else enumerate(config):
+            found, rest = _below(below, key, value)
+            if found is _ABSENT:
+                yield Departure((*path, key), value, _ABSENT)
+            else:
+                yield from _departures(rest, below[found], (*path, found))
+
+
+def _below(space: Mapping[Any, Any], key: Any, value: Any) -> tuple[Any, Any]:
+    """The key in ``space`` of an entry of a config whose nested keys may be joined by "/", and what is below it."""
+    for known in space:
+        if key == known or key == _in_json(known):
+            return known, value
+    for known in space:
+        if isinstance(key, str) and key.startswith(prefix := f"{_in_json(known)}/"):
+            return known, {key.removeprefix(prefix): value}
+    return _ABSENT, value
+
+
+def _same(constant: Any, value: Any) -> bool:
+    """Whether a config's ``value``, which may come from Tune's JSON, is that of a ``constant``."""
+    return any(Categorical([one, _ABSENT]).contains(value) for one in (constant, _plain(constant)))
+
+
+def _merged(a: Any, b: Any) -> Any:
+    """The nested dicts ``a`` with the entries of ``b``, which count where both have some."""
+    if not isinstance(a, Mapping) or not isinstance(b, Mapping):
+        return b
+    return {**a, **{key: _merged(a[key], child) if key in a else child for key, child in b.items()}}
+
+
+def put(config: Any, path: Path, value: Any) -> None:
+    """Set the value at a ``path`` of a nested config."""
+    for key in path[:-1]:
+        if isinstance(config, dict) and not isinstance(config.get(key), dict | list):
+            config[key] = {}
+        config = config[key]
+    config[path[-1]] = copy.deepcopy(value)
 
 
 def _filled(node: Any, path: Path, values: Mapping[Path, Any], whole: bool) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +28,7 @@ from numbo.ray._arguments import (
     numbers_of,
     violation,
 )
-from numbo.ray._domains import TuneSpace, holds_domains
+from numbo.ray._domains import TuneSpace, check_runnable, holds_domains, named, put
 from numbo.ray._snapshot import Setup
 from numbo.ray._stored import StoredSearch, logger
 
@@ -56,8 +55,8 @@ class NumboSearch(StoredSearch):
         metric: name of the reported value, by default that of the `TuneConfig`; or a list of several.
         mode: ``"min"`` or ``"max"``, by default that of the `TuneConfig`; or a list, one for each metric.
         points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
-            that they leave out are suggested. A config outside of the space is evaluated all the same, but not learned;
-            a warning says so then.
+            that they leave out are suggested. A config outside of the space, or with other constants, is evaluated all
+            the same, but not learned; a warning says so then.
         evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
             or mappings of metrics, including those with constraints; for several metrics, sequences of as many numbers.
         seed: seed of the suggestions; ``None`` draws one.
@@ -110,6 +109,7 @@ class NumboSearch(StoredSearch):
                     f'space must be a mapping such as {{"x": tune.uniform(0, 1)}}, or a Table, got {space!r}.'
                 )
             self._tune_space = TuneSpace(space)
+            check_runnable(self._points, self._tune_space)
             self._make(self._tune_space.space)
             self._start()
 
@@ -120,8 +120,8 @@ class NumboSearch(StoredSearch):
 
         Raises:
             ValueError: if metric, mode or space are missing; if metric or mode differ from the searcher's own or from
-                those of an earlier run, or are not among its several ones; or if an evaluated reward lacks the metric.
-                The searcher is then unchanged.
+                those of an earlier run, or are not among its several ones; if an evaluated reward lacks the metric; or
+                if Tune cannot run a point to evaluate. The searcher is then unchanged.
         """
         metric, mode = self._agreed(metric, mode)
         for _, reward in self._evaluated:
@@ -132,9 +132,13 @@ class NumboSearch(StoredSearch):
             raise ValueError(no_space(type(self).__name__))
         if self._tune_space is not None and found is not None and found.parameters != self._tune_space.parameters:
             return False  # another space is already searched, and may have been learned from
+        space = self._tune_space or found
+        assert space is not None
+        space = space.in_run(config) if config else space
+        check_runnable(self._points, space)
         self._metric = metric
         self._mode = mode
-        self._tune_space = self._tune_space or found
+        self._tune_space = space
         num_samples = spec.get("num_samples")
         if isinstance(num_samples, int) and 0 < num_samples < sys.maxsize:  # Tune's number for an unlimited run
             self._num_samples = num_samples
@@ -240,11 +244,16 @@ class NumboSearch(StoredSearch):
         return config
 
     def _suggest_given(self, trial_id: str, point: Mapping[str, Any]) -> dict[str, Any]:
-        """A point to evaluate exactly as given by the user; values that it leaves out are suggested."""
+        """A point to evaluate exactly as given by the user; values that it leaves out are suggested.
+
+        Tune merges the config into the constants of its ``param_space``, so that other constants are run. Then the
+        result is that of another function: it is not learned.
+        """
         space, opt = self._ready()
         given = space.to_params(point)
         if foreign := space.foreign(point):
             self._warn("foreign", f"A point to evaluate has names that are not in the search space: {foreign}.")
+        others = space.constants(point)
         params = given
         if unknown := space.unknown(given):
             given = {name: value for name, value in given.items() if name not in unknown}
@@ -252,10 +261,17 @@ class NumboSearch(StoredSearch):
             inside = {name: value for name, value in given.items() if opt.space[name].contains(value)}
             params = opt.space.decode(opt.suggest(fixed=inside)[0]) | given
         config = space.to_config(params)
-        if unknown:
-            config = config | copy.deepcopy(dict(point))
-            params = params | unknown
+        for path, value in {**{space.parameters[name].path: unknown[name] for name in unknown}, **others}.items():
+            put(config, path, value)
+        params = params | unknown | named(others)
         self._live[trial_id] = params
+        if others:
+            self._warn(
+                "constants",
+                f"A point to evaluate has other constants than the param_space, {named(others)}: it is evaluated with "
+                "them, and not learned.",
+            )
+            return config
         try:
             opt.hold(trial_id, params, GLOBAL)
         except ValueError as error:
@@ -280,6 +296,7 @@ class NumboSearch(StoredSearch):
             if value is not None:
                 self._expect_metrics("A trial ended", last)
             self._refuse(
+                trial_id,
                 lambda opt: opt.tell(
                     params,
                     value,
@@ -287,7 +304,7 @@ class NumboSearch(StoredSearch):
                     partial=partial,
                     reports=self._reports_of(result),
                     constraints=self._violations(last),
-                )
+                ),
             )
             if value is None:
                 self._failed.add(trial_id)
@@ -302,7 +319,7 @@ class NumboSearch(StoredSearch):
             self._last[trial_id] = self._reported(trial_id, result)
         if known:
             self._report_running(trial_id, result)
-            self._longest = max(self._longest, _iteration(result))
+            self._measure(trial_id, _iteration(result))
 
     def _reported(self, trial_id: str, result: Mapping[str, Any] | None) -> dict[str, Any]:
         """The last reported value of each metric that counts, after a further ``result``, and its iteration.
@@ -367,16 +384,22 @@ class NumboSearch(StoredSearch):
         """
         iteration = _iteration(result)
         last = self._last.get(trial_id)
-        self._longest = max(self._longest, iteration)
+        self._measure(trial_id, iteration)
         ended_by_itself = last is not None and iteration == _iteration(last) and trial_id not in self._paused
         return iteration < self._longest and not ended_by_itself
 
-    def _refuse(self, action: Any) -> None:
-        """Run an action on a point that may no longer be in the space; warn if it is not."""
+    def _measure(self, trial_id: str, iteration: int) -> None:
+        """Take note of the length of a trial, unless it is not learned, as it may have other constants."""
+        assert self._opt is not None
+        if trial_id not in self._live or self._opt.holds(trial_id):
+            self._longest = max(self._longest, iteration)
+
+    def _refuse(self, trial_id: str, action: Any) -> None:
+        """Run an action on the point of a trial that may not be in the space; warn if it is not."""
         try:
             action(self._opt)
         except ValueError as error:
-            self._warn("outside", f"A trial's config is outside the search space and is not learned: {error}")
+            self._warn("outside", f"Trial {trial_id} is outside the search space and is not learned: {error}")
 
     def _value(self, last: Mapping[str, Any], result: Mapping[str, Any] | None) -> float | tuple[float, ...] | None:
         """The ``last`` reported objective, or all of several, or None for a failure; ``result`` ended the trial."""
@@ -400,12 +423,13 @@ class NumboSearch(StoredSearch):
         config = result.get("config")
         if config is None:
             config = {k.removeprefix("config/"): v for k, v in result.items() if str(k).startswith("config/")}
-        return self._params_of(config)
+        params = self._tune_space.to_params(config)  # constants may be others: a trainable may have changed its config
+        return None if self._tune_space.missing(params) else params
 
     def _params_of(self, config: Mapping[str, Any]) -> dict[str, Any] | None:
         assert self._tune_space is not None
         params = self._tune_space.to_params(config)
-        return None if self._tune_space.missing(params) else params
+        return None if self._tune_space.missing(params) else params | named(self._tune_space.constants(config))
 
     def restore(self, checkpoint_path: str) -> None:
         """Continue exactly where the searcher that wrote the file was. The file is a pickle: read only your own.
@@ -432,7 +456,7 @@ class NumboSearch(StoredSearch):
 
     def _hold(self, trial_id: str, params: dict[str, Any]) -> None:
         self._live[trial_id] = params
-        self._refuse(lambda opt: opt.hold(trial_id, params))
+        self._refuse(trial_id, lambda opt: opt.hold(trial_id, params))
 
     def _know_last(self, trial_id: str, last: Mapping[str, Any]) -> None:
         found = {metric: last[metric] for metric in [*self._metrics, *self._limits] if last.get(metric) is not None}
@@ -441,8 +465,10 @@ class NumboSearch(StoredSearch):
 
     def _strike(self, params: Mapping[str, Any]) -> None:
         assert self._tune_space is not None
+        constants = {name: value for name, value in params.items() if name not in self._tune_space.parameters}
         for i, point in enumerate(self._points):
-            if self._tune_space.to_params(point).items() <= params.items():
+            tuned = self._tune_space.to_params(point).items() <= params.items()
+            if tuned and named(self._tune_space.constants(point)) == constants:
                 del self._points[i]
                 return
 
@@ -457,6 +483,8 @@ class NumboSearch(StoredSearch):
         metrics: Mapping[str, float] | None = None,
     ) -> None:
         """Learn from a config that was evaluated elsewhere; if it was pruned, from its intermediate values.
+
+        Its constants are not compared with those of the ``param_space``: it is learned as if it had the same.
 
         Args:
             parameters: the config, nested or flat, with or without constants.

@@ -19,6 +19,9 @@ from ray.tune.utils import flatten_dict
 logger = logging.getLogger("numbo")
 #: Prefix of a searcher's state file that is one snapshot older. Tune restores files named \*.pkl only.
 PREVIOUS = "previous-"
+#: In Tune's records, a trial's config as it was suggested: what Tune fills in later is still marked there, so that
+#: options that are objects are known by their marks.
+UNRESOLVED = "_Trial__unresolved_config"
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ def read_trials(folder: Path) -> list[TrialSnapshot]:
         for row in rows:
             try:
                 trial, metadata = (json.loads(part) for part in row)
-                config = dict(_objects(trial["config"]))
+                config = dict(_objects(trial.get(UNRESOLVED) or trial["config"]))
                 result = _objects(metadata.get("last_result"))
                 flat = flatten_dict(result) if result else None  # as Tune passes results on
                 last = {name: one["last"] for name, one in _objects(metadata.get("metric_analysis") or {}).items()}

@@ -210,8 +210,14 @@ def test_lists_of_the_user_are_copied():
 @pytest.mark.parametrize(
     ("result", "warned"),
     [
-        ({"accuracy": 0.5}, "A trial ended with latency=None: it counts as failed."),
-        ({"latency": 0.5}, "A trial ended with accuracy=None: it counts as failed."),
+        (
+            {"accuracy": 0.5},
+            "A trial ended and never reported the metric 'latency': it counts as failed. Its last metrics: 'accuracy'.",
+        ),
+        (
+            {"latency": 0.5},
+            "A trial ended and never reported the metric 'accuracy': it counts as failed. Its last metrics: 'latency'.",
+        ),
         ({"accuracy": 0.5, "latency": "slow"}, "A trial ended with latency='slow': it counts as failed."),
         ({"accuracy": math.nan, "latency": 0.5}, None),
         ({"accuracy": 0.5, "latency": math.nan}, None),

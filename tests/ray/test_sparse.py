@@ -69,7 +69,7 @@ def test_a_trial_that_never_reports_the_metric_has_failed_and_is_told_what_it_ha
         search.on_trial_complete(f"t{k}", last)
     assert np.isnan(search.optimizer.observations[1]).tolist() == [True, True]
     assert caplog.messages == [
-        "A trial ended without a value of the metric 'loss' in any of its results: it counts as failed. "
+        "A trial ended and never reported the metric 'loss': it counts as failed. "
         "Its last metrics: 'val_loss', 'accuracy'."
     ]
 
@@ -225,7 +225,19 @@ def test_records_of_tune_are_newer_than_a_state(tmp_path):
 # -- a real run --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.allows_fallback  # a warning of the lost state
+class Adam:
+    """An option that is an object, for which Tune suggests a mark."""
+
+
+class Sgd:
+    """Another one."""
+
+
+def twice(spec):
+    return 2.0 * spec["x"]
+
+
+@pytest.mark.allows_fallback  # warnings of a point with other constants, and of the lost state
 @pytest.mark.usefixtures("local_ray")
 @pytest.mark.xdist_group("ray")
 def test_a_real_run_with_a_validation_every_third_epoch(tmp_path, monkeypatch):
@@ -233,14 +245,16 @@ def test_a_real_run_with_a_validation_every_third_epoch(tmp_path, monkeypatch):
 
     def train(config):
         end = (config["x"] - 0.3) ** 2
-        for step in range(1, 14):
+        assert config["twice"] == 2.0 * config["x"]
+        for step in range(1, config["epochs"] + 1):
             validated = {"loss": end + 0.7**step, "latency": 30.0 * config["x"]} if step % 3 == 0 else {}
             tune.report({"progress": step} | validated)
 
-    search = GSSBOSearch(seed=0, constraints={"latency": ("<=", 20.0)})
+    points = [{"x": 0.3}, {"x": 0.9, "epochs": 7}]
+    search = GSSBOSearch(seed=0, constraints={"latency": ("<=", 20.0)}, points_to_evaluate=points)
     tuner = tune.Tuner(
         train,
-        param_space=SPACE,
+        param_space=SPACE | {"epochs": 13, "kind": tune.choice([Adam, Sgd]), "twice": tune.sample_from(twice)},
         tune_config=tune.TuneConfig(
             metric="loss",
             mode="min",
@@ -254,7 +268,9 @@ def test_a_real_run_with_a_validation_every_third_epoch(tmp_path, monkeypatch):
     )
     results = tuner.fit()
     assert not results.errors
+    assert [result.config["epochs"] for result in results].count(7) == 1
     trials = told(search)
+    assert len(trials["Y"]) == 15  # without the one with other constants
     assert not np.isnan(trials["Y"]).any()
     np.testing.assert_allclose(trials["C"][:, 0], [30.0 * params["x"] - 20.0 for params in trials["params"]])
     assert search.best_predicted()[1] < 0.1
@@ -262,6 +278,6 @@ def test_a_real_run_with_a_validation_every_third_epoch(tmp_path, monkeypatch):
     lost.CKPT_FILE_TMPL = "none-{}.pkl"
     lost.restore_from_dir(str(tmp_path / "run"))
     again = told(lost)
-    assert len(again["Y"]) == 16
+    assert len(again["Y"]) == 15
     assert not np.isnan(again["Y"]).any()
     np.testing.assert_allclose(sorted(again["C"][:, 0]), sorted(trials["C"][:, 0]))

@@ -307,3 +307,34 @@ def test_each_file_that_cannot_be_read_is_named_once(tmp_path, caplog):
     assert newer.startswith(f"{tmp_path / 'searcher-state-2.pkl'} cannot be read (")
     assert older.startswith(f"{tmp_path / 'searcher-state-1.pkl'} cannot be read (")
     assert last == f"{tmp_path} holds no readable state of the searcher: the trials are learned instead."
+
+
+# -- whatever ended is evidence ----------------------------------------------------------------------------------------
+
+
+def test_options_that_are_objects_are_recognised_in_the_records(tmp_path):
+    """The config that Tune has resolved has the objects, of which the searcher has never heard."""
+    marks = [("__ref_ph", "a1"), ("__ref_ph", "b2")]
+    space = {"net": tune.choice([{"act": marks[0], "x": tune.uniform(0.0, 1.0)}, {"act": marks[1]}])}
+    trials = [("a", "TERMINATED", {"act": marks[0], "x": 0.5}), ("b", "ERROR", {"act": marks[1]})]
+    rows = [
+        [
+            json.dumps(
+                {
+                    "trial_id": name,
+                    "status": status,
+                    "config": {"net": net | {"act": pickled(Vanished)}},
+                    "_Trial__unresolved_config": {"net": net},
+                }
+            ),
+            json.dumps({"last_result": {"loss": 1.0} if status == "TERMINATED" else None}),
+        ]
+        for name, status, net in trials
+    ]
+    (tmp_path / "experiment_state-2026-01-02.json").write_text(json.dumps({"trial_data": rows}))
+    GSSBOSearch(**(SETTINGS | {"space": space})).save_to_dir(str(tmp_path))
+    searcher = GSSBOSearch(**(SETTINGS | {"space": space}))
+    searcher.restore_from_dir(str(tmp_path))
+    assert np.isnan(searcher.optimizer.observations[1]).tolist() == [False, True]
+    for k in range(20):
+        assert searcher.suggest(f"t{k}") != {"net": {"act": marks[1]}}  # it has failed
