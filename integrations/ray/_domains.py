@@ -19,6 +19,7 @@ from functools import reduce
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
+from numbo import _checks
 from numbo.spaces import Categorical, Dimension, Float, Int, Space, Table
 from numbo.spaces.dimensions import SIMPLE
 from numbo.spaces.table import ROW
@@ -57,7 +58,7 @@ class Parameter:
 
     def to_value(self, searched: Any) -> Any:
         """The config's value for a searched value; for a branch, the label of its option."""
-        if self.step is None or not isinstance(searched, Real) or not math.isfinite(searched):
+        if self.step is None or not _checks.is_finite(searched):
             return searched  # a given value that is none of the range
         exact = Decimal(repr(self.step)) * searched  # 3 * 0.1 is 0.3
         return int(exact) if isinstance(self.step, int) else float(exact)

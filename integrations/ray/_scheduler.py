@@ -9,6 +9,7 @@ from numbo.ray._arguments import agreed, check_objectives
 
 from numbo import _checks
 from numbo.models.stopping import Stopping
+from numbo.optimizers.parts.settings import as_call
 from numbo.trials import Goal
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
@@ -59,6 +60,10 @@ class CurveScheduler(FIFOScheduler):
         self._curves: dict[str, dict[float, Any]] = {}
         #: Trials that the rule has stopped, until Tune says that they are complete.
         self._stopped: set[str] = set()
+
+    def __repr__(self) -> str:
+        rule = {"probability": self._rule.probability, "complete": self._rule.complete}
+        return as_call(self, {"metric": self._metric, "mode": self._mode, "time_attr": self._time_attr, **rule})
 
     def set_search_properties(self, metric: str | None, mode: str | None, **spec: Any) -> bool:
         """Called by Tune before a run with the metric and mode of its `TuneConfig`.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar
 
 from numbo.ray._arguments import (
     agreed,
@@ -29,18 +29,19 @@ from numbo.ray._arguments import (
     violation,
 )
 from numbo.ray._domains import TuneSpace, check_runnable, holds_domains, named, put
+from numbo.ray._looking import InspectedSearch
 from numbo.ray._snapshot import Setup
-from numbo.ray._stored import StoredSearch, logger
+from numbo.ray._stored import logger
 
 from numbo import _checks
-from numbo._types import Array
-from numbo.optimizers import GLOBAL, Explanation, Optimizer, Settings, Snapshot
+from numbo.optimizers import GLOBAL, Optimizer, Settings
+from numbo.optimizers.parts.settings import as_call
 from numbo.spaces import Float, Space, Table
 from ray.tune.result import TRAINING_ITERATION as ITERATION
 from ray.tune.search import Searcher
 
 
-class NumboSearch(StoredSearch):
+class NumboSearch(InspectedSearch):
     """Base class of the searchers: one optimizer, driven by trial ids and configs.
 
     `suggest` runs on Tune's control loop: it takes milliseconds, and running trials are pending points that reduce the
@@ -70,6 +71,8 @@ class NumboSearch(StoredSearch):
 
     _takes_several: ClassVar[bool] = False  # objectives
     _usual_initial: ClassVar[int | None] = 10
+    #: Arguments of the constructor, as far as nothing else tells them later.
+    _given: Mapping[str, Any] = {}
 
     def __init__(
         self,
@@ -87,11 +90,13 @@ class NumboSearch(StoredSearch):
         super().__init__(*check_objectives(type(self).__name__, metric, mode, several=self._takes_several))
         self._limits = check_constraints(constraints)
         self._points = check_points(points_to_evaluate)
+        self._given = {"space": space, "points_to_evaluate": list(self._points)}
         self._evaluated: list[tuple[dict[str, Any], Any]] = []
         wanted = [*self._metrics, *self._limits]
         rewards = check_rewards(evaluated_rewards, len(self._points), max(1, len(self._metrics)), wanted)
         if rewards is not None:
             self._evaluated = list(zip(self._points, rewards, strict=True))
+            self._given["evaluated_rewards"] = rewards
             self._points = []
         self._seed = _checks.seed(seed)
         if settings.n_initial is None and n_initial is None:
@@ -112,6 +117,12 @@ class NumboSearch(StoredSearch):
             check_runnable(self._points, self._tune_space)
             self._make(self._tune_space.space)
             self._start()
+
+    def __repr__(self) -> str:
+        given = {name: value or None for name, value in self._given.items() if name != "space"}
+        given["space"] = self._given.get("space")
+        goal = {"metric": self._metric, "mode": self._mode, "seed": self._seed, "constraints": self._limits or None}
+        return as_call(self, given | goal, self._settings, {"n_initial": self._usual_initial})
 
     # -- setting up --------------------------------------------------------------------------------------------
 
@@ -156,22 +167,6 @@ class NumboSearch(StoredSearch):
             return self._metric, self._mode
         metric, mode = agreed(type(self).__name__, {"metric": (self._metric, metric), "mode": (self._mode, mode)})
         return metric, mode
-
-    @property
-    def _metrics(self) -> list[str]:
-        """The metrics of all objectives; empty while unknown."""
-        return [] if self._metric is None else [self._metric] if isinstance(self._metric, str) else self._metric
-
-    @property
-    def _modes(self) -> dict[str, str]:
-        """The modes of all objectives by their metrics."""
-        modes = self._mode if self._several else [self._mode]
-        return dict(zip(self._metrics, modes, strict=True))
-
-    @property
-    def _several(self) -> bool:
-        """Whether there are several objectives."""
-        return len(self._metrics) > 1
 
     def set_max_concurrency(self, max_concurrent: int) -> bool:
         """Called by Tune before a run with ``max_concurrent_trials``: the searcher itself then keeps to it.
@@ -519,107 +514,6 @@ class NumboSearch(StoredSearch):
         )
         if result is not None and value is not None:
             self._expect_metrics("A point was evaluated", result)
-
-    # -- looking inside ----------------------------------------------------------------------------------------
-
-    @overload
-    def predict(self, config: Mapping[str, Any]) -> tuple[float, float]: ...
-    @overload
-    def predict(self, config: Sequence[Mapping[str, Any]]) -> tuple[Array, Array]: ...
-    def predict(self, config: Any) -> tuple[Any, Any]:
-        """Posterior mean and standard deviation of the metric, without its noise, after all completed trials.
-
-        With k metrics, arrays (k,) for one config, and (c, k) for a sequence.
-
-        Args:
-            config: one config, nested or flat, with or without constants; or a sequence of ``c`` for arrays (c,).
-
-        Raises:
-            ValueError: before the first success, or for configs outside the search space.
-        """
-        return self._ready()[1].predict(self._asked_about(config))
-
-    def predict_feasible(self, config: Any) -> Any:
-        """The probability that all constraints hold for one config, or an array (c,) for a sequence of ``c``.
-
-        Raises:
-            ValueError: without constraints, before the first success, or for configs outside the search space.
-        """
-        return self._ready()[1].predict_feasible(self._asked_about(config))
-
-    def _asked_about(self, config: Any) -> Any:
-        """The parameters of one config, or of each of a sequence."""
-        space, _ = self._ready()
-        return space.to_params(config) if isinstance(config, Mapping) else [space.to_params(c) for c in config]
-
-    def predict_end(self, reports: Mapping[int, float]) -> tuple[float, float]:
-        """Predicted final value of a trial with these reports by iteration, and its standard deviation.
-
-        Raises:
-            ValueError: if ``reports`` have no number, no trial has completed, or the searcher uses no curves, as with
-                several metrics.
-        """
-        if self._several:
-            raise ValueError(f"predict_end is of one metric, and this {type(self).__name__} has {self._metrics}.")
-        return self._ready()[1].predict_end(reports)
-
-    def best_predicted(self, *, anywhere: bool = False) -> tuple[dict[str, Any], float] | None:
-        """The config, without constants, of the trial with the best expected value, and that value.
-
-        None before the first success, and if no trial keeps all bounds. For noisy metrics a better answer than Tune's
-        best result, which is the luckiest of all trials. It may be a trial that was stopped early; the value is then
-        where the trial would have ended, as predicted from its reports.
-
-        Args:
-            anywhere: whether a config without a trial may be returned: the best by the model.
-
-        Raises:
-            ValueError: if there are several metrics, of which `front` has the trade-offs.
-        """
-        space, opt = self._ready()
-        best = opt.best_predicted(anywhere=anywhere)
-        return None if best is None else (space.to_config(best[0]), best[1])
-
-    def front(self) -> list[tuple[dict[str, Any], tuple[float, ...]]]:
-        """The configs, without constants, that no other trial dominates, and the values of the metrics in their order.
-
-        These are the trade-offs between several metrics, among trials that meet all constraints, the best of the first
-        metric first. If a metric is noisy, its values are the model's means.
-        """
-        space, opt = self._ready()
-        return [(space.to_config(params), values) for params, values in opt.front()]
-
-    def hypervolumes(self, reference: Sequence[float]) -> Array:
-        """The volume (n,) that the front dominates after each of the ``n`` trials, up to a ``reference`` point.
-
-        Args:
-            reference: a value of each metric, in their order; trials that are worse in any of them do not count.
-
-        Raises:
-            ValueError: if ``reference`` is not as many finite numbers as there are metrics.
-        """
-        return self._ready()[1].hypervolumes(reference)
-
-    def explain(self, *, objective: int = 0) -> Explanation:
-        """A description of the model, and the time of the last suggestion.
-
-        Args:
-            objective: the metric whose model is described, from 0.
-
-        Raises:
-            ValueError: before the first success, or if there is no such metric.
-        """
-        return self._ready()[1].explain(objective)
-
-    def inspected(self) -> tuple[Snapshot, Callable[[str, Any], Any]]:
-        """For `numbo.plot`: a snapshot of the optimizer, and a function to show a value of a parameter."""
-        space, opt = self._ready()
-        return opt.snapshot(), lambda name, searched: space.parameters[name].to_value(searched)
-
-    @property
-    def optimizer(self) -> Optimizer | None:
-        """The optimizer behind the searcher; None before space, metric and mode are known."""
-        return self._opt
 
 
 def _number(reported: Any) -> float | None:

@@ -46,6 +46,22 @@ class StoredSearch(Searcher):
         self._waited = False
         self._failure: str | None = None
 
+    @property
+    def _metrics(self) -> list[str]:
+        """The metrics of all objectives; empty while unknown."""
+        return [] if self._metric is None else [self._metric] if isinstance(self._metric, str) else self._metric
+
+    @property
+    def _modes(self) -> dict[str, str]:
+        """The modes of all objectives by their metrics."""
+        modes = self._mode if self._several else [self._mode]
+        return dict(zip(self._metrics, modes, strict=True))
+
+    @property
+    def _several(self) -> bool:
+        """Whether there are several objectives."""
+        return len(self._metrics) > 1
+
     # -- supplied by searchers -------------------------------------------------------------------------------------
 
     @abstractmethod

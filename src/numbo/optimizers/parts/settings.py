@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec
+
+import numpy as np
 
 from numbo import _checks
 from numbo.models.gp import FAMILIES
@@ -81,6 +84,11 @@ class Settings:
         base = cls() if settings is None else settings
         return replace(base, **{n: value for n, value in given.items() if value is not None or n in cls._none_counts})
 
+    def differing(self) -> dict[str, Any]:
+        """The settings that do not have their usual values."""
+        values = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
+        return {one.name: values[one.name] for one in fields(self) if one.init and values[one.name] != one.default}
+
     def state_dict(self) -> dict[str, Any]:
         """The settings as plain data, with which the class can be called."""
         return {name: getattr(self, name) for name in self.names()}
@@ -128,6 +136,50 @@ class GPSettings(Settings):
     additive: bool = checked(False, _checks.flag)
     winsorize: bool = checked(False, _checks.flag)
     warp: bool = checked(False, _checks.flag)
+
+
+def as_call(
+    of: object, given: Mapping[str, Any], settings: Settings | None = None, usual: Mapping[str, Any] | None = None
+) -> str:
+    """The call of a constructor that makes ``of`` again, with what differs from its defaults.
+
+    Args:
+        given: its arguments by name, without settings.
+        settings: the settings that it was given, or has put together. Those that are arguments go by their names.
+        usual: values of settings that the constructor itself takes by default.
+    """
+    known = inspect.signature(type(of)).parameters
+    arguments = {name: value for name, value in given.items() if name in known and value != known[name].default}
+    named = {} if settings is None else settings.differing()
+    named = {name: value for name, value in named.items() if not (usual and name in usual and value == usual[name])}
+    arguments |= {name: value for name, value in named.items() if name in known}
+    others = {name: value for name, value in named.items() if name not in known}
+    if others:
+        arguments["settings"] = type(settings)(**others)  # type: ignore[misc]
+    return _call(of, {name: arguments[name] for name in known if name in arguments})
+
+
+def _call(of: object, arguments: Mapping[str, Any]) -> str:
+    listed = ", ".join(f"{name}={_source(value) or '...'}" for name, value in arguments.items())
+    return f"{type(of).__name__}({listed})"
+
+
+def _source(value: Any) -> str | None:
+    """Source code of a ``value``, None if its text is none."""
+    if isinstance(value, Settings):
+        return _call(value, value.differing())
+    if isinstance(value, np.generic | np.ndarray):
+        return _source(value.tolist())
+    if type(value) in (list, tuple):
+        found = [_source(child) for child in value]
+        listed = ", ".join(map(str, found)) + "," * (type(value) is tuple and len(found) == 1)
+        return None if None in found else f"[{listed}]" if type(value) is list else f"({listed})"
+    if type(value) is dict:
+        pairs = [(_source(key), _source(child)) for key, child in value.items()]
+        return None if any(None in pair for pair in pairs) else "{" + ", ".join(f"{a}: {b}" for a, b in pairs) + "}"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    return None if "<" in repr(value) and not isinstance(value, str) else repr(value)
 
 
 def settings_by_name(settings: type[Settings]) -> Callable[[Callable[P, None]], Callable[P, None]]:
