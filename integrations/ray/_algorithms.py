@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
+from numbo.ray._arguments import Mode, Relation
 from numbo.ray._searchers import NumboSearch
 
+from numbo._types import AvoidRepeats, Preset
 from numbo.optimizers import BBKB, BKB, GSSBO, SBPE, BBKBSettings, BKBSettings, GSSBOSettings, SBPESettings
 from numbo.optimizers.parts.settings import settings_by_name
 from numbo.spaces import Table
@@ -53,16 +55,16 @@ class GSSBOSearch(NumboSearch):
         self,
         space: Mapping[str, Any] | Table | None = None,
         metric: str | Sequence[str] | None = None,
-        mode: str | Sequence[str] | None = None,
+        mode: Mode | Sequence[Mode] | None = None,
         *,
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
         evaluated_rewards: Sequence[float | Sequence[float] | Mapping[str, float]] | None = None,
         seed: int | None = None,
         n_initial: int | None = None,
-        constraints: Mapping[str, tuple[str, float]] | None = None,
-        avoid_repeats: bool | str | None = None,
-        buffer_size: int | str | None = None,
-        preset: str | None = None,
+        constraints: Mapping[str, tuple[Relation, float]] | None = None,
+        avoid_repeats: AvoidRepeats | None = None,
+        buffer_size: int | Literal["dynamic"] | None = None,
+        preset: Preset | None = None,
         settings: GSSBOSettings | None = None,
     ) -> None:
         super().__init__(
@@ -118,14 +120,14 @@ class BKBSearch(_BoundedSearch):
         self,
         space: Mapping[str, Any] | Table | None = None,
         metric: str | None = None,
-        mode: str | None = None,
+        mode: Mode | None = None,
         *,
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
         evaluated_rewards: Sequence[float | Mapping[str, float]] | None = None,
         seed: int | None = None,
         n_initial: int | None = None,
-        avoid_repeats: bool | str | None = None,
-        beta: float | str | None = None,
+        avoid_repeats: AvoidRepeats | None = None,
+        beta: float | Literal["paper", "reference"] | None = None,
         settings: BKBSettings | None = None,
     ) -> None:
         super().__init__(
@@ -173,14 +175,14 @@ class BBKBSearch(_BoundedSearch):
         self,
         space: Mapping[str, Any] | Table | None = None,
         metric: str | None = None,
-        mode: str | None = None,
+        mode: Mode | None = None,
         *,
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
         evaluated_rewards: Sequence[float | Mapping[str, float]] | None = None,
         seed: int | None = None,
         n_initial: int | None = None,
-        avoid_repeats: bool | str | None = None,
-        beta: float | str | None = None,
+        avoid_repeats: AvoidRepeats | None = None,
+        beta: float | Literal["paper", "reference"] | None = None,
         settings: BBKBSettings | None = None,
     ) -> None:
         super().__init__(
@@ -233,13 +235,13 @@ class SBPESearch(NumboSearch):
         self,
         space: Mapping[str, Any] | Table | None = None,
         metric: str | None = None,
-        mode: str | None = None,
+        mode: Mode | None = None,
         *,
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
         evaluated_rewards: Sequence[float | Mapping[str, float]] | None = None,
         seed: int | None = None,
         n_initial: int | None = None,
-        avoid_repeats: bool | str | None = None,
+        avoid_repeats: AvoidRepeats | None = None,
         horizon: int | None = None,
         settings: SBPESettings | None = None,
     ) -> None:

@@ -6,12 +6,15 @@ import difflib
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from numbers import Real
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from numbo import _checks
 from ray.tune.result import AUTO_RESULT_KEYS, DONE
 from ray.tune.utils import flatten_dict
 
+#: What Tune calls the direction of an objective, and how a bound is met.
+Mode: TypeAlias = Literal["min", "max"]
+Relation: TypeAlias = Literal["<=", ">="]
 RELATIONS = {"<=": 1.0, ">=": -1.0}
 MODES = ("min", "max")
 #: Names of the entries that Tune adds to each result.

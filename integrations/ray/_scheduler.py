@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from numbo.ray._arguments import agreed, check_objectives
+from numbo.ray._arguments import Mode, agreed, check_objectives
 
 from numbo import _checks
 from numbo.models.stopping import Stopping
@@ -45,7 +45,7 @@ class CurveScheduler(FIFOScheduler):
     def __init__(
         self,
         metric: str | None = None,
-        mode: str | None = None,
+        mode: Mode | None = None,
         *,
         time_attr: str = "training_iteration",
         probability: float = 0.5,

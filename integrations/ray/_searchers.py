@@ -9,6 +9,8 @@ from numbers import Real
 from typing import Any, ClassVar
 
 from numbo.ray._arguments import (
+    Mode,
+    Relation,
     agreed,
     are_values,
     check_agreement,
@@ -78,13 +80,13 @@ class NumboSearch(InspectedSearch):
         self,
         space: Mapping[str, Any] | Table | None = None,
         metric: str | Sequence[str] | None = None,
-        mode: str | Sequence[str] | None = None,
+        mode: Mode | Sequence[Mode] | None = None,
         *,
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
         evaluated_rewards: Sequence[float | Sequence[float] | Mapping[str, float]] | None = None,
         seed: int | None = None,
         n_initial: int | None = None,
-        constraints: Mapping[str, tuple[str, float]] | None = None,
+        constraints: Mapping[str, tuple[Relation, float]] | None = None,
         settings: Settings,
     ) -> None:
         super().__init__(*check_objectives(type(self).__name__, metric, mode, several=self._takes_several))

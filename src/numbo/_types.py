@@ -16,10 +16,14 @@ The type of an array of indices says what it indexes:
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+Direction: TypeAlias = Literal["minimize", "maximize"]
+AvoidRepeats: TypeAlias = bool | Literal["auto"]
+Preset: TypeAlias = Literal["default", "paper"]
 
 Array: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
