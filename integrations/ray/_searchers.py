@@ -283,6 +283,8 @@ class NumboSearch(InspectedSearch):
         if params is None:
             params = self._of_another_name(result)
             if params is None:
+                if result or error:
+                    self._warn_unknown(trial_id)
                 return
         last = self._reported(trial_id, result)
         if not error and not last:  # stopped before it reported anything

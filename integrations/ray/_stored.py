@@ -217,6 +217,7 @@ class StoredSearch(Searcher):
             return  # a trial of a Repeater, which reports the mean of a group under the name of its first trial
         params = self._params_of(trial.config)
         if params is None:
+            self._warn_unknown(trial.trial_id)
             return
         self._know_last(trial.trial_id, trial.last)
         if known and not ended:
@@ -226,6 +227,11 @@ class StoredSearch(Searcher):
             self._hold(trial.trial_id, params)
         if ended:
             self.on_trial_complete(trial.trial_id, trial.result, error=trial.status == "ERROR")
+
+    def _warn_unknown(self, trial_id: str) -> None:
+        self._warn(
+            "unknown", f"Trial {trial_id} is not learned: it was not suggested here, and its config lacks tuned values."
+        )
 
     def _warn(self, kind: str, message: str) -> None:
         if kind not in self._warned:

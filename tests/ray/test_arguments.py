@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
+from typing import Literal, get_args, get_type_hints
 
 import numpy as np
 import pytest
+from numbo.ray import BBKBSearch, BKBSearch, CurveScheduler, GSSBOSearch, _arguments
 from numbo.ray._arguments import (
     NAMED,
     agreed,
@@ -288,3 +291,14 @@ def test_a_metric_that_is_missing_is_named_with_those_like_it_first():
     assert lacks("A trial ended", "time_total", {"time_total_s": 1.0}).endswith("Its last metrics: 'time_total_s'.")
     many = {f"m{k:02}": 1.0 for k in range(NAMED + 2)}
     assert lacks("A trial ended", "latncy", many).endswith(f"'m{NAMED - 1:02}' and 2 more.")
+
+
+def test_the_words_of_the_types_are_those_that_are_accepted():
+    assert get_args(_arguments.Mode) == _arguments.MODES
+    assert get_args(_arguments.Relation) == tuple(_arguments.RELATIONS)
+    hints = get_type_hints(GSSBOSearch.__init__)
+    assert hints["avoid_repeats"] == bool | Literal["auto"] | None
+    assert hints["preset"] == Literal["default", "paper"] | None
+    assert hints["mode"] == Literal["min", "max"] | Sequence[Literal["min", "max"]] | None
+    for cls in (BKBSearch, BBKBSearch, CurveScheduler):
+        assert get_type_hints(cls.__init__)["mode"] == Literal["min", "max"] | None

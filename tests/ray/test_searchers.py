@@ -222,7 +222,8 @@ def test_invalid_values(cls, value):
     assert math.isfinite(config["lr"])
 
 
-def test_failed_stopped_and_repeated_notifications(cls):
+@pytest.mark.allows_fallback  # a warning of trials that are unknown
+def test_failed_stopped_and_repeated_notifications(cls, caplog):
     searcher = make(cls)
     play(searcher, 5)
     told = searcher.optimizer.n_told
@@ -235,6 +236,10 @@ def test_failed_stopped_and_repeated_notifications(cls):
     searcher.on_trial_complete("asha", {"loss": 0.5, "training_iteration": 1})
     searcher.on_trial_complete("never seen", {"loss": 0.5})
     searcher.on_trial_complete("never seen either", result=None, error=True)
+    searcher.on_trial_complete("never seen, and silent", result=None)
+    assert caplog.messages == [
+        "Trial never seen is not learned: it was not suggested here, and its config lacks tuned values."
+    ]
     assert searcher.optimizer.n_told == told + 3
     assert np.isnan(searcher.optimizer.observations[1]).sum() == 1
     assert searcher.optimizer.pending == []

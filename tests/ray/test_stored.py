@@ -11,6 +11,8 @@ import pytest
 from numbo.ray import BBKBSearch, GSSBOSearch, SBPESearch
 from ray.tune.search import ConcurrencyLimiter, Repeater, SearchGenerator
 
+from numbo import GSSBO
+from numbo.trials.points import point_key
 from ray import tune
 
 SEARCHERS = {"GSSBO": GSSBOSearch, "BBKB": BBKBSearch, "SBPE": SBPESearch}  # one of each kind
@@ -338,3 +340,39 @@ def test_options_that_are_objects_are_recognised_in_the_records(tmp_path):
     assert np.isnan(searcher.optimizer.observations[1]).tolist() == [False, True]
     for k in range(20):
         assert searcher.suggest(f"t{k}") != {"net": {"act": marks[1]}}  # it has failed
+
+
+@pytest.mark.parametrize("domain", [tune.uniform(0.0, 1.0), tune.choice([(1, 2), 0.1, np.float32(0.3), None])])
+def test_what_is_told_is_what_is_pending_under_its_key(domain, tmp_path, monkeypatch):
+    """Whatever Tune's JSON has made of the values."""
+    seen = []
+
+    def checked(method):
+        def call(opt, params, *args, key=None, **rest):
+            pending = opt._run.history.pending.get(key)
+            seen.append(pending is not None)
+            assert pending is None or pending.identity == point_key(opt.space.encode(params))
+            return method(opt, params, *args, key=key, **rest)
+
+        return call
+
+    monkeypatch.setattr(GSSBO, "tell", checked(GSSBO.tell))
+    monkeypatch.setattr(GSSBO, "report", checked(GSSBO.report))
+    given = {"space": {"p": domain, "q": tune.quniform(0.0, 1.0, 0.1), "net": tune.choice([{"k": domain}, None])}}
+    searcher = GSSBOSearch(**(SETTINGS | given), points_to_evaluate=[{"q": np.float32(0.3)}, {"net": {"k": 0.1}}])
+    for k in range(12):
+        config = kept = searcher.suggest(f"t{k}")
+        searcher.on_trial_result(f"t{k}", {"loss": 1.0, "training_iteration": 1})
+        if k % 3 == 2:
+            (tmp_path / "searcher-state-s.pkl").unlink(missing_ok=True)
+            searcher.save_to_dir(str(tmp_path), "s")
+            kept = json.loads(json.dumps(config, default=lambda number: number.item()))
+            write(tmp_path, (f"t{k}", "RUNNING", kept, {"loss": 1.0}), (f"u{k}", "ERROR", kept, None))
+            searcher = GSSBOSearch(**(SETTINGS | given))
+            searcher.restore_from_dir(str(tmp_path))
+            searcher.on_trial_result(f"t{k}", {"loss": 2.0, "training_iteration": 2, "config": kept})
+        searcher.on_trial_complete(
+            f"t{k}", {"loss": 1.0, "training_iteration": 3, "config": kept if k % 3 == 2 else {}}
+        )
+    assert sum(seen) >= 24
+    assert searcher.optimizer.pending == []
