@@ -1,0 +1,725 @@
+"""Random define-by-run programs: what they ask a trial for, where they branch, how trials end, and who asks.
+
+A program is made from a seed. It is plain data with a readable ``repr``, so that a seed can be looked at and the program
+made smaller. It knows its paths: which decisions it can take, with which probability a random search takes them, and
+which of them always fail.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.trial import BaseTrial, Trial
+
+import optuna
+
+#: At most so many paths: 50 trials of a random search visit each of them almost surely.
+MOST_PATHS = 6
+
+
+class Failed(Exception):
+    """The failure of a program, not of a sampler."""
+
+
+class Path(NamedTuple):
+    """What a program decides on one way through it.
+
+    Attributes:
+        labels: the decisions, as text.
+        share: the probability that random search takes it, and gets to its end.
+        points: number of different points on it.
+        fails: whether it always fails.
+        ended: whether it fails before the program asks for the rest.
+    """
+
+    labels: tuple[str, ...] = ()
+    share: float = 1.0
+    points: float = 1.0
+    fails: bool = False
+    ended: bool = False
+
+    def then(self, other: Path) -> Path:
+        return Path(
+            self.labels + other.labels,
+            self.share * other.share,
+            self.points * other.points,
+            self.fails or other.fails,
+            other.ended,
+        )
+
+
+@dataclass
+class Played:
+    """What a program has done in one trial so far: decisions, values by name, and whether it failed as it always does.
+
+    ``through`` says whether it has asked for everything on its way.
+    """
+
+    labels: tuple[str, ...] = ()
+    values: dict[str, Any] = field(default_factory=dict)
+    cost: float = 0.0
+    failing: bool = False
+    always: bool = False
+    through: bool = False
+
+
+def distinct(choices: Sequence[Any]) -> list[Any]:
+    """The choices without those that equal an earlier one: Optuna cannot tell them apart either."""
+    return [choice for i, choice in enumerate(choices) if choice not in choices[:i]]
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A parameter, and where in its range, from 0 to 1, the objective is smallest."""
+
+    name: str
+    distribution: BaseDistribution
+    best: float = 0.5
+
+    def play(self, trial: BaseTrial, played: Played) -> Any:
+        d = self.distribution
+        if isinstance(d, CategoricalDistribution):
+            value = trial.suggest_categorical(self.name, d.choices)
+        elif isinstance(d, FloatDistribution):
+            value = trial.suggest_float(self.name, d.low, d.high, step=d.step, log=d.log)
+        elif isinstance(d, IntDistribution):
+            value = trial.suggest_int(self.name, d.low, d.high, step=d.step, log=d.log)
+        played.values[self.name] = value
+        played.cost += (self.unit(value) - self.best) ** 2
+        return value
+
+    def unit(self, value: Any) -> float:
+        """Where a value is in the range, from 0 to 1."""
+        d: Any = self.distribution
+        if isinstance(d, CategoricalDistribution):
+            different = distinct(d.choices)
+            return different.index(value) / max(1, len(different) - 1)
+        if d.low == d.high:
+            return 0.5
+        if d.log:
+            return math.log(value / d.low) / math.log(d.high / d.low)
+        return float((value - d.low) / (d.high - d.low))
+
+    def at(self, unit: float) -> Any:
+        """The value at a place in the range."""
+        d: Any = self.distribution
+        if isinstance(d, CategoricalDistribution):
+            different = distinct(d.choices)
+            return different[min(int(unit * len(different)), len(different) - 1)]
+        raw = d.low * (d.high / d.low) ** unit if d.log else d.low + unit * (d.high - d.low)
+        if isinstance(d, IntDistribution):
+            return min(d.high, d.low + d.step * round((raw - d.low) / d.step))
+        return float(d.low + d.step * round((raw - d.low) / d.step)) if d.step else float(min(max(raw, d.low), d.high))
+
+    def options(self) -> list[tuple[Any, float]]:
+        """The values of a discrete parameter with their probabilities under random search; none if there are many."""
+        d = self.distribution
+        if isinstance(d, CategoricalDistribution):
+            return [(value, d.choices.count(value) / len(d.choices)) for value in distinct(d.choices)]
+        if isinstance(d, IntDistribution):
+            values = range(d.low, d.high + 1, d.step)
+            return [(value, 1.0 / len(values)) for value in values]
+        return []
+
+    def points(self) -> float:
+        d: Any = self.distribution
+        if d.single():
+            return 1.0
+        if isinstance(d, FloatDistribution):
+            return math.inf if d.step is None else 1.0 + round((d.high - d.low) / d.step)
+        return float(len(self.options()))
+
+    def paths(self, given: Mapping[str, Any]) -> list[Path]:
+        return [Path(points=1.0 if self.name in given else self.points())]
+
+    def code(self) -> Iterator[str]:
+        d = self.distribution
+        if isinstance(d, CategoricalDistribution):
+            yield f"{self.name} = categorical({list(d.choices)})"
+            return
+        assert isinstance(d, FloatDistribution | IntDistribution)
+        more = ", log" if d.log else f", step={d.step}" if d.step not in (None, 1) else ""
+        yield f"{self.name} = {'float' if isinstance(d, FloatDistribution) else 'int'}({d.low:g}, {d.high:g}{more})"
+
+    def __repr__(self) -> str:
+        return next(self.code())
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a branch does for some values: those in ``among``, or those above or up to a threshold."""
+
+    block: Block
+    among: tuple[Any, ...] = ()
+    above: float | None = None
+    up_to: float | None = None
+
+    def holds(self, value: Any) -> bool:
+        if self.above is not None:
+            return bool(value > self.above)
+        return bool(value <= self.up_to) if self.up_to is not None else value in self.among
+
+    def label(self, name: str) -> str:
+        if self.above is not None:
+            return f"{name} > {self.above:g}"
+        return f"{name} <= {self.up_to:g}" if self.up_to is not None else f"{name} in {list(self.among)}"
+
+    def condition(self) -> Any:
+        """As ``search_space=`` takes it."""
+        if self.above is not None:
+            return (">", self.above)
+        return ("<=", self.up_to) if self.up_to is not None else list(self.among)
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A parameter, and what its value leads to."""
+
+    on: Ask
+    cases: tuple[Case, ...]
+
+    def play(self, trial: BaseTrial, played: Played) -> None:
+        value = self.on.play(trial, played)
+        case = next(case for case in self.cases if case.holds(value))
+        label = case.label(self.on.name)
+        played.labels += (label,)
+        played.cost += zlib.crc32(label.encode()) / 2**32  # some branches are better than others
+        play(case.block, trial, played)
+
+    def paths(self, given: Mapping[str, Any]) -> list[Path]:
+        name = self.on.name
+        out = []
+        for case in self.cases:
+            if name in given:
+                share, points = float(case.holds(given[name])), 1.0
+            elif options := self.on.options():
+                share = sum(p for value, p in options if case.holds(value))
+                points = float(sum(case.holds(value) for value, _ in options))
+            else:
+                threshold = self.on.unit(case.above if case.above is not None else case.up_to)
+                share, points = 1.0 - threshold if case.above is not None else threshold, math.inf
+            if share > 0.0:
+                start = Path((case.label(name),), share, points)
+                out += [start.then(path) for path in paths(case.block, given)]
+        return out
+
+    def code(self) -> Iterator[str]:
+        yield from self.on.code()
+        for case in self.cases:
+            yield f"if {case.label(self.on.name)}:"
+            yield from (f"    {line}" for line in code(case.block) or ["pass"])
+
+
+@dataclass(frozen=True)
+class Loop:
+    """As many parameters as the value of another one says."""
+
+    times: Ask
+    each: Ask
+
+    def play(self, trial: BaseTrial, played: Played) -> None:
+        k = self.times.play(trial, played)
+        played.labels += (f"{self.times.name} in [{k}]",)
+        for i in range(k):
+            self.numbered(i).play(trial, played)
+
+    def numbered(self, i: int) -> Ask:
+        return replace(self.each, name=f"{self.each.name}{i}")
+
+    def paths(self, given: Mapping[str, Any]) -> list[Path]:
+        name = self.times.name
+        out = []
+        for k, share in self.times.options():
+            if name not in given or given[name] == k:
+                points = math.prod(self.numbered(i).paths(given)[0].points for i in range(k))
+                out.append(Path((f"{name} in [{k}]",), 1.0 if name in given else share, points))
+        return out
+
+    def code(self) -> Iterator[str]:
+        yield from self.times.code()
+        yield f"for i in range({self.times.name}):"
+        yield f"    {next(replace(self.each, name=self.each.name + '{i}').code())}"
+
+
+@dataclass(frozen=True)
+class Fail:
+    """A failure: always, or where a parameter is beyond a place in its range; now, or when all has been asked."""
+
+    late: bool
+    on: Ask | None = None
+    beyond: float = 0.0
+
+    def play(self, trial: BaseTrial, played: Played) -> None:
+        if self.on is not None and self.on.unit(played.values[self.on.name]) <= self.beyond:
+            return
+        played.always = played.always or self.on is None
+        played.failing = True
+        if not self.late:
+            raise Failed
+
+    def paths(self, given: Mapping[str, Any]) -> list[Path]:
+        if self.on is None:
+            return [Path(fails=True, ended=not self.late)]
+        return [Path(share=1.0 if self.late else self.beyond)]
+
+    def code(self) -> Iterator[str]:
+        when = "" if self.on is None else f"if {self.on.name} > {self.on.at(self.beyond)}: "
+        yield f"{when}fail{' at the end' if self.late else ''}"
+
+
+Statement: TypeAlias = Ask | Branch | Loop | Fail
+Block: TypeAlias = tuple[Statement, ...]
+
+
+def play(block: Block, trial: BaseTrial, played: Played) -> None:
+    for statement in block:
+        statement.play(trial, played)
+
+
+def paths(block: Block, given: Mapping[str, Any]) -> list[Path]:
+    """The ways through a block, if the values of some parameters are given."""
+    found = [Path()]
+    for statement in block:
+        after = statement.paths(given)
+        found = [way for path in found for way in ([path] if path.ended else map(path.then, after))]
+    return found
+
+
+def code(block: Block) -> list[str]:
+    return [line for statement in block for line in statement.code()]
+
+
+def asks(block: Block) -> Iterator[Ask]:
+    """Every parameter that a block may ask for."""
+    for statement in block:
+        if isinstance(statement, Ask):
+            yield statement
+        elif isinstance(statement, Branch):
+            yield statement.on
+            for case in statement.cases:
+                yield from asks(case.block)
+        elif isinstance(statement, Loop):
+            yield statement.times
+            yield from (statement.numbered(i) for i in range(max(k for k, _ in statement.times.options())))
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is run, and how.
+
+    Attributes:
+        seed: of random failures, noise, and the order in which workers end.
+        block: what a trial is asked for.
+        second: what it is asked for on the second day, in the second half of the trials; None if that is the same.
+        ending: how a failure ends: ``"raise"``, ``"nan"`` or ``"prune"``, which is before the first report.
+        random: share of the trials that fail, whatever they ask for; ``random_early`` before they ask for anything.
+        steps: the steps at which trials report, in this order; at number ``nan_at`` of these they report NaN.
+        pruning: ``"hand"``, ``"median"``, ``"curve"`` or nothing.
+        noise: standard deviation of what is added to the value.
+        retry: once for each failed trial: ``"copy"`` adds a waiting copy, ``"callback"`` lets Optuna add one,
+            ``"enqueue"`` enqueues some of its values.
+        enqueued: values that are enqueued after a third of the trials, one after the other.
+        workers: number of trials that run at the same time.
+        rolling: whether another trial begins whenever one ends, in place of all at once.
+        fixed: what a `PartialFixedSampler` fixes.
+        limit: when a constraint is set: ``"early"``, ``"late"`` or never.
+        whole_seconds: whether the storage keeps whole seconds, in which many trials begin and end.
+        declared: the ``search_space=`` of the sampler, by what is wrong with it: ``"right"``, ``"lacking"``,
+            ``"extra"``, ``"narrower"``, ``"wider"``, ``"unconditional"``; nothing for none.
+        sampler: the name of the sampler.
+    """
+
+    seed: int
+    block: Block
+    second: Block | None = None
+    ending: str = "raise"
+    random: float = 0.0
+    random_early: bool = False
+    steps: tuple[int, ...] = ()
+    nan_at: int | None = None
+    pruning: str = ""
+    noise: float = 0.0
+    retry: str = ""
+    enqueued: tuple[tuple[tuple[str, Any], ...], ...] = ()
+    workers: int = 1
+    rolling: bool = False
+    fixed: tuple[tuple[str, Any], ...] = ()
+    limit: str = ""
+    whole_seconds: bool = False
+    declared: str = ""
+    sampler: str = "GSSBO"
+
+    def blocks(self) -> list[Block]:
+        """What is asked for, by day."""
+        return [self.block] if self.second is None else [self.block, self.second]
+
+    def paths(self, day: int) -> list[Path]:
+        return paths(self.blocks()[day], dict(self.fixed))
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether equal parameters have equal values and ends, as far as they are equal programs."""
+        return not (self.noise or self.random or self.second)
+
+    def at_random(self, number: int) -> bool:
+        """Whether the trial of this number fails, whatever it asks for."""
+        return float(np.random.default_rng((self.seed, number, 1)).random()) < self.random
+
+    def play(self, trial: Trial, day: int, played: Played) -> float:
+        """The objective of a trial; ``played`` is filled in, also if it fails or is pruned."""
+        block = self.blocks()[day]
+        unlucky = self.at_random(trial.number)
+        if unlucky and self.random_early:
+            raise Failed
+        try:
+            first = block[0]
+            if self.limit == "early" and isinstance(first, Ask):
+                self._limit(first, first.play(trial, played), trial)
+            play(block if not (self.limit == "early" and isinstance(first, Ask)) else block[1:], trial, played)
+        except Failed:
+            return self._end()
+        played.through = True
+        if unlucky or played.failing:
+            return self._end()
+        rng = np.random.default_rng((self.seed, trial.number, 2))
+        value = played.cost + self.noise * float(rng.normal())
+        for i, step in enumerate(self.steps):
+            trial.report(math.nan if i == self.nan_at else value + 1.0 / (1.0 + step), step)
+            if self.pruning in ("median", "curve") and trial.should_prune():
+                raise optuna.TrialPruned
+            if self.pruning == "hand" and i == len(self.steps) // 2 and value > 0.7:
+                raise optuna.TrialPruned
+        if self.limit == "late" and isinstance(first, Ask):
+            self._limit(first, trial.params[first.name], trial)
+        return value
+
+    def _limit(self, ask: Ask, value: Any, trial: Trial) -> None:
+        trial.set_constraint("limit", ask.unit(value) - 0.7)
+
+    def _end(self) -> float:
+        if self.ending == "nan":
+            return math.nan
+        if self.ending == "prune":
+            raise optuna.TrialPruned
+        raise Failed
+
+    def space(self) -> dict[str, Any] | None:
+        """The ``search_space=`` that is declared."""
+        if not self.declared:
+            return None
+        found = dict(_declared(self.block, {}))
+        free = [a for a in self.block if isinstance(a, Ask) and isinstance(a.distribution, FloatDistribution)]
+        d: Any = free[0].distribution if free else None
+        if self.declared == "lacking":
+            del found[list(found)[-1]]
+        elif self.declared == "extra":
+            found["never_asked"] = FloatDistribution(0.0, 1.0)
+        elif self.declared == "unconditional":
+            found = {name: pair[0] if isinstance(pair, tuple) else pair for name, pair in found.items()}
+        elif self.declared == "narrower" and free:
+            found[free[0].name] = FloatDistribution(free[0].at(0.2), free[0].at(0.8), log=d.log)
+        elif self.declared == "wider" and free:
+            found[free[0].name] = FloatDistribution(d.low / 2 if d.log else d.low - 1.0, d.high * 2, log=d.log)
+        return found
+
+    @property
+    def kinds(self) -> list[str]:
+        """What is special about the program, one word or two for each."""
+        every = [a for block in self.blocks() for a in asks(block)]
+        choices = [a.distribution.choices for a in every if isinstance(a.distribution, CategoricalDistribution)]
+        fails = [s for block in self.blocks() for s in statements(block) if isinstance(s, Fail)]
+        names = [a.name for a in asks(self.block)]
+        shared = {name for name in names if names.count(name) > 1}
+        ranges = {name: {repr(a) for a in asks(self.block) if a.name == name} for name in shared}
+        found = {
+            "plain": False,
+            "always fails": any(f.on is None for f in fails),
+            "fails in region": any(f.on is not None for f in fails),
+            "fails early": any(not f.late for f in fails) or self.random_early,
+            "fails late": any(f.late for f in fails),
+            f"ends by {self.ending}": bool(fails or self.random) and self.ending != "raise",
+            "fails at random": self.random > 0.0,
+            f"prunes by {self.pruning}": bool(self.pruning),
+            "odd reports": bool(self.steps) and (self.nan_at is not None or list(self.steps) != sorted(self.steps)),
+            "noise": self.noise > 0.0,
+            f"retry by {self.retry}": bool(self.retry),
+            "enqueued": bool(self.enqueued),
+            "workers rolling" if self.rolling else "workers together": self.workers > 1,
+            "fixed": bool(self.fixed),
+            f"limit {self.limit}": bool(self.limit),
+            "whole seconds": self.whole_seconds,
+            f"declared {self.declared}": bool(self.declared),
+            "second day": self.second is not None,
+            "shared": any(len(r) == 1 for r in ranges.values()),
+            "shared, other ranges": any(len(r) > 1 for r in ranges.values()),
+            "equal choices": any(len(distinct(c)) < len(c) for c in choices),
+            "constants": any(a.distribution.single() for a in every),
+            "loop": any(isinstance(s, Loop) for s in statements(self.block)),
+            "threshold": any(c.above is not None for s in statements(self.block) if isinstance(s, Branch) for c in s.cases),
+        }
+        return [name for name, holds in found.items() if holds] or ["plain"]
+
+    def __repr__(self) -> str:
+        default = Program(self.seed, ())
+        skipped = ("seed", "block", "second")
+        options = [
+            f"{name}={value!r}"
+            for name, value in vars(self).items()
+            if name not in skipped and value != getattr(default, name)
+        ]
+        lines = [f"program {self.seed}: {', '.join(options) or 'nothing special'}"]
+        lines += [f"    {line}" for line in code(self.block)]
+        if self.second is not None:
+            lines += ["  on the second day:", *(f"    {line}" for line in code(self.second))]
+        return "\n".join(lines)
+
+
+def statements(block: Block) -> Iterator[Statement]:
+    """All statements of a block, also those within others."""
+    for statement in block:
+        yield statement
+        if isinstance(statement, Branch):
+            for case in statement.cases:
+                yield from statements(case.block)
+
+
+def _declared(block: Block, when: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    def of(ask: Ask) -> tuple[str, Any]:
+        return ask.name, (ask.distribution, dict(when)) if when else ask.distribution
+
+    for statement in block:
+        if isinstance(statement, Ask):
+            yield of(statement)
+        elif isinstance(statement, Branch):
+            yield of(statement.on)
+            for case in statement.cases:
+                yield from _declared(case.block, when | {statement.on.name: case.condition()})
+        elif isinstance(statement, Loop):
+            yield of(statement.times)
+            least = min(k for k, _ in statement.times.options())
+            for i in range(max(k for k, _ in statement.times.options())):
+                more = {statement.times.name: (">=", i + 1)} if i + 1 > least else {}
+                yield statement.numbered(i).name, (
+                    (statement.each.distribution, when | more) if when | more else statement.each.distribution
+                )
+
+
+# -- made from a seed --------------------------------------------------------------------------------------------------
+
+EQUAL = [("a", "b", "a", "c", "d"), (1, 1.0, 2, 3), (0, False, 1, 2), ("a", "a", "a", "b", "c"), ("x", "y", "y")]
+SAMPLERS = ("GSSBO", "GSSBO", "GSSBO", "GPUCB", "BKB", "BBKB")
+
+
+class Maker:
+    """Makes a program from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.rng = np.random.default_rng((seed, 0))
+        self.count = 0
+
+    def chance(self, p: float) -> bool:
+        return bool(self.rng.random() < p)
+
+    def one_of(self, options: Sequence[Any]) -> Any:
+        return options[int(self.rng.integers(len(options)))]
+
+    def name(self, kind: str) -> str:
+        self.count += 1
+        return f"{kind}{self.count}"
+
+    def best(self) -> float:
+        return round(float(self.rng.uniform(0.1, 0.9)), 2)
+
+    def leaf(self, kind: str | None = None) -> Ask:
+        kind = kind or self.one_of(["float", "log", "step", "int", "int log", "categories"])
+        found: dict[str, tuple[str, BaseDistribution]] = {
+            "float": ("x", FloatDistribution(0.0, 1.0)),
+            "log": ("rate", FloatDistribution(1e-5, 1.0, log=True)),
+            "step": ("s", FloatDistribution(-1.0, 1.0, step=0.1)),
+            "int": ("n", IntDistribution(1, 12)),
+            "int log": ("width", IntDistribution(1, 256, log=True)),
+            "categories": ("c", CategoricalDistribution(["u", "v", "w"])),
+            "small": ("k", IntDistribution(1, 3)),
+        }
+        name, distribution = found[kind]
+        return Ask(self.name(name), distribution, self.best())
+
+    def constant(self) -> Ask:
+        found = [FloatDistribution(2.0, 2.0), IntDistribution(3, 3), CategoricalDistribution(["only"])]
+        return Ask(self.name("one"), self.one_of(found), 0.5)
+
+    def structure(self, most: int, depth: int, kind: str) -> tuple[Statement, int]:
+        """A branch or a loop with up to ``most`` paths, and how many it has."""
+        if kind == "loop":
+            times = Ask(self.name("layers"), IntDistribution(1, min(3, most)), self.best())
+            return Loop(times, self.leaf(self.one_of(["float", "int", "int log"]))), min(3, most)
+        cases: list[Case]
+        if kind == "threshold":
+            on = self.leaf(self.one_of(["float", "log"]))
+            at = on.at(round(float(self.rng.uniform(0.35, 0.65)), 2))
+            cases = [Case((), up_to=at), Case((), above=at)]
+        elif kind == "int":
+            on = Ask(self.name("m"), IntDistribution(1, 4), self.best())
+            cases = [Case((), among=(1, 2)), Case((), among=(3,)), Case((), among=(4,))][: max(2, most)]
+            if len(cases) == 2 or most < 3:
+                cases = [Case((), among=(1, 2)), Case((), among=(3, 4))]
+        else:
+            equal = [c for c in EQUAL if len(distinct(c)) <= most]
+            choices = self.one_of(equal) if kind == "equal" and equal else ("p", "q", "r", "s")[: min(most, 4)]
+            choices = choices[: int(self.rng.integers(2, 5))] if kind == "category" else choices
+            on = Ask(self.name("model"), CategoricalDistribution(choices), self.best())
+            cases = [Case((), among=(value,)) for value in distinct(choices)]
+        left = most - len(cases)
+        out = []
+        count = len(cases)
+        for case in cases:
+            block: list[Statement] = [self.leaf() for _ in range(int(self.rng.integers(0, 3)))]
+            if depth < 2 and left >= 1 and self.chance(0.5):
+                inner, more = self.structure(left + 1, depth + 1, self.one_of(["category", "int", "threshold", "loop"]))
+                block.append(inner)
+                left -= more - 1
+                count += more - 1
+            out.append(replace(case, block=tuple(block)))
+        return Branch(on, tuple(out)), count
+
+    def program(self) -> Program:
+        rng = self.rng
+        fails = self.one_of(["", "", "branch", "branch", "region"])
+        share = self.one_of(["", "", "same", "ranges"])
+        declared = self.one_of(["right", "lacking", "extra", "narrower", "wider", "unconditional"])
+        declared = declared if self.chance(0.15) and not share else ""
+        equal = self.chance(0.15)
+        kind = "equal" if equal else self.one_of(["category", "category", "int", "threshold", "loop"])
+        if kind == "loop" and (fails == "branch" or share):
+            kind = "category"
+        only_discrete = self.chance(0.15)
+        head: list[Statement] = []
+        for _ in range(int(rng.integers(1, 3))):
+            head.append(self.leaf(self.one_of(["small", "categories", "int"]) if only_discrete else None))
+        if declared or fails == "region":
+            head[0] = self.leaf("float")
+        if self.chance(0.1):
+            head.append(self.constant())
+        main, _ = self.structure(MOST_PATHS, 0, kind)
+        if isinstance(main, Branch):
+            main = self.shared(main, share)
+            if fails == "branch":
+                main = self.failing(main)
+        if fails == "region":
+            assert isinstance(head[0], Ask)
+            fail = Fail(self.chance(0.5), head[0], self.one_of([0.6, 0.8]))
+            head.append(fail)
+        if self.chance(0.3) and isinstance(head[0], Ask):  # what all trials have is not always asked first
+            block: Block = (head[0], main, *head[1:])
+        else:
+            block = (*head, main)
+        block = self.once(block)
+        return self.options(block, declared, bool(fails))
+
+    def once(self, block: Block) -> Block:
+        """A failure of a region comes after the parameter that it depends on."""
+        fails = [s for s in block if isinstance(s, Fail)]
+        rest = [s for s in block if not isinstance(s, Fail)]
+        return (rest[0], *fails, *rest[1:])
+
+    def shared(self, branch: Branch, share: str) -> Branch:
+        """With a parameter that two or more cases ask for, of the same range or of others."""
+        if not share:
+            return branch
+        ask = self.leaf(self.one_of(["float", "log", "int"]))
+        k = int(self.rng.integers(2, len(branch.cases) + 1))
+        among = self.rng.permutation(len(branch.cases))[:k]
+        cases = list(branch.cases)
+        for place, i in enumerate(among):
+            one = ask if share == "same" or place == 0 else replace(ask, distribution=shifted(ask.distribution))
+            cases[i] = replace(cases[i], block=(one, *cases[i].block))
+        return replace(branch, cases=tuple(cases))
+
+    def failing(self, branch: Branch) -> Branch:
+        """With a case that always fails."""
+        i = int(self.rng.integers(len(branch.cases)))
+        case = branch.cases[i]
+        late = self.chance(0.6)
+        block = (*case.block, Fail(True)) if late else (Fail(False), *case.block)
+        if not late and case.block and self.chance(0.5):  # between its parameters
+            block = (case.block[0], Fail(False), *case.block[1:])
+        return replace(branch, cases=(*branch.cases[:i], replace(case, block=block), *branch.cases[i + 1 :]))
+
+    def second(self, block: Block) -> Block:
+        """What is asked for on the second day."""
+        kind = self.one_of(["new", "range", "choices", "removed"])
+        free = [s for s in block if isinstance(s, Ask) and not isinstance(s.distribution, CategoricalDistribution)]
+        free = [s for s in free if not s.distribution.single()]
+        tied = {f.on.name for f in statements(block) if isinstance(f, Fail) and f.on is not None}
+        free = [s for s in free if s.name not in tied]
+        branch = next((s for s in block if isinstance(s, Branch)), None)
+        if kind == "choices" and branch is not None and isinstance(branch.on.distribution, CategoricalDistribution):
+            choices = (*branch.on.distribution.choices, "new")
+            on = replace(branch.on, name=f"{branch.on.name}_new", distribution=CategoricalDistribution(choices))
+            other = Branch(on, (*branch.cases, Case((self.leaf(),), among=("new",))))
+            return tuple(other if s is branch else s for s in block)
+        if kind == "range" and free:
+            changed = replace(free[0], distribution=shifted(free[0].distribution))
+            return tuple(changed if s is free[0] else s for s in block)
+        if kind == "removed" and free and len([s for s in block if isinstance(s, Ask)]) > 1:
+            return tuple(s for s in block if s is not free[0])
+        return (*block, self.leaf())
+
+    def options(self, block: Block, declared: str, fails: bool) -> Program:
+        """The program with this block, and how it is run."""
+        by_sampler = self.one_of(SAMPLERS)
+        reports = self.chance(0.25)
+        steps = self.one_of([(0, 1, 2), (1, 5, 6, 40), (3, 0, 7, 2)]) if reports else ()
+        random = self.one_of([0.1, 0.3]) if self.chance(0.12) else 0.0
+        every = list(asks(block))
+        top = [s.on if isinstance(s, Branch) else s for s in block if isinstance(s, Ask | Branch)]
+        fixed: tuple[tuple[str, Any], ...] = ()
+        if self.chance(0.1):
+            fixed = tuple((a.name, a.at(float(self.rng.random()))) for a in [self.one_of(top)])
+        enqueued: list[tuple[tuple[str, Any], ...]] = []
+        if self.chance(0.2):
+            for _ in range(3):
+                some = [every[i] for i in self.rng.permutation(len(every))[: int(self.rng.integers(1, 4))]]
+                enqueued.append(tuple(sorted({a.name: a.at(float(self.rng.random())) for a in some}.items())))
+        workers = self.one_of([2, 4, 10]) if self.chance(0.25) else 1
+        return Program(
+            seed=self.seed,
+            block=block,
+            second=self.second(block) if self.chance(0.15) and not declared else None,
+            ending=self.one_of(["raise", "raise", "nan", "prune"]),
+            random=random,
+            random_early=random > 0.0 and self.chance(0.3),
+            steps=steps,
+            nan_at=1 if steps and self.chance(0.3) else None,
+            pruning=self.one_of(["", "hand", "median", "curve"]) if steps else "",
+            noise=0.1 if self.chance(0.2) else 0.0,
+            retry=self.one_of(["copy", "callback", "enqueue"]) if (fails or random) and self.chance(0.35) else "",
+            enqueued=tuple(enqueued),
+            workers=workers,
+            rolling=workers > 1 and self.chance(0.5),
+            fixed=fixed,
+            limit=self.one_of(["early", "late"]) if self.chance(0.12) and by_sampler in ("GSSBO", "GPUCB") else "",
+            whole_seconds=self.chance(0.15),
+            declared=declared,
+            sampler=by_sampler,
+        )
+
+
+def shifted(distribution: BaseDistribution) -> BaseDistribution:
+    """A range of the same kind that overlaps the old one, and goes beyond it."""
+    d: Any = distribution
+    if isinstance(d, FloatDistribution):
+        return FloatDistribution(d.low * 10, d.high * 10, log=True) if d.log else FloatDistribution(0.5, 2.0, step=d.step)
+    return IntDistribution(d.low + 2, d.high + 8, log=d.log)
+
+
+def make(seed: int) -> Program:
+    """The program of a seed."""
+    return Maker(seed).program()
