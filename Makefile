@@ -36,9 +36,11 @@ bounds-checked: $(READY)
 test-lowest: $(LOWEST)/.ready
 	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/numba $(LOWEST)/bin/python -m pytest -n auto --dist loadgroup
 
-# Long: thousands of trials over real storages with killed workers, 20,000 in one process, 50,000 at once.
+# Long: thousands of trials over real storages with killed workers, 20,000 in one process, 50,000 at once; a thousand
+# random programs.
 soak: $(READY)
 	$(BIN)/python -m benchmarks reliability
+	$(BIN)/python -m benchmarks programs
 
 lint: $(READY)
 	$(BIN)/ruff check .

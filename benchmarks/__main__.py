@@ -32,6 +32,7 @@ COMMANDS = {
     "calibration": "benchmarks.checks.calibration",
     "ray-scale": "benchmarks.compare.ray_scale",
     "reliability": "tests.harness.reliability",
+    "programs": "tests.harness.program_table",
     "interrupts": "tests.harness.interrupts",
     "first-use": "benchmarks.checks.first_use",
     "compare": "benchmarks.compare.versions",

@@ -43,6 +43,10 @@ PRIVATE = {
     "benchmarks.problems.tables": {"_dataset"},
     "benchmarks.samplers.smac": {"_distributions"},  # the conditions of a program's space
     "tests.harness.faults": {"_view"},  # when a worker counts as dead
+    "tests.harness.program_runs": {
+        *("_samplers", "_records", "_view", "_views", "_running"),  # what a sampler has learned and published
+        *("_storage", "_trial_id", "_contains", "_getframe"),
+    },
     "tests.harness.restores": {"_snapshot", "_private", "_global_node", "_local_tuner", "_tune_config"},
     "tests.harness.soak": {"_samplers", "_views"},  # the size of an optimizer's state
 }

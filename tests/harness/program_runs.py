@@ -8,13 +8,14 @@ import math
 import re
 import sys
 import tempfile
+import traceback
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from pathlib import Path
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,8 +29,10 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 
 import optuna
-from tests.harness.programs import Failed, Played, Program, asks
+from tests.harness.programs import Failed, Path, Played, Program, asks, smaller
 
+#: Modules of Optuna that look at the clock.
+CLOCKS = ("_in_memory", "journal._storage", "_rdb.storage")
 STORAGES = ("memory", "journal", "sqlite")
 #: A branch is due if random search misses it less often than this.
 RARE = 0.005
@@ -85,15 +88,32 @@ class Run:
         return sorted({b.kind for b in self.broken})
 
 
+class Fork(NamedTuple):
+    """A decision after earlier ones, with its probability among trials that come so far."""
+
+    labels: tuple[str, ...]
+    share: float
+
+
+def forks(found: list[Path]) -> list[Fork]:
+    """All decisions that do not always fail."""
+    out = []
+    for labels in sorted({path.labels[: k + 1] for path in found for k in range(len(path.labels))}):
+        k = len(labels)
+        here = [path for path in found if path.labels[:k] == labels]
+        level = sum(path.share for path in found if path.labels[: k - 1] == labels[:-1] and len(path.labels) >= k)
+        if level > 0.0 and not all(path.fails for path in here):
+            out.append(Fork(labels, sum(path.share for path in here) / level))
+    return out
+
+
 # -- what surrounds a run ----------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def clock(whole_seconds: bool) -> Iterator[None]:
     """Let storages read a clock that goes on by ten milliseconds with each look, in whole seconds if need be."""
-    modules = [
-        sys.modules[f"optuna.storages.{name}"] for name in ("_in_memory", "journal._storage", "_rdb.storage")
-    ]
+    modules: list[Any] = [import_module(f"optuna.storages.{name}") for name in CLOCKS]
     real = [vars(module)["datetime"] for module in modules]
     looks = 0
 
@@ -107,12 +127,12 @@ def clock(whole_seconds: bool) -> Iterator[None]:
             return moment.astimezone(tz) if tz is not None else moment
 
     for module in modules:
-        setattr(module, "datetime", Clock)
+        module.datetime = Clock
     try:
         yield
     finally:
         for module, one in zip(modules, real, strict=True):
-            setattr(module, "datetime", one)
+            module.datetime = one
 
 
 @contextmanager
@@ -144,7 +164,7 @@ def heard() -> Iterator[tuple[list[str], list[str]]]:
             logged.append(record.getMessage() + (f" ({error!r})" if error else ""))
 
     def note(message: Any, *_: Any, **__: Any) -> None:
-        frame: Any = sys._getframe()
+        frame: Any = sys._getframe(1)
         while frame is not None and "warn" in frame.f_code.co_name:  # up to who warns
             if str(frame.f_globals.get("__name__")).startswith("numbo."):
                 own.append(str(message))
@@ -312,14 +332,14 @@ class Runner:
         note = self.notes[number]
         frozen = self.frozen(trial)
         asked = dict(frozen.params)
-        if note.played.through:
+        if note.played.through and not note.played.always:
             asked = {name: value for name, value in asked.items() if name in note.played.values}
-        else:  # the sampler may have meant to go on in different ways
+        else:  # the sampler may have meant to go on in different ways, of which it can learn nothing here
             asked = _published(frozen) | asked
         note.point = tuple(sorted(asked.items()))
         if note.played.through:
-            self.points.add(note.point)
-        if note.given or note.unlucky or not asked or self.by_chance(note, asked):
+            self.points.add(tuple(sorted(frozen.params.items())))
+        if note.given or note.unlucky or not asked or self.by_chance(note):
             return
         here = {n for n in self.running if self.notes[n].point == note.point} | self.failures[note.point]
         here = {n for n in here if not (self.notes[n].given or self.notes[n].unlucky)}
@@ -327,11 +347,11 @@ class Runner:
         if len(here) == 3 and left and number in here:
             self.breaks("repeat", number, f"trials {sorted(here)} fail or run at {dict(note.point)}")
 
-    def by_chance(self, note: Noted, asked: dict[str, Any]) -> bool:
+    def by_chance(self, note: Noted) -> bool:
         """Whether a sampler that learns parameters from trials that succeeded had to draw some value at random."""
         if self.program.declared:
             return False
-        return any(name not in note.known for name in asked if not self.single(name))
+        return any(name not in note.known for name in note.played.values if not self.single(name))
 
     def single(self, name: str) -> bool:
         return name in dict(self.program.fixed) or all(
@@ -362,7 +382,7 @@ class Runner:
         figures = self.check_branches()
         figures |= self.check_again()
         self.check_learned(warned)
-        kinds = Counter(re.sub(r"\d+(\.\d+)?(e[+-]?\d+)?", "#", _without_trial(text)) for text in warned)
+        kinds = Counter(re.sub(r"\btrial \d+|\b\d+ of \d+", "#", text.split("; trial ")[0]) for text in warned)
         for words, count in kinds.items():
             if count > 1:
                 self.breaks("warning", -1, f"{count} times: {words}")
@@ -374,36 +394,40 @@ class Runner:
         return figures
 
     def check_branches(self) -> dict[str, Any]:
-        """Branches are visited if random search visits them; those that always fail are given up."""
+        """Branches are visited if random search, as often where they begin, visits them; failing ones are given up."""
         expected = variance = 0.0
         due = reached = 0
-        for day in range(len(self.program.blocks())):
+        for day, block in enumerate(self.program.blocks()):
             notes = [n for n in self.notes.values() if n.day == day and not n.given]
-            free = sum(not (n.unlucky and self.program.random_early) for n in notes)
-            found = self.program.paths(day)
-            visited = {n.played.labels for n in self.notes.values() if n.day == day}
-            before = {path.labels for earlier in range(day) for path in self.program.paths(earlier)}
-            for path in found:
-                if not path.fails and path.labels not in before and (1.0 - path.share) ** free < RARE:
+            choices = {a.name for a in asks(block) if isinstance(a.distribution, CategoricalDistribution)}
+            before = {path.labels[:k] for d in range(day) for path in self.program.paths(d) for k in range(9)}
+            for fork in forks(self.program.paths(day)):
+                k = len(fork.labels)
+                if fork.labels in before or fork.labels[-1].split()[0] not in choices:
+                    continue  # between numbers a model may know the values without a visit
+                often = sum(n.played.labels[: k - 1] == fork.labels[:-1] and len(n.played.labels) >= k for n in notes)
+                if (1.0 - fork.share) ** often < RARE:
                     due += 1
-                    reached += path.labels in visited
-                    if path.labels not in visited:
-                        words = f"never {' and '.join(path.labels)} in {free} trials, of a share of {path.share:.2f}"
+                    visited = any(n.played.labels[:k] == fork.labels for n in self.notes.values() if n.day == day)
+                    reached += visited
+                    if not visited:
+                        words = f"never {' and '.join(fork.labels)} in {often} trials, of a share of {fork.share:.2f}"
                         self.breaks("branch", -1, words + (f" on day {day + 1}" if self.program.second else ""))
-            failing = sum(path.share for path in found if path.fails)
+            free = sum(not (n.unlucky and self.program.random_early) and n.after_success for n in notes)
+            failing = sum(path.share for path in self.program.paths(day) if path.fails)
             expected += failing * free
             variance += failing * (1.0 - failing) * free
         taken = sum(n.played.always and n.after_success and not n.given for n in self.notes.values())
-        if expected and taken > expected + 3.0 * math.sqrt(variance):
+        if taken > expected + 3.0 * math.sqrt(variance) + 1.0:
             self.breaks("failing branch", -1, f"{taken} trials where it always fails; {expected:.1f} by random search")
         return {"due": due, "reached": reached, "doomed": taken, "doomed by chance": round(expected, 1)}
 
     def check_again(self) -> dict[str, Any]:
         """An exact objective is hardly ever measured again at a point, while others are left."""
         again = 0
-        for point, numbers in self.measured.items():
+        for numbers in self.measured.values():
             own = sorted(n for n in numbers if not self.notes[n].given)
-            own = [n for n in own if not self.by_chance(self.notes[n], dict(point))]
+            own = [n for n in own if not self.by_chance(self.notes[n])]
             again += max(0, len(own) - 1)
         allowed = 1 + math.ceil(AGAIN * self.count / 100)
         counts = self.program.deterministic and self.program.sampler in ("GSSBO", "GPUCB")
@@ -437,10 +461,6 @@ class Runner:
                 self.breaks("failure not learned", trial.number, words)
 
 
-def _without_trial(text: str) -> str:
-    return text.split("; trial ")[0]
-
-
 def _within(distribution: BaseDistribution, value: Any) -> bool:
     try:
         return distribution._contains(distribution.to_internal_repr(value))
@@ -471,19 +491,17 @@ def run(program: Program, trials: int, *, sampler: str | None = None, store: str
     """Run a program, by its own sampler or another one, and check what no sound sampler may do."""
     found = Run(program)
     with clock(program.whole_seconds), storage(store) as opened, heard() as (warned, logged):
-        runner = Runner(program, sampler_for(program, sampler or program.sampler), opened, trials)
         try:
+            runner = Runner(program, sampler_for(program, sampler or program.sampler), opened, trials)
+            found.notes = runner.notes
+            found.broken = runner.broken
             runner.run()
             found.figures = runner.judge(warned, logged)
+            found.trials = runner.all()
         except Exception as error:
-            last = error.__traceback__
-            while last is not None and last.tb_next is not None:
-                last = last.tb_next
-            where = "" if last is None else f" ({Path(last.tb_frame.f_code.co_filename).name}:{last.tb_lineno})"
-            runner.breaks("error", len(runner.notes) - 1, f"{type(error).__name__}: {error}{where}")
-        found.trials = runner.all()
-        found.notes = runner.notes
-        found.broken = runner.broken
+            at = traceback.extract_tb(error.__traceback__)[-1]
+            words = f"{type(error).__name__}: {error} ({at.name}, line {at.lineno})"
+            found.broken.append(Broken("error", len(found.notes) - 1, words))
     return found
 
 
@@ -494,3 +512,20 @@ def differs(program: Program, trials: int, store: str) -> list[Broken]:
         if repr((a.params, a.values, a.state)) != repr((b.params, b.values, b.state)):
             return [Broken("storage", a.number, f"{a.params} in memory, {b.params} in {store}")]
     return []
+
+
+def shrunk(program: Program, kind: str, trials: int, *, most: int = 200) -> Program:
+    """A smaller program that breaks the same kind; after at most so many runs."""
+    runs = 0
+    found = True
+    while found and runs < most:
+        found = False
+        for one in smaller(program):
+            runs += 1
+            if kind in run(one, trials).kinds:
+                program = one
+                found = True
+                break
+            if runs >= most:
+                break
+    return program

@@ -1,8 +1,8 @@
 """Random define-by-run programs: what they ask a trial for, where they branch, how trials end, and who asks.
 
-A program is made from a seed. It is plain data with a readable ``repr``, so that a seed can be looked at and the program
-made smaller. It knows its paths: which decisions it can take, with which probability a random search takes them, and
-which of them always fail.
+A program is made from a seed. It is plain data with a readable ``repr``, so that a seed can be looked at, and the
+program made smaller. It knows its paths: which decisions it can take, with which probability a random search takes
+them, and which of them always fail.
 """
 
 from __future__ import annotations
@@ -434,6 +434,7 @@ class Program:
         every = [a for block in self.blocks() for a in asks(block)]
         choices = [a.distribution.choices for a in every if isinstance(a.distribution, CategoricalDistribution)]
         fails = [s for block in self.blocks() for s in statements(block) if isinstance(s, Fail)]
+        branches = [s for s in statements(self.block) if isinstance(s, Branch)]
         names = [a.name for a in asks(self.block)]
         shared = {name for name in names if names.count(name) > 1}
         ranges = {name: {repr(a) for a in asks(self.block) if a.name == name} for name in shared}
@@ -461,7 +462,7 @@ class Program:
             "equal choices": any(len(distinct(c)) < len(c) for c in choices),
             "constants": any(a.distribution.single() for a in every),
             "loop": any(isinstance(s, Loop) for s in statements(self.block)),
-            "threshold": any(c.above is not None for s in statements(self.block) if isinstance(s, Branch) for c in s.cases),
+            "threshold": any(c.above is not None for s in branches for c in s.cases),
         }
         return [name for name, holds in found.items() if holds] or ["plain"]
 
@@ -505,8 +506,9 @@ def _declared(block: Block, when: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             least = min(k for k, _ in statement.times.options())
             for i in range(max(k for k, _ in statement.times.options())):
                 more = {statement.times.name: (">=", i + 1)} if i + 1 > least else {}
-                yield statement.numbered(i).name, (
-                    (statement.each.distribution, when | more) if when | more else statement.each.distribution
+                yield (
+                    statement.numbered(i).name,
+                    ((statement.each.distribution, when | more) if when | more else statement.each.distribution),
                 )
 
 
@@ -680,9 +682,12 @@ class Maker:
         random = self.one_of([0.1, 0.3]) if self.chance(0.12) else 0.0
         every = list(asks(block))
         top = [s.on if isinstance(s, Branch) else s for s in block if isinstance(s, Ask | Branch)]
-        fixed: tuple[tuple[str, Any], ...] = ()
-        if self.chance(0.1):
-            fixed = tuple((a.name, a.at(float(self.rng.random()))) for a in [self.one_of(top)])
+        one = self.one_of(top)
+        fixed: tuple[tuple[str, Any], ...] = ((one.name, one.at(float(self.rng.random()))),)
+        ways = [path for path in paths(block, dict(fixed)) if not path.fails]
+        tied = any(isinstance(s, Fail) and s.on is not None and s.on.name == one.name for s in block)
+        if tied or not ways or self.chance(0.9):  # what is fixed leaves a way that does not fail
+            fixed = ()
         enqueued: list[tuple[tuple[str, Any], ...]] = []
         if self.chance(0.2):
             for _ in range(3):
@@ -716,10 +721,66 @@ def shifted(distribution: BaseDistribution) -> BaseDistribution:
     """A range of the same kind that overlaps the old one, and goes beyond it."""
     d: Any = distribution
     if isinstance(d, FloatDistribution):
-        return FloatDistribution(d.low * 10, d.high * 10, log=True) if d.log else FloatDistribution(0.5, 2.0, step=d.step)
+        return (
+            FloatDistribution(d.low * 10, d.high * 10, log=True) if d.log else FloatDistribution(0.5, 2.0, step=d.step)
+        )
     return IntDistribution(d.low + 2, d.high + 8, log=d.log)
 
 
 def make(seed: int) -> Program:
     """The program of a seed."""
     return Maker(seed).program()
+
+
+# -- made smaller ------------------------------------------------------------------------------------------------------
+
+
+def smaller(program: Program) -> Iterator[Program]:
+    """Programs with a little less in them, the largest steps first."""
+    default = Program(program.seed, ())
+    together: dict[str, dict[str, Any]] = {
+        "steps": {"nan_at": None, "pruning": ""},
+        "random": {"random_early": False},
+        "workers": {"rolling": False},
+    }
+    for name in ("second", "declared", "enqueued", "fixed", "retry", "limit", "steps", "random", "noise", "workers"):
+        if getattr(program, name) != getattr(default, name):
+            yield replace(program, **{name: getattr(default, name)}, **together.get(name, {}))
+    for name in ("ending", "pruning", "nan_at", "random_early", "rolling", "whole_seconds", "sampler"):
+        if getattr(program, name) != getattr(default, name):
+            yield replace(program, **{name: getattr(default, name)})
+    if program.workers > 2:
+        yield replace(program, workers=2)
+    for i in range(len(program.enqueued) if len(program.enqueued) > 1 else 0):
+        yield replace(program, enqueued=program.enqueued[:i] + program.enqueued[i + 1 :])
+    for block in _less(program.block):
+        if _sound(block):
+            yield replace(program, block=block)
+    for block in _less(program.second or ()):
+        if _sound(block):
+            yield replace(program, second=block)
+
+
+def _sound(block: Block) -> bool:
+    """Whether a block still asks for something, and for what its failures depend on, and does not only fail."""
+    names = {a.name for a in asks(block)}
+    tied = {s.on.name for s in statements(block) if isinstance(s, Fail) and s.on is not None}
+    return bool(names) and tied <= names and not all(path.fails for path in paths(block, {}))
+
+
+def _less(block: Block) -> Iterator[Block]:
+    for i, statement in enumerate(block):
+        before, after = block[:i], block[i + 1 :]
+        yield before + after
+        if isinstance(statement, Branch):
+            for j, case in enumerate(statement.cases):
+                d = statement.on.distribution
+                if isinstance(d, CategoricalDistribution) and len(statement.cases) > 2:
+                    choices = tuple(choice for choice in d.choices if choice not in case.among)
+                    on = replace(statement.on, distribution=CategoricalDistribution(choices))
+                    yield (*before, Branch(on, statement.cases[:j] + statement.cases[j + 1 :]), *after)
+                for less in _less(case.block):
+                    cases = (*statement.cases[:j], replace(case, block=less), *statement.cases[j + 1 :])
+                    yield (*before, replace(statement, cases=cases), *after)
+        if isinstance(statement, Loop):
+            yield (*before, statement.times, *after)
