@@ -36,6 +36,9 @@ CLOCKS = ("_in_memory", "journal._storage", "_rdb.storage")
 STORAGES = ("memory", "journal", "sqlite")
 #: A branch is due if random search misses it less often than this.
 RARE = 0.005
+#: The part of the trials of random search in branches that always fail that others may make there, and how many more.
+#: Samplers that learn from failures make a quarter of them on average, and those that do not twice as many.
+WASTED = (0.75, 5)
 #: How often a point of an exact objective may be measured again in a hundred trials: to see whether values are noisy.
 AGAIN = 2
 
@@ -211,6 +214,7 @@ class Runner:
         self.notes: dict[int, Noted] = {}
         self.broken: list[Broken] = []
         self.running: dict[int, Trial] = {}
+        self.played: set[int] = set()
         self.failures: dict[Point, set[int]] = defaultdict(set)
         self.measured: dict[Point, set[int]] = defaultdict(set)
         self.points: set[Point] = set()
@@ -253,8 +257,9 @@ class Runner:
             known={name: list(found) for name, found in self.known.items()},
             after_success=any(t.state == TrialState.COMPLETE for t in self.all()),
         )
-        self.check_pending(number)
         self.running[number] = trial
+        if self.program.workers > 1 and not self.program.rolling:
+            _ = trial.relative_params  # suggested now, asked for when others have been suggested
         return trial
 
     def play(self, trial: Trial) -> tuple[float | None, TrialState | None]:
@@ -268,6 +273,8 @@ class Runner:
         finally:
             self.check_point(trial)
             self.check_given(trial)
+            self.check_pending(trial)
+            self.played.add(trial.number)
 
     def tell(self, number: int, value: float | None, state: TrialState | None) -> None:
         trial = self.running.pop(number)
@@ -310,12 +317,16 @@ class Runner:
     def breaks(self, kind: str, trial: int, words: str) -> None:
         self.broken.append(Broken(kind, trial, words))
 
-    def check_pending(self, number: int) -> None:
-        """Every other running trial whose values are known is pending."""
+    def check_pending(self, trial: Trial) -> None:
+        """Every other running trial whose values were known when one was suggested is pending."""
         view = self.view()
-        if view is None or view.optimizer is None:
+        number = trial.number
+        if view is None or view.optimizer is None or not self.program.rolling or self.notes[number].given:
             return
-        for other, trial in self.running.items():
+        if not _published(self.frozen(trial)):
+            return
+        for other in self.running.keys() & self.played:
+            trial = self.running[other]
             frozen = self.frozen(trial)
             known = view._running.get(other)
             if known is None or known[1] is not None:  # it was not looked for, or is pending
@@ -391,11 +402,12 @@ class Runner:
         trials = self.all()
         figures["failures"] = sum(t.state == TrialState.FAIL for t in trials)
         figures["trials"] = len(trials)
+        figures["best"] = min((t.value for t in trials if t.value is not None), default=None)
         return figures
 
     def check_branches(self) -> dict[str, Any]:
         """Branches are visited if random search, as often where they begin, visits them; failing ones are given up."""
-        expected = variance = 0.0
+        expected = 0.0
         due = reached = 0
         for day, block in enumerate(self.program.blocks()):
             notes = [n for n in self.notes.values() if n.day == day and not n.given]
@@ -413,12 +425,11 @@ class Runner:
                     if not visited:
                         words = f"never {' and '.join(fork.labels)} in {often} trials, of a share of {fork.share:.2f}"
                         self.breaks("branch", -1, words + (f" on day {day + 1}" if self.program.second else ""))
-            free = sum(not (n.unlucky and self.program.random_early) and n.after_success for n in notes)
+            free = sum(not (n.unlucky and self.program.random_at != "late") and n.after_success for n in notes)
             failing = sum(path.share for path in self.program.paths(day) if path.fails)
             expected += failing * free
-            variance += failing * (1.0 - failing) * free
         taken = sum(n.played.always and n.after_success and not n.given for n in self.notes.values())
-        if taken > expected + 3.0 * math.sqrt(variance) + 1.0:
+        if taken > WASTED[0] * expected + WASTED[1] + 0.5 * (self.program.workers - 1):
             self.breaks("failing branch", -1, f"{taken} trials where it always fails; {expected:.1f} by random search")
         return {"due": due, "reached": reached, "doomed": taken, "doomed by chance": round(expected, 1)}
 

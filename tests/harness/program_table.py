@@ -39,6 +39,11 @@ KINDS = {
     "warning": "the same warning twice",
     "storage": "other trials over another storage",
 }
+LEGEND = """\
+Failures are a share of all trials. Trials in branches that always fail are a share of those that random search makes
+there on average. Branches are those that are due. Behind are programs whose best value is worse than that of as many
+trials of random search.""".splitlines()
+COLUMNS = ("kind", "programs", "failures", "in failing branches", "measured again", "branches", "behind", "broken")
 #: How many seeds the table names.
 NAMED = 6
 
@@ -52,6 +57,10 @@ def run_one(seed: int, trials: int, sampler: str | None) -> dict[str, Any]:
     store = {0: "journal", 10: "sqlite"}.get(seed % 20, "memory")
     if store != "memory" and sampler is None:
         broken |= {b.kind: b.words for b in program_runs.differs(program, trials, store)}
+    if sampler is None:
+        by_chance = program_runs.run(program, trials, sampler="Random").figures.get("best")
+        own = found.figures.get("best")
+        found.figures["behind"] = by_chance is not None and (own is None or own > by_chance)
     return {
         "seed": seed,
         "sampler": sampler or program.sampler,
@@ -88,13 +97,7 @@ def write_report(path: Path) -> None:
         for kind in KINDS:
             if seeds := broken[kind]:
                 lines.append(f"| {kind} | {len(seeds)} | {', '.join(map(str, seeds[:NAMED]))} |")
-        lines += [
-            "",
-            "Failures are a share of all trials. Trials in branches that always fail are a share of those that",
-        ]
-        lines += ["random search makes there on average. Branches are those that are due."]
-        lines += ["", "| kind | programs | failures | in failing branches | measured again | branches | broken |"]
-        lines += ["|---" * 7 + "|"]
+        lines += ["", *LEGEND, "", f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
         kinds = Counter(kind for r in own for kind in (*r["kinds"], f"sampler {r['sampler']}", "all"))
         for kind in sorted(kinds, key=lambda name: (name == "all", name)):
             lines.append(_line(kind, [r for r in own if kind in (*r["kinds"], f"sampler {r['sampler']}", "all")]))
@@ -108,7 +111,9 @@ def _line(kind: str, rows: list[dict[str, Any]]) -> str:
     broken = Counter(name for r in rows for name in r["broken"])
     cells = [kind, str(len(rows)), f"{total['failures'] / max(1, total['trials']):.0%}"]
     cells += [f"{total['doomed'] / chance:.2f}" if chance else "", str(total["again"])]
-    cells += [f"{total['reached']} of {total['due']}", ", ".join(f"{name} {n}" for name, n in sorted(broken.items()))]
+    behind = [r["behind"] for r in ended if "behind" in r]
+    cells += [f"{total['reached']} of {total['due']}", f"{sum(behind) / len(behind):.0%}" if behind else ""]
+    cells += [", ".join(f"{name} {n}" for name, n in sorted(broken.items()))]
     return f"| {' | '.join(cells)} |"
 
 

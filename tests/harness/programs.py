@@ -318,7 +318,8 @@ class Program:
         block: what a trial is asked for.
         second: what it is asked for on the second day, in the second half of the trials; None if that is the same.
         ending: how a failure ends: ``"raise"``, ``"nan"`` or ``"prune"``, which is before the first report.
-        random: share of the trials that fail, whatever they ask for; ``random_early`` before they ask for anything.
+        random: share of the trials that fail, whatever they ask for; ``random_at`` says when: ``"late"``, ``"early"``
+            (before they ask for anything) or ``"between"`` (after the first parameter).
         steps: the steps at which trials report, in this order; at number ``nan_at`` of these they report NaN.
         pruning: ``"hand"``, ``"median"``, ``"curve"`` or nothing.
         noise: standard deviation of what is added to the value.
@@ -340,7 +341,7 @@ class Program:
     second: Block | None = None
     ending: str = "raise"
     random: float = 0.0
-    random_early: bool = False
+    random_at: str = "late"
     steps: tuple[int, ...] = ()
     nan_at: int | None = None
     pruning: str = ""
@@ -375,8 +376,9 @@ class Program:
         """The objective of a trial; ``played`` is filled in, also if it fails or is pruned."""
         block = self.blocks()[day]
         unlucky = self.at_random(trial.number)
-        if unlucky and self.random_early:
-            raise Failed
+        if unlucky and self.random_at != "late":
+            play(block[:1] if self.random_at == "between" else (), trial, played)
+            return self._end()
         try:
             first = block[0]
             if self.limit == "early" and isinstance(first, Ask):
@@ -442,7 +444,7 @@ class Program:
             "plain": False,
             "always fails": any(f.on is None for f in fails),
             "fails in region": any(f.on is not None for f in fails),
-            "fails early": any(not f.late for f in fails) or self.random_early,
+            "fails early": any(not f.late for f in fails) or self.random_at != "late",
             "fails late": any(f.late for f in fails),
             f"ends by {self.ending}": bool(fails or self.random) and self.ending != "raise",
             "fails at random": self.random > 0.0,
@@ -700,7 +702,7 @@ class Maker:
             second=self.second(block) if self.chance(0.15) and not declared else None,
             ending=self.one_of(["raise", "raise", "nan", "prune"]),
             random=random,
-            random_early=random > 0.0 and self.chance(0.3),
+            random_at=self.one_of(["late", "early", "between"]) if random else "late",
             steps=steps,
             nan_at=1 if steps and self.chance(0.3) else None,
             pruning=self.one_of(["", "hand", "median", "curve"]) if steps else "",
@@ -740,13 +742,13 @@ def smaller(program: Program) -> Iterator[Program]:
     default = Program(program.seed, ())
     together: dict[str, dict[str, Any]] = {
         "steps": {"nan_at": None, "pruning": ""},
-        "random": {"random_early": False},
+        "random": {"random_at": "late"},
         "workers": {"rolling": False},
     }
     for name in ("second", "declared", "enqueued", "fixed", "retry", "limit", "steps", "random", "noise", "workers"):
         if getattr(program, name) != getattr(default, name):
             yield replace(program, **{name: getattr(default, name)}, **together.get(name, {}))
-    for name in ("ending", "pruning", "nan_at", "random_early", "rolling", "whole_seconds", "sampler"):
+    for name in ("ending", "pruning", "nan_at", "random_at", "rolling", "whole_seconds", "sampler"):
         if getattr(program, name) != getattr(default, name):
             yield replace(program, **{name: getattr(default, name)})
     if program.workers > 2:
