@@ -187,8 +187,8 @@ class StudyView:
         to be tried again.
 
         Raises:
-            ValueError: if a value does not fit, or a trial with a value contradicts a condition; if a running trial has
-                unknown values, or a finished trial used none.
+            ValueError: if a value does not fit, or a trial with a value contradicts a condition; if a trial used none,
+                unless all are published.
         """
         assert self.optimizer is not None
         space = self.optimizer.space
@@ -201,15 +201,15 @@ class StudyView:
         elif not actual:
             raise ValueError("The trial has none of the parameters that are searched.")
         unused = optional if trial.state == TrialState.COMPLETE else ()
-        params = {n: v for n, v in published.params.items() if n in distributions and n not in unused} | known
+        rest = {n: v for n, v in published.params.items() if n not in known and n in distributions and n not in unused}
+        params = {name: value for name, value in rest.items() if space[name].contains(value)} | known
         origin = published.origin
         if published.params and any(published.params.get(name, value) != value for name, value in known.items()):
             origin = GLOBAL  # it was not evaluated at the proposed point
         missing = distributions.keys() - optional - space.conditions.keys() - params.keys()
-        if missing or not params:
-            if not trial.state.is_finished():
-                raise ValueError("The trial's parameters are not known yet.")
-            params |= {name: space[name].from_unit(0.5) for name in missing}
+        if not params or (missing and not known):
+            raise ValueError("The trial's parameters are not known yet.")
+        params |= {name: space[name].from_unit(0.5) for name in missing}
         if space.conditions and trial.state != TrialState.COMPLETE:
             params = space.completed(params)
             if trial.state == TrialState.PRUNED and not known.keys() <= params.keys():

@@ -197,10 +197,10 @@ def test_the_point_of_a_finished_trial(params, attrs, point):
         ({"x": 0.25, "k": 2}, {}, {"x": 0.25, "k": 2}),
         ({"x": 0.25}, published({"x": 0.75, "k": 7}), {"x": 0.25, "k": 7}),
         ({}, published({"x": 0.75, "k": 7}) | {"fixed_params": {"k": 6}}, {"x": 0.75, "k": 6}),  # enqueued
-        ({"x": 0.25}, {}, None),  # its k may be anything
+        ({"x": 0.25}, {}, {"x": 0.25, "k": 4}),  # its k may be anything
         ({}, {}, None),
         ({}, published({"x": "torn", "k": 7}), None),
-        ({"x": 0.25}, published({"x": 0.25, "k": 77}), None),
+        ({"x": 0.25}, published({"x": 0.25, "k": 77}), {"x": 0.25, "k": 4}),
     ],
     ids=str,
 )
