@@ -211,14 +211,15 @@ class Space(Mapping[str, Dimension]):
         """
         if unknown := sorted(params.keys() - self._dimensions.keys()):
             raise ValueError(f"params must name dimensions of the space: {unknown} are unknown.")
-        x = np.full(self.d, np.nan)
+        found = [math.nan] * self.d
         for j, (name, dimension) in enumerate(self._dimensions.items()):
             if name not in params:
                 continue
             value = params[name]
             if not dimension.contains(value):
                 raise ValueError(f"params[{name!r}] = {value!r} is not in {dimension}.")
-            x[j] = dimension.to_unit(value)
+            found[j] = dimension.to_unit(value)
+        x = np.array(found)
         if not snapped:
             return x
         whole = self.rounded(np.where(np.isnan(x), 0.5, x)[None])[0]

@@ -38,14 +38,13 @@ class Goal:
             ValueError: if there are not as many numbers as objectives.
         """
         k = len(self.directions)
-        failure = np.full(k, np.nan)
         if values is None:
-            return failure
+            return np.full(k, np.nan)
         given = [values] if k == 1 else list(values) if isinstance(values, Iterable) else []
         if len(given) != k or (k > 1 and (isinstance(values, Mapping | str) or None in given)):
             raise ValueError(f"value must be a sequence of {k} numbers, one for each objective; got {values!r}.")
         out = np.array([self._sign(j) * _checks.objective(value) for j, value in enumerate(given)])
-        return failure if np.isnan(out).any() else out
+        return np.full(k, np.nan) if np.isnan(out).any() else out
 
     def outputs_of(self, values: Sequence[float]) -> Array:
         """The outputs (k,) of a sequence of values, also for one objective."""
