@@ -232,3 +232,47 @@ def test_users_see_all_but_the_port():
     assert set(re.findall(r"\w+", shown)) == public(Inspectable)
     assert not public(Port) & (public(Inspectable) | public(Optimizer))
     assert public(Port) | public(Inspectable) | public(Optimizer) == {n for n in dir(Optimizer) if n[0] != "_"}
+
+
+@pytest.mark.parametrize("cls", [GSSBO, BBKB])
+def test_a_key_is_that_of_one_point(cls):
+    """Another point beside it is refused, and nothing is stored; a point that differs by rounding is the same."""
+    opt = tried(cls)
+    params, _ = started(opt, "it")
+    other = {"x": 0.123, "k": 5, "c": "a"}
+    before = repr(opt.state_dict())
+    names = re.escape(f"{params!r}; got {other!r}.")
+    for call in (
+        lambda: opt.report(other, 1, 0.5, key="it"),
+        lambda: opt.withdraw(other, key="it"),
+        lambda: opt.tell(other, 0.5, key="it"),
+        lambda: opt.tell(other, None, key="it"),
+    ):
+        with pytest.raises(ValueError, match=rf"^params must be the point that is pending under key 'it', .*{names}$"):
+            call()
+    for outside in ({"x": 99.0, "k": 5, "c": "a"}, {"nonsense": 1}):
+        with pytest.raises(ValueError, match=r"x|nonsense"):
+            opt.report(outside, 1, 0.5, key="it")
+    with pytest.raises(ValueError, match=r"^key is that of one point; got 'it' and a sequence of points\.$"):
+        opt.tell([params, other], [0.5, 0.5], key="it")
+    assert repr(opt.state_dict()) == before
+    near = params | {"x": params["x"] + 1e-15}
+    opt.report(near, 1, 0.5, key="it")
+    opt.tell(near, 0.5, key="it")
+    assert not opt.holds("it")
+
+
+def test_the_key_of_a_point_that_is_not_pending_is_accepted():
+    opt = tried()
+    opt.tell({"x": 0.123, "k": 5, "c": "a"}, 0.5, key="never held")
+    assert opt.n_told == 13
+
+
+def test_what_another_point_has_reported_is_not_joined():
+    opt = tried()
+    params, origin = started(opt, "it")
+    opt.report(params, 1, 3.0, key="it")
+    opt.learn({"x": 0.123, "k": 5, "c": "a"}, 2.0, origin=origin, key="it", partial=True, reports={2: 2.5})
+    assert not opt.holds("it")
+    curve = next(c for c in opt.snapshot().curves() if c.kind == "pruned")
+    assert curve.steps.tolist() == [2.0]

@@ -26,7 +26,7 @@ from numbo.optimizers.port import Port
 from numbo.run.run import Run, Suggestion
 from numbo.search.trust_region import Region
 from numbo.spaces import Arms, Space, domain_of
-from numbo.trials import UNASKED, Goal, History, own
+from numbo.trials import UNASKED, Goal, History, own, point_key
 from numbo.trials.record import Record
 
 if TYPE_CHECKING:
@@ -188,7 +188,8 @@ class Optimizer(Port, Inspectable):
             std: known standard deviation of the error of this value, such as the standard error of a mean over folds or
                 seeds; in addition to the common noise. A sequence of points takes a sequence. Only with one objective
                 of GSSBO or GP-UCB.
-            key: under which the point is pending; by default the oldest pending one that is equal.
+            key: under which the point is pending; by default the oldest pending one that is equal. If nothing is
+                pending under it, the point counts as one that was not asked for.
             partial: whether the value is not final, like that of a stopped trial. Two such values at one point may
                 differ without noise, so ``avoid_repeats="auto"`` avoids repeats then.
             reports: values of the objective by step that the trial has reported, in addition to those of `report`;
@@ -199,8 +200,9 @@ class Optimizer(Port, Inspectable):
 
         Raises:
             ValueError: if ``params`` do not lie in the space, ``value`` is no number, ``std`` is negative, infinite or
-                not supported, ``partial`` is neither True nor False, ``reports`` are no mapping or have other steps,
-                ``constraints`` has unknown names, or lengths differ; nothing is stored then.
+                not supported, another point is pending under ``key``, ``partial`` is neither True nor False,
+                ``reports`` are no mapping or have other steps, ``constraints`` has unknown names, or lengths differ;
+                nothing is stored then.
         """
         if reports is not None and self._run.history.several:
             raise ValueError(f"reports are those of one objective, and there are {self._run.history.k}.")
@@ -209,6 +211,8 @@ class Optimizer(Port, Inspectable):
             return
         if reports is not None:
             raise ValueError("reports are those of one point; got a sequence of points.")
+        if key is not None:
+            raise ValueError(f"key is that of one point; got {key!r} and a sequence of points.")
         records = self._records(params, value, std, constraints)
         with one_blas_thread() if len(records) > 1 else nullcontext():  # once for all: a tenth of the time of a trial
             for record in records:
@@ -254,15 +258,23 @@ class Optimizer(Port, Inspectable):
         return min(_checks.number("std", std, 0.0), LARGEST_STD) ** 2
 
     def _store(self, told: Record, key: Hashable | None, origin: int | None = None, *, partial: bool) -> None:
-        """Add a trial to the history, pass it to the parts of the algorithm, and release its pending point."""
+        """Add a trial to the history, pass it to the parts of the algorithm, and release its pending point.
+
+        With an ``origin``, another point may be pending under the ``key``: it is released, and not credited.
+        """
         final = not _checks.flag("partial", partial)
         unnamed = key is None
+        if origin is None and key is not None:
+            self._repair()
+            self._same_point(key, told.x, told.params)
         with self._whole() as call:
             history = self._run.history
             key = history.key_of(told.x) if key is None else key
             pending = history.pending.get(key)
             if origin is None:
                 origin = UNASKED if pending is None else pending.origin
+            if pending is not None and pending.identity != point_key(told.x):
+                pending = None
             call.telling = key
             i = history.add(
                 told.x,
@@ -294,6 +306,13 @@ class Optimizer(Port, Inspectable):
                 stacklevel=4,
             )
 
+    def _same_point(self, key: Hashable, x: Array, params: Any) -> None:
+        """Raise a `ValueError` if another point than ``params``, which is ``x (d,)``, is pending under ``key``."""
+        pending = self._run.history.pending.get(key)
+        if pending is not None and pending.identity != point_key(x):
+            known = f"the point that is pending under key {key!r}, which is {pending.params!r}"
+            raise ValueError(f"params must be {known}; got {params!r}.")
+
     def withdraw(self, params: Any, *, key: Hashable | None = None) -> None:
         """Give up a pending point that will not be evaluated; nothing is learned from it, and it may come again.
 
@@ -302,7 +321,7 @@ class Optimizer(Port, Inspectable):
             key: under which the point is pending; by default the oldest pending one that is equal.
 
         Raises:
-            ValueError: if ``params`` are not pending or lie outside the space.
+            ValueError: if ``params`` are not pending, or not under ``key``, or lie outside the space.
         """
         self._repair()
         self.release(self._pending_key(params, key))
@@ -312,7 +331,11 @@ class Optimizer(Port, Inspectable):
         history = self._run.history
         if key is not None and key not in history.pending:
             raise ValueError(f"key must be that of a pending point, got {key!r}.")
-        key = history.key_of(self.space.encode(params)) if key is None else key
+        x = self.space.encode(params)
+        if key is not None:
+            self._same_point(key, x, params)
+            return key
+        key = history.key_of(x)
         if key is None:
             raise ValueError(f"params must be pending: asked for, or held, and not told yet; got {params!r}.")
         return key
@@ -331,8 +354,8 @@ class Optimizer(Port, Inspectable):
             key: under which the point is pending; by default the oldest pending one that is equal.
 
         Raises:
-            ValueError: if ``params`` are not pending or lie outside the space, ``step`` or ``value`` are no numbers, or
-                there are several objectives.
+            ValueError: if ``params`` are not pending, or not under ``key``, or lie outside the space, ``step`` or
+                ``value`` are no numbers, or there are several objectives.
         """
         self._repair()
         history = self._run.history

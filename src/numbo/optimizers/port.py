@@ -189,6 +189,8 @@ class Port(ABC):
     ) -> None:
         """`Optimizer.tell` for a point whose ``origin`` the framework has kept, pending here or not.
 
+        A point that is pending under ``key`` is released. If it is another one, its reports are not joined.
+
         Raises:
             ValueError: as `Optimizer.tell`.
         """
