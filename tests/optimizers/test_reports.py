@@ -9,6 +9,7 @@ import pytest
 from tests.helpers import configured, inside, pending_of, reseeded
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Float, GSSBOSettings, Space
+from numbo.trials import SCOUT
 
 SPACE = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
 LAST = 12
@@ -246,3 +247,17 @@ def test_expectations_depend_on_what_was_told_and_not_on_when_they_were_asked_fo
     for one in (often, GSSBO.from_state_dict(often.state_dict())):
         assert ends(one) == ends(once)
     assert len(ends(once)) == 5
+
+
+def scouts_of(settings, n=40):
+    opt = told(GSSBO(SPACE, seed=0, settings=settings), n)
+    return int((opt._run.history.origins == SCOUT).sum())
+
+
+def test_scouts_need_curves_and_are_refused_without():
+    assert scouts_of(GSSBOSettings()) == scouts_of(GSSBOSettings(scouting=0.5)) > 0
+    assert scouts_of(GSSBOSettings(use_curves=False)) == scouts_of(GSSBOSettings(use_curves=False, scouting=0.0)) == 0
+    for share in (0.5, 0.3):
+        with pytest.raises(ValueError, match=rf"^scouting must be 0 with use_curves=False, .*; got {share}\.$"):
+            GSSBOSettings(use_curves=False, scouting=share)
+    assert scouts_of(GSSBOSettings.of_preset("paper", use_curves=False), n=12) == 0

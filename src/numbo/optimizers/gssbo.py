@@ -99,6 +99,7 @@ TURN_OF_FRONT = 2
 #: their share did not yet depend on the cost that stopping has saved; ``benchmarks/results/curves.md`` has both
 #: together.
 SCOUTED = 4
+SCOUTING = 0.5
 #: Number of observations that a local model is conditioned on if the buffer has no fixed size.
 LOCAL_SIZE = 128
 LOCAL_REFIT = {"growth": 0.05, "longest": 8}
@@ -200,7 +201,9 @@ class GSSBOSettings(GPSettings):
             that were stopped.
         scouting: below 1. If trials are stopped early, this share of the reports of all trials, times the share of the
             cost that stopping has saved, is spent on space-filling points. A trial that is stopped soon costs little,
-            so these are many points.
+            so these are many points. By default 0.5. Without ``use_curves``, reports are not kept, so nothing is known
+            of the cost: nothing is spent then by default, and other shares than 0 are refused. With several objectives,
+            nothing is spent either.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
             ``"alternate"``: the global model alternates between the two, local ones take log EI. EI exploits where the
@@ -244,7 +247,7 @@ class GSSBOSettings(GPSettings):
     buffer_size: int | str | None = checked(None, _checks.integer_or, 3, "dynamic")
     trust_region: bool = checked(True, _checks.flag)
     population: bool = checked(True, _checks.flag)
-    scouting: float = checked(0.5, _checks.number, 0.0, 1.0)
+    scouting: float | None = checked(None, _checks.number, 0.0, 1.0)
     criterion: str = checked("kmeans++", _checks.one_of, CRITERIA)
     buffer_factor: float = checked(4.0, _checks.number, 1.0, above=True)
     buffer_rule: str = checked("work", _checks.one_of, RULES)
@@ -255,6 +258,17 @@ class GSSBOSettings(GPSettings):
     coordinate_lines: bool = checked(True, _checks.flag)
     cover_categories: bool = checked(True, _checks.flag)
     avoid_ties: bool = checked(True, _checks.flag)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.scouting and not self.use_curves:
+            raise ValueError(f"scouting must be 0 with use_curves=False, which keeps no report; got {self.scouting!r}.")
+
+    @property
+    def scouted(self) -> float:
+        """The share of reports that is spent on scouts, times that of the cost that stopping has saved."""
+        usual = SCOUTING if self.use_curves else 0.0
+        return usual if self.scouting is None else self.scouting
 
     @classmethod
     def of_preset(cls, preset: str, **given: Any) -> Self:
@@ -416,7 +430,7 @@ class GSSBO(Optimizer):
         turn = TURN_OF_FRONT if run.history.several else TURN
         if self._search.surrogate.updated_at == 0 and run.history.n >= self.n_initial + turn:
             self._search.update(run, self._subset.members(run, self._search))  # rebuilt from its trials
-        if run.history.scout_is_due(self.settings.scouting):
+        if run.history.scout_is_due(self.settings.scouted):
             return self._scout()
         if self._search.covers(run):
             return self._propose_globally()
