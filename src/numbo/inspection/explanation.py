@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from numbo._types import Array, Indices, TrialPositions
+from numbo._types import Array, Indices, Mask, TrialPositions
 from numbo.models.noise import NOISY
 from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE, Domain
@@ -20,10 +20,11 @@ SHOWN = 5
 DRAWN = 2**14
 
 
-def relevance(mean: Callable[[Array], Array], space: Domain) -> dict[str, float]:
+def relevance(mean: Callable[[Array], Array], space: Domain, *, unvaried: Mask | None = None) -> dict[str, float]:
     """Shares of the parameters in the variation of ``mean`` over the points (c, d) of a space.
 
-    They sum to 1, or are all 0 if ``mean`` is constant.
+    They sum to 1, or are all 0 if ``mean`` is constant. Those of ``unvaried (d,)`` coordinates, on which ``mean`` must
+    not depend, are 0.
 
     They are the total Sobol' indices (Saltelli et al. 2010), by Monte Carlo: the share of the variance over the space
     that is left when all other parameters are known. Lengthscales alone say how fast values change, not how much. The
@@ -31,6 +32,8 @@ def relevance(mean: Callable[[Array], Array], space: Domain) -> dict[str, float]
     """
     names = space.names
     total = (_effects if space.conditional.any() else _total_indices)(mean, space)
+    if unvaried is not None:
+        total[unvaried] = 0.0
     shares = total / max(float(total.sum()), np.finfo(float).tiny)
     return {names[j]: float(shares[j]) for j in np.argsort(-shares, kind="stable")}
 
@@ -78,7 +81,10 @@ class Explanation:
         violated: share of the observations that violate each constraint.
         members: (m,) observations that the model is built on, by their position in the order of telling: the subset of
             GSSBO, the atoms of the dictionary of BKB, BBKB and S-BPE, all observations of GP-UCB.
-        relevance: share of each parameter in the variation of the posterior mean over the space, the largest first.
+        relevance: share of each parameter in the variation of the posterior mean over the space, the largest first;
+            those that were not varied are held at their values, and have 0.
+        unvaried: parameters that had the same value in all observations where they were used, or were never used:
+            nothing is known of their effect.
         conditions: of conditional parameters, in words: the values of others for which they are used.
         inferred: whether the conditions are inferred from the trials. They agree with all trials, but the program may
             behave differently where there are no trials.
@@ -116,6 +122,7 @@ class Explanation:
     n_feasible: int | None = None
     violated: dict[str, float] = field(default_factory=dict)
     all_data: bool = False
+    unvaried: tuple[str, ...] = ()
     conditions: dict[str, str] = field(default_factory=dict)
     inferred: bool = False
     buffer_size: int | None = None
@@ -130,12 +137,14 @@ class Explanation:
     def __str__(self) -> str:
         model = f"model on all through {len(self.members)}" if self.all_data else f"model on {len(self.members)}"
         doubted = " in the model, not confirmed" if self.noise_share > NOISY and not self.noisy else ""
+        varied = {name: share for name, share in self.relevance.items() if name not in self.unvaried}
         lines = [
             f"{self.algorithm}: {self.n_told} observations, {self.n_pending} pending, {model}",
             *([] if self.objective is None else [f"objective   {self.objective}, counted from 0"]),
             f"noise       {self.noise_std:.3g}{doubted}, {self.noise_share:.0%} of the variance told; "
             f"values spread by {self.spread_std:.3g}",
-            "relevance   " + ", ".join(f"{name} {share:.0%}" for name, share in self.relevance.items()),
+            "relevance   " + (", ".join(f"{name} {share:.0%}" for name, share in varied.items()) or "not known"),
+            *(["not varied  " + ", ".join(self.unvaried)] if self.unvaried else []),
         ]
         if self.n_feasible is not None:
             worst = sorted(self.violated.items(), key=lambda one: -one[1])[:SHOWN]

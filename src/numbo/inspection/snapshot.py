@@ -24,7 +24,8 @@ from numbo.inspection.recommendation import (
     recommending_view,
     with_own_values,
 )
-from numbo.models.moments import Prediction
+from numbo.inspection.variation import Variation
+from numbo.models.moments import Prediction, moments
 from numbo.models.transforms import LARGEST
 from numbo.models.view import ModelView
 from numbo.run.run import Run
@@ -102,12 +103,34 @@ class Snapshot:
 
     def _predict(self, view: ModelView, objective: int, X: Array) -> Prediction:
         """Mean and standard deviation (c,) of an ``objective`` at ``X (c, d)``."""
-        found = _widened(view, X)
+        found = self._widened(view, X)
         mean = found.mean
         if self._run.noises[objective].refuted:  # repeats show no noise: measured values are exact
             told = np.array([self._history.first.get(point_key(x), -1) for x in X], dtype=np.int64)
             mean = np.where(told >= 0, self._history.values(output=objective)[told], mean)
         return Prediction(self._goal.values(mean, objective), found.std)
+
+    def _widened(self, view: ModelView, X: Array) -> Prediction:
+        """`ModelView.mean_sd` at ``X (c, d)``, with larger deviations where the model is too sure."""
+        found = view.mean_sd(X)
+        with np.errstate(over="ignore"):
+            return self._unsure(view, X, found._replace(std=np.minimum(view.widening * found.std, LARGEST)))
+
+    def _unsure(self, view: ModelView, X: Array, found: Prediction) -> Prediction:
+        """What was ``found`` at ``X (c, d)``, at least as uncertain as values are that were not tried."""
+        if view.noise_is_given:  # and the covariance, too
+            return found
+        unknown = self._variation.unknown(X)
+        if not unknown.any():
+            return found
+        latent = moments(view.posterior, X)
+        least = view.transform.backward(latent.mean, np.sqrt(unknown)).std
+        return found._replace(std=np.maximum(found.std, least))
+
+    @cached_property
+    def _variation(self) -> Variation:
+        """Which parameters were varied."""
+        return Variation(self._history.X, self._space)
 
     def _views(self, what: str) -> list[ModelView]:
         """The models of all objectives."""
@@ -168,7 +191,7 @@ class Snapshot:
         X = beyond(self._run, views[0], means, history.X[rows[best]], own[best])
         if not len(X):
             return []
-        found = [_widened(view, X) for view in views]
+        found = [self._widened(view, X) for view in views]
         mean = np.stack([own.mean for own in found], axis=1)
         std = np.stack([own.std for own in found], axis=1)
         apart = thinned(mean[:, kept], count)
@@ -396,7 +419,7 @@ class Snapshot:
         x = optimum(self._run, view, self._assured)
         if x is None:
             return None
-        found = view.mean_sd(x[None])
+        found = self._unsure(view, x[None], view.mean_sd(x[None]))
         return _Optimum(x, float(found.mean[0]), float(found.mean[0] - found.std[0]))
 
     @interrupts_get_out()
@@ -433,12 +456,15 @@ class Snapshot:
         unit = view.transform.slope(0.0)  # values may be of any size
         variance = float(np.var(history.values() / unit))
         noise = view.noise_std / unit
+        variation = self._variation
+        unvaried = variation.unvaried
         return Explanation(
             algorithm=self.algorithm,
             n_told=history.told,
             n_pending=len(history.pending),
             members=history.positions(view.members),
-            relevance=relevance(lambda X: view.mean_sd(X).mean / unit, space),
+            relevance=relevance(lambda X: view.mean_sd(variation.held(X)).mean / unit, space, unvaried=unvaried),
+            unvaried=tuple(name for name, same in zip(names, unvaried.tolist(), strict=True) if same),
             lengthscales=dict(zip(names, view.lengthscales.tolist(), strict=True)),
             noise_std=view.noise_std,
             spread_std=unit * float(np.std(view.mean_sd(space.snap(points)).mean / unit)),
@@ -515,10 +541,3 @@ class Snapshot:
 
     def _encoded(self, params: Sequence[Any]) -> Array:
         return np.array([self._space.encode(p) for p in params]).reshape(-1, self._space.d)
-
-
-def _widened(view: ModelView, X: Array) -> Prediction:
-    """`ModelView.mean_sd` at ``X (c, d)``, with larger deviations where the model is too sure."""
-    found = view.mean_sd(X)
-    with np.errstate(over="ignore"):
-        return found._replace(std=np.minimum(view.widening * found.std, LARGEST))
