@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from numbo._types import Array, Indices, Mask, TrialPositions
+from numbo.models.feasibility import NEGLIGIBLE
 from numbo.models.noise import NOISY
 from numbo.search.trust_region import Region
-from numbo.spaces import INACTIVE, Domain
+from numbo.spaces import INACTIVE, Condition, Domain
 
 #: Number of points at which relevance is estimated, a power of two; the mean is computed as often for each parameter.
 SAMPLES = 256
@@ -77,6 +78,12 @@ class Explanation:
         algorithm: name of the optimizer.
         objective: the objective that is modelled, from 0, if there are several; None if there is only one.
         n_told, n_pending: numbers of trials told, failures included, and of pending points.
+        n_failed: number of trials told that failed.
+        failure_trust: weight, from 0 to 1, of the model in which failures depend on the parameters; the rest is that
+            of failures by accident (`numbo.models.Feasibility`).
+        failing: where most of the failures are: the test of one parameter that separates them best from the successes;
+            None if that is not clear (`numbo.run.failures`).
+        success: probability of success at the best point, given the failures.
         n_feasible: number of observations that meet all constraints; None without constraints.
         violated: share of the observations that violate each constraint.
         members: (m,) observations that the model is built on, by their position in the order of telling: the subset of
@@ -119,6 +126,10 @@ class Explanation:
     noise_share: float
     noisy: bool = False
     objective: int | None = None
+    n_failed: int = 0
+    failure_trust: float = 0.0
+    failing: Condition | None = None
+    success: float = 1.0
     n_feasible: int | None = None
     violated: dict[str, float] = field(default_factory=dict)
     all_data: bool = False
@@ -146,6 +157,8 @@ class Explanation:
             "relevance   " + (", ".join(f"{name} {share:.0%}" for name, share in varied.items()) or "not known"),
             *(["not varied  " + ", ".join(self.unvaried)] if self.unvaried else []),
         ]
+        if self.n_failed:
+            lines.append("failures    " + self._failures())
         if self.n_feasible is not None:
             worst = sorted(self.violated.items(), key=lambda one: -one[1])[:SHOWN]
             words = ", ".join(f"{name} {share:.0%}" for name, share in worst)
@@ -167,3 +180,10 @@ class Explanation:
         if self.phases:
             lines.append("last ask    " + ", ".join(f"{name} {1e3 * s:.1f} ms" for name, s in self.phases.items()))
         return "\n".join(lines)
+
+    def _failures(self) -> str:
+        """The failures in words."""
+        where = "" if self.failing is None else f", mostly where {self.failing}"
+        trust = self.failure_trust
+        learned = f"learned with weight {trust:.0%}" if trust > NEGLIGIBLE else "not learned"
+        return f"{self.n_failed} of {self.n_told}{where}; {learned}; success at the best point {self.success:.0%}"

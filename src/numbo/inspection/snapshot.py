@@ -25,9 +25,11 @@ from numbo.inspection.recommendation import (
     with_own_values,
 )
 from numbo.inspection.variation import Variation
+from numbo.kernels.acquisition import CERTAIN, success_probabilities
 from numbo.models.moments import Prediction, moments
 from numbo.models.transforms import LARGEST
 from numbo.models.view import ModelView
+from numbo.run.failures import failing_place
 from numbo.run.run import Run
 from numbo.run.times import AskTimes
 from numbo.search.trust_region import Region
@@ -468,6 +470,10 @@ class Snapshot:
             lengthscales=dict(zip(names, view.lengthscales.tolist(), strict=True)),
             noise_std=view.noise_std,
             spread_std=unit * float(np.std(view.mean_sd(space.snap(points)).mean / unit)),
+            n_failed=history.told - history.n,
+            failure_trust=self._run.feasibility.trust,
+            failing=failing_place(self._run),
+            success=self._success(history.X[history.best]),
             n_feasible=int(history.meets(np.arange(history.n)).sum()) if history.constrained else None,
             violated=dict(zip(self._goal.constraints, np.mean(history.C > 0.0, axis=0).tolist(), strict=True)),
             noise_share=min(1.0, noise * noise / variance) if variance > 0.0 else 0.0,
@@ -483,6 +489,13 @@ class Snapshot:
             asked_at=np.array([n for n, _ in self._times.asks], dtype=np.int64),
             ask_seconds=np.array([seconds for _, seconds in self._times.asks], dtype=np.float64),
         )
+
+    def _success(self, x: Array) -> float:
+        """The probability of success at ``x (d,)``; the share of successes if failures are not learned."""
+        success = self._model("explain").acquisition.success
+        if success is CERTAIN:
+            return self._history.n / self._history.told
+        return float(success_probabilities(success, x[None])[0])
 
     @property
     def direction(self) -> str:
