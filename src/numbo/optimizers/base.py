@@ -95,6 +95,8 @@ class Optimizer(Port, Inspectable):
         #: Whether a point was handed out since one was told, and how many in a row were told then that are not pending.
         self._handed_out = False
         self._strangers = 0
+        #: The kinds of trouble that a warning has told.
+        self._warned_of: set[str] = set()
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_") and "_run" in vars(self) and name in {*ARGUMENTS, *self.settings_class.names()}:
@@ -179,7 +181,8 @@ class Optimizer(Port, Inspectable):
     ) -> None:
         """Report the objective at ``params``, which need not have been asked for.
 
-        ``None`` and NaN report a failure; ``learn_failures`` determines what is learned from it. Infinite values count
+        ``None`` and NaN report a failure; ``learn_failures`` determines what is learned from it. A warning says where
+        five trials in a row have failed (`trouble`). Infinite values count
         as the best or worst finite one. A sequence of points takes a sequence of as many values.
 
         Args:
@@ -208,6 +211,7 @@ class Optimizer(Port, Inspectable):
             raise ValueError(f"reports are those of one objective, and there are {self._run.history.k}.")
         if isinstance(params, Mapping) or np.ndim(params) == 0:
             self._store(self._record(params, value, std, constraints, reports), key, partial=partial)
+            self._warn_of_trouble()
             return
         if reports is not None:
             raise ValueError("reports are those of one point; got a sequence of points.")
@@ -217,6 +221,7 @@ class Optimizer(Port, Inspectable):
         with one_blas_thread() if len(records) > 1 else nullcontext():  # once for all: a tenth of the time of a trial
             for record in records:
                 self._store(record, None, partial=partial)
+        self._warn_of_trouble()
 
     def _records(self, params: Sequence[Any], value: Any, std: Any, constraints: Any) -> list[Record]:
         """The checked data of several trials."""
@@ -305,6 +310,13 @@ class Optimizer(Port, Inspectable):
                 "rounding, or give those up that will not be evaluated by withdraw(params).",
                 stacklevel=4,
             )
+
+    def _warn_of_trouble(self) -> None:
+        """Warn once for each kind of place where trials fail again and again."""
+        trouble = self.trouble
+        if trouble is not None and trouble.kind not in self._warned_of:
+            self._warned_of.add(trouble.kind)
+            warnings.warn(str(trouble), stacklevel=3)
 
     def _same_point(self, key: Hashable, x: Array, params: Any) -> None:
         """Raise a `ValueError` if another point than ``params``, which is ``x (d,)``, is pending under ``key``."""
@@ -444,6 +456,7 @@ class Optimizer(Port, Inspectable):
         twin._run.times = run.times
         twin._run.warned = run.warned
         twin._transaction = self._transaction
+        twin._warned_of = self._warned_of
         vars(self).update(vars(twin))  # one step: an interrupt comes before or after it
 
     # -- state ---------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import numpy as np
 from numbo._interrupts import interrupts_get_out
 from numbo._types import Array
 from numbo.models.view import ModelView
+from numbo.run.failures import Trouble, trouble_of
 from numbo.run.run import GLOBAL, Run, Suggestion
 from numbo.spaces import Dimension
 from numbo.spaces.completion import completions
@@ -130,6 +131,16 @@ class Port(ABC):
             return True
         claimed = run.attempt(lambda: self._view(run.quiet()).claimed_noise, lambda: 0.0)
         return not run.noise.plausible(claimed)
+
+    @property
+    def trouble(self) -> Trouble | None:
+        """The trouble that the last trial is part of, if it failed: the last five trials or more in a region all did.
+
+        It names the region, a test of one parameter, if there is one without a success among the last trials, and such
+        a row is improbable at the rate of failures elsewhere. `tell` warns of it; a framework that uses `learn` asks
+        after each failure. Of a trial that succeeded, it costs nothing.
+        """
+        return trouble_of(self._run)
 
     @property
     def fell_back(self) -> bool:

@@ -51,9 +51,19 @@ class Trouble:
         """The same with ``translate(name, value)`` in place of each value."""
         return self if self.where is None else Trouble(self.failures, self.where.translated(translate))
 
+    @property
+    def kind(self) -> str:
+        """What a warning is for, which is given once: the region without the number of a threshold."""
+        if self.where is None:
+            return ""
+        tests = (test for group in self.where.alternatives for test in group)
+        return " ".join(f"{name} {test.sign if isinstance(test, Compared) else test.values}" for name, test in tests)
+
     def __str__(self) -> str:
-        where = "" if self.where is None else f" where {self.where}"
-        return f"the last {self.failures} trials{where} all failed"
+        if self.where is None:
+            return f"The last {self.failures} trials all failed: look for an error in the objective."
+        advice = "look for an error in the objective there, or leave this part out of the space"
+        return f"The last {self.failures} trials where {self.where} all failed: {advice}."
 
 
 def failing_place(run: Run) -> Condition | None:
