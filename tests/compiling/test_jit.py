@@ -16,7 +16,7 @@ from numbo.compiling import jit, turns
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="there is no machine code to cache")
 
-PROBE = "from pkg.kernels.caller import outer; print(outer(1.0))"
+PROBE = "from pkg.compiling import jit; jit.warn_after(None); from pkg.kernels.caller import outer; print(outer(1.0))"
 
 
 def package(folder: Path, constant: str) -> None:
@@ -120,10 +120,10 @@ turn, asked = turns.turn, set()
 jit.wait_at_most(0.1)
 
 
-def noted(path, name, patience):
+def noted(path, name, patience, waiting):
     assert global_compiler_lock.is_locked()
     asked.add((name, patience))
-    return turn(path, name, patience)
+    return turn(path, name, patience, waiting)
 
 
 turns.turn = noted
@@ -219,3 +219,64 @@ def test_signals_wait_until_a_kernel_is_compiled():
     finally:
         for s, handler in before.items():
             signal.signal(s, handler)
+
+
+WARNED = """
+import logging
+from pkg.compiling import jit
+
+
+class Heard(logging.Handler):
+    def emit(self, record):
+        print(record.levelname, record.name, len(outer.overloads), record.getMessage())
+
+
+logging.getLogger("numbo").addHandler(Heard())
+jit.wait_at_most(0.1)
+jit.warn_after(%s)
+from pkg.kernels.caller import outer
+print(outer(1.0), outer(1))
+"""
+
+
+def test_a_warning_comes_once_while_one_waits_for_the_compiler(tmp_path):
+    package(tmp_path, "1.0")
+    assert run(tmp_path, WARNED % 3600.0).stdout.splitlines() == ["2.0 2.0"]
+    package(tmp_path, "10.0")
+    assert run(tmp_path, WARNED % None).stdout.splitlines() == ["11.0 11.0"]
+    package(tmp_path, "100.0")
+    first, last = run(tmp_path, WARNED % 0.0).stdout.splitlines()
+    assert first.startswith("WARNING numbo.compiling 0 numbo compiles its kernels for this machine, once, and caches")
+    assert "numbo.warmup()" in first
+    assert last == "101.0 101.0"
+    assert run(tmp_path, WARNED % 0.0).stdout.splitlines() == ["101.0 101.0"], "from the cache, in silence"
+
+
+def test_a_warning_comes_while_another_process_compiles(tmp_path):
+    package(tmp_path, "1.0")
+    run(tmp_path, WARNED % None)
+    lock = str(tmp_path / "pkg" / "kernels" / "__pycache__" / "numbo.lock")
+    with turns.turn(lock, "outer", 0.0):
+        first, last = run(tmp_path, WARNED % 0.0).stdout.splitlines()
+    assert first.startswith("WARNING numbo.compiling 0 ")
+    assert last == "2.0 2.0"
+
+
+NOWHERE = """
+from pkg.compiling import jit
+
+
+class Nowhere:
+    def __init__(self, function):
+        raise RuntimeError("no folder is writable")
+
+
+jit.KernelCache = Nowhere
+"""
+
+
+def test_a_warning_says_if_nothing_can_be_cached(tmp_path):
+    package(tmp_path, "1.0")
+    first, last = run(tmp_path, NOWHERE + WARNED % 0.0).stdout.splitlines()
+    assert "in every process, as no cache folder is writable" in first
+    assert last == "2.0 2.0"

@@ -13,6 +13,9 @@ the kernel's lock compiles it, and the others then find it in the cache. A proce
 
 If a signal handler raises while LLVM compiles or loads a kernel, LLVM is left in a state that crashes the process
 later. So signals that arrive meanwhile are deferred until the kernel is ready.
+
+Whoever waits for the compiler for long is told once, at the next kernel that begins or ends, or while another process
+is waited for. No thread or alarm is needed for this.
 """
 
 from __future__ import annotations
@@ -36,11 +39,18 @@ from numba.core.compiler_lock import global_compiler_lock
 from numbo.compiling import turns
 
 logger = logging.getLogger("numbo")
+waits = logging.getLogger("numbo.compiling")
+#: Seconds of compiling, and of waiting for it, after which a warning says what one waits for.
+LONG = 5.0
 _patience = 15.0
 _seconds = 0.0
 _depth = 0
 _unwritable = False
 _announce: Callable[[], None] | None = None
+_long: float | None = LONG
+_began = 0.0
+_waited = 0.0
+_waiting = False
 
 
 def wait_at_most(seconds: float) -> None:
@@ -53,6 +63,14 @@ def announce_by(say: Callable[[], None]) -> None:
     """Let ``say`` be called once, before the first kernel that is not in the cache is compiled or waited for."""
     global _announce
     _announce = say
+
+
+def warn_after(seconds: float | None) -> float | None:
+    """Set after how many seconds of compiling a warning comes, None for none; returns what was set before."""
+    global _long
+    before = _long
+    _long = seconds
+    return before
 
 
 def seconds_spent() -> float:
@@ -104,12 +122,15 @@ class KernelCache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(sig, target_context)
+            found = super().load_overload(sig, target_context)
         except Exception as error:  # a damaged file may raise anything
             if not isinstance(error, OSError):
                 with suppress(OSError):
                     self.flush()
-            return None
+            found = None
+        if found is None:
+            _wait(self.cache_path)
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         global _unwritable
@@ -120,6 +141,7 @@ class KernelCache(FunctionCache):
                 _unwritable = True
                 what = "Compiled kernels cannot be cached, and are compiled again by other processes"
                 logger.warning(f"{what}: {self.cache_path} cannot be written ({error}).")
+        _wait(self.cache_path)
 
     def holds_code(self, codegen: Any) -> bool:
         """Whether there is machine code for this processor, for any types."""
@@ -153,15 +175,37 @@ def lock_path(kernel: Any) -> str | None:
 @contextmanager
 def _timed() -> Iterator[None]:
     """Add the time of the block to `seconds_spent`, unless it is part of another such block."""
-    global _seconds, _depth
+    global _seconds, _depth, _began, _waited, _waiting
     started = time.perf_counter()
+    if _depth == 0:
+        _began = started
+        _waiting = False
     _depth += 1
     try:
         yield
     finally:
         _depth -= 1
         if _depth == 0:
-            _seconds += time.perf_counter() - started
+            took = time.perf_counter() - started
+            _seconds += took
+            _waited += took * _waiting
+
+
+def _wait(folder: str | None) -> None:
+    """Called while a kernel is compiled or waited for, whose cache is in this folder; after long enough, it warns once.
+
+    Time that went into loading kernels from the cache does not count.
+    """
+    global _long, _waiting
+    _waiting = True
+    if _long is None or _waited + time.perf_counter() - _began < _long:
+        return
+    _long = None
+    once = f"once, and caches them in {folder}" if folder else "in every process, as no cache folder is writable"
+    waits.warning(
+        f"numbo compiles its kernels for this machine, {once}. This takes about half a minute, or more if the "
+        "processor is busy; numbo.warmup() or `python -m numbo info` does it beforehand."
+    )
 
 
 def _in_turn(dispatcher: Any, compile_: Callable[..., Any]) -> Callable[..., Any]:
@@ -174,18 +218,21 @@ def _in_turn(dispatcher: Any, compile_: Callable[..., Any]) -> Callable[..., Any
             say = _announce
             _announce = None
             say()
+        wait = functools.partial(_wait, cache_path(dispatcher))
         # Threads take the compiler's lock first: a thread with the turn, but without that lock, could block another.
         # Processes cannot block each other, as a kernel waits only for kernels that it calls.
         with (
             global_compiler_lock,
             _timed(),
-            turns.turn(lock_path(dispatcher), dispatcher.py_func.__qualname__, _patience) as came,
+            turns.turn(lock_path(dispatcher), dispatcher.py_func.__qualname__, _patience, wait) as came,
         ):
             usual = _patience
             if not came:  # the other process probably has the turn of one of this kernel's callees, too
                 _patience = 0.0
             try:
                 with signals_wait():
+                    if not isinstance(dispatcher._cache, KernelCache):
+                        wait()
                     return compile_(*args)
             finally:
                 _patience = usual

@@ -10,7 +10,7 @@ import contextlib
 import os
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 try:
     import fcntl
@@ -28,10 +28,11 @@ def possible() -> bool:
 
 
 @contextlib.contextmanager
-def turn(path: str | None, name: str, patience: float) -> Iterator[bool]:
+def turn(path: str | None, name: str, patience: float, waiting: Callable[[], None] = lambda: None) -> Iterator[bool]:
     """Wait for the turn ``name`` of the file ``path`` for at most ``patience`` seconds; yields whether it was granted.
 
-    Without a path, or if the file cannot be locked, it is granted at once.
+    ``waiting`` is called again and again meanwhile. Without a path, or if the file cannot be locked, it is granted at
+    once.
     """
     descriptor = _open(path)
     if descriptor is None:
@@ -40,6 +41,7 @@ def turn(path: str | None, name: str, patience: float) -> Iterator[bool]:
     byte = zlib.crc32(name.encode()) & 0x7FFFFFFF
     deadline = time.monotonic() + patience
     while not (mine := _lock(descriptor, byte)) and time.monotonic() < deadline:
+        waiting()
         time.sleep(POLL)
     try:
         yield mine
