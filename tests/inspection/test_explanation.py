@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -178,3 +179,17 @@ def test_explain_takes_values_of_any_size(size):
         found = opt.explain()
         assert 0.0 <= found.noise_share <= 1.0
         assert np.isfinite(found.noise_std)
+
+
+def test_a_notebook_shows_the_same_lines_as_a_table():
+    opt = GSSBO({"<b>": Float(0, 1), "y & z": Float(0, 1)}, seed=0)
+    for _ in range(8):
+        p = opt.ask()
+        opt.tell(p, p["<b>"])
+    found = opt.explain()
+    head, *lines = str(found).splitlines()
+    shown = ElementTree.fromstring(found._repr_html_())
+    assert shown.find("caption").text == head
+    rows = [[cell.text for cell in row] for row in shown.iter("tr")]
+    assert [f"{label:<12}{words}" for label, words in rows] == lines
+    assert "<b> " in dict(rows)["relevance"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from html import escape
 
 import numpy as np
 
@@ -146,40 +147,51 @@ class Explanation:
     ask_seconds: Array = field(default_factory=lambda: np.empty(0), repr=False)
 
     def __str__(self) -> str:
+        return "\n".join([self._head(), *(f"{label:<12}{words}" for label, words in self._lines())])
+
+    def _repr_html_(self) -> str:
+        """The lines of the text as a table, for notebooks."""
+        rows = (f"<tr><th>{escape(label)}</th><td>{escape(words)}</td></tr>" for label, words in self._lines())
+        return f"<table><caption>{escape(self._head())}</caption><tbody>{''.join(rows)}</tbody></table>"
+
+    def _head(self) -> str:
+        """The first line."""
         model = f"model on all through {len(self.members)}" if self.all_data else f"model on {len(self.members)}"
+        return f"{self.algorithm}: {self.n_told} observations, {self.n_pending} pending, {model}"
+
+    def _lines(self) -> list[tuple[str, str]]:
+        """The other lines, each a label and words."""
         doubted = " in the model, not confirmed" if self.noise_share > NOISY and not self.noisy else ""
         varied = {name: share for name, share in self.relevance.items() if name not in self.unvaried}
-        lines = [
-            f"{self.algorithm}: {self.n_told} observations, {self.n_pending} pending, {model}",
-            *([] if self.objective is None else [f"objective   {self.objective}, counted from 0"]),
-            f"noise       {self.noise_std:.3g}{doubted}, {self.noise_share:.0%} of the variance told; "
-            f"values spread by {self.spread_std:.3g}",
-            "relevance   " + (", ".join(f"{name} {share:.0%}" for name, share in varied.items()) or "not known"),
-            *(["not varied  " + ", ".join(self.unvaried)] if self.unvaried else []),
-        ]
+        lines = []
+        if self.objective is not None:
+            lines.append(("objective", f"{self.objective}, counted from 0"))
+        noise = f"{self.noise_std:.3g}{doubted}, {self.noise_share:.0%} of the variance told"
+        lines.append(("noise", f"{noise}; values spread by {self.spread_std:.3g}"))
+        lines.append(("relevance", _shares(varied) or "not known"))
+        if self.unvaried:
+            lines.append(("not varied", ", ".join(self.unvaried)))
         if self.n_failed:
-            lines.append("failures    " + self._failures())
+            lines.append(("failures", self._failures()))
         if self.n_feasible is not None:
             worst = sorted(self.violated.items(), key=lambda one: -one[1])[:SHOWN]
-            words = ", ".join(f"{name} {share:.0%}" for name, share in worst)
-            lines.append(f"feasible    {self.n_feasible or 'none'}; violated: {words}")
+            lines.append(("feasible", f"{self.n_feasible or 'none'}; violated: {_shares(dict(worst))}"))
         if self.conditions:
             words = "; ".join(f"{name} where {words}" for name, words in self.conditions.items())
-            lines.append("conditions  " + "as far as the trials show: " * self.inferred + words)
+            lines.append(("conditions", "as far as the trials show: " * self.inferred + words))
         if self.buffer_size is not None:
-            lines.append(f"buffer      {self.buffer_size} observations")
+            lines.append(("buffer", f"{self.buffer_size} observations"))
         if self.effective_dimension is not None:
-            lines.append(f"dimension   {self.effective_dimension:.1f} effective")
+            lines.append(("dimension", f"{self.effective_dimension:.1f} effective"))
         if self.beta is not None:
-            lines.append(f"beta        {self.beta:.3g}")
+            lines.append(("beta", f"{self.beta:.3g}"))
         if self.batch_sizes:
-            sizes = self.batch_sizes
-            lines.append(f"batches     {len(sizes)}, the last of {sizes[-1]}")
+            lines.append(("batches", f"{len(self.batch_sizes)}, the last of {self.batch_sizes[-1]}"))
         if self.region is not None:
-            lines.append(f"region      number {self.region.number}, length {self.region.length:.3g}")
+            lines.append(("region", f"number {self.region.number}, length {self.region.length:.3g}"))
         if self.phases:
-            lines.append("last ask    " + ", ".join(f"{name} {1e3 * s:.1f} ms" for name, s in self.phases.items()))
-        return "\n".join(lines)
+            lines.append(("last ask", ", ".join(f"{name} {1e3 * s:.1f} ms" for name, s in self.phases.items())))
+        return lines
 
     def _failures(self) -> str:
         """The failures in words."""
@@ -187,3 +199,8 @@ class Explanation:
         trust = self.failure_trust
         learned = f"learned with weight {trust:.0%}" if trust > NEGLIGIBLE else "not learned"
         return f"{self.n_failed} of {self.n_told}{where}; {learned}; success at the best point {self.success:.0%}"
+
+
+def _shares(shares: dict[str, float]) -> str:
+    """Shares in words."""
+    return ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
