@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import optuna
+from numbo._types import Preset
 
 
-def _gssbo(preset: str = "default", **settings: Any) -> Callable[[int], optuna.samplers.BaseSampler]:
+def _gssbo(preset: Preset = "default", **settings: Any) -> Callable[[int], optuna.samplers.BaseSampler]:
     def make(seed: int) -> optuna.samplers.BaseSampler:
         from numbo.optuna import GSSBOSampler
 

@@ -6,6 +6,7 @@ from numbo.optuna._distributions import SearchSpace
 from numbo.optuna._samplers import ConstraintsFunc, NumboSampler
 
 from numbo import _checks
+from numbo._types import Preset
 from numbo.optimizers import (
     BBKB,
     BKB,
@@ -69,7 +70,7 @@ class GSSBOSampler(NumboSampler):
         constraints_func: ConstraintsFunc | None = None,
         avoid_repeats: bool | str | None = None,
         buffer_size: int | str | None = None,
-        preset: str | None = None,
+        preset: Preset | None = None,
         settings: GSSBOSettings | None = None,
     ) -> None:
         super().__init__(

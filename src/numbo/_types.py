@@ -35,3 +35,20 @@ PointNumbers: TypeAlias = NDArray[np.int64]
 SparseRows: TypeAlias = NDArray[np.int64]
 AtomIndices: TypeAlias = NDArray[np.int64]
 ArmIndices: TypeAlias = NDArray[np.int64]
+
+# Words that arguments and settings accept; `numbo._checks` checks them when they are given.
+Direction: TypeAlias = Literal["minimize", "maximize"]
+AvoidRepeats: TypeAlias = bool | Literal["auto"]
+LearnFailures: TypeAlias = bool | Literal["auto"]
+Preset: TypeAlias = Literal["default", "paper"]
+Kernel: TypeAlias = Literal["matern52", "matern32", "rbf"]
+AcquisitionName: TypeAlias = Literal["ucb", "log_ei", "alternate"]
+BufferSize: TypeAlias = int | Literal["dynamic"]
+MaxDictionary: TypeAlias = int | Literal["auto"] | None
+Stopping: TypeAlias = Literal["global", "global-local"]
+InitialDictionary: TypeAlias = Literal["bless", "rls"]
+#: Multipliers of standard deviations: of GSSBO and GP-UCB, of BKB and BBKB, and of S-BPE.
+Beta: TypeAlias = float | Literal["log"]
+ScheduledBeta: TypeAlias = float | Literal["paper", "reference"]
+PhaseBeta: TypeAlias = float | Literal["union", "paper"]
+BufferRule: TypeAlias = Literal["work", "time"]

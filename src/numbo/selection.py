@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbo import _checks
-from numbo._types import Indices
+from numbo._types import Indices, Kernel
 from numbo.models.gp import ExactGP
 from numbo.models.subsets import (
     CRITERIA,
@@ -43,7 +43,7 @@ def select_subset(
     *,
     criterion: str = "nystrom",
     forced: ArrayLike = (),
-    kernel: str = "matern52",
+    kernel: Kernel = "matern52",
     lengthscale: ArrayLike | None = None,
     noise_variance: float = 1e-3,
     perturbation: float = 0.0,

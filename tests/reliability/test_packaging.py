@@ -171,6 +171,11 @@ WRONG = {
     "GSSBOSearch(bufer_size=64)": 'Unexpected keyword argument "bufer_size" for "GSSBOSearch"',
     'GSSBOSearch(points_to_evaluate={"x": 1})': 'Argument "points_to_evaluate" to "GSSBOSearch"',
     'GSSBO({"x": Float(0, 1)}, n_startup_trials=3)': 'Unexpected keyword argument "n_startup_trials" for "GSSBO"',
+    'GSSBO({"x": Float(0, 1)}, direction="min")': 'Argument "direction" to "GSSBO" has incompatible type',
+    'GSSBO({"x": Float(0, 1)}, avoid_repeats="never")': 'Argument "avoid_repeats" to "GSSBO" has incompatible type',
+    'GSSBO({"x": Float(0, 1)}, preset="papers")': 'Argument "preset" to "GSSBO" has incompatible type',
+    'BKB({"x": Float(0, 1)}, beta="log")': 'Argument "beta" to "BKB" has incompatible type',
+    'GSSBOSettings(acquisition="ei")': 'Argument "acquisition" to "GSSBOSettings" has incompatible type',
     'BKB({"x": Float(0, 1)}, ratio_threshold=2.0)': 'Unexpected keyword argument "ratio_threshold" for "BKB"',
     'predict(study, {"x": 0.5})[0].shape': '"float" has no attribute "shape"',
     "study.sampler.explain()": 'has no attribute "explain"',  # to Optuna it is any sampler: explain(study)
@@ -190,7 +195,8 @@ def test_a_type_checker_knows_the_settings_and_what_is_found_inside(built, tmp_p
     (wheel,) = (built / "dist").glob("*.whl")
     zipfile.ZipFile(wheel).extractall(tmp_path / "site")
     (tmp_path / "good.py").write_text(GOOD)
-    imports = "import optuna\nfrom numbo import BKB, GSSBO, Float\nfrom numbo.optuna import GSSBOSampler, predict\n"
+    imports = "import optuna\nfrom numbo import BKB, GSSBO, Float, GSSBOSettings\n"
+    imports += "from numbo.optuna import GSSBOSampler, predict\n"
     imports += "from numbo.ray import GSSBOSearch\nfrom ray.tune.search import Searcher\n"
     imports += "study = optuna.create_study()\n"
     (tmp_path / "wrong.py").write_text(imports + "\n".join(WRONG))

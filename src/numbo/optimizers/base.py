@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from numbo import _checks, _hooks
 from numbo._imports import load_needed
 from numbo._interrupts import interrupts_get_out
-from numbo._types import Array
+from numbo._types import Array, Direction
 from numbo.inspection import Inspectable
 from numbo.models._threads import one_blas_thread
 from numbo.models.bounds import off_bounds
@@ -69,7 +69,7 @@ class Optimizer(Port, Inspectable):
         space: Space | Arms | Mapping[str, Any] | None = None,
         *,
         arms: Arms | ArrayLike | None = None,
-        direction: str | None = None,
+        direction: Direction | None = None,
         directions: Sequence[str] | None = None,
         constraints: Sequence[str] = (),
         seed: _checks.Seed = None,

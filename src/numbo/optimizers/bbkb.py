@@ -36,7 +36,7 @@ from typing import Any, ClassVar
 from numpy.typing import ArrayLike
 
 from numbo import _checks
-from numbo._types import Array
+from numbo._types import Array, AvoidRepeats, Direction, ScheduledBeta, Stopping
 from numbo.models.confidence import SCHEDULES, Confidence, Information
 from numbo.models.feedback import Change, FeedbackModel, NewBatch, SparseStatus
 from numbo.models.view import ModelView
@@ -94,8 +94,8 @@ class BBKBSettings(SparseSettings):
     """
 
     ratio_threshold: float = checked(2.0, _checks.number, 1.0)
-    stopping: str = checked("global", _checks.one_of, STOPPING)
-    beta: float | str = checked(2.0, _checks.number_or, SCHEDULES)
+    stopping: Stopping = checked("global", _checks.one_of, STOPPING)
+    beta: ScheduledBeta = checked(2.0, _checks.number_or, SCHEDULES)
     min_batch: int = checked(1, _checks.integer, 1)
 
     def __post_init__(self) -> None:
@@ -142,11 +142,11 @@ class BBKB(Optimizer):
         space: Space | Arms | Mapping[str, Any] | None = None,
         *,
         arms: Arms | ArrayLike | None = None,
-        direction: str | None = None,
+        direction: Direction | None = None,
         n_initial: int | None = None,
         seed: _checks.Seed = None,
-        avoid_repeats: bool | str | None = None,
-        beta: float | str | None = None,
+        avoid_repeats: AvoidRepeats | None = None,
+        beta: ScheduledBeta | None = None,
         lengthscale: float | Sequence[float] | Array | None = None,
         noise_std: float | None = None,
         settings: BBKBSettings | None = None,

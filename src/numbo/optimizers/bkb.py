@@ -22,7 +22,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from numbo import _checks
-from numbo._types import Array
+from numbo._types import Array, AvoidRepeats, Direction, ScheduledBeta, Stopping
 from numbo.models.feedback import FeedbackModel
 from numbo.optimizers.bbkb import BBKB, BBKBSettings
 from numbo.optimizers.parts.settings import settings_by_name
@@ -64,7 +64,7 @@ class BKBSettings(BBKBSettings):
     """
 
     ratio_threshold: float = field(default=1.0, init=False)
-    stopping: str = field(default="global", init=False)
+    stopping: Stopping = field(default="global", init=False)
     min_batch: int = field(default=1, init=False)
 
 
@@ -105,11 +105,11 @@ class BKB(BBKB):
         space: Space | Arms | Mapping[str, Any] | None = None,
         *,
         arms: Arms | ArrayLike | None = None,
-        direction: str | None = None,
+        direction: Direction | None = None,
         n_initial: int | None = None,
         seed: _checks.Seed = None,
-        avoid_repeats: bool | str | None = None,
-        beta: float | str | None = None,
+        avoid_repeats: AvoidRepeats | None = None,
+        beta: ScheduledBeta | None = None,
         lengthscale: float | Sequence[float] | Array | None = None,
         noise_std: float | None = None,
         settings: BKBSettings | None = None,

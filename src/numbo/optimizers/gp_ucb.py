@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbo import _checks
-from numbo._types import Array, ObservationIndices
+from numbo._types import Array, AvoidRepeats, Beta, Direction, ObservationIndices
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
 from numbo.optimizers.parts.settings import GPSettings, settings_by_name
@@ -81,13 +81,13 @@ class GPUCB(Optimizer):
         space: Space | Arms | Mapping[str, Any] | None = None,
         *,
         arms: Arms | ArrayLike | None = None,
-        direction: str | None = None,
+        direction: Direction | None = None,
         directions: Sequence[str] | None = None,
         constraints: Sequence[str] = (),
         n_initial: int | None = None,
         seed: _checks.Seed = None,
-        avoid_repeats: bool | str | None = None,
-        beta: float | str | None = None,
+        avoid_repeats: AvoidRepeats | None = None,
+        beta: Beta | None = None,
         settings: GPUCBSettings | None = None,
     ) -> None:
         settings = GPUCBSettings.of(settings, n_initial=n_initial, avoid_repeats=avoid_repeats, beta=beta)

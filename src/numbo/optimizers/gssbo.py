@@ -29,7 +29,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbo import _checks
-from numbo._types import Array, Indices, ObservationIndices
+from numbo._types import (
+    AcquisitionName,
+    Array,
+    AvoidRepeats,
+    BufferRule,
+    BufferSize,
+    Direction,
+    Indices,
+    ObservationIndices,
+    Preset,
+)
 from numbo.models.outputs import Outputs
 from numbo.models.subsets import CRITERIA, Pool
 from numbo.models.surrogate import Surrogate
@@ -239,18 +249,18 @@ class GSSBOSettings(GPSettings):
         TypeError: for an unknown setting.
     """
 
-    acquisition: str = checked("alternate", _checks.one_of, ACQUISITIONS)
+    acquisition: AcquisitionName = checked("alternate", _checks.one_of, ACQUISITIONS)
     trend: bool = checked(True, _checks.flag)
     additive: bool = checked(True, _checks.flag)
     winsorize: bool = checked(True, _checks.flag)
     warp: bool = checked(True, _checks.flag)
-    buffer_size: int | str | None = checked(None, _checks.integer_or, 3, "dynamic")
+    buffer_size: BufferSize | None = checked(None, _checks.integer_or, 3, "dynamic")
     trust_region: bool = checked(True, _checks.flag)
     population: bool = checked(True, _checks.flag)
     scouting: float | None = checked(None, _checks.number, 0.0, 1.0)
     criterion: str = checked("kmeans++", _checks.one_of, CRITERIA)
     buffer_factor: float = checked(4.0, _checks.number, 1.0, above=True)
-    buffer_rule: str = checked("work", _checks.one_of, RULES)
+    buffer_rule: BufferRule = checked("work", _checks.one_of, RULES)
     perturbation: float = checked(0.0, _checks.number, 0.0)
     elites: float = checked(0.25, _checks.number, 0.0, 1.0)
     reselect: float = checked(0.1, _checks.number, 0.0)
@@ -271,12 +281,12 @@ class GSSBOSettings(GPSettings):
         return usual if self.scouting is None else self.scouting
 
     @classmethod
-    def of_preset(cls, preset: str, **given: Any) -> Self:
+    def of_preset(cls, preset: Preset, **given: Any) -> Self:
         """The settings of a ``preset``, ``"default"`` or ``"paper"``, replaced by those ``given``."""
         return cls(**{**PRESETS[_checks.one_of("preset", preset, PRESETS)], **given})
 
     @classmethod
-    def of(cls, settings: Self | None, *, preset: str | None = None, **given: Any) -> Self:
+    def of(cls, settings: Self | None, *, preset: Preset | None = None, **given: Any) -> Self:
         if preset is None:
             return super().of(settings, **given)
         if settings is not None:
@@ -341,14 +351,14 @@ class GSSBO(Optimizer):
         space: Space | Arms | Mapping[str, Any] | None = None,
         *,
         arms: Arms | ArrayLike | None = None,
-        direction: str | None = None,
+        direction: Direction | None = None,
         directions: Sequence[str] | None = None,
         constraints: Sequence[str] = (),
         n_initial: int | None = None,
         seed: _checks.Seed = None,
-        avoid_repeats: bool | str | None = None,
-        buffer_size: int | str | None = None,
-        preset: str | None = None,
+        avoid_repeats: AvoidRepeats | None = None,
+        buffer_size: BufferSize | None = None,
+        preset: Preset | None = None,
         settings: GSSBOSettings | None = None,
     ) -> None:
         settings = GSSBOSettings.of(

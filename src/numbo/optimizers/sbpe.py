@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbo import _checks
-from numbo._types import Array, Mask
+from numbo._types import Array, Direction, Mask, PhaseBeta
 from numbo.models import SparseGP
 from numbo.models.confidence import sparse_confidence, uniform_confidence, union_bound
 from numbo.models.dictionaries import recursive_rls
@@ -97,7 +97,7 @@ class SBPESettings(SparseSettings):
     LEARNED_DICTIONARY: ClassVar[int] = 256
 
     horizon: int | None = checked(None, _checks.integer, 1)
-    beta: float | str = checked("union", _checks.number_or, BETAS)
+    beta: PhaseBeta = checked("union", _checks.number_or, BETAS)
 
 
 class SBPE(Optimizer):
@@ -139,11 +139,11 @@ class SBPE(Optimizer):
         space: Space | Arms | Mapping[str, Any] | None = None,
         *,
         arms: Arms | ArrayLike | None = None,
-        direction: str | None = None,
+        direction: Direction | None = None,
         n_initial: int | None = None,
         seed: _checks.Seed = None,
         horizon: int | None = None,
-        beta: float | str | None = None,
+        beta: PhaseBeta | None = None,
         lengthscale: float | Sequence[float] | Array | None = None,
         noise_std: float | None = None,
         settings: SBPESettings | None = None,

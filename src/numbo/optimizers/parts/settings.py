@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec
 import numpy as np
 
 from numbo import _checks
+from numbo._types import AcquisitionName, AvoidRepeats, Beta, Kernel, LearnFailures
 from numbo.models.gp import FAMILIES
 from numbo.search.maximiser import ACQUISITIONS
 
@@ -56,8 +57,8 @@ class Settings:
     """
 
     n_initial: int | None = checked(None, _checks.integer, 1)
-    avoid_repeats: bool | str | None = checked(None, _checks.one_of, _checks.AUTO)
-    learn_failures: bool | str = checked("auto", _checks.one_of, _checks.AUTO)
+    avoid_repeats: AvoidRepeats | None = checked(None, _checks.one_of, _checks.AUTO)
+    learn_failures: LearnFailures = checked("auto", _checks.one_of, _checks.AUTO)
 
     #: Settings for which None is a value of its own.
     _none_counts: ClassVar[tuple[str, ...]] = ()
@@ -129,9 +130,9 @@ class GPSettings(Settings):
     """
 
     use_curves: bool = checked(True, _checks.flag)
-    kernel: str = checked("matern52", _checks.one_of, FAMILIES)
-    acquisition: str = checked("ucb", _checks.one_of, ACQUISITIONS)
-    beta: float | str = checked(2.0, _checks.number_or, ("log",))
+    kernel: Kernel = checked("matern52", _checks.one_of, FAMILIES)
+    acquisition: AcquisitionName = checked("ucb", _checks.one_of, ACQUISITIONS)
+    beta: Beta = checked(2.0, _checks.number_or, ("log",))
     trend: bool = checked(False, _checks.flag)
     additive: bool = checked(False, _checks.flag)
     winsorize: bool = checked(False, _checks.flag)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from numbo import _checks
-from numbo._types import Array
+from numbo._types import Array, InitialDictionary, Kernel, MaxDictionary
 from numbo.models.confidence import Information
 from numbo.models.dictionaries import DictionaryRule
 from numbo.models.feedback import FeedbackModel
@@ -92,14 +92,14 @@ class SparseSettings(Settings):
     LEARNED_DICTIONARY: ClassVar[int] = 96
     _none_counts: ClassVar[tuple[str, ...]] = ("max_dictionary",)
 
-    kernel: str = checked("matern52", _checks.one_of, FAMILIES)
+    kernel: Kernel = checked("matern52", _checks.one_of, FAMILIES)
     lengthscale: float | Sequence[float] | Array | None = checked(None, _scales)
     noise_std: float | None = checked(None, _noise)
     norm_bound: float = checked(1.0, _checks.number, 0.0, above=True)
     delta: float | None = checked(None, _checks.number, 0.0, 1.0, above=True)
     qbar: float = checked(2.0, _checks.number, 0.0, above=True, infinite=True)
-    max_dictionary: int | str | None = checked("auto", _limit)
-    initial_dictionary: str = checked("bless", _checks.one_of, INITIAL_DICTIONARIES)
+    max_dictionary: MaxDictionary = checked("auto", _limit)
+    initial_dictionary: InitialDictionary = checked("bless", _checks.one_of, INITIAL_DICTIONARIES)
     resparsify: float | None = checked(None, _checks.number, 0.0)
     trend: bool = checked(True, _checks.flag)
     winsorize: bool = checked(True, _checks.flag)
