@@ -21,10 +21,6 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Direction: TypeAlias = Literal["minimize", "maximize"]
-AvoidRepeats: TypeAlias = bool | Literal["auto"]
-Preset: TypeAlias = Literal["default", "paper"]
-
 Array: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 Indices: TypeAlias = NDArray[np.int64]
