@@ -6,7 +6,7 @@ from numbo.optuna._distributions import SearchSpace
 from numbo.optuna._samplers import ConstraintsFunc, NumboSampler
 
 from numbo import _checks
-from numbo._types import Preset
+from numbo._types import AvoidRepeats, Beta, BufferSize, PhaseBeta, Preset, ScheduledBeta
 from numbo.optimizers import (
     BBKB,
     BKB,
@@ -68,8 +68,8 @@ class GSSBOSampler(NumboSampler):
         warn_independent_sampling: bool = True,
         search_space: SearchSpace | None = None,
         constraints_func: ConstraintsFunc | None = None,
-        avoid_repeats: bool | str | None = None,
-        buffer_size: int | str | None = None,
+        avoid_repeats: AvoidRepeats | None = None,
+        buffer_size: BufferSize | None = None,
         preset: Preset | None = None,
         settings: GSSBOSettings | None = None,
     ) -> None:
@@ -124,8 +124,8 @@ class GPUCBSampler(NumboSampler):
         warn_independent_sampling: bool = True,
         search_space: SearchSpace | None = None,
         constraints_func: ConstraintsFunc | None = None,
-        avoid_repeats: bool | str | None = None,
-        beta: float | str | None = None,
+        avoid_repeats: AvoidRepeats | None = None,
+        beta: Beta | None = None,
         settings: GPUCBSettings | None = None,
     ) -> None:
         super().__init__(
@@ -174,8 +174,8 @@ class BKBSampler(NumboSampler):
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
         search_space: SearchSpace | None = None,
-        avoid_repeats: bool | str | None = None,
-        beta: float | str | None = None,
+        avoid_repeats: AvoidRepeats | None = None,
+        beta: ScheduledBeta | None = None,
         settings: BKBSettings | None = None,
     ) -> None:
         super().__init__(
@@ -223,8 +223,8 @@ class BBKBSampler(NumboSampler):
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
         search_space: SearchSpace | None = None,
-        avoid_repeats: bool | str | None = None,
-        beta: float | str | None = None,
+        avoid_repeats: AvoidRepeats | None = None,
+        beta: ScheduledBeta | None = None,
         settings: BBKBSettings | None = None,
     ) -> None:
         super().__init__(
@@ -275,9 +275,9 @@ class SBPESampler(NumboSampler):
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
         search_space: SearchSpace | None = None,
-        avoid_repeats: bool | str | None = None,
+        avoid_repeats: AvoidRepeats | None = None,
         horizon: int | None = None,
-        beta: float | str | None = None,
+        beta: PhaseBeta | None = None,
         settings: SBPESettings | None = None,
     ) -> None:
         super().__init__(

@@ -68,13 +68,13 @@ class Searched(NamedTuple):
         left = {name: d for name, d in self.distributions.items() if name in names}
         return self._replace(distributions=left).without_single()
 
+    def shown(self, name: str, value: Any) -> Any:
+        """The internal ``value`` of a parameter as it is outside."""
+        return to_external({name: value}, self.distributions)[name]
+
     def words(self) -> dict[str, str]:
         """The conditions in words."""
-
-        def shown(parent: str, value: Any) -> Any:
-            return to_external({parent: value}, self.distributions)[parent]
-
-        known = {name: str(condition.translated(shown)) for name, condition in self.conditions.items()}
+        known = {name: str(condition.translated(self.shown)) for name, condition in self.conditions.items()}
         added = {name: f"in trials since {number}" for name, number in self.since.items()}
         return dict.fromkeys(sorted(self.optional), "a trial asks for it, by no known rule") | added | known
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import math
 import secrets
@@ -11,56 +10,40 @@ import weakref
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, TypeAlias, overload
+from typing import Any, ClassVar, TypeAlias
 
 from numbo.optuna import _records
 from numbo.optuna._distributions import (
     Searched,
     SearchSpace,
     declared,
-    internal_point,
     to_dimension,
     to_external,
     to_space,
 )
 from numbo.optuna._fixed import fixed_params, inherited, within
+from numbo.optuna._inspection import Inspected, NoSuccess
 from numbo.optuna._view import FirstTrials, StudyView, checked
 from numbo.optuna._views import Views
 from numbo.optuna._warnings import Once, warn
 
 from numbo import _checks
-from numbo._types import Array
 from numbo.compiling.ahead import compile_ahead
-from numbo.inspection.fronts import front_of, volumes_of
-from numbo.optimizers import Explanation, Optimizer, Snapshot, Suggestion
-from numbo.optimizers.parts.settings import INITIAL, Settings
+from numbo.optimizers import Optimizer, Snapshot, Suggestion
+from numbo.optimizers.parts.settings import INITIAL, Settings, as_call
 from numbo.spaces import Float, Space, Table
-from numbo.trials import Goal
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.samplers._base import _process_constraints_after_trial
 from optuna.storages import InMemoryStorage
 from optuna.study import Study
-from optuna.trial import FrozenTrial, Trial, TrialState
+from optuna.trial import FrozenTrial, TrialState
 
 #: A function from a trial to its constraints.
 ConstraintsFunc: TypeAlias = Callable[[FrozenTrial], Sequence[float]]
 #: Number of attempts to choose a point that no other process has chosen, before a point may be repeated.
 ATTEMPTS = 32
-
-
-class _NoSuccess(ValueError):
-    """There is nothing to look at, since no trial has succeeded yet."""
-
-
-class _Best(NamedTuple):
-    """The parameters with the best expected value, that value, and the first trial with them, if there is one."""
-
-    params: dict[str, Any]
-    value: float
-    trial: FrozenTrial | None
 
 
 def _of_an_instance(method: Callable[..., None]) -> Callable[..., None]:
@@ -78,7 +61,7 @@ def _of_an_instance(method: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-class NumboSampler(BaseSampler):
+class NumboSampler(Inspected, BaseSampler):
     """Base class of the samplers: keeps one optimizer per study, rebuilt from the storage whenever necessary.
 
     A suggestion depends on the seed, the trial's number, the finished and running trials in the storage, and the
@@ -131,6 +114,7 @@ class NumboSampler(BaseSampler):
             )
         self._independent_sampler = independent_sampler
         self._warn_independent_sampling = _checks.flag("warn_independent_sampling", warn_independent_sampling)
+        self._search_space = search_space
         self._declared = None if search_space is None else declared(search_space)
         searched = (self._declared or Searched({})).without_single()
         if not (constraints_func is None or callable(constraints_func)):
@@ -143,7 +127,8 @@ class NumboSampler(BaseSampler):
         self._lock = threading.RLock()
         if given is None and settings.n_initial is None:
             given = self._usual_startup
-        self._settings = settings.of(settings, n_initial=None if given is None else max(1, given))
+        self._n_initial = None if given is None else max(1, given)
+        self._settings = settings.of(settings, n_initial=self._n_initial)
         stand_in = {f"x{j}": Float(0.0, 1.0) for j in range(settings.dimensions)}
         # report invalid settings here, not during the study
         self._make(to_space(searched) if searched.distributions else Space(stand_in), ("minimize",))
@@ -153,6 +138,17 @@ class NumboSampler(BaseSampler):
         if self._constrained:
             goal["constraints"] = constraints
         return self._optimizer(space, **goal, seed=self._seed, settings=self._settings)
+
+    def __repr__(self) -> str:
+        given = {
+            "seed": self._seed,
+            "n_startup_trials": self._n_startup_trials,
+            "independent_sampler": self._independent_sampler,
+            "warn_independent_sampling": self._warn_independent_sampling,
+            "search_space": self._search_space,
+            "constraints_func": self._constraints_func,
+        }
+        return as_call(self, given, self._settings, {"n_initial": self._n_initial})
 
     # -- Optuna's interface --------------------------------------------------------------------------------------
 
@@ -364,192 +360,6 @@ class NumboSampler(BaseSampler):
         """Make ``study`` the default of `predict` and similar methods; for a Hyperband bracket, its study."""
         self._latest = weakref.ref(getattr(study, "_study", study))
 
-    @overload
-    def predict(self, params: Mapping[str, Any], study: Study | None = None) -> tuple[float, float]: ...
-    @overload
-    def predict(self, params: Sequence[Mapping[str, Any]], study: Study | None = None) -> tuple[Array, Array]: ...
-    def predict(self, params: Any, study: Study | None = None) -> tuple[Any, Any]:
-        """Posterior mean and standard deviation of the objective, without its noise, after all finished trials.
-
-        With k objectives, arrays (k,) for one point, and (c, k) for a sequence.
-
-        Args:
-            params: the parameters of one point, or a sequence of ``c`` points for two arrays (c,).
-            study: by default the study that the sampler was last used for.
-
-        Raises:
-            ValueError: before the first successful trial, or for points outside the search space.
-        """
-        optimizer, internal = self._asked_about(params, study)
-        return optimizer.predict(internal)
-
-    def predict_feasible(self, params: Any, study: Study | None = None) -> Any:
-        """The probability that all constraints hold at one point, or an array (c,) for a sequence of ``c`` points.
-
-        Args:
-            params: as for `predict`.
-            study: by default the study that the sampler was last used for.
-
-        Raises:
-            ValueError: without constraints, before the first successful trial, or for points outside the search space.
-        """
-        optimizer, internal = self._asked_about(params, study)
-        return optimizer.predict_feasible(internal)
-
-    def _asked_about(self, params: Any, study: Study | None) -> tuple[Snapshot, Any]:
-        """A snapshot of the study's optimizer, and the internal parameters of one point, or of each of a sequence."""
-        optimizer, searched = self._optimizer_of(study)
-        if isinstance(params, Mapping):
-            return optimizer, internal_point(params, searched, optimizer.space)
-        points = list(params) if isinstance(params, Collection) and not isinstance(params, str) else [params]
-        for point in points:
-            if not isinstance(point, Mapping):
-                raise ValueError(
-                    'params must be the parameters of a trial such as {"x": 0.5}, or a sequence of such, got '
-                    f"{params!r}."
-                )
-        return optimizer, [internal_point(point, searched, optimizer.space) for point in points]
-
-    def predict_end(self, trial: FrozenTrial | Trial, study: Study | None = None) -> tuple[float, float]:
-        """Predicted final value of a running or pruned trial, and its standard deviation, by the curves of finished
-        ones.
-
-        Args:
-            trial: one with intermediate values, of this study or another.
-            study: by default the study that the sampler was last used for.
-
-        Raises:
-            ValueError: if neither the trial nor a finished one has reported anything, the sampler uses no curves, or
-                there are several objectives.
-        """
-        if isinstance(trial, Trial):
-            trial = trial.study._storage.get_trial(trial._trial_id)
-        if not isinstance(trial, FrozenTrial):
-            raise ValueError(f"trial must be a trial of Optuna, got {trial!r}.")
-        optimizer = self._optimizer_of(study)[0]
-        if (k := len(optimizer.directions)) > 1:
-            raise ValueError(f"predict_end is for studies of one objective, and this one has {k}.")
-        return optimizer.predict_end(trial.intermediate_values)
-
-    def best_predicted(
-        self, study: Study | None = None, *, anywhere: bool = False
-    ) -> tuple[dict[str, Any], float] | None:
-        """The parameters of the finished trial with the best expected value, exactly as it had them, and that value.
-
-        None before the first success, and if no trial meets all constraints. For noisy objectives a better answer than
-        ``study.best_params``, which belong to the luckiest trial. It may be a pruned trial; the value is then where the
-        trial would have ended, as predicted from its reports.
-
-        Args:
-            study: by default the study that the sampler was last used for.
-            anywhere: whether parameters without a trial may be returned: the best by the model.
-
-        Raises:
-            ValueError: if there are several objectives (`front` has the best trials then), or trials have succeeded
-                without a parameter that has several possible values.
-        """
-        found = self._best("best_predicted", study, anywhere=anywhere)
-        return None if found is None else (found.params, found.value)
-
-    def best_predicted_trial(self, study: Study | None = None) -> FrozenTrial | None:
-        """The finished trial with the best expected value; None before the first success.
-
-        None as well if no trial meets all constraints. For noisy objectives a better answer than ``study.best_trial``,
-        which is the luckiest one. Of several trials with the same parameters, it is the first. It may be a pruned
-        trial: its end is predicted from its reports.
-
-        Args:
-            study: by default the study that the sampler was last used for.
-
-        Raises:
-            ValueError: as for `best_predicted`.
-        """
-        found = self._best("best_predicted_trial", study)
-        return None if found is None else copy.deepcopy(found.trial)
-
-    def _best(self, name: str, study: Study | None, *, anywhere: bool = False) -> _Best | None:
-        """What the method ``name`` returns, of a study of one objective; None before the first success."""
-        study = self._meant(study)
-        if (k := len(study.directions)) > 1:
-            one = f"{name} is for studies of one objective"
-            raise ValueError(f"{one}, and this one has {k}: front has the best trials.")
-        _checks.flag("anywhere", anywhere)
-        try:
-            optimizer, searched, first = self._looked_into(study)
-        except _NoSuccess:
-            return None
-        best = optimizer.best_predicted(anywhere=anywhere)
-        if best is None:
-            return None
-        (trial,) = first.at([best[0]])
-        params = to_external(best[0], searched.distributions) if trial is None else dict(trial.params)
-        return _Best(params, best[1], trial)
-
-    def front(self, study: Study | None = None) -> list[tuple[FrozenTrial, tuple[float, ...]]]:
-        """The complete trials that no other trial dominates by expected values, each with these values.
-
-        These are the trade-offs between several objectives, among trials that meet all constraints, sorted by the first
-        objective, the best first. Without noise they are ``study.best_trials``. If values are noisy,
-        ``study.best_trials`` are the luckiest trials, and expected values are a better answer. Of trials with the same
-        parameters or values, only the first is included.
-
-        Args:
-            study: by default the study that the sampler was last used for.
-        """
-        optimizer, _, first = self._looked_into(study)
-        front = optimizer.front()
-        trials = first.at((params for params, _ in front), complete=True)
-        found: dict[int, tuple[FrozenTrial, tuple[float, ...]]] = {}
-        for trial, (_, values) in zip(trials, front, strict=True):
-            if trial is not None:
-                found.setdefault(trial.number, (trial, values))
-        pairs = [*found.values(), *((trial, tuple(trial.values)) for trial in first.left_out() if _met(trial))]
-        kept = front_of([values for _, values in pairs], Goal(optimizer.directions))
-        return [(copy.deepcopy(pairs[i][0]), pairs[i][1]) for i in kept]
-
-    def hypervolumes(self, reference: Sequence[float], study: Study | None = None) -> Array:
-        """The volume (n,) that the front dominates after each of the ``n`` finished trials, up to a ``reference``.
-
-        It uses the values of the complete trials that meet all constraints, in the order of their numbers, including
-        lucky values if these are noisy.
-
-        Args:
-            reference: a value of each objective; trials that are worse in any of them do not count.
-            study: by default the study that the sampler was last used for.
-
-        Raises:
-            ValueError: if ``reference`` is not as many finite numbers as there are objectives.
-        """
-        optimizer, _, first = self._looked_into(study)
-        at = optimizer.reference(reference)
-        counted = (t.values if t.state == TrialState.COMPLETE and _met(t) else None for t in first.finished())
-        return volumes_of(list(counted), Goal(optimizer.directions), at)
-
-    def explain(self, study: Study | None = None, *, objective: int = 0) -> Explanation:
-        """A description of the model, and the time of the last suggestion.
-
-        Args:
-            study: by default the study that the sampler was last used for.
-            objective: the objective whose model is described, from 0.
-
-        Raises:
-            ValueError: before the first successful trial, or if there is no such objective.
-        """
-        optimizer, searched = self._optimizer_of(study)
-        words = searched.words()
-        found = optimizer.objective(objective).explain()
-        inferred = self._declared is None or not self._declared.conditions
-        return replace(found, conditions={n: words[n] for n in found.relevance if n in words}, inferred=inferred)
-
-    def inspected(self, study: Study | None = None) -> tuple[Snapshot, Callable[[str, Any], Any]]:
-        """For `numbo.plot`: a snapshot of the study's optimizer, and a function to show a value of a parameter."""
-        optimizer, searched = self._optimizer_of(study)
-        return optimizer, lambda name, value: to_external({name: value}, searched.distributions)[name]
-
-    def _optimizer_of(self, study: Study | None) -> tuple[Snapshot, Searched]:
-        """A snapshot of the study's optimizer, which knows all finished trials, and its searched space."""
-        return self._looked_into(study)[:2]
-
     def _meant(self, study: Study | None) -> Study:
         """The ``study``, by default the one that the sampler was last used for."""
         study = self._latest() if study is None else study
@@ -561,7 +371,6 @@ class NumboSampler(BaseSampler):
         return study
 
     def _looked_into(self, study: Study | None) -> tuple[Snapshot, Searched, FirstTrials]:
-        """As `_optimizer_of`, and the first trials at the optimizer's points."""
         study = self._meant(study)
         with self._lock, self._view_of(study) as (view, trials):
             searched = self._searched(view, trials, -1)
@@ -572,7 +381,7 @@ class NumboSampler(BaseSampler):
             if self._declared is None and not any(trial.distributions.keys() & names for trial in shown):
                 states = [trial.state for trial in trials]
                 failed = f", and {states.count(TrialState.FAIL)} failed" if TrialState.FAIL in states else ""
-                kind = ValueError if TrialState.COMPLETE in states else _NoSuccess
+                kind = ValueError if TrialState.COMPLETE in states else NoSuccess
                 raise kind(
                     "There is nothing to look at: no trial of the study has succeeded with a parameter that has "
                     f"several possible values{failed}."
@@ -601,6 +410,10 @@ class NumboSampler(BaseSampler):
                 )
         optimizer = view.optimizer_over(searched, trials, lambda space, names: self._make(space, directions, names))
         view.hold_running(trials, current)
+        if view.heard_failure:
+            view.heard_failure = False
+            if (trouble := optimizer.trouble) is not None:
+                self._once.warn(study, f"trouble {trouble.kind}", str(trouble.translated(searched.shown)))
         return optimizer
 
     # -- state -------------------------------------------------------------------------------------------------
@@ -649,11 +462,6 @@ def _constraints(function: ConstraintsFunc, trial: FrozenTrial) -> Sequence[floa
             f"got {found!r} for trial {trial.number}."
         )
     return found
-
-
-def _met(trial: FrozenTrial) -> bool:
-    """Whether no constraint of a trial is known to be violated."""
-    return not any(value > 0.0 for value in _records.constraints_of(trial).values())
 
 
 def _no_study() -> None:

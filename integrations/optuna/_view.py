@@ -63,6 +63,8 @@ class StudyView:
         #: The numbers of the trials that the optimizer was told, in this order.
         self.told: list[int] = []
         self._left_out = 0
+        #: Whether a failed trial was told since this was set to False, and not while an optimizer catches up.
+        self.heard_failure = False
         #: Start and end times of those that have no record: they are equal only if one trial is a copy of another.
         self._moments: set[tuple[datetime | None, datetime | None]] = set()
         #: Causes for which trials were left out (`_causes_of`), with the first trial of each in words.
@@ -100,8 +102,10 @@ class StudyView:
         self.space.add(fresh)
         names = self.constraints
         self.constraints = tuple(sorted({*names, *(c for t in fresh for c in _records.constraints_of(t))}))
-        if self.optimizer is not None and self.constraints == names:
-            self._tell(fresh)
+        if self.optimizer is not None:
+            self.heard_failure |= any(trial.state == TrialState.FAIL for trial in fresh)
+            if self.constraints == names:
+                self._tell(fresh)
 
     def known_space(self, trials: Sequence[FrozenTrial], current: int) -> Searched:
         """The search space; before a trial has finished, that of running trials other than ``current``."""

@@ -306,6 +306,29 @@ def test_a_branch_that_always_fails_is_left_though_it_shares_a_parameter(cls):
     assert view.searched.words()["rate"] == "model is mlp or gbm"
 
 
+def test_where_trials_fail_is_said_in_the_words_of_the_study():
+    """Categories are numbers inside. The warning comes once; to whoever comes later the explanation says the same."""
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0))
+    for _ in range(9):
+        study.enqueue_trial({"model": "gbm"})
+        study.enqueue_trial({"model": "mlp"})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        study.optimize(svm_mlp_or_gbm, n_trials=24, catch=RuntimeError)
+    told = [str(found.message) for found in caught if "all failed" in str(found.message)]
+    assert len(told) == 1
+    assert told[0].startswith("The last 5 trials where model is gbm all failed: look for an error in the objective")
+    found = study.sampler.explain()
+    assert found.n_failed == len(study.get_trials(states=[TrialState.FAIL])) >= 9
+    assert str(found.failing) == "model is gbm"
+    assert found.success > 0.9
+    later = GSSBOSampler(seed=1)
+    assert str(later.explain(study).failing) == "model is gbm"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # what failed long ago is no news
+        optuna.load_study(study_name=study.study_name, storage=study._storage, sampler=later).ask()
+
+
 def test_what_running_trials_have_asked_for_is_known():
     study = optuna.create_study(sampler=GSSBOSampler(seed=0))
     for model in ("svm", "mlp"):
