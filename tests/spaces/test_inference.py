@@ -169,8 +169,9 @@ def test_a_copy_goes_its_own_way():
     usage = found(records[:40])
     before = usage.conditions(DIMENSIONS)
     twin = usage.copy()
-    twin.add(records[40:])
-    assert twin.conditions(DIMENSIONS) == found(records).conditions(DIMENSIONS)
+    others = list(trials(60, seed=1))[40:]  # which use other parameters than those that come here
+    twin.add(others)
+    assert twin.conditions(DIMENSIONS) == found(records[:40] + others).conditions(DIMENSIONS)
     assert usage.conditions(DIMENSIONS) == before
     usage.add(records[40:])
     assert usage.conditions(DIMENSIONS) == found(records).conditions(DIMENSIONS)

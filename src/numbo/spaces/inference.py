@@ -104,9 +104,10 @@ class Usage:
         self._found = None
 
     def copy(self) -> Usage:
-        """An independent one, to be used until a trial is added to this one."""
-        twin = copy.copy(self)  # which shares the rows, and may write behind those of this one
+        """An independent one."""
+        twin = copy.copy(self)
         twin._column = dict(self._column)
+        twin._rows = self._rows[: len(self._numbers)].copy()
         twin._with = self._with.copy()
         twin._without = self._without.copy()
         twin._numbers = list(self._numbers)
