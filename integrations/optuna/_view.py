@@ -218,6 +218,8 @@ class StudyView:
             params = space.completed(params)
             if trial.state == TrialState.PRUNED and not known.keys() <= params.keys():
                 raise ValueError("The trial contradicts the conditions.")
+        if self.searched.ranges and trial.state != TrialState.COMPLETE:
+            params = space.moved_into_ranges(params, params.keys() - known.keys())
         return params, origin
 
     def _tell(self, trials: Iterable[FrozenTrial]) -> None:

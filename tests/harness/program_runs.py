@@ -333,7 +333,9 @@ class Runner:
                 continue
             searched = view.searched.distributions
             asked = {name: value for name, value in frozen.params.items() if name in searched}
-            if (asked or _records.pieces(frozen)) and all(_within(searched[n], v) for n, v in asked.items()):
+            allowed = all(_within(d, asked[n]) for n, d in frozen.distributions.items() if n in asked)
+            fits = allowed and all(_within(searched[n], v) for n, v in asked.items())
+            if (asked or _records.pieces(frozen)) and fits:
                 words = f"trial {other} runs with {frozen.params}, and is not pending when trial {number} is asked"
                 self.breaks("not pending", other, words)
 

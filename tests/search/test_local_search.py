@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 
 import numpy as np
@@ -120,6 +121,20 @@ def test_a_slice_that_does_not_meet_the_region_is_left_to_the_global_model():
             found = local.propose(run)
         assert (found is not None) == inside
         assert not inside or found.x[0] == center[0]
+
+
+def test_where_only_what_fails_is_left_the_region_is_left_to_the_global_model():
+    """All points of the branch that works are known; those of the other one always fail."""
+    space = Space({"kind": Categorical(["works", "fails"]), "a": Int(0, 4), "b": Int(0, 4)})
+    run, local = started(0, space, learn_failures=True)
+    for k, (a, b) in enumerate(itertools.product(range(5), repeat=2)):
+        observe(run, local, {"kind": "works", "a": a, "b": b}, float(a + b))
+        if k % 3 == 0:
+            tell(run, {"kind": "fails", "a": a, "b": b}, None)
+    assert local.trust_region.center >= 0
+    assert not run.may_succeed(space.encode({"kind": "fails", "a": 1, "b": 1}))
+    assert run.may_succeed(space.encode({"kind": "works", "a": 1, "b": 1}))
+    assert local.propose(run) is None
 
 
 @pytest.mark.parametrize("d", [3, 60])

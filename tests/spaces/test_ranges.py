@@ -88,6 +88,22 @@ def test_values_out_of_range_are_refused():
     assert "\n" not in str(error.value)
 
 
+@settings(max_examples=60, deadline=None)
+@given(spaces(), st.integers(0, 2**32 - 1), st.booleans())
+def test_what_is_free_is_moved_into_its_range_and_nothing_else(space, seed, free):
+    rng = np.random.default_rng(seed)
+    drawn = {name: dimension.from_unit(rng.random()) for name, dimension in space.items()}
+    active = space.completed(drawn) if space.conditions else drawn
+    names = RULES.keys() & active.keys() if free else set()
+    moved = space.moved_into_ranges(active, names)
+    assert moved.keys() == active.keys()
+    assert {n: v for n, v in moved.items() if n not in names} == {n: v for n, v in active.items() if n not in names}
+    if fits(active):
+        assert moved == active
+    if free:
+        assert fits(moved)
+
+
 def test_draws_that_are_out_of_range_stay_even():
     space = Space(
         {"kind": Categorical(list("ab")), "x": Float(0, 1)}, ranges={"x": RangeRule("kind", {"a": (0.2, 0.4)})}

@@ -146,11 +146,13 @@ class Run:
     def scout(self, position: int | None = None) -> Array:
         """The next point (d,) of the design that is unlikely to fail; otherwise as `space_filling`."""
         first = self.step if position is None else position
-        success = self.success()
         points = (self.space_filling(first + k) for k in range(SCOUTED))
-        if success is not CERTAIN:
-            points = (x for x in points if success_probabilities(success, x[None])[0] >= success.threshold)
-        return next(points, self.space_filling(first))
+        return next((x for x in points if self.may_succeed(x)), self.space_filling(first))
+
+    def may_succeed(self, x: Array) -> bool:
+        """Whether a point ``x (d,)`` is not too likely to fail, whatever its improvement (`Success`)."""
+        success = self.success()
+        return success is CERTAIN or bool(success_probabilities(success, x[None])[0] >= success.threshold)
 
     def fork_search_rng(self) -> None:
         """Give the next search its own random stream, so that it does not depend on the number of draws by the

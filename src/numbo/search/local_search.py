@@ -94,7 +94,11 @@ class LocalSearch(Engine):
         return self._propose_inside(run)
 
     def _propose_inside(self, run: Run) -> Suggestion | None:
-        """The best point in the region; None if it was given up, or contains no point with the fixed values."""
+        """The best point in the region; None if it was given up, or none with the fixed values may succeed.
+
+        If all points of a branch that lie in the region are known, what is left there may be a branch that always
+        fails: half of the trials of a search went into it.
+        """
         with run.times.phase("model"):
             corners = self.update(run)
         if corners is None:
@@ -105,7 +109,9 @@ class LocalSearch(Engine):
         spread = run.design.candidates.spread(LOCAL_CANDIDATES, run.rng)
         groups = [self._candidates(run.history, spread, corners, run.rng)]
         x = self._maximiser.best(run, self.outputs, groups, corners, center=self.trust_region.center)
-        return None if x is None else Suggestion(x, Origin(self._number, self.trust_region.origin).packed)
+        if x is None or not run.may_succeed(x):
+            return None
+        return Suggestion(x, Origin(self._number, self.trust_region.origin).packed)
 
     def update(self, run: Run) -> Corners | None:
         """Condition the models on the data near the incumbent; returns the box, None if the region was given up."""

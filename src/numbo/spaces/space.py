@@ -203,6 +203,24 @@ class Space(Mapping[str, Dimension]):
             if name in params or name in self.conditions
         }
 
+    def moved_into_ranges(self, params: Mapping[str, Any], free: Collection[str]) -> dict[str, Any]:
+        """``params`` with values of the ``free`` dimensions wrapped into the ranges that other values determine.
+
+        Raises:
+            ValueError: if a name is unknown, or a value is outside its dimension.
+        """
+        x = self.partial(params, snapped=False)
+        x = np.where(np.isnan(x), INACTIVE, x)
+        out = dict(params)
+        for limits in self._limits:
+            name = self.names[limits.j]
+            if name in free and name in params:
+                moved = limits.wrap(x[None])[0]
+                if moved[limits.j] != x[limits.j]:
+                    out[name] = self._parts[limits.j].from_unit(float(moved[limits.j]))
+                    x = moved
+        return out
+
     def partial(self, params: Mapping[str, Any], *, snapped: bool = True) -> Array:
         """The coordinates (d,) of some of the parameters, each snapped as by `snap`, and NaN for the others.
 
