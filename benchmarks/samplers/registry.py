@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import optuna
-from numbo._types import Preset
+
+if TYPE_CHECKING:  # these samplers also run with the numbo of another checkout
+    from numbo._types import Preset
 
 
 def _gssbo(preset: Preset = "default", **settings: Any) -> Callable[[int], optuna.samplers.BaseSampler]:
