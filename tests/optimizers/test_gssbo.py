@@ -10,7 +10,7 @@ from tests.helpers import compiled_only, configured, reseeded
 from tests.runs import new_run, tell
 from tests.search.searches import global_search
 
-from numbo import GPUCB, GSSBO, Float, GSSBOSettings, Space
+from numbo import GPUCB, GSSBO, Categorical, Float, GSSBOSettings, Space
 from numbo.optimizers.gssbo import LINES_FROM, TURN, Subset
 from numbo.optimizers.parts.buffer import DynamicBuffer, iteration_work
 from numbo.run.run import GLOBAL
@@ -279,6 +279,26 @@ def test_a_bump_on_a_noisy_floor_is_found():
             p = opt.ask()
             opt.tell(p, bump(p, rng.normal()))
         assert bump(opt.best_predicted()[0], 0.0) > 3.0  # noise deviations above the floor
+
+
+NUMBERS = Space({name: Float(0, 1) for name in "xy"})
+CATEGORIES = Space({name: Categorical(list("abcdef")) for name in "pqr"})
+
+
+@pytest.mark.parametrize("space", [NUMBERS, CATEGORIES], ids=["numbers", "categories"])
+def test_checks_of_noise_that_fail_are_not_repeated_for_ever(space):
+    """A program that leaves files behind fails at the second trial of a point. All later trials were such checks."""
+    rng = np.random.default_rng(0)
+    opt = GSSBO(space, seed=0)
+    seen = set()
+    again = 0
+    for _ in range(50):
+        p = opt.ask()
+        point = tuple(p.values())
+        again += point in seen
+        opt.tell(p, None if point in seen else rng.normal())
+        seen.add(point)
+    assert again <= 4
 
 
 def test_where_something_stands_out_the_local_search_has_its_turns():

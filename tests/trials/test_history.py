@@ -88,6 +88,20 @@ def test_observations_are_the_trials_that_succeeded(told):
             assert known.params(known.best) == {"x": observed[int(np.argmax(known.y))][1]}
 
 
+@given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=25))
+def test_failures_at_points_that_have_succeeded_are_counted(events):
+    history = History(1)
+    expected = 0
+    fine = set()
+    for point, succeeds in events:
+        history.add(np.array([point / 4]), 1.0 if succeeds else np.nan, {}, -1)
+        expected += point in fine and not succeeds
+        fine |= {point} if succeeds else set()
+    assert history.failed_again == expected
+    history.refresh()  # all at once
+    assert history.failed_again == expected
+
+
 def test_what_is_pending_is_counted_by_what_it_is():
     history = filled()
     history.pending["again"] = Pending.of(np.array([0.1, 0.2]), {"a": 1}, 3)
