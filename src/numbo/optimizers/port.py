@@ -123,6 +123,8 @@ class Port(ABC):
         """Whether every point of a finite space was told or is pending, and repeats are avoided."""
         self._repair()
         run = self._run
+        if run.grid is not None and run.history.failed:  # how often a point may fail depends on how often others do
+            run.attempt(run.success, lambda: None)
         if not run.available.exhausted:
             return False
         auto = run.available.avoid_repeats == "auto"
@@ -136,8 +138,8 @@ class Port(ABC):
     def trouble(self) -> Trouble | None:
         """The trouble that the last trial is part of, if it failed: the last five trials or more in a region all did.
 
-        It names the region, a test of one parameter, if there is one without a success among the last trials, and such
-        a row is improbable at the rate of failures elsewhere. `tell` warns of it; a framework that uses `learn` asks
+        It names the region, a test of one parameter, if such a row is improbable at the rate of failures elsewhere, and
+        else at that before. `tell` warns of it; a framework that uses `learn` asks
         after each failure. Of a trial that succeeded, it costs nothing.
         """
         return trouble_of(self._run)

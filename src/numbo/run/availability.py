@@ -44,6 +44,7 @@ class Availability:
         grid: (A, d) all points of a space that can be enumerated, otherwise None.
         race: (A,) which of them an algorithm still considers, None for all. Points outside the race are never
             suggested. When all points in it are taken, they are repeated.
+        forgiven: the identities of points that may be suggested though they have failed.
         fixed: (d,) coordinates that the present suggestion must keep, NaN for free ones; None for none.
     """
 
@@ -60,6 +61,7 @@ class Availability:
         self._history = history
         self._feasibility = feasibility
         self._noises = noises
+        self.forgiven: frozenset[bytes] = frozenset()
         self.fixed: Array | None = None
         self.grid: Array | None = space.grid() if space.cardinality <= ENUMERABLE or space.explicit else None
         self.race: Mask | None = None
@@ -139,6 +141,8 @@ class Availability:
         key = point_key(x)
         if key in self._history.excluded:
             return True
+        if key in self.forgiven:
+            return False
         return self._history.has_failed(x) and (self._given_up(key) or self.grid is None or bool(self._fresh().any()))
 
     def _given_up(self, key: bytes) -> bool:

@@ -62,8 +62,9 @@ class Trouble:
     def __str__(self) -> str:
         if self.where is None:
             return f"The last {self.failures} trials all failed: look for an error in the objective."
-        advice = "look for an error in the objective there, or leave this part out of the space"
-        return f"The last {self.failures} trials where {self.where} all failed: {advice}."
+        return (
+            f"The last {self.failures} trials where {self.where} all failed: look for an error in the objective there."
+        )
 
 
 def failing_place(run: Run) -> Condition | None:
@@ -100,8 +101,9 @@ def failing_place(run: Run) -> Condition | None:
 def trouble_of(run: Run) -> Trouble | None:
     """The trouble that the last trial is part of, if there is any.
 
-    A region with `IN_A_ROW` failures in a row is told if as many would be improbable at the rate of failures elsewhere,
-    and otherwise only if these are the last trials at all. Without failures elsewhere it could be the whole space.
+    A region with `IN_A_ROW` failures in a row is told if as many would be improbable at the rate of failures elsewhere.
+    Otherwise it is told that all of the last trials failed, if that is improbable at the rate before, or there was no
+    trial before. It is asked after each failure, so probabilities count times their number.
     """
     trials = run.history.trials
     if not trials.n or not np.isnan(trials.Y[-1, 0]):
@@ -111,13 +113,17 @@ def trouble_of(run: Run) -> Trouble | None:
         return None
     X = trials.X[-RECENT:]
     anywhere = _in_a_row(failed)
-    best = Trouble(anywhere, None) if anywhere >= IN_A_ROW else None
+    looks = int(failed.sum())
+    before = failed[: len(failed) - anywhere]
+    usual = (float(before.sum()) + 1.0) / (len(before) + 2.0)
+    sudden = not len(before) or usual**anywhere * looks <= CHANCE
+    best = Trouble(anywhere, None) if anywhere >= IN_A_ROW and sudden else None
     least = CHANCE
     for region in [] if run.named_space is None else _around_last(run.named_space, X, failed):
         count = _in_a_row(failed[region.inside])
         outside = failed[~region.inside]
         rate = (float(outside.sum()) + 1.0) / (len(outside) + 2.0)
-        chance = rate**IN_A_ROW * X.shape[1]
+        chance = rate**count * X.shape[1] * looks
         if count >= IN_A_ROW and chance < least:
             best = Trouble(count, region.condition)
             least = chance

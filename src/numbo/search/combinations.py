@@ -40,7 +40,7 @@ class Combinations:
         self._left = set(itertools.product(*map(range, sizes))) if few else set()
         self._known = 0
 
-    def untried(self, run: Run) -> Array:
+    def untried(self, run: Run) -> Indices:
         """Numbers (k, c) of the categories of each combination that has no trial and is not pending."""
         if not self._left:
             return np.empty((0, len(self._at)), dtype=np.int64)
@@ -58,17 +58,24 @@ class Combinations:
 
     def candidates(self, run: Run) -> Array:
         """Points (c, d) with untried combinations: other coordinates from the best points, or anywhere."""
-        history = run.history
-        space = self._space
-        best = history.X[best_first(history.scores())[:NEAR_BEST]]
-        anywhere = run.design.candidates.spread(RANDOM, run.rng)
-        dormant = run.dormant(run.rng)
-        filled = best if dormant is None else np.where(best == INACTIVE, dormant[:1], best)
-        base = np.concatenate([filled, anywhere])
-        points = []
-        for numbers in self.untried(run):
-            some = base.copy()
-            for j, number in zip(self._at, numbers, strict=True):
-                some[:, j] = middles(space[space.names[j]], np.array([number]))[0]
-            points.append(some)
-        return space.snap(np.concatenate(points))
+        return with_categories(self._space, run, self._at, self.untried(run))
+
+
+def with_categories(space: SearchSpace, run: Run, at: Indices, numbers: Indices) -> Array:
+    """Points (c, d) with each row of ``numbers (k, m)``, the categories of the coordinates ``at (m,)``.
+
+    Other coordinates are from the best points, or anywhere.
+    """
+    history = run.history
+    best = history.X[best_first(history.scores())[:NEAR_BEST]]
+    anywhere = run.design.candidates.spread(RANDOM, run.rng)
+    dormant = run.dormant(run.rng)
+    filled = best if dormant is None else np.where(best == INACTIVE, dormant[:1], best)
+    base = np.concatenate([filled, anywhere])
+    points = []
+    for row in numbers:
+        some = base.copy()
+        for j, number in zip(at, row, strict=True):
+            some[:, j] = middles(space[space.names[j]], np.array([number]))[0]
+        points.append(some)
+    return space.snap(np.concatenate(points))

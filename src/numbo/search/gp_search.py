@@ -17,11 +17,13 @@ from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
 from numbo.run.candidates import CANDIDATES, elite_rows
 from numbo.run.run import Run
-from numbo.search.combinations import Combinations
+from numbo.search.combinations import Combinations, with_categories
 from numbo.search.maximiser import Maximiser
+from numbo.search.second_chance import SecondChance
 from numbo.search.utility import Utility
 from numbo.spaces import Corners
 from numbo.trials import Data, Goal, History, best_first
+from numbo.trials.points import point_keys
 
 #: Up to this number of arms, all are candidates. Of more, this many random ones are, and those around the best.
 ARMS = 2048
@@ -98,6 +100,7 @@ class GPSearch:
         }
         self._cover_categories = cover_categories
         self._combinations: Combinations | None = None
+        self._second_chance: SecondChance | None = None
         self.outputs = Outputs(lambda: self.new_surrogate(warp=warp), self.new_constraint, goal)
         self.maximiser = Maximiser(acquisition, beta, self.surrogate, avoid_ties=avoid_ties)
 
@@ -152,9 +155,8 @@ class GPSearch:
             models = self.outputs if run.available.fixed is None else self.outputs.shown(data)
         x = None
         exploring = self.maximiser.exploring(run)
-        if (combinations := self._covering(run)) is not None:
-            groups = [combinations.candidates(run)]
-            x = self.maximiser.best(run, models, groups, everywhere, starts=0, exploring=exploring)
+        if (other := self._categories(run)) is not None:
+            x = self.maximiser.best(run, models, [other], everywhere, starts=0, exploring=exploring)
             if x is not None:
                 return x
             models.release()
@@ -190,8 +192,30 @@ class GPSearch:
         return math.sqrt(gp.covariance.noise_variance * min(ratio, 1.0))
 
     def covers(self, run: Run) -> bool:
-        """Whether the next suggestion tries an untried combination of categories."""
-        return self._covering(run) is not None
+        """Whether the next suggestion tries certain categories: an untried combination, or one that has only failed."""
+        return self._covering(run) is not None or self._again(run) is not None
+
+    def _categories(self, run: Run) -> Array | None:
+        """Points (c, d) with categories that are due: one that has only failed, or the untried combinations."""
+        space = run.named_space
+        run.available.forgiven = frozenset()
+        if space is not None and (again := self._again(run)) is not None:
+            points = with_categories(space, run, np.array([again[0]]), np.array([[again[1]]]))
+            run.available.forgiven = frozenset(point_keys(points))  # the category may have one point only
+            return points
+        combinations = self._covering(run)
+        return None if combinations is None else combinations.candidates(run)
+
+    def _again(self, run: Run) -> tuple[int, int] | None:
+        """The category that gets another chance, by its coordinate and its number, if one is due.
+
+        In a finite space every point is tried anyway, and again once no other is left.
+        """
+        if run.named_space is None or run.grid is not None:
+            return None
+        if self._second_chance is None:
+            self._second_chance = SecondChance(run.named_space)
+        return self._second_chance.due(run)
 
     def _covering(self, run: Run) -> Combinations | None:
         """The combinations of categories, if an untried one is due."""

@@ -30,6 +30,11 @@ LOCAL_CANDIDATES = 256
 #: Maximum expected number of coordinates of the incumbent that are changed at once (Eriksson et al. 2019, supplement).
 PERTURBED = 20
 
+#: The region is left to the global model if the best point in it has a smaller share of the probability of success below
+#: which no point is tried. With a share of 1, optima at the edge of a region that fails were found less precisely:
+#: 0 wins, 4 losses of ten problems after 100 trials.
+HOPELESS = 0.5
+
 
 class Waiting(NamedTuple):
     """Observation ``i``, which waits for the model to average it; the fields are arguments of `TrustRegion.tell`."""
@@ -109,7 +114,7 @@ class LocalSearch(Engine):
         spread = run.design.candidates.spread(LOCAL_CANDIDATES, run.rng)
         groups = [self._candidates(run.history, spread, corners, run.rng)]
         x = self._maximiser.best(run, self.outputs, groups, corners, center=self.trust_region.center)
-        if x is None or not run.may_succeed(x):
+        if x is None or not run.may_succeed(x, HOPELESS):
             return None
         return Suggestion(x, Origin(self._number, self.trust_region.origin).packed)
 
