@@ -55,6 +55,8 @@ def _of_an_instance(method: Callable[..., None]) -> Callable[..., None]:
             study, trial = arguments
             study._storage.set_trial_state_values(trial._trial_id, TrialState.FAIL)  # it would stay running
             cls: Any = study.sampler
+            while not isinstance(cls, type):
+                cls = cls._base_sampler
             raise ValueError(f"sampler must be an instance such as {cls.__name__}(), got the class {cls.__name__}.")
         method(*arguments, **named)
 

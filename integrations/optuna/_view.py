@@ -30,6 +30,7 @@ ROUNDS = 4
 
 #: A cause for which trials are not learned: a parameter, and the range that its value is not in, or the kind of cause.
 Cause: TypeAlias = tuple[str, str]
+CONTRADICTION = "", "contradiction"
 #: Maximum number of causes that a warning describes.
 DESCRIBED = 3
 
@@ -63,6 +64,8 @@ class StudyView:
         #: The numbers of the trials that the optimizer was told, in this order.
         self.told: list[int] = []
         self._left_out = 0
+        #: Number of trials that contradict the conditions, and were told where they fit.
+        self._bent = 0
         #: Whether a failed trial was told since this was set to False, and not while an optimizer catches up.
         self.heard_failure = False
         #: Start and end times of those that have no record: they are equal only if one trial is a copy of another.
@@ -129,17 +132,26 @@ class StudyView:
             self.optimizer = make(to_space(searched), self.constraints)
             self.told = []
             self._left_out = 0
+            self._bent = 0
             self._running = {}
             self._causes = {}
             self._moments = set()
             self._tell(t for t in trials if t.state.is_finished())
+        self._warn_of_misfits()
+        return self.optimizer
+
+    def _warn_of_misfits(self) -> None:
+        """Warn of trials that are not learned as they are, of each cause once."""
         fresh = [cause for cause in self._causes if cause not in self._warned and self._established(cause)]
+        self._warned |= set(fresh)
+        finished = self._left_out + len(self.told)
+        if CONTRADICTION in fresh and self._bent:
+            fresh.remove(CONTRADICTION)
+            said = "finished trials contradict the conditions of search_space=, and are learned for what fits"
+            warn(f"{self._bent} of {finished} {said}; {self._causes[CONTRADICTION]}.")
         if fresh:
-            self._warned |= set(fresh)
-            finished = self._left_out + len(self.told)
             described = "; ".join(self._causes[cause] for cause in fresh[:DESCRIBED])
             warn(f"{self._left_out} of {finished} finished trials are not learned; {described}.")
-        return self.optimizer
 
     def hold_running(self, trials: Sequence[FrozenTrial], current: int) -> None:
         """Make the running trials other than number ``current`` the optimizer's pending points."""
@@ -224,30 +236,48 @@ class StudyView:
 
     def _tell(self, trials: Iterable[FrozenTrial]) -> None:
         """Tell the optimizer finished trials, in the order of their completion."""
-        assert self.optimizer is not None
         for trial in sorted(trials, key=_completion):
-            value = self._value(trial)
-            partial = trial.state == TrialState.PRUNED
             published = _records.read(trial, self.identity)
             try:
                 params, origin = self._params(trial, published)
-                origin = UNASKED if self._copied(trial, published) else origin
-                self.optimizer.learn(
-                    params,
-                    value,
-                    origin=origin,
-                    key=trial.number,
-                    partial=partial,
-                    reports=trial.intermediate_values,
-                    constraints=_records.constraints_of(trial) if self.optimizer.constraints else None,
-                )
+                self._learn(trial, params, UNASKED if self._copied(trial, published) else origin)
             except (ValueError, TypeError) as error:
-                if value is not None:
-                    self._left_out += 1
-                    for cause, words in self._causes_of(trial, str(error)).items():
-                        self._causes.setdefault(cause, f"trial {trial.number}: {words}")
-                continue
-            self.told.append(trial.number)
+                if self._value(trial) is not None:
+                    self._learn_what_fits(trial, published, str(error))
+
+    def _learn(self, trial: FrozenTrial, params: Mapping[str, Any], origin: int) -> None:
+        """Tell the optimizer a finished trial at internal ``params``; `ValueError` if they do not fit."""
+        assert self.optimizer is not None
+        self.optimizer.learn(
+            params,
+            self._value(trial),
+            origin=origin,
+            key=trial.number,
+            partial=trial.state == TrialState.PRUNED,
+            reports=trial.intermediate_values,
+            constraints=_records.constraints_of(trial) if self.optimizer.constraints else None,
+        )
+        self.told.append(trial.number)
+
+    def _learn_what_fits(self, trial: FrozenTrial, published: Published, error: str) -> None:
+        """Learn a trial with a value, which contradicts the conditions, where the rest of its values is.
+
+        Where a declared condition is wrong, one point would be suggested for ever, as nothing is learned there. Other
+        trials that do not fit are left out.
+        """
+        assert self.optimizer is not None
+        space = self.optimizer.space
+        causes = {cause: f"trial {trial.number}: {words}" for cause, words in self._causes_of(trial, error).items()}
+        contradicts = CONTRADICTION in causes
+        if contradicts:
+            params = published.params | to_internal(trial.params, self.searched.distributions)
+            try:
+                self._learn(trial, space.completed(params), GLOBAL)
+            except ValueError:
+                contradicts = False
+        self._left_out += not contradicts
+        self._bent += contradicts
+        self._causes = causes | self._causes
 
     def _copied(self, trial: FrozenTrial, published: Published) -> bool:
         """Whether a finished trial was not evaluated: made from given results, or a copy of another trial.
@@ -289,7 +319,7 @@ class StudyView:
             wrong = [name for name in wrong if name in params]
         if wrong:
             error = misfit(wrong[0], wrong[0] in params, self.searched.words().get(wrong[0]))
-        return {("", "contradiction"): error.removesuffix(".")}
+        return {CONTRADICTION: error.removesuffix(".")}
 
     def _established(self, cause: Cause) -> bool:
         """Whether trials are left out for good; later ones may still show that a range depends on another value."""

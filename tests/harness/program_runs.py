@@ -163,6 +163,8 @@ def heard() -> Iterator[tuple[list[str], list[str]]]:
 
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
+            if record.name == "numbo.compiling":  # it says that the compiler takes long, on a busy machine
+                return
             error = record.exc_info[1] if record.exc_info else None
             logged.append(record.getMessage() + (f" ({error!r})" if error else ""))
 

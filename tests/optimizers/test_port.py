@@ -276,3 +276,12 @@ def test_what_another_point_has_reported_is_not_joined():
     assert not opt.holds("it")
     curve = next(c for c in opt.snapshot().curves() if c.kind == "pruned")
     assert curve.steps.tolist() == [2.0]
+
+
+@pytest.mark.parametrize("make", [GSSBO, GPUCB])
+def test_a_finite_space_is_not_exhausted_before_failures_that_may_be_accidents_were_tried_again(make):
+    opt = make(Space({"i": Int(0, 11)}), seed=1, avoid_repeats=True)
+    for i in range(12):
+        opt.tell({"i": i}, None if i in (3, 8) else (i - 3.0) ** 2)
+    assert not opt.exhausted
+    assert opt.ask()["i"] in (3, 8)

@@ -372,6 +372,21 @@ def test_trials_that_run_at_once_are_different_points_whatever_the_rules():
     assert len({tuple(sorted(trial.params.items())) for trial in running}) == 16
 
 
+def test_where_a_declaration_is_wrong_the_search_goes_on():
+    """Each trial with a small y contradicts it. Nothing was learned of them, and one y was suggested for ever."""
+    space = {"x": (FloatDistribution(0.0, 1.0), {"y": (">", 0.5)}), "y": FloatDistribution(0.0, 1.0)}
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0, search_space=space))
+    with pytest.warns(
+        UserWarning, match=r"^1 of . finished trials contradict the conditions of search_space="
+    ) as caught:
+        study.optimize(
+            lambda t: t.suggest_float("x", 0.0, 1.0) + abs(t.suggest_float("y", 0.0, 1.0) - 0.4), n_trials=40
+        )
+    assert len(caught) == 1
+    assert optimizer_of(study).n_told == 40
+    assert len({trial.params["y"] for trial in study.trials}) > 30
+
+
 def test_a_failure_that_contradicts_a_declaration_counts_where_it_fits():
     space = {"kind": CategoricalDistribution(["a", "b"]), "m": (FloatDistribution(0.0, 1.0), {"kind": "a"})}
     study = optuna.create_study(sampler=GSSBOSampler(seed=0, search_space=space))

@@ -62,9 +62,7 @@ class Trouble:
     def __str__(self) -> str:
         if self.where is None:
             return f"The last {self.failures} trials all failed: look for an error in the objective."
-        return (
-            f"The last {self.failures} trials where {self.where} all failed: look for an error in the objective there."
-        )
+        return f"The last {self.failures} trials where {self.where} all failed: look for an error in the objective."
 
 
 def failing_place(run: Run) -> Condition | None:
@@ -123,7 +121,7 @@ def trouble_of(run: Run) -> Trouble | None:
         count = _in_a_row(failed[region.inside])
         outside = failed[~region.inside]
         rate = (float(outside.sum()) + 1.0) / (len(outside) + 2.0)
-        chance = rate**count * X.shape[1] * looks
+        chance = rate**IN_A_ROW * X.shape[1] * looks
         if count >= IN_A_ROW and chance < least:
             best = Trouble(count, region.condition)
             least = chance

@@ -30,9 +30,9 @@ LOCAL_CANDIDATES = 256
 #: Maximum expected number of coordinates of the incumbent that are changed at once (Eriksson et al. 2019, supplement).
 PERTURBED = 20
 
-#: The region is left to the global model if the best point in it has a smaller share of the probability of success below
-#: which no point is tried. With a share of 1, optima at the edge of a region that fails were found less precisely:
-#: 0 wins, 4 losses of ten problems after 100 trials.
+#: The region is left to the global model if the best point in it has a smaller share of the probability of success
+#: below which no point is tried. With a share of 1, optima at the edge of a region that fails were found less
+#: precisely: 0 wins, 4 losses of ten problems after 100 trials.
 HOPELESS = 0.5
 
 
