@@ -149,13 +149,10 @@ class Run:
         points = (self.space_filling(first + k) for k in range(SCOUTED))
         return next((x for x in points if self.may_succeed(x)), self.space_filling(first))
 
-    def may_succeed(self, x: Array, share: float = 1.0) -> bool:
-        """Whether a point ``x (d,)`` is not too likely to fail, whatever its improvement (`Success`).
-
-        That is, with a probability of at least this ``share`` of the threshold.
-        """
+    def may_succeed(self, x: Array) -> bool:
+        """Whether a point ``x (d,)`` is not too likely to fail, whatever its improvement (`Success`)."""
         success = self.success()
-        return success is CERTAIN or bool(success_probabilities(success, x[None])[0] >= share * success.threshold)
+        return success is CERTAIN or bool(success_probabilities(success, x[None])[0] >= success.threshold)
 
     def fork_search_rng(self) -> None:
         """Give the next search its own random stream, so that it does not depend on the number of draws by the

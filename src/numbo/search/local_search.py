@@ -30,11 +30,6 @@ LOCAL_CANDIDATES = 256
 #: Maximum expected number of coordinates of the incumbent that are changed at once (Eriksson et al. 2019, supplement).
 PERTURBED = 20
 
-#: The region is left to the global model if the best point in it has a smaller share of the probability of success
-#: below which no point is tried. With a share of 1, optima at the edge of a region that fails were found less
-#: precisely: 0 wins, 4 losses of ten problems after 100 trials.
-HOPELESS = 0.5
-
 
 class Waiting(NamedTuple):
     """Observation ``i``, which waits for the model to average it; the fields are arguments of `TrustRegion.tell`."""
@@ -99,10 +94,12 @@ class LocalSearch(Engine):
         return self._propose_inside(run)
 
     def _propose_inside(self, run: Run) -> Suggestion | None:
-        """The best point in the region; None if it was given up, or none with the fixed values may succeed.
+        """The best point in the region; None if it was given up, or contains none with the fixed values.
 
-        If all points of a branch that lie in the region are known, what is left there may be a branch that always
-        fails: half of the trials of a search went into it.
+        None as well if what is best is a branch that fails. If all points of a branch that lie in the region are known,
+        another one is left: half of the trials of a search went into it. Within a branch, points that may fail have to
+        be tried: otherwise optima at the edge of a region that fails were found less precisely, 0 wins and 4 losses of
+        ten problems after 100 trials.
         """
         with run.times.phase("model"):
             corners = self.update(run)
@@ -114,9 +111,15 @@ class LocalSearch(Engine):
         spread = run.design.candidates.spread(LOCAL_CANDIDATES, run.rng)
         groups = [self._candidates(run.history, spread, corners, run.rng)]
         x = self._maximiser.best(run, self.outputs, groups, corners, center=self.trust_region.center)
-        if x is None or not run.may_succeed(x, HOPELESS):
+        if x is None or (self._in_another_branch(run.history, x) and not run.may_succeed(x)):
             return None
         return Suggestion(x, Origin(self._number, self.trust_region.origin).packed)
+
+    def _in_another_branch(self, history: History, x: Array) -> bool:
+        """Whether ``x (d,)`` has other categories than the center, or other active coordinates."""
+        center = history.X[self.trust_region.center]
+        apart = self.space.categorical | (x == INACTIVE) | (center == INACTIVE)
+        return bool((x != center)[apart].any())
 
     def update(self, run: Run) -> Corners | None:
         """Condition the models on the data near the incumbent; returns the box, None if the region was given up."""
