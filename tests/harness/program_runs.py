@@ -24,13 +24,16 @@ from numbo.optuna._samplers import NumboSampler
 from numbo.optuna._view import StudyView
 from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.samplers import BaseSampler, PartialFixedSampler, RandomSampler, TPESampler
-from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage, RDBStorage, RetryHeartbeatStaleTrialCallback
+from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 
 import optuna
 from tests.harness.programs import Failed, Path, Played, Program, asks, smaller
 
+#: Optuna's callback that adds failed trials again; it has had another name before Optuna 4.9.
+retry_callback: Any = getattr(optuna.storages, "RetryHeartbeatStaleTrialCallback", None)
+retry_callback = retry_callback or optuna.storages.RetryFailedTrialCallback
 #: Modules of Optuna that look at the clock.
 CLOCKS = ("_in_memory", "journal._storage", "_rdb.storage")
 STORAGES = ("memory", "journal", "sqlite")
@@ -300,7 +303,7 @@ class Runner:
             copy = create_trial(state=TrialState.WAITING, params=trial.params, distributions=trial.distributions)
             self.study.add_trial(copy)
         else:
-            RetryHeartbeatStaleTrialCallback(max_retry=1)(self.study, trial)
+            retry_callback(max_retry=1)(self.study, trial)
 
     def frozen(self, trial: Trial) -> FrozenTrial:
         return self.study._storage.get_trial(trial._trial_id)

@@ -13,6 +13,7 @@ from numbo.optuna._fixed import fixed_params, within
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import PartialFixedSampler
 from optuna.trial import TrialState, create_trial
+from tests.harness.program_runs import retry_callback
 from tests.optuna.inside import optimizer_of, view_of
 
 import optuna
@@ -213,7 +214,7 @@ def test_a_trial_that_is_run_again_has_the_whole_suggestion(space):
     dead.suggest_float("x", 0, 1)
     study.tell(dead, state=TrialState.FAIL)
     suggested = _records.read(study.trials[8], view_of(study).identity).params
-    retry = optuna.storages.RetryHeartbeatStaleTrialCallback()
+    retry = retry_callback()
     for number in (9, 10):  # it dies a second time
         retry(study, study.trials[-1])
         again = study.ask()
