@@ -7,7 +7,7 @@ import pytest
 from tests.runs import new_run, tell
 
 from numbo import GPUCB, GSSBO, Categorical, Float, Int, Space
-from numbo.search.second_chance import FIRST, SecondChance
+from numbo.search.second_chance import BRANCHES_FROM, EVERY, FIRST, SecondChance
 
 SPACE = Space({"x": Float(0, 1), "kind": Categorical(["a", "b", "c"]), "n": Int(1, 3)})
 
@@ -55,6 +55,23 @@ def test_it_waits_for_nothing_where_it_is_not_wanted():
     with run.available.fixing(np.array([0.5, np.nan, np.nan])):
         assert SecondChance(SPACE).due(run) is None
     assert SecondChance(Space({"x": Float(0, 1)})).due(run) is None
+
+
+def test_a_branch_without_a_trial_is_tried_and_a_plain_category_is_left_to_the_model():
+    rng = np.random.default_rng(0)
+    branch = Categorical(["a", "b", "c"])
+    plain = {"x": Float(0, 1), "kind": branch, "n": Int(1, 3)}
+    for space, first in ((Space(plain | {"y": Float(0, 1, when={"kind": "a"})}), BRANCHES_FROM), (SPACE, None)):
+        run = new_run(space)
+        chance = SecondChance(space)
+        due = []
+        for k in range(BRANCHES_FROM + 8):
+            due += [k] * (chance.due(run) == (1, 2))
+            p = point("ab"[k % 2], rng)
+            tell(run, p | ({"y": 0.5} if p["kind"] == "a" and "y" in space else {}), 1.0)
+        assert due == ([] if first is None else [first, first + EVERY])
+        tell(run, point("c", rng), 1.0)
+        assert chance.due(run) is None
 
 
 #: The best category has a parameter of its own, and a point without it.

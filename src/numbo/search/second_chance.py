@@ -1,8 +1,11 @@
-"""Another chance for a category that has only failed.
+"""Another chance for a category that has only failed, and a first one for a branch that was never tried.
 
 Its few trials may have failed by accident, or before the program was mended. Improvement alone would not bring it back:
 nothing is known of its values, and a failure makes a success improbable. So it is tried again after a number of trials
 that doubles with each of its failures. A category that always fails costs five or six trials of the first hundred.
+
+A category that other parameters depend on is a branch of the program, of which a model of the others says little. One
+that has no trial yet is tried, too.
 """
 
 from __future__ import annotations
@@ -16,6 +19,11 @@ from numbo.spaces import SearchSpace
 #: Number of trials after its first failure until a category is tried again. Of eight runs in which the best of three
 #: categories failed once, four never came back to it in 100 trials without this rule.
 FIRST = 4
+#: From this number of trials on, a branch without a trial is tried, by one suggestion in `EVERY`, if its parameter
+#: has at most `FEW` categories. Of 344 random programs, searches of five ended without having seen a branch. Not tuned.
+BRANCHES_FROM = 20
+EVERY = 4
+FEW = 16
 
 
 class SecondChance:
@@ -28,7 +36,10 @@ class SecondChance:
     def __init__(self, space: SearchSpace) -> None:
         self._space = space
         self._at: Indices = np.flatnonzero(space.categorical & ~space.conditional & (space.sizes > 1))
+        parents = set().union(*(condition.parents for condition in space.conditions.values()))
+        self._branches = np.array([[space.names[j] in parents and space.sizes[j] <= FEW] for j in self._at], dtype=bool)
         most = int(space.sizes[self._at].max(initial=0))
+        self._there = np.arange(most) < space.sizes[self._at][:, None]
         self._failures = np.zeros((len(self._at), most), dtype=np.int64)
         self._last = np.zeros((len(self._at), most), dtype=np.int64)
         self._fine = np.zeros((len(self._at), most), dtype=bool)
@@ -40,12 +51,17 @@ class SecondChance:
         None if there is none: all have succeeded, or it is too early, or one is being tried.
         """
         history = run.history
-        nothing = history.told == history.n or run.feasibility.learn != "auto"
-        if nothing or run.available.fixed is not None or not len(self._at):
+        if run.available.fixed is not None or not len(self._at):
+            return None
+        failures = history.told > history.n and run.feasibility.learn == "auto"
+        first = history.told >= BRANCHES_FROM and run.step % EVERY == 0 and bool(self._branches.any())
+        if not (failures or first):
             return None
         self._see(run)
         waited = history.told - self._last
-        due = (self._failures > 0) & ~self._fine & (waited > FIRST * 2.0 ** (self._failures - 1))
+        due = (self._failures > 0) & ~self._fine & (waited > FIRST * 2.0 ** (self._failures - 1)) & failures
+        if first:
+            due |= (self._failures == 0) & ~self._fine & self._branches & self._there
         if history.pending:
             due[np.arange(len(self._at)), self._cells(history.pending_points())] = False
         if not due.any():
