@@ -17,7 +17,6 @@ from benchmarks.problems.suites import SUITES, make
 from benchmarks.samplers.search import numbo_space
 from benchmarks.storage import RESULTS, load
 from numbo import GPUCB, GSSBO, Float, GSSBOSettings
-from numbo._types import Beta
 from numbo.models import ExactGP
 from numbo.optimizers.parts.buffer import DynamicBuffer
 from numbo.selection import CRITERIA, select_subset
@@ -32,13 +31,13 @@ SUITE = {"GPUCB": "GP-UCB", "GSSBO": "default"}
 SIZES = [20, 50, 100, 200, 400, 600, 800, 1000]
 
 
-def paper(problem: Problem, seed: int, criterion: str = "sign", factor: float = 4.0, beta: Beta = 2.0) -> GSSBO:
+def paper(problem: Problem, seed: int, criterion: str = "sign", factor: float = 4.0, beta: Any = 2.0) -> GSSBO:
     """Algorithm 1, with Z = ``factor``."""
     settings = GSSBOSettings.of_preset("paper", criterion=criterion, buffer_factor=factor, beta=beta)
     return GSSBO(numbo_space(problem.space), n_initial=INITIAL, seed=seed, settings=settings)
 
 
-def gp_ucb(problem: Problem, seed: int, beta: Beta = 2.0) -> GPUCB:
+def gp_ucb(problem: Problem, seed: int, beta: Any = 2.0) -> GPUCB:
     return GPUCB(numbo_space(problem.space), n_initial=INITIAL, seed=seed, beta=beta)
 
 
@@ -143,7 +142,7 @@ def factors(seed: int, problem: str, trials: int = TRIALS) -> dict[str, Any]:
     return out | {"GP-UCB": of_the_suite(problem, seed)["GP-UCB"]}
 
 
-def widths(seed: int, problem: str, beta: Beta, trials: int = TRIALS) -> dict[str, Any]:
+def widths(seed: int, problem: str, beta: Any, trials: int = TRIALS) -> dict[str, Any]:
     """The cumulative regret with another beta, which the paper does not give."""
     compiled()
     box = make(problem)

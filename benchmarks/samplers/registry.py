@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import optuna
 
-if TYPE_CHECKING:  # these samplers also run with the numbo of another checkout
-    from numbo._types import Preset
 
-
-def _gssbo(preset: Preset = "default", **settings: Any) -> Callable[[int], optuna.samplers.BaseSampler]:
+def _gssbo(preset: Any = "default", **settings: Any) -> Callable[[int], optuna.samplers.BaseSampler]:
     def make(seed: int) -> optuna.samplers.BaseSampler:
         from numbo.optuna import GSSBOSampler
 

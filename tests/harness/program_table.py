@@ -21,7 +21,7 @@ import optuna
 from benchmarks.arguments import add_name, add_names, results
 from benchmarks.storage import load
 from tests.harness import program_runs
-from tests.harness.programs import make
+from tests.harness.program_maker import make
 
 SAMPLERS = ("GSSBO", "GPUCB", "BKB", "BBKB", "Random", "TPE")
 #: Kinds of what can be broken, in the words of the table.

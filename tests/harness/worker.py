@@ -20,7 +20,6 @@ from optuna.trial import BaseTrial, TrialState
 
 import optuna
 from benchmarks.problems.functions import ackley
-from numbo._types import AvoidRepeats
 
 SPACE: dict[str, BaseDistribution] = {
     **{name: FloatDistribution(-2.0, 2.0, step=0.05) for name in "abcd"},
@@ -90,7 +89,7 @@ def main(
     log: Path,
     all_killed: Path,
     seed: int,
-    avoid_repeats: AvoidRepeats,
+    avoid_repeats: Any,
 ) -> None:
     """Work until the study has ``trials`` complete trials and the file ``all_killed`` exists."""
     from numbo.optuna import CurvePruner, GSSBOSampler

@@ -6,8 +6,9 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import RandomSampler
 from tests.harness import program_runs
+from tests.harness.program_maker import make
 from tests.harness.program_runs import differs, run, shrunk
-from tests.harness.programs import Ask, Branch, Case, Fail, Loop, Program, asks, make, smaller
+from tests.harness.programs import Ask, Branch, Case, Fail, Loop, Program, asks, smaller
 
 import optuna
 
