@@ -138,9 +138,9 @@ class Port(ABC):
     def trouble(self) -> Trouble | None:
         """The trouble that the last trial is part of, if it failed: the last five trials or more in a region all did.
 
-        It names the region, a test of one parameter, if such a row is improbable at the rate of failures elsewhere, and
-        else at that before. `tell` warns of it; a framework that uses `learn` asks
-        after each failure. Of a trial that succeeded, it costs nothing.
+        It names the region, a test of one parameter, if such a row is improbable at the rate of failures elsewhere.
+        Otherwise all of the last trials failed, and that is improbable at the rate before, or there were none before.
+        `tell` warns of it; a framework that uses `learn` asks after each failure. After a success it costs nothing.
         """
         return trouble_of(self._run)
 

@@ -192,11 +192,11 @@ class GPSearch:
         return math.sqrt(gp.covariance.noise_variance * min(ratio, 1.0))
 
     def covers(self, run: Run) -> bool:
-        """Whether the next suggestion tries certain categories: an untried combination, or one that has only failed."""
+        """Whether the next suggestion tries certain categories: an untried combination, or one by `SecondChance`."""
         return self._covering(run) is not None or self._again(run) is not None
 
     def _categories(self, run: Run) -> Array | None:
-        """Points (c, d) with categories that are due: one that has only failed, or the untried combinations."""
+        """Points (c, d) with categories that are due: one by `SecondChance`, or the untried combinations."""
         space = run.named_space
         run.available.forgiven = frozenset()
         if space is not None and (again := self._again(run)) is not None:
