@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable, Hashable
 from typing import Any
 
 import numba
 import numpy as np
 import pytest
+from scipy import stats
 
 from numbo.kernels.acquisition import acquisition_gradient_into
 from numbo.kernels.covariance import Covariance
@@ -21,8 +23,69 @@ from numbo.search.population_search import PopulationSearch
 from numbo.spaces import INACTIVE
 from numbo.trials import Curve, History, Pending
 
+#: How many times as many random sequences of calls are tried as in the suite: `make soak` tries more.
+LONGER = int(os.environ.get("NUMBO_FUZZ", "1"))
+#: Whether kernels are interpreted, which takes a hundred times as long.
+INTERPRETED = bool(numba.config.DISABLE_JIT)
 #: For tests of models that take long where kernels are interpreted; what they call of kernels, kernel tests call too.
-compiled_only = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="takes too long interpreted")
+compiled_only = pytest.mark.skipif(INTERPRETED, reason="takes too long interpreted")
+
+
+#: What an assertion says that may fail for some seeds, in a test `over_seeds`.
+MOSTLY = "holds for most seeds"
+#: How often a test may fail by chance.
+SELDOM = 1e-4
+#: Which seeds the tests of quality take; with the number of the repeat of a test `over_seeds`, which sets it.
+_seeds = {"shift": int(os.environ.get("NUMBO_TEST_SEED", "0")), "repeat": 0}
+
+
+def seeded(seed: int) -> int:
+    """A seed of a test of quality: another one with another ``NUMBO_TEST_SEED``, and in each repeat of the test."""
+    return seed + 1_000 * (100 * _seeds["shift"] + _seeds["repeat"])
+
+
+def failure(test: Callable[..., None], repeat: int, *args: Any, **kwargs: Any) -> AssertionError | None:
+    """What did not hold that a test asserts with `MOSTLY`, in one repeat."""
+    _seeds["repeat"] = repeat
+    try:
+        test(*args, **kwargs)
+    except AssertionError as error:
+        if not str(error).startswith(MOSTLY):
+            raise
+        return error
+    finally:
+        _seeds["repeat"] = 0
+    return None
+
+
+def over_seeds(share: float = 0.9, of: int = 5) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A test of what holds for at least a ``share`` of all seeds, whatever rounding does to the path of a search.
+
+    It runs with one seed after the other until it has held so often that fewer times, ``of`` seeds, would be chance
+    less than once in ten thousand times. That concerns what it asserts with `MOSTLY`; all else must hold for each seed.
+    """
+    least = int(stats.binom.ppf(SELDOM, of, share))
+    if least < 1:
+        raise ValueError(f"{of} seeds say nothing of a share of {share}.")
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(test)
+        def repeated(*args: Any, **kwargs: Any) -> None:
+            held = 0
+            for repeat in range(of):
+                found = failure(test, repeat, *args, **kwargs)
+                held += found is None
+                if held == least:
+                    return
+                if repeat + 1 - held > of - least:
+                    words = (
+                        f"It held for {held} of {repeat + 1} seeds, where {least} of {of} are expected of {share:.0%}."
+                    )
+                    raise AssertionError(words) from found
+
+        return pytest.mark.arithmetic(repeated)
+
+    return decorate
 
 
 @functools.cache

@@ -31,6 +31,12 @@ def distinct_rows(rows: NDArray[Any]) -> DistinctRows:
 
 
 def smallest(values: Array, count: int) -> Indices:
-    """Rows of the ``count`` smallest of the ``values (n,)``, unordered; all rows if there are no more."""
+    """Rows of the ``count`` smallest of the ``values (n,)``, the first of equal ones; all rows if there are no more.
+
+    ``numpy.argpartition`` would take other ones of equal values, in another order, on another processor.
+    """
     rows: Indices = np.arange(len(values))
-    return rows if len(rows) <= count else np.argpartition(values, count)[:count]
+    if len(rows) <= count:
+        return rows
+    limit = np.partition(values, count)[count]
+    return np.concatenate([rows[values < limit], rows[values == limit]])[:count]

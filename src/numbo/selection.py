@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from numbo import _checks
+from numbo import _checks, _elementary
 from numbo._types import Indices, Kernel
 from numbo.models.gp import ExactGP
 from numbo.models.subsets import (
@@ -103,8 +103,8 @@ def select_subset(
     if scales is None:
         model.fit(points[some[:256]], values[some[:256]])
     else:
-        model.theta[: points.shape[1]] = -2.0 * np.log(scales)
-        model.theta[points.shape[1] + 1] = np.log(noise_variance)
+        model.theta[: points.shape[1]] = -2.0 * _elementary.log(scales)
+        model.theta[points.shape[1] + 1] = _elementary.log(noise_variance)
     model.condition(points[some], values[some])
     members = np.zeros(len(points), dtype=bool)
     members[some] = True

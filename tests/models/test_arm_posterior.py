@@ -85,6 +85,7 @@ def test_uncertainty_sampling_leaves_the_mean_out():
     assert posterior.variance(arm) == pytest.approx(gp.regularization * variance[arm])
 
 
+@compiled_only
 @pytest.mark.parametrize("keep_columns", [True, False])
 @pytest.mark.parametrize("family", [RBF, MATERN52])
 def test_ratios_are_the_definition(family, keep_columns, monkeypatch):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.helpers import configured, history_of, pending_of
+from tests.helpers import MOSTLY, configured, history_of, over_seeds, pending_of, seeded
 
 from numbo import BKB, GPUCB, GSSBO, Float, GSSBOSettings, Space
 from numbo.models.curves import Chain
@@ -167,17 +167,18 @@ def test_the_best_trial_is_one_that_ended():
     assert opt.best[1] > -1e3
 
 
+@over_seeds()
 def test_the_end_of_a_trial_is_predicted_in_the_units_of_the_objective():
-    opt = GSSBO(SPACE, seed=0)
+    opt = GSSBO(SPACE, seed=seeded(0))
     told(opt, 60)
     others = -curves(60, 8)
     found = np.array([opt.predict_end(dict(enumerate(v[:9].tolist(), start=1))) for v in others])
-    assert np.corrcoef(found[:, 0], others[:, -1])[0, 1] > 0.8
-    assert np.mean(np.abs(found[:, 0] - others[:, -1]) < 1.645 * found[:, 1]) > 0.8
-    most = GSSBO(SPACE, direction="maximize", seed=0)
+    assert np.corrcoef(found[:, 0], others[:, -1])[0, 1] > 0.8, MOSTLY
+    assert np.mean(np.abs(found[:, 0] - others[:, -1]) < 1.645 * found[:, 1]) > 0.8, MOSTLY
+    most = GSSBO(SPACE, direction="maximize", seed=seeded(0))
     for values in curves(20, 0):
         most.tell(most.ask(), values[-1], reports=dict(enumerate(values.tolist(), start=1)))
-    assert -3.0 < most.predict_end({1: -1.9})[0] < 0.0
+    assert -3.0 < most.predict_end({1: -1.9})[0] < 0.0, MOSTLY
 
 
 def test_an_end_that_nothing_is_known_of_is_not_predicted():
@@ -229,9 +230,10 @@ def test_a_trial_that_was_stopped_counts_for_a_local_search_as_far_as_it_is_cert
 
 
 @pytest.mark.parametrize("seed", range(3))
+@over_seeds()
 def test_where_few_trials_run_to_their_end_the_search_does_not_stay_at_these(seed):
     """What is told at the end is worse than the last report by the same in all."""
-    opt, last = GSSBO({"x": Float(0.0, 1.0)}, seed=seed), []
+    opt, last = GSSBO({"x": Float(0.0, 1.0)}, seed=seeded(seed)), []
     for i in range(60):
         p = opt.ask()
         value = (p["x"] - 0.3) ** 2
@@ -239,44 +241,47 @@ def test_where_few_trials_run_to_their_end_the_search_does_not_stay_at_these(see
         whole = i % 30 == 0
         opt.tell(p, value + 0.2 if whole else reports[4], partial=not whole, reports=reports)
         last.append(p["x"])
-    assert np.median(np.abs(np.array(last[-20:]) - 0.3)) < 0.1
+    assert np.median(np.abs(np.array(last[-20:]) - 0.3)) < 0.1, MOSTLY
 
 
 @pytest.mark.parametrize("steps", [1, 5])
+@over_seeds()
 def test_where_none_runs_to_its_end_the_last_step_is_the_end(steps):
     distances = []
     for seed in range(3):
-        opt = GSSBO(Space({"x": Float(-1.0, 1.0), "y": Float(-1.0, 1.0)}), seed=seed)
+        opt = GSSBO(Space({"x": Float(-1.0, 1.0), "y": Float(-1.0, 1.0)}), seed=seeded(seed))
         for _ in range(60):
             p = opt.ask()
             end = 0.1 + (p["x"] - 0.3) ** 2 + (p["y"] + 0.2) ** 2
             reports = {k: end + 2.0 * np.exp(-k / 6) for k in range(steps)}
             opt.tell(p, reports[steps - 1], partial=True, reports=reports)
             distances.append(np.hypot(p["x"] - 0.3, p["y"] + 0.2))
-    assert np.median(np.array(distances).reshape(3, 60)[:, -20:]) < 0.05
+    assert np.median(np.array(distances).reshape(3, 60)[:, -20:]) < 0.05, MOSTLY
 
 
+@over_seeds()
 def test_values_of_trials_without_reports_say_nothing_of_curves():
     """They may be close together, and logarithms of their distances would reach far."""
-    opt = GSSBO({"x": Float(0.0, 1.0)}, seed=0)
+    opt = GSSBO({"x": Float(0.0, 1.0)}, seed=seeded(0))
     for _ in range(40):
         p = opt.ask()
         opt.tell(p, (p["x"] - 0.3) ** 2)
     opt.tell({"x": 0.9}, 0.5, partial=True, reports={0: 5.0, 1: 3.0})
-    assert opt.predict_end({0: 4.0})[1] < 5.0
+    assert opt.predict_end({0: 4.0})[1] < 5.0, MOSTLY
     opt.tell({"x": 0.8}, 0.25, reports={0: 4.0, 1: 2.0, 2: 0.25})
-    assert opt.predict_end({0: 5.0, 1: 3.0})[1] < 5.0
+    assert opt.predict_end({0: 5.0, 1: 3.0})[1] < 5.0, MOSTLY
 
 
+@over_seeds()
 def test_a_running_trial_far_better_than_all_is_expected_to_stay_better():
-    opt = GSSBO(SPACE, seed=0)
+    opt = GSSBO(SPACE, seed=seeded(0))
     for _ in range(30):
         p = opt.ask()
         e = (p["x"] - 0.3) ** 2 + (p["y"] - 0.3) ** 2
         opt.tell(p, e, reports={t: e + 2.0 * np.exp(-t / 4) for t in range(1, 21)})
     value, std = opt.predict_end({t: -5.0 + 2.0 * np.exp(-t / 4) for t in range(1, 20)})
-    assert -5.0 < value < -1.0
-    assert 0.5 < std < 5.0
+    assert -5.0 < value < -1.0, MOSTLY
+    assert 0.5 < std < 5.0, MOSTLY
 
 
 def test_nothing_is_fitted_as_long_as_nothing_is_stopped(monkeypatch):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.helpers import inside
+from tests.helpers import MOSTLY, inside, over_seeds, seeded
 
 from numbo import GSSBO, Float, GSSBOSettings, Int, Space
 from numbo.models.noise import NOISY, ODDS, SCATTER, Noise, robust_std, tie
@@ -298,8 +298,9 @@ def suggested(opt, t):
     return opt.suggest((5, t), position=t)
 
 
+@over_seeds()
 def test_a_rough_objective_is_searched_as_without_averaging_to_the_last_bit():
-    opt, plain = GSSBO(RIPPLED, seed=0), GSSBO(RIPPLED, seed=0, settings=GSSBOSettings(all_data=False))
+    opt, plain = GSSBO(RIPPLED, seed=seeded(0)), GSSBO(RIPPLED, seed=seeded(0), settings=GSSBOSettings(all_data=False))
     told, again = {}, 0
     for t in range(90):
         found = suggested(opt, t)
@@ -314,7 +315,7 @@ def test_a_rough_objective_is_searched_as_without_averaging_to_the_last_bit():
             one.hold(t, params, found.origin)
             one.tell(params, ripples(params), key=t)
         told.setdefault(point_key(found.x), params)
-    assert 1 <= again <= 2
+    assert 1 <= again <= 2, MOSTLY
     for params in told.values():  # noise is refuted: what was told is exact
         assert opt.predict(params)[0] == ripples(params)
 

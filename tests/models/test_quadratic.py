@@ -13,7 +13,8 @@ from numbo.spaces import Corners
 def frame(d: int) -> Frame:
     """A frame that is neither centred at 0 nor along the axes."""
     rng = np.random.default_rng(1)
-    return Frame(rng.random(d), rng.standard_normal((d, d)) + 3.0 * np.eye(d), rng.uniform(0.2, 2.0, d))
+    axes = np.linalg.qr(rng.standard_normal((d, d)))[0]
+    return Frame(rng.random(d), axes * rng.uniform(1.0, 4.0, d), rng.uniform(0.2, 2.0, d))
 
 
 def concave(d: int, seed: int = 0):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 from tests import naive
-from tests.helpers import make_covariance, make_points
+from tests.helpers import compiled_only, make_covariance, make_points
 
 from numbo.kernels.acquisition import mean_variance
 from numbo.kernels.covariance import MATERN52, RBF
@@ -184,6 +184,7 @@ def test_other_counts_on_the_same_dictionary_are_conditioning_again(cov):
     np.testing.assert_array_equal(first.counts, np.ones(40))
 
 
+@compiled_only
 @pytest.mark.parametrize("cov", COVARIANCES)
 def test_growing_the_dictionary_is_starting_with_it(cov):
     X, y, A = data(n=60)
@@ -198,6 +199,7 @@ def test_growing_the_dictionary_is_starting_with_it(cov):
     same_posterior(grown, whole, A, rtol=1e-5)
 
 
+@compiled_only
 def test_a_copy_goes_its_own_way():
     """Whoever is changed first, and whatever is copied: the others stay as they are to the last bit."""
     cov = COVARIANCES[0]

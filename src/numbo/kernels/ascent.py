@@ -25,16 +25,20 @@ BACKTRACKS = 12
 SUFFICIENT_INCREASE = 1e-4
 
 
-@subroutine
+@jit
 def direction_into(S, Y, rho, stored, gradient, free, out):
-    """Two-loop recursion on the free coordinates; the steepest ascent direction when nothing is stored."""
-    d = gradient.shape[0]
-    coefficient = np.empty(MEMORY)
+    """Two-loop recursion on the free coordinates; the steepest ascent direction when nothing is stored.
+
+    ``S``, ``Y (memory, d)`` and ``rho (memory,)`` hold the newest of the ``stored`` steps, changes of the gradient, and
+    reciprocals of their products: number ``t`` in row ``t % memory``.
+    """
+    d, memory = gradient.shape[0], S.shape[0]
+    coefficient = np.empty(memory)
     for j in range(d):
         out[j] = gradient[j] if free[j] else 0.0
-    first = max(0, stored - MEMORY)
+    first = max(0, stored - memory)
     for t in range(stored - 1, first - 1, -1):
-        m = t % MEMORY
+        m = t % memory
         total = 0.0
         for j in range(d):
             total += S[m, j] * out[j]
@@ -42,14 +46,14 @@ def direction_into(S, Y, rho, stored, gradient, free, out):
         for j in range(d):
             out[j] -= coefficient[m] * Y[m, j]
     if stored > 0:
-        m = (stored - 1) % MEMORY
+        m = (stored - 1) % memory
         yy = 0.0
         for j in range(d):
             yy += Y[m, j] * Y[m, j]
         for j in range(d):
             out[j] /= rho[m] * yy
     for t in range(first, stored):
-        m = t % MEMORY
+        m = t % memory
         total = 0.0
         for j in range(d):
             total += Y[m, j] * out[j]

@@ -44,7 +44,7 @@ def accumulate(target, start, stop, c, A, first, last):
         k += 1
 
 
-@subroutine
+@jit
 def lower_product_into(W, n, K, size, out):
     """out[:n, :size] = W K[:n, :size], with W lower triangular and zero above its diagonal.
 
@@ -127,7 +127,7 @@ def invert_lower_into(L, n, start, W, WT):
             WT[i, j] = 0.0
 
 
-@subroutine
+@jit
 def inverse_into(W, n, out):
     """Lower triangle of K^-1 = W^T W."""
     c = np.empty(n)

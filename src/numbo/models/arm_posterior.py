@@ -19,6 +19,7 @@ import numpy as np
 
 from numbo._types import ArmIndices, Array, Indices, Mask
 from numbo.kernels.acquisition import Posterior
+from numbo.kernels.cholesky import lower_product_into
 from numbo.kernels.covariance import Covariance, cross_covariance, prior_variances
 from numbo.kernels.lazy import (
     BLOCK_WIDTH,
@@ -129,7 +130,7 @@ class ArmPosterior:
         """|W k_S(x)|^2 at all arms, by matrix products."""
         out = np.empty(len(self.X))
         for block, K in self._blocks(posterior, atoms):
-            V = posterior.W @ K
+            V = _whitened(posterior, K)
             np.einsum("ij,ij->j", V, V, out=out[block])
         return out
 
@@ -137,7 +138,9 @@ class ArmPosterior:
         """alpha^T k_S(x) at all arms, and a bound on the rounding error."""
         slots = self._columns.slots(posterior.covariance, atoms)
         if slots is None:
-            means = np.concatenate([posterior.alpha @ K for _, K in self._blocks(posterior, atoms)])
+            means = np.concatenate(
+                [np.einsum("i,ij->j", posterior.alpha, K) for _, K in self._blocks(posterior, atoms)]
+            )
         else:
             means = np.empty(len(self.X))
             combine_into(self._columns.rows, slots, posterior.alpha, means)
@@ -223,7 +226,7 @@ class ArmPosterior:
         posterior = self._model
         cov = posterior.covariance
         if self._whitened is None:
-            V = np.concatenate([posterior.W @ K for _, K in self._blocks(posterior, self._atoms)], axis=1)
+            V = np.concatenate([_whitened(posterior, K) for _, K in self._blocks(posterior, self._atoms)], axis=1)
             variance = self._prior - np.einsum("ij,ij->j", V, V)
             self._whitened = V, np.maximum(variance, 1e-12 * self._prior)
         V, variance = self._whitened
@@ -232,7 +235,7 @@ class ArmPosterior:
             between = cross_covariance(cov, self._XT, np.ascontiguousarray(self._XT[:, others]))
         else:
             between = self._columns.rows[slots]
-        covariance = between - V[:, others].T @ V
+        covariance = between - np.einsum("ij,ik->jk", V[:, others], V)
         out: Array = np.einsum("ij,ij->j", covariance, covariance) / (cov.noise_variance * variance)
         return out
 
@@ -279,6 +282,13 @@ class _Columns:
         self.rows[slot] = cross_covariance(self._covariance, self._XT, column)[0]
         self._slot[arm] = slot
         self._filled = slot + 1
+
+
+def _whitened(posterior: Posterior, K: Array) -> Array:
+    """W K (m, c), where ``K (m, c)`` are covariances of the atoms with some arms."""
+    out = np.empty_like(K)
+    lower_product_into(posterior.W, len(K), K, K.shape[1], out)
+    return out
 
 
 def _same(a: Covariance, b: Covariance) -> bool:

@@ -15,9 +15,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
 
+from numbo import _elementary
 from numbo._types import Array, SparseRows
+from numbo.kernels.cholesky import cholesky_into, lower_product_into
+from numbo.kernels.sparse import inverse_factor, precision_factor
 from numbo.models.dictionaries import unrepresented
 from numbo.models.sparse_gp import SparseGP
 
@@ -89,15 +91,22 @@ def information_of_arrivals(Z: Array, residual: Array, lam: float, weight: float
         lam: lambda.
         weight: factor of the variance in the logarithm.
     """
-    V = lam * np.eye(Z.shape[1])
+    m = Z.shape[1]
+    V = lam * np.eye(m)
+    L = np.empty((m, m))
+    half = np.empty((m, COUNTED_AT_ONCE))
     total = 0.0
     for start in range(0, len(Z), COUNTED_AT_ONCE):
         block = Z[start : start + COUNTED_AT_ONCE]
-        half = solve_triangular(cholesky(V, lower=True), block.T, lower=True)
-        represented = np.diag(cholesky(np.eye(len(block)) + half.T @ half, lower=True)) ** 2 - 1.0
+        positive = cholesky_into(V.copy(), m, L)
+        lower_product_into(inverse_factor(L)[0], m, np.ascontiguousarray(block.T), len(block), half)
+        given, known = precision_factor(np.ascontiguousarray(half[:, : len(block)]), np.ones(m), 1.0)
+        if not (positive and known):
+            raise np.linalg.LinAlgError("V is not positive definite: points are not finite.")
+        represented = np.diag(given) ** 2 - 1.0
         variance = residual[start : start + COUNTED_AT_ONCE] / lam + represented
-        total += float(np.log1p(weight * variance).sum())
-        V += block.T @ block
+        total += float(_elementary.log1p(weight * variance).sum())
+        V += np.einsum("ni,nj->ij", block, block)
     return total
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from numbo import _elementary
 from numbo._types import Array, Mask, ObservationIndices
 from numbo.kernels.acquisition import LOG_PROBABILITY, Acquisition, Term, acquisition_values
 from numbo.models.gp import Frame
@@ -160,7 +161,7 @@ def _margin(scaled: Array) -> Array:
     Infinite margins count as the best or worst finite one, and at least as a typical one. If many values are exactly 0,
     only violations are measured, and a value of 0 counts as a typical margin.
     """
-    out = -np.sign(scaled) * np.log1p(np.abs(scaled))
+    out = -np.sign(scaled) * _elementary.log1p(np.abs(scaled))
     finite = out[np.isfinite(out)]
     low = min(finite.min(initial=0.0), -TYPICAL)
     high = max(finite.max(initial=0.0), TYPICAL)

@@ -83,9 +83,10 @@ class Step(NamedTuple):
         now = scores_of(samples[1], scores, start)
         new = scores_of(samples[2], scores, end)
         F = np.column_stack([now, now - old])
-        spread = np.linalg.inv(F.T @ F + PRIOR * np.eye(2))
-        coefficients = spread @ (F.T @ new + PRIOR * np.array([KEPT, 0.0]))
-        squares = float(np.sum((new - F @ coefficients) ** 2))
+        spread = _inverse(np.einsum("ni,nj->ij", F, F) + PRIOR * np.eye(2))
+        target = np.einsum("ni,n->i", F, new) + PRIOR * np.array([KEPT, 0.0])
+        coefficients = np.einsum("ij,j->i", spread, target)
+        squares = float(np.sum((new - np.einsum("ni,i->n", F, coefficients)) ** 2))
         noise = math.sqrt((PRIOR * (1.0 - KEPT**2) + squares) / (PRIOR + n))
         return cls(samples, scores, coefficients, spread, noise)
 
@@ -193,6 +194,12 @@ def _padded(steps: Sequence[Step]) -> tuple[Array, Array, Indices, Array, Array,
     coefficients = np.array([step.coefficients for step in steps])
     spreads = np.array([step.spread for step in steps])
     return samples, scores, counts, coefficients, spreads, np.array([step.noise for step in steps])
+
+
+def _inverse(A: Array) -> Array:
+    """The inverse of a symmetric matrix (2, 2)."""
+    (a, b), (_, c) = A
+    return np.array([[c, -b], [-b, a]]) / (a * c - b * b)
 
 
 def _normal_scores(n: int) -> Array:

@@ -18,10 +18,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from numbo._types import Array, AtomIndices, Mask
+from numbo.kernels.cholesky import cholesky_into
 from numbo.kernels.covariance import Covariance, cross_covariance, prior_variances
+from numbo.kernels.sparse import embed, inverse_factor
 
 #: Factor by which a dictionary may outgrow its limit between two draws.
 OVERGROWTH = 1.25
@@ -58,13 +59,15 @@ def leverage_estimates(covariance: Covariance, X: Array, dictionary: Array, weig
         return prior / scale
     ST = np.ascontiguousarray(dictionary.T)
     K = cross_covariance(covariance, ST, ST) + np.diag(weights)
-    factor = cho_factor(K, lower=True)
+    L = np.empty_like(K)
+    if not cholesky_into(K, len(K), L):
+        raise np.linalg.LinAlgError("K + diag(weights) is not positive definite: points are not finite, or all alike.")
+    R, _ = inverse_factor(L)
     out = np.empty(len(X))
     for start in range(0, len(X), 4096):
         block = slice(start, start + 4096)
-        cross = cross_covariance(covariance, ST, np.ascontiguousarray(X[block].T))
-        explained = np.einsum("ij,ji->i", cross, cho_solve(factor, cross.T, check_finite=False))
-        out[block] = np.maximum(prior[block] - explained, 0.0) / scale
+        Z = embed(covariance, dictionary, R, X[block])
+        out[block] = np.maximum(prior[block] - np.einsum("ij,ij->i", Z, Z), 0.0) / scale
     return out
 
 

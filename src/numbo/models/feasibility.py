@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from numbo import _elementary
 from numbo._types import Array, Mask, TrialPositions
 from numbo.kernels.acquisition import CERTAIN, Success
 from numbo.kernels.covariance import squared_distances
@@ -163,7 +164,9 @@ class Feasibility:
         rate = (ones - labels + 1.0) / (len(labels) + 1.0)
         found = np.clip(predicted, SURE, 1.0 - SURE)
         plain = np.clip(rate, SURE, 1.0 - SURE)
-        gain = float(np.sum(np.where(labels > 0.0, np.log(found / plain), np.log((1.0 - found) / (1.0 - plain)))))
+        working = _elementary.log(found / plain)
+        failing = _elementary.log((1.0 - found) / (1.0 - plain))
+        gain = float(np.sum(np.where(labels > 0.0, working, failing)))
         works = max(ones, 1.0) / len(labels)
         gain += IMPLAUSIBLE * max(0.0, math.log((1.0 - OFTEN) / works))
         return 1.0 / (1.0 + math.exp(min(DOUBT - gain, 700.0)))

@@ -293,7 +293,7 @@ class FeedbackModel:
         draw = Draw(numbers, numbers[chosen], assumed)
         base = self._conditioned(draw, counts, self._sums(history))  # lines 17 and 18
         gp = base.gp
-        self.effective_dimension = float(counts[numbers] @ gp.variances())
+        self.effective_dimension = float(np.sum(counts[numbers] * gp.variances()))
         if first or self.by_variance or self.assumes:  # batches count neither a first history nor pulls assumed told
             arrivals = np.searchsorted(numbers, np.concatenate([told, assumed]))
             self.information = self._counting.carried(gp, arrivals)

@@ -26,7 +26,7 @@ from numbo.kernels.cholesky import (
 )
 from numbo.kernels.covariance import MATERN32, MATERN52, RBF, Covariance, covariance_into, gram_into, prior_variance
 from numbo.kernels.likelihood import PARAMETERS, WORKSPACE, log_marginal_likelihood, parameters
-from numbo.models._threads import one_blas_thread
+from numbo.models.descent import minimize
 from numbo.models.moments import Prediction, moments
 from numbo.models.pending import extended
 from numbo.models.priors import VALUES, LogDensity, Prior, default_theta, log_bounds, log_prior
@@ -115,7 +115,7 @@ class ExactGP:
     @property
     def lengthscales(self) -> Array:
         """(d,) in the unit cube."""
-        return self.covariance.inverse_squared_lengthscales**-0.5
+        return 1.0 / np.sqrt(self.covariance.inverse_squared_lengthscales)
 
     def _default_theta(self) -> Array:
         return default_theta(len(self.categorical), self.trend, self.additive)
@@ -165,8 +165,6 @@ class ExactGP:
         Returns:
             the `log_posterior` of ``theta``; minus infinity for a fit that cannot start.
         """
-        from scipy.optimize import minimize
-
         XT = np.ascontiguousarray(X.T)
         d = len(self.categorical)
         extra = np.zeros(len(y)) if extra is None else extra
@@ -196,18 +194,10 @@ class ExactGP:
                 return 1e25, np.zeros_like(theta)
             return -found.value, -found.gradient
 
-        with one_blas_thread():
-            result = minimize(
-                negative,
-                start,
-                jac=True,
-                method="L-BFGS-B",
-                bounds=bounds,
-                options={"maxiter": iterations, "ftol": 1e-5, "gtol": 1e-3},
-            )
-        if -result.fun >= known and np.isfinite(result.x).all():
-            self.theta = result.x
-            known = -float(result.fun)
+        found = minimize(negative, start, bounds, iterations=iterations, tolerance=1e-5, flat=1e-3)
+        if -found.value >= known:
+            self.theta = found.x
+            known = -found.value
         return known
 
     def start_anew(self) -> None:

@@ -56,7 +56,7 @@ class LearnedKernel:
         self.fits = Schedule(GROWTH)
         self._fixed: Covariance | None = None
         if lengthscale is not None and noise_std is not None:
-            inverse = np.ascontiguousarray(np.broadcast_to(lengthscale, categorical.shape) ** -2.0)
+            inverse = np.ascontiguousarray(1.0 / np.broadcast_to(lengthscale, categorical.shape) ** 2)
             self._fixed = stationary(
                 FAMILIES[kernel], inverse, 1.0, float(noise_std) ** 2, self._gp.categorical, self._gp.optional
             )
@@ -83,7 +83,7 @@ class LearnedKernel:
     @property
     def lengthscales(self) -> Array:
         """(d,) in the unit cube."""
-        return self.covariance.inverse_squared_lengthscales**-0.5
+        return 1.0 / np.sqrt(self.covariance.inverse_squared_lengthscales)
 
     def largest_prior(self, grid: Array | None) -> float:
         """``max k(x, x)``, kappa^2: over the ``grid (A, d)``, or over the cube, whose maximum is in a corner."""

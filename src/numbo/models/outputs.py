@@ -60,7 +60,7 @@ class Outputs:
     @property
     def lengthscales(self) -> Array:
         """Lengthscales (d,) of the `metric`."""
-        out: Array = self.metric.inverse_squared_lengthscales**-0.5
+        out: Array = 1.0 / np.sqrt(self.metric.inverse_squared_lengthscales)
         return out
 
     def shown(self, data: Data) -> Outputs:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from numbo import _elementary
 from numbo._types import Array
 from numbo.kernels.likelihood import parts
 
@@ -50,14 +51,14 @@ def default_theta(d: int, trend: bool, additive: bool) -> Array:
     """The start of a fit: lengthscale 1, signal 1, noise 1e-3; with ``trend``, trend variances 0.1 and, for
     interactions, 0.01; with ``additive``, variance 0.1 and lengthscale 0.1."""
     theta = [0.0] * (d + 1) + [math.log(1e-3)]
-    theta += np.log([0.1, 0.1, 0.01]).tolist() if trend else []
+    theta += _elementary.log([0.1, 0.1, 0.01]).tolist() if trend else []
     return np.array(theta + ([math.log(0.1), ADDITIVE_MEAN] if additive else []))
 
 
 def log_bounds(d: int, trend: bool, additive: bool) -> Array:
     """Bounds (len(theta), 2) of the log-parameters."""
     rows = [WEIGHT_BOUNDS] * d + [SIGNAL_BOUNDS, NOISE_BOUNDS] + [TREND_BOUNDS] * (3 if trend else 0)
-    return np.log(np.array(rows + ([TREND_BOUNDS, ADDITIVE_BOUNDS] if additive else [])))
+    return _elementary.log(np.array(rows + ([TREND_BOUNDS, ADDITIVE_BOUNDS] if additive else [])))
 
 
 class LogDensity(NamedTuple):
@@ -69,7 +70,7 @@ class LogDensity(NamedTuple):
 
 def log_prior(theta: Array, d: int, prior: Prior = VALUES) -> LogDensity:
     """Log prior density of the parameters (up to a constant) at the log-parameters."""
-    values = np.exp(theta)
+    values = _elementary.exp(theta)
     _, additive = parts(theta, d)
     last = len(theta) - 1 if additive else len(theta)
     w = values[:d]

@@ -17,10 +17,11 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import blas, cholesky, lapack
 
 from numbo._types import Array, Indices
-from numbo.models._threads import one_blas_thread
+from numbo.kernels.cholesky import inverse_into, unwhiten_into, whiten_into
+from numbo.kernels.eigen import eigen
+from numbo.kernels.sparse import inverse_factor, precision_factor
 from numbo.spaces import Corners
 
 #: Kinds of terms, by the number of coefficients.
@@ -57,7 +58,7 @@ SWEEPS = 60
 
 class Frame(NamedTuple):
     """Coordinates of a regression: ``z = (x - origin) @ full`` for the full quadratic, ``(x - origin) / scales`` for
-    the others."""
+    the others. The columns of ``full`` are orthogonal."""
 
     origin: Array
     full: Array
@@ -150,7 +151,7 @@ class Quadratic:
         used = max(int(BETTER * n), min(n, self._sizes[kind] + 2))
         rows = np.argsort(-y, kind="stable")[:used]
         T = frame.full if kind == FULL else np.diag(1.0 / frame.scales)
-        Z = (X[rows] - frame.origin) @ T
+        Z = np.einsum("nj,ji->ni", X[rows] - frame.origin, T)
         size = math.sqrt(float(np.mean(Z**2))) or 1.0
         self._kind_fitted = kind
         self._origin = frame.origin
@@ -158,16 +159,20 @@ class Quadratic:
         self._losses = -y[rows]
         self._best = float(y[rows[0]])
         self._spread = float(y[rows[0]] - y[rows[-1]]) or 1.0
-        root = np.sqrt(np.linspace(HEAVIEST, 1.0, used))
-        A = self._features(Z / size) * root[:, None]
-        with one_blas_thread():
-            b = A.T @ ((y[rows] - self._best) / self._spread * root)
-            G = A.T @ A
-            G[np.diag_indices_from(G)] += RIDGE * np.trace(G) / len(G)
-            L = cholesky(G, lower=True, check_finite=False)
-            self._coefficients = lapack.dpotrs(L, b, lower=1)[0]
-            lower = np.tril(lapack.dpotri(L, lower=1)[0])
-            self._P = np.asfortranarray(lower + np.tril(lower, -1).T)
+        weights = np.linspace(HEAVIEST, 1.0, used)
+        A = self._features(Z / size)
+        b = np.einsum("ni,n->i", A, (y[rows] - self._best) / self._spread * weights)
+        L, positive = precision_factor(A, weights, RIDGE * float(np.sum(A**2 * weights[:, None])) / len(b))
+        if not positive:
+            raise np.linalg.LinAlgError("A normal matrix is not positive definite: points or values are not finite.")
+        R, RT = inverse_factor(L)
+        half = np.empty_like(b)
+        self._coefficients = np.empty_like(b)
+        whiten_into(RT, len(b), b, half)
+        unwhiten_into(R, len(b), half, self._coefficients)
+        self._P = np.zeros_like(L)
+        inverse_into(R, len(b), self._P)
+        self._P += np.tril(self._P, -1).T
         self._frame = frame
         self._new = 0
 
@@ -178,13 +183,16 @@ class Quadratic:
         if rank == used:
             return
         weight = HEAVIEST + (1.0 - HEAVIEST) * rank / max(used - 1, 1)
-        phi = self._features((x[None] - self._origin) @ self._T)[0]
-        with one_blas_thread():
-            v = self._P @ phi
-            gain = weight / (1.0 + weight * float(phi @ v))
-            residual = (y - self._best) / self._spread - float(phi @ self._coefficients)
-            self._coefficients = self._coefficients + gain * residual * v
-            self._P = blas.dger(-gain, v, v, a=self._P, overwrite_a=1)
+        phi = self._features(self._coordinates(x[None]))[0]
+        v = np.einsum("ij,j->i", self._P, phi)
+        gain = weight / (1.0 + weight * float(np.sum(phi * v)))
+        residual = (y - self._best) / self._spread - float(np.sum(phi * self._coefficients))
+        self._coefficients = self._coefficients + gain * residual * v
+        self._P -= np.outer(gain * v, v)
+
+    def _coordinates(self, X: Array) -> Array:
+        """Points ``X (n, d)`` in the coordinates of the fit."""
+        return np.einsum("nj,ji->ni", X - self._origin, self._T)
 
     def _features(self, Z: Array) -> Array:
         """Terms (n, df) of points in the coordinates of the fit."""
@@ -193,14 +201,14 @@ class Quadratic:
             columns.append(Z**2)
         if self._kind_fitted == FULL:
             columns.append(Z[:, self._pairs[0]] * Z[:, self._pairs[1]])
-        return np.hstack(columns)
+        return np.ascontiguousarray(np.hstack(columns))
 
     # -- predictions -----------------------------------------------------------------------------------------------
 
     def values(self, X: Array) -> Array:
         """Predicted values (n,) at ``X (n, d)``."""
-        features = self._features((X - self._origin) @ self._T)
-        return self._best + self._spread * (features @ self._coefficients)
+        features = self._features(self._coordinates(X))
+        return self._best + self._spread * np.einsum("ni,i->n", features, self._coefficients)
 
     def tau(self, count: int) -> float:
         """The rank correlation of predictions and values of the newest ``count`` points: Kendall's tau without pairs of
@@ -215,13 +223,15 @@ class Quadratic:
         """
         gradient = self._coefficients[1 : self.d + 1]
         H = self._hessian()
-        curvatures, axes = np.linalg.eigh(H)
+        curvatures, axes = eigen(H)
         if curvatures[-1] < 0.0 and curvatures[-1] < 1e-8 * curvatures[0]:
-            step = -axes @ ((axes.T @ gradient) / curvatures)
-            x = self._origin + np.linalg.solve(self._T.T, step)
+            step = -np.einsum("ij,j->i", axes, np.einsum("ij,i->j", axes, gradient) / curvatures)
+            x = self._origin + np.einsum("ji,i->j", self._T, step / np.sum(self._T**2, axis=0))
             if np.all((x >= corners.lower) & (x <= corners.upper)):
                 return x
-        return _climb(self._T @ gradient, self._T @ H @ self._T.T, self._origin, start, corners)
+        slope = np.einsum("ji,i->j", self._T, gradient)
+        curvature = np.einsum("ji,ki->jk", np.einsum("ji,ik->jk", self._T, H), self._T)
+        return _climb(slope, curvature, self._origin, start, corners)
 
     def _hessian(self) -> Array:
         """Second derivatives (d, d) in the coordinates of the fit."""
@@ -263,7 +273,7 @@ def coefficients_of(d: int) -> int:
 def _climb(gradient: Array, H: Array, origin: Array, start: Array, corners: Corners) -> Array:
     """Ascend ``gradient @ t + t @ H @ t / 2`` with ``t = x - origin`` in a box, by one coordinate at a time."""
     x = np.clip(start, *corners)
-    slope = gradient + H @ (x - origin)
+    slope = gradient + np.einsum("ij,j->i", H, x - origin)
     for _ in range(SWEEPS):
         moved = 0.0
         for j in range(len(x)):

@@ -33,8 +33,10 @@ import math
 
 import numpy as np
 
+from numbo import _elementary
 from numbo._types import Array, Indices
 from numbo.kernels.acquisition import Posterior, mean_variance
+from numbo.kernels.cholesky import unwhiten_into, whiten_into
 from numbo.kernels.covariance import Covariance, cross_covariance, prior_variance, prior_variances
 from numbo.kernels.selection import independent_columns
 from numbo.kernels.sparse import (
@@ -299,7 +301,7 @@ class SparseGP:
         x = np.ascontiguousarray(x, dtype=np.float64)
         z = self.embed_one(x)
         prior = float(prior_variance(self.covariance, x))
-        pivot = prior - float(z @ z)
+        pivot = prior - float(np.sum(z**2))
         if not pivot > DEPENDENT * prior:
             return False
         m = self.m
@@ -312,8 +314,9 @@ class SparseGP:
         off = np.einsum("ij,i->j", self.Z, weighted)
         self._rows.Z[: self.u, m] = column
         self._rows.filled = self.u, m + 1
-        v = inverse_factor(self._LV)[0] @ off
-        corner = float(weighted @ column) + self.regularization - float(v @ v)
+        v = np.empty(m)
+        whiten_into(inverse_factor(self._LV)[1], m, off, v)
+        corner = float(np.sum(weighted * column)) + self.regularization - float(np.sum(v**2))
         self._L = _bordered(self._L, z, root)
         self._LV = _bordered(self._LV, v, math.sqrt(max(corner, self.regularization)))
         self._set_atoms(np.concatenate([self.dictionary, x[None]]))
@@ -336,9 +339,12 @@ class SparseGP:
 
     def means(self) -> Array:
         """mu~ (u,) at its own points."""
-        _, _, half, _, _ = self._solve()
-        v = half @ np.einsum("ij,i->j", self.Z, self._sums[: self.u])
-        return np.einsum("ij,j->i", self.Z, half.T @ v)
+        _, _, half, halfT, _ = self._solve()
+        v = np.empty(self.m)
+        w = np.empty(self.m)
+        whiten_into(halfT, self.m, np.einsum("ij,i->j", self.Z, self._sums[: self.u]), v)
+        unwhiten_into(half, self.m, v, w)
+        return np.einsum("ij,j->i", self.Z, w)
 
     @property
     def posterior(self) -> Posterior:
@@ -368,16 +374,14 @@ class SparseGP:
 
     def log_determinant(self) -> float:
         """log det(V / lambda): twice the information that the observations carry about the objective."""
-        return float(2.0 * np.log(np.diag(self._LV)).sum() - self.m * math.log(self.regularization))
+        return float(2.0 * _elementary.log(np.diag(self._LV)).sum() - self.m * math.log(self.regularization))
 
     def cross(self, X: Array, Y: Array) -> Array:
         """k~ (n, p) between the points ``X (n, d)`` and ``Y (p, d)``."""
         W = self.posterior.W
-        XT = np.ascontiguousarray(X.T)
-        YT = np.ascontiguousarray(Y.T)
-        KX = cross_covariance(self.covariance, self._ST, XT)
-        KY = cross_covariance(self.covariance, self._ST, YT)
-        return (cross_covariance(self.covariance, YT, XT) - (KX @ W.T) @ (W @ KY.T)) / self.regularization
+        WX, WY = (embed(self.covariance, self.dictionary, W, np.ascontiguousarray(points)) for points in (X, Y))
+        prior = cross_covariance(self.covariance, np.ascontiguousarray(Y.T), np.ascontiguousarray(X.T))
+        return (prior - np.einsum("ij,kj->ik", WX, WY)) / self.regularization
 
 
 def _bordered(L: Array, row: Array, corner: float) -> Array:

@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from numbo import _elementary
 from numbo._types import Array, Indices, Mask
 from numbo.kernels.covariance import Covariance
 from numbo.kernels.selection import kmeans_plus_plus, pivoted_cholesky
@@ -111,7 +112,7 @@ def select_nystrom(pool: Pool, size: int, forced: Indices, rng: np.random.Genera
     The perturbation scales each residual by ``exp(e)``, ``e`` normal: it changes only the order of near-ties.
     """
     noise = rng.normal(0.0, pool.perturbation, size=len(pool.X)) if pool.perturbation > 0.0 else np.zeros(len(pool.X))
-    return pivoted_cholesky(pool.covariance, np.ascontiguousarray(pool.X.T), size, forced, np.exp(noise))
+    return pivoted_cholesky(pool.covariance, np.ascontiguousarray(pool.X.T), size, forced, _elementary.exp(noise))
 
 
 def select_kmeans_plus_plus(pool: Pool, size: int, forced: Indices, rng: np.random.Generator) -> Indices:

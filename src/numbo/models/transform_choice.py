@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from numbo import _elementary
 from numbo._types import Array, Mask
 from numbo.models.gp import ExactGP, LeftOut
 from numbo.models.transforms import OutputTransform
@@ -78,7 +79,7 @@ def surprise(y: Array, inner: Mask) -> Loss:
     """Minus the leave-one-out log density of the ``inner`` ones of ``y (n,)`` (R&W 2006, section 5.4.2)."""
 
     def loss(transform: OutputTransform, values: Array, alone: LeftOut) -> float:
-        terms = 0.5 * (alone.residual**2 / alone.variance + np.log(alone.variance)) + transform.log_slopes(y)
+        terms = 0.5 * (alone.residual**2 / alone.variance + _elementary.log(alone.variance)) + transform.log_slopes(y)
         return float(np.sum(terms[inner]))
 
     return loss

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from numbo import _elementary
 from numbo._types import Array
 from numbo.models.moments import Prediction
 
@@ -95,7 +96,7 @@ class OutputTransform:
             if not self.warped:
                 return np.clip(_ratio(np.maximum(y, self.floor), self.location, self.scale), -LARGE, LARGE)
             gap = np.clip(_ratio(self.best, y, self.knee), -LARGE, LARGE)
-        return (-np.where(gap > 0.0, np.log1p(np.maximum(gap, 0.0)), gap) - self.location) / self.scale
+        return (-np.where(gap > 0.0, _elementary.log1p(np.maximum(gap, 0.0)), gap) - self.location) / self.scale
 
     def backward(self, mean: Array, std: Array) -> Prediction:
         """Mean and standard deviation in the units of ``y``.
@@ -114,11 +115,11 @@ class OutputTransform:
 
     def _undo(self, standardised: Array) -> Array:
         z = standardised * self.scale + self.location
-        longest = np.log1p(_ratio(max(self.best, self.floor), self.floor, self.knee))
+        longest = _elementary.log1p(_ratio(max(self.best, self.floor), self.floor, self.knee))
         half = _half(self.knee)
         with np.errstate(over="ignore"):
-            beyond = np.exp(np.minimum(longest, STEEPEST)) * np.maximum(-z - longest, 0.0)
-            gap = half * self.knee * np.where(z < 0.0, -np.expm1(np.clip(-z, 0.0, longest)) - beyond, z)
+            beyond = _elementary.exp(np.minimum(longest, STEEPEST)) * np.maximum(-z - longest, 0.0)
+            gap = half * self.knee * np.where(z < 0.0, -_elementary.expm1(np.clip(-z, 0.0, longest)) - beyond, z)
             found = (half * self.best + gap) / half
         return np.clip(found, -LARGEST, LARGEST)
 
@@ -134,16 +135,16 @@ class OutputTransform:
         if not variance.any():
             return variance
         with np.errstate(over="ignore", divide="ignore"):
-            ratio = np.exp(0.5 * np.log(variance) - self.log_slopes(y))
+            ratio = _elementary.exp(0.5 * _elementary.log(variance) - self.log_slopes(y))
         return np.minimum(ratio, UNKNOWN) ** 2
 
     def log_slopes(self, y: Array) -> Array:
         """Logarithm of ``dy / d forward(y)`` at values ``y (n,)`` that are not clipped."""
         if not self.warped:
-            return np.full(len(y), np.log(self.scale))
+            return np.full(len(y), _elementary.log(self.scale))
         half = _half(self.knee)
         slopes = np.maximum(half * self.best - half * y, 0.0) + half * self.knee
-        out: Array = np.log(slopes) + np.log(self.scale) - np.log(half)
+        out: Array = _elementary.log(slopes) + _elementary.log(self.scale) - _elementary.log(half)
         return out
 
 

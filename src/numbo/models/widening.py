@@ -77,6 +77,6 @@ def _needed_without(gp: ExactGP, rows: Indices) -> Array:
 
 def _quantile(values: Array, weights: Array) -> float:
     """The weighted quantile of ``values (n,)``: the smallest one that reaches the share `HELD` of ``weights (n,)``."""
-    order = np.argsort(values)
+    order = np.argsort(values, kind="stable")
     held = np.cumsum(weights[order]) / np.sum(weights)
     return float(values[order][np.searchsorted(held, HELD)])

@@ -6,7 +6,7 @@ import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
@@ -17,7 +17,6 @@ from numbo._imports import load_needed
 from numbo._interrupts import interrupts_get_out
 from numbo._types import Array, Direction
 from numbo.inspection import Inspectable
-from numbo.models._threads import one_blas_thread
 from numbo.models.bounds import off_bounds
 from numbo.models.curves import LARGEST_STD, Curves
 from numbo.optimizers._transaction import Transaction
@@ -152,7 +151,7 @@ class Optimizer(Port, Inspectable):
         run = self._run
         with run.times.ask(run.history.n), run.available.fixing(fixed):
             if self._initial:
-                return Suggestion(run.space_filling(position))
+                return Suggestion(run.first_point(self.n_initial, position))
             if seed is not None:
                 run.rng = np.random.default_rng(seed)
             if propose is None and (x := run.available.probe()) is not None:
@@ -218,9 +217,8 @@ class Optimizer(Port, Inspectable):
         if key is not None:
             raise ValueError(f"key is that of one point; got {key!r} and a sequence of points.")
         records = self._records(params, value, std, constraints)
-        with one_blas_thread() if len(records) > 1 else nullcontext():  # once for all: a tenth of the time of a trial
-            for record in records:
-                self._store(record, None, partial=partial)
+        for record in records:
+            self._store(record, None, partial=partial)
         self._warn_of_trouble()
 
     def _records(self, params: Sequence[Any], value: Any, std: Any, constraints: Any) -> list[Record]:

@@ -9,8 +9,10 @@ from numbo._types import Array
 from numbo.kernels.acquisition import UCB, Acquisition, Posterior, Term
 from numbo.models.feedback import Change, FeedbackModel
 from numbo.run.candidates import elite_rows
+from numbo.run.run import Run
 from numbo.search.chooser import Chooser
 from numbo.search.maximize import Box, maximize
+from numbo.search.second_chance import SecondChance
 from numbo.search.utility import Utility
 from numbo.spaces import Corners
 
@@ -20,14 +22,27 @@ BOX_SPREAD = 256
 
 
 class BoxSearch(Chooser):
-    """Chooses the point with the largest upper confidence bound, given all pulls of the batch together."""
+    """Chooses the point with the largest upper confidence bound, given all pulls of the batch together.
+
+    Categories that are due are tried first (`SecondChance`).
+    """
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self._second_chance = None if run.named_space is None else SecondChance(run.named_space)
 
     def next_point(self, model: FeedbackModel, width: float) -> Array | None:
         """The next point (d,), line 4 of the papers; None if none is left."""
         run = self._run
-        groups = run.design.candidates.groups(self.elites(), model.kernel.lengthscales, run.search_rng, BOX_SPREAD)
         # u~ = mu~_fb + alpha_fb sqrt(var~), where the posterior given the batch has the mean of the last feedback
-        return self.maximize(model, model.given_batch().posterior, width, groups, run.available.taken)
+        posterior = model.given_batch().posterior
+        other = None if self._second_chance is None else self._second_chance.candidates(run)
+        if other is not None:
+            x = self.maximize(model, posterior, width, [other], run.available.taken, starts=0)
+            if x is not None:
+                return x
+        groups = run.design.candidates.groups(self.elites(), model.kernel.lengthscales, run.search_rng, BOX_SPREAD)
+        return self.maximize(model, posterior, width, groups, run.available.taken)
 
     def maximize(
         self,
@@ -36,10 +51,12 @@ class BoxSearch(Chooser):
         width: float,
         groups: Sequence[Array],
         out: Callable[[Array], bool],
+        starts: int = BOX_STARTS,
     ) -> Array | None:
         """The point (d,) with the largest ``mean + width sd``, from ``groups`` of candidates.
 
-        ``out(x)`` is true for points that must not be proposed. Returns None if that holds for all.
+        ``out(x)`` is true for points that must not be proposed. Returns None if that holds for all. Ascents begin at
+        the best ``starts`` candidates.
         """
         run = self._run
         dormant = run.dormant(run.search_rng)
@@ -49,7 +66,7 @@ class BoxSearch(Chooser):
         corners = run.available.fix_corners(Corners.of_cube(run.space.d))
         groups = [run.available.fix_points(group, dormant) for group in groups]
         utility = Utility((Term(posterior, acquisition),))
-        return maximize(utility, Box(run.space, corners, dormant), groups, out, starts=BOX_STARTS)
+        return maximize(utility, Box(run.space, corners, dormant), groups, out, starts=starts)
 
     def elites(self) -> Array:
         """The best observed points (e, d)."""

@@ -17,13 +17,12 @@ from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
 from numbo.run.candidates import CANDIDATES, elite_rows
 from numbo.run.run import Run
-from numbo.search.combinations import Combinations, with_categories
+from numbo.search.combinations import Combinations
 from numbo.search.maximiser import Maximiser
 from numbo.search.second_chance import SecondChance
 from numbo.search.utility import Utility
 from numbo.spaces import Corners
 from numbo.trials import Data, Goal, History, best_first
-from numbo.trials.points import point_keys
 
 #: Up to this number of arms, all are candidates. Of more, this many random ones are, and those around the best.
 ARMS = 2048
@@ -193,29 +192,22 @@ class GPSearch:
 
     def covers(self, run: Run) -> bool:
         """Whether the next suggestion tries certain categories: an untried combination, or one by `SecondChance`."""
-        return self._covering(run) is not None or self._again(run) is not None
+        chance = self._chance(run)
+        again = chance is not None and chance.due(run) is not None
+        return again or self._covering(run) is not None
 
     def _categories(self, run: Run) -> Array | None:
         """Points (c, d) with categories that are due: one by `SecondChance`, or the untried combinations."""
-        space = run.named_space
-        run.available.forgiven = frozenset()
-        if space is not None and (again := self._again(run)) is not None:
-            points = with_categories(space, run, np.array([again[0]]), np.array([[again[1]]]))
-            run.available.forgiven = frozenset(point_keys(points))  # the category may have one point only
+        chance = self._chance(run)
+        if chance is not None and (points := chance.candidates(run)) is not None:
             return points
         combinations = self._covering(run)
         return None if combinations is None else combinations.candidates(run)
 
-    def _again(self, run: Run) -> tuple[int, int] | None:
-        """The category that gets another chance, by its coordinate and its number, if one is due.
-
-        In a finite space every point is tried anyway, and again once no other is left.
-        """
-        if run.named_space is None or run.grid is not None:
-            return None
-        if self._second_chance is None:
+    def _chance(self, run: Run) -> SecondChance | None:
+        if self._second_chance is None and run.named_space is not None:
             self._second_chance = SecondChance(run.named_space)
-        return self._second_chance.due(run)
+        return self._second_chance
 
     def _covering(self, run: Run) -> Combinations | None:
         """The combinations of categories, if an untried one is due."""

@@ -17,7 +17,6 @@ import numpy as np
 
 from numbo._types import Array
 from numbo.kernels.acquisition import success_probabilities
-from numbo.models._threads import one_blas_thread
 from numbo.models.outputs import Outputs
 from numbo.run.run import Run, Suggestion
 from numbo.search.credit import IDLE, MOST, Credit, is_turn
@@ -150,7 +149,7 @@ class PopulationSearch(Engine):
         """
         if self._begun_at < 0 or run.available.fixed is not None or _silent(run):
             return False
-        with run.times.phase("model"), one_blas_thread():
+        with run.times.phase("model"):
             now = self._up_to_date(run.history)
         if now is None or not is_turn(run.step, self._share(now)):
             return False
@@ -176,7 +175,7 @@ class PopulationSearch(Engine):
         """The most promising point of the population that is not evaluated yet; None if it is not its turn."""
         if not self.eager(run):
             return None
-        with run.times.phase("search"), one_blas_thread():
+        with run.times.phase("search"):
             now = self._up_to_date(run.history)
             assert now is not None
             success = run.success()
@@ -218,8 +217,7 @@ class PopulationSearch(Engine):
             self._waiting.append((i, origin))
             self._credit.see(y, second=self._is_own(origin))
             if len(self._waiting) >= MANY:
-                with one_blas_thread():
-                    self._up_to_date(run.history)
+                self._up_to_date(run.history)
         elif self._starts_after(run.history, i):
             self._begun_at = i + 1
             self._begun_population = i + 1
@@ -381,10 +379,9 @@ class PopulationSearch(Engine):
         self._heard_at = state["heard_at"]
         self._led_until = state["led_until"]
         self._patience = state["patience"]
-        with one_blas_thread():
-            forecast = state["forecast"]
-            self._forecast = None if forecast is None else Forecast.of(self.space.d, forecast)
-            self._now = None if state["now"] is None else Population.of(self.space, state["now"])
+        forecast = state["forecast"]
+        self._forecast = None if forecast is None else Forecast.of(self.space.d, forecast)
+        self._now = None if state["now"] is None else Population.of(self.space, state["now"])
 
 
 def _silent(run: Run) -> bool:

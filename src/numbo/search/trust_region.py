@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from numbo import _elementary
 from numbo._types import Array, Mask
 from numbo.spaces import Corners
 
@@ -199,7 +200,7 @@ class TrustRegion:
         box = Corners.of_cube(self.d)
         if numerical.any():
             scales = lengthscales[numerical]
-            sides = self.length * scales / np.exp(np.mean(np.log(scales)))
+            sides = self.length * scales / _elementary.exp(np.mean(_elementary.log(scales)))
             box.lower[numerical] = np.clip(center[numerical] - 0.5 * sides, 0.0, 1.0)
             box.upper[numerical] = np.clip(center[numerical] + 0.5 * sides, 0.0, 1.0)
         return box

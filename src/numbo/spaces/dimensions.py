@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from numbo import _checks
+from numbo import _checks, _elementary
 from numbo._types import Array, Indices
 
 #: Ordinal dimensions with more values than this have no cells, since doubles cannot represent all values.
@@ -304,7 +304,7 @@ def cells(dimension: Dimension, u: Array) -> Indices:
     """Numbers (n,), from 0, of the values of a finite ``dimension`` at the coordinates ``u (n,)``."""
     bounds = dimension.log_bounds if isinstance(dimension, Int) else None
     if isinstance(dimension, Int) and bounds is not None:
-        found = np.round(np.exp(_blend(u, *bounds)) - dimension.low)
+        found = np.round(_elementary.exp(_blend(u, *bounds)) - dimension.low)
     else:
         found = np.floor(u * float(dimension.size))
     return np.clip(found, 0, dimension.size - 1).astype(np.int64)
@@ -315,5 +315,5 @@ def middles(dimension: Dimension, numbers: Indices) -> Array:
     bounds = dimension.log_bounds if isinstance(dimension, Int) else None
     if isinstance(dimension, Int) and bounds is not None:
         low, high = bounds
-        return np.asarray((np.log(dimension.low + numbers) - low) / (high - low), dtype=np.float64)
+        return np.asarray((_elementary.log(dimension.low + numbers) - low) / (high - low), dtype=np.float64)
     return (numbers.astype(np.float64) + 0.5) / float(dimension.size)

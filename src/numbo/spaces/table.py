@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from numbo import _elementary
 from numbo._types import Array
 from numbo.spaces.arms import Arms
 from numbo.spaces.dimensions import Int
@@ -172,7 +173,7 @@ def _features(name: Any, values: list[Any], *, log: bool) -> Iterator[tuple[str,
         numbers = np.array([float(value) for value in values])
         if log and not (numbers > 0.0).all():
             raise ValueError(f"Column {name!r} must be positive for log, got {values[int(np.argmin(numbers))]!r}.")
-        numbers = np.log(numbers) if log else numbers
+        numbers = _elementary.log(numbers) if log else numbers
         if not np.isfinite(numbers).all():
             raise ValueError(f"Column {name!r} must be finite, got {values[int(np.argmin(np.isfinite(numbers)))]!r}.")
         if np.ptp(numbers) > 0.0:

@@ -61,7 +61,7 @@ class Curve(NamedTuple):
         """Both curves together; at equal steps the value of ``later`` counts."""
         old = ~np.isin(self.steps, later.steps)
         steps = np.concatenate([self.steps[old], later.steps])
-        order = np.argsort(steps)
+        order = np.argsort(steps, kind="stable")
         return Curve(steps[order], np.concatenate([self.values[old], later.values])[order])
 
     @property
