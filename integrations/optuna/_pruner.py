@@ -12,6 +12,7 @@ from typing import Any
 from numbo.optuna import _records
 
 from numbo import _checks
+from numbo._forks import StartsAnew
 from numbo.models.stopping import Stopping
 from numbo.trials import Goal
 from optuna.pruners import BasePruner
@@ -32,7 +33,7 @@ class _Known:
     trials: set[int] = field(default_factory=set)
 
 
-class CurvePruner(BasePruner):
+class CurvePruner(StartsAnew, BasePruner):
     """Prunes a trial if a new trial has a higher probability of ending better than the best one, per step it takes.
 
         study = optuna.create_study(sampler=GSSBOSampler(), pruner=CurvePruner())
@@ -59,6 +60,7 @@ class CurvePruner(BasePruner):
         self._start()
 
     def _start(self) -> None:
+        super()._start()
         self._lock = threading.Lock()
         self._studies: dict[tuple[int, int], _Known] = {}
 

@@ -55,7 +55,7 @@ def read_trials(folder: Path) -> list[TrialSnapshot]:
     trials = []
     for path in sorted(folder.glob("experiment_state-*.json"), reverse=True):
         try:
-            rows = list(json.loads(path.read_text())["trial_data"])
+            rows = list(json.loads(path.read_text(encoding="utf-8"))["trial_data"])
         except (OSError, ValueError, KeyError, TypeError):
             continue
         for row in rows:

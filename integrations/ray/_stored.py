@@ -140,9 +140,21 @@ class StoredSearch(Searcher):
         aside = folder.with_name(f"{folder.name}-{path.name}")  # Tune cannot copy a folder whose files vanish meanwhile
         if path.exists():
             shutil.copyfile(path, aside)
-            os.replace(aside, path.with_name(PREVIOUS + path.name))
+            self._put(aside, path.with_name(PREVIOUS + path.name))
         self.save(str(aside))
-        os.replace(aside, path)
+        self._put(aside, path)
+
+    def _put(self, aside: Path, path: Path) -> None:
+        """Replace a file of the snapshot, unless another program reads it: Windows refuses that.
+
+        Then the older file stays. A run that is resumed with it learns newer trials from Tune's records.
+        """
+        try:
+            os.replace(aside, path)
+        except PermissionError:
+            if not (path.is_file() and os.access(path.parent, os.W_OK)):
+                raise
+            self._warn("in use", f"{path} is in use by another program: an older state of the searcher stays there.")
 
     def restore_from_dir(self, checkpoint_dir: str) -> None:
         """Continue from Tune's snapshot: the newest readable state, and trials that only Tune's records have.

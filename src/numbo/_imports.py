@@ -2,7 +2,8 @@
 
 A signal handler may raise anywhere in the main thread. If it ends an import, a library may stay half imported for the
 rest of the process. So the libraries of the first suggestion are imported in a separate thread, which interrupts do not
-reach. The caller waits for it, and can be interrupted.
+reach. The caller waits for it, and can be interrupted. Forks wait for it too: in the child of a fork, a module that
+another thread was importing could never be imported.
 """
 
 from __future__ import annotations
@@ -12,8 +13,12 @@ import importlib
 import sys
 import threading
 
-#: Modules that fits and designs use. With them, the import of numbo would take half as long again.
-NEEDED = ("scipy.optimize", "scipy.stats")
+from numbo import _forks
+
+#: Modules that designs use. With them, the import of numbo would take half as long again.
+NEEDED = ("scipy.stats",)
+_importing = threading.RLock()
+_forks.wait_for(_importing)
 
 
 def load_needed() -> None:
@@ -26,6 +31,7 @@ def load_needed() -> None:
 
 
 def _load(names: list[str]) -> None:
-    for name in names:
-        with contextlib.suppress(Exception):  # it is raised where the module is used
-            importlib.import_module(name)
+    with _importing:
+        for name in names:
+            with contextlib.suppress(Exception):  # it is raised where the module is used
+                importlib.import_module(name)

@@ -8,6 +8,7 @@ that cannot propagate exceptions, such as LLVM's while a kernel is loaded. Pytho
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -22,6 +23,26 @@ def raise_interrupt(error: BaseException) -> None:
         cause = cause.__cause__
     if cause is not None and not isinstance(cause, Exception):
         raise cause
+
+
+@contextmanager
+def signals_kept() -> Iterator[list[tuple[int, Any]]]:
+    """Signals that have a Python handler are kept in a list, with their frames, until the block ends.
+
+    Only the main thread handles signals.
+    """
+    arrived: list[tuple[int, Any]] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield arrived
+        return
+    handlers = {s: handler for s in map(int, signal.valid_signals()) if callable(handler := signal.getsignal(s))}
+    try:
+        for s in handlers:
+            signal.signal(s, lambda number, frame: arrived.append((number, frame)))
+        yield arrived
+    finally:
+        for s, handler in handlers.items():
+            signal.signal(s, handler)
 
 
 @contextmanager

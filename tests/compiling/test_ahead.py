@@ -15,7 +15,10 @@ import pytest
 from numbo import GSSBO, Float
 from numbo.compiling import ahead, jit, turns
 
-pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="there is nothing to compile")
+pytestmark = [
+    pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="there is nothing to compile"),
+    pytest.mark.skipif(not turns.possible(), reason="nothing is compiled in the background"),
+]
 
 #: Starts the processes in the background, and prints their numbers.
 START = """

@@ -161,6 +161,7 @@ def test_on_a_warm_machine_nothing_starts_in_the_background(warm, algorithm):
     assert run(f"{code}; print(ahead._children)", ahead="1").stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_what_is_not_in_the_cache_is_compiled_in_the_background_or_announced(warm, tmp_path):
     folder = Path(
         run("from numbo.compiling.first_use import cache_path; print(cache_path())", cache=tmp_path).stdout.strip()

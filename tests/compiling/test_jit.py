@@ -16,6 +16,9 @@ from numbo.compiling import jit, turns
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="there is no machine code to cache")
 
+posix = pytest.mark.skipif(os.name != "posix", reason="there are other signals")
+locks = pytest.mark.skipif(not turns.possible(), reason="files cannot be locked")
+
 PROBE = "from pkg.compiling import jit; jit.warn_after(None); from pkg.kernels.caller import outer; print(outer(1.0))"
 
 
@@ -54,6 +57,7 @@ IndexDataCacheFile._save_data = lambda *arguments: os.kill(os.getpid(), 9)
 """
 
 
+@posix
 def test_a_process_killed_while_it_writes_leaves_no_stale_code(tmp_path):
     """Numba has written the index then, but not the code that belongs to it."""
     package(tmp_path, "1.0")
@@ -85,6 +89,31 @@ def test_a_damaged_file_is_written_anew(tmp_path):
         assert run(tmp_path, HITS).stdout.split() == ["2.0", "1"]
 
 
+INNER = """
+from pkg.compiling import jit
+from pkg.kernels.callee import inner
+from pkg.kernels.caller import outer
+print(outer(1.0), sum(inner.stats.cache_hits.values()), sum(outer.stats.cache_hits.values()))
+"""
+CODE = """
+for kernel in (inner, outer):
+    (compiled,) = kernel.overloads.values()
+    print(kernel.__name__, len(list(compiled.library.get_defined_functions())) > 0)
+"""
+
+
+def test_a_subroutine_has_code_in_kernels_only_and_is_cached_for_them(tmp_path):
+    package(tmp_path, "1.0")
+    callee = tmp_path / "pkg" / "kernels" / "callee.py"
+    callee.write_text(callee.read_text().replace("jit\n", "subroutine as jit\n", 1))
+    made = run(tmp_path, INNER + CODE)
+    assert made.stdout.splitlines() == ["2.0 0 0", "inner False", "outer True"], made.stderr
+    for path in (tmp_path / "pkg" / "kernels" / "__pycache__").glob("caller.outer*"):
+        path.unlink()
+    assert run(tmp_path, INNER).stdout.strip() == "2.0 1 0"
+    assert run(tmp_path, INNER).stdout.strip() == "2.0 0 1"
+
+
 FULL = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))\n"
 
 
@@ -112,37 +141,50 @@ def test_code_is_cached_if_it_is_there_and_for_this_processor(tmp_path):
 
 
 TURNS = """
+from contextlib import contextmanager
+
 from numba.core.compiler_lock import global_compiler_lock
 from numbo.compiling import turns
 from pkg.compiling import jit
 
-turn, asked = turns.turn, set()
+turn, waited = turns.turn, set()
 jit.wait_at_most(0.1)
 
 
+@contextmanager
 def noted(path, name, patience, waiting):
-    assert global_compiler_lock.is_locked()
-    asked.add((name, patience))
-    return turn(path, name, patience, waiting)
+    if patience:
+        assert not global_compiler_lock.is_locked()
+    with turn(path, name, patience, waiting) as came:
+        if patience:
+            waited.add((name, came))
+        yield came
 
 
 turns.turn = noted
 from pkg.kernels.caller import outer
 outer(1.0)
 outer(1)  # for which it is as patient again
-print(sorted(asked), jit.seconds_spent() >= float(%r))
+print(sorted(waited), jit.seconds_spent() >= %r)
 """
 
 
-@pytest.mark.parametrize("held", [False, True])
-def test_a_kernel_is_compiled_in_turn_and_its_callees_are_not_waited_for_if_it_did_not_come(held, tmp_path):
+@locks
+@pytest.mark.parametrize(
+    ("held", "waited"),
+    [
+        (None, [("outer", True)]),
+        ("inner", [("inner", False), ("outer", True)]),
+        ("outer", [("outer", False)]),  # whoever compiles it compiles its callee, too
+    ],
+)
+def test_a_kernel_waits_for_its_turn_and_for_its_callees_without_the_lock_of_the_compiler(held, waited, tmp_path):
     package(tmp_path, "1.0")
     (tmp_path / "pkg" / "kernels" / "__pycache__").mkdir(exist_ok=True)
     lock = str(tmp_path / "pkg" / "kernels" / "__pycache__" / "numbo.lock")
-    with turns.turn(lock if held else None, "outer", 0.0):
-        result = run(tmp_path, TURNS % (0.2 * held))
-    asked = [("inner", 0.0 if held else 0.1), ("outer", 0.1)]
-    assert result.stdout.strip() == f"{asked} True", result.stderr
+    with turns.turn(lock if held else None, held or "", 0.0):
+        result = run(tmp_path, TURNS % (0.1 if held else 0.0))
+    assert result.stdout.strip() == f"{waited} True", result.stderr
 
 
 INTERRUPTED = """
@@ -190,6 +232,7 @@ def test_bounds_checks_are_part_of_the_stamp(monkeypatch):
     assert jit.source_digest.__wrapped__() != plain
 
 
+@posix
 def test_signals_wait_until_a_kernel_is_compiled():
     """An exception from a signal handler inside LLVM would crash the process later."""
     import signal
@@ -200,7 +243,10 @@ def test_signals_wait_until_a_kernel_is_compiled():
         raise KeyboardInterrupt
 
     done = []
-    others = [signal.SIGUSR1, signal.SIGRTMIN + 5]  # a signal without a name, too
+    others = [
+        signal.SIGUSR1,
+        getattr(signal, "SIGRTMIN", signal.SIGUSR2) + 1,
+    ]  # a signal without a name, if there are any
     handlers = {signal.SIGALRM: interrupt} | {s: lambda number, frame: done.append(number) for s in others}
     before = {s: signal.signal(s, handler) for s, handler in handlers.items()}
 
@@ -252,6 +298,7 @@ def test_a_warning_comes_once_while_one_waits_for_the_compiler(tmp_path):
     assert run(tmp_path, WARNED % 0.0).stdout.splitlines() == ["101.0 101.0"], "from the cache, in silence"
 
 
+@locks
 def test_a_warning_comes_while_another_process_compiles(tmp_path):
     package(tmp_path, "1.0")
     run(tmp_path, WARNED % None)

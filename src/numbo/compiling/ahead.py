@@ -22,6 +22,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from numbo import _forks
+
 SWITCH = "NUMBO_COMPILE_AHEAD"
 NICE = 10
 #: Number of processes; compiling is divided among them.
@@ -37,7 +39,8 @@ with ahead.work(parent, algorithm, part, lock) as wanted:
         from numbo.compiling.first_use import compile_part
         compile_part(algorithm, part, lock)
 """
-_lock = threading.Lock()
+_lock = threading.RLock()
+_forks.wait_for(_lock)
 _children: list[subprocess.Popen[bytes]] = []
 _considered: set[type] = set()
 _owner = 0  # the process that started the children; a fork has the list, but they are not its children

@@ -28,29 +28,44 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numba
+from llvmlite import binding, ir
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
 
+from numbo import _forks
+from numbo._interrupts import signals_kept
 from numbo.compiling import turns
 
 logger = logging.getLogger("numbo")
 waits = logging.getLogger("numbo.compiling")
 #: Seconds of compiling, and of waiting for it, after which a warning says what one waits for.
 LONG = 5.0
+#: How the names of the variables begin that hold the environment of a function.
+ENVIRONMENT = "_ZN08NumbaEnv"
 _patience = 15.0
 _seconds = 0.0
-_depth = 0
 _unwritable = False
 _announce: Callable[[], None] | None = None
 _long: float | None = LONG
-_began = 0.0
 _waited = 0.0
-_waiting = False
+_forks.wait_for(global_compiler_lock)
+
+
+class _Now(threading.local):
+    """When this thread began to get a kernel ready, None if it does not, and whether it has had to wait."""
+
+    began: float | None = None
+    waiting = False
+
+
+_now = _Now()
 
 
 def wait_at_most(seconds: float) -> None:
@@ -91,25 +106,17 @@ def source_digest() -> str:
 
 @contextmanager
 def signals_wait() -> Iterator[None]:
-    """Defer signals that have a Python handler to the end of the block. Only the main thread handles signals.
+    """Defer signals that have a Python handler to the end of the block. All are then handled, even if one raises."""
+    with ExitStack() as stack, signals_kept() as arrived:
+        stack.callback(_handle, arrived)
+        yield
 
-    All of them are then handled, even if a handler raises.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    handlers = {int(s): handler for s in signal.valid_signals() if callable(handler := signal.getsignal(s))}
-    arrived: list[tuple[int, Any]] = []
-    try:
-        for s in handlers:
-            signal.signal(s, lambda number, frame: arrived.append((number, frame)))
-        yield
-    finally:
-        for s, handler in handlers.items():
-            signal.signal(s, handler)
-        with ExitStack() as stack:
-            for number, frame in reversed(arrived):
-                stack.callback(handlers[number], number, frame)
+
+def _handle(arrived: list[tuple[int, Any]]) -> None:
+    with ExitStack() as stack:
+        for number, frame in reversed(arrived):
+            handler: Any = signal.getsignal(number)
+            stack.callback(handler, number, frame)
 
 
 class KernelCache(FunctionCache):
@@ -154,6 +161,39 @@ class KernelCache(FunctionCache):
             return False
 
 
+class Inlay(JITCodeLibrary):
+    """The code of a subroutine, which becomes part of kernels and is optimised and translated with them only.
+
+    Numba would optimise each function on its own, with all that it calls, and translate it to machine code that nobody
+    runs. That took as long as the kernels themselves.
+    """
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        """Keep the code for callers. What is translated has only the variables by which Numba knows the functions."""
+        self._finalized = True
+        code = self._get_module_for_linking()
+        empty = self._codegen._create_empty_module(code.name)
+        for variable in code.global_variables:
+            if variable.name.startswith(ENVIRONMENT):
+                kept = ir.GlobalVariable(empty, ir.IntType(8).as_pointer(), variable.name)
+                kept.linkage = "common"
+                kept.initializer = ir.Constant(kept.value_type, None)
+        self._final_module = binding.parse_assembly(str(empty))
+        super()._finalize_final_module()
+
+
+class Inlaid(Compiler):
+    """Compiles a function to an `Inlay`."""
+
+    def compile_extra(self, func: Callable[..., Any]) -> Any:
+        self.state.library = Inlay(self.state.targetctx.codegen(), func.__qualname__)
+        self.state.library.enable_object_caching()
+        return super().compile_extra(func)
+
+
 def cache_path(kernel: Any) -> str | None:
     """The folder where the machine code of a kernel is cached; None if no folder is writable."""
     stats = getattr(kernel, "stats", None)
@@ -175,20 +215,19 @@ def lock_path(kernel: Any) -> str | None:
 @contextmanager
 def _timed() -> Iterator[None]:
     """Add the time of the block to `seconds_spent`, unless it is part of another such block."""
-    global _seconds, _depth, _began, _waited, _waiting
-    started = time.perf_counter()
-    if _depth == 0:
-        _began = started
-        _waiting = False
-    _depth += 1
+    global _seconds, _waited
+    if _now.began is not None:
+        yield
+        return
+    began = _now.began = time.perf_counter()
+    _now.waiting = False
     try:
         yield
     finally:
-        _depth -= 1
-        if _depth == 0:
-            took = time.perf_counter() - started
-            _seconds += took
-            _waited += took * _waiting
+        took = time.perf_counter() - began
+        _now.began = None
+        _seconds += took
+        _waited += took * _now.waiting
 
 
 def _wait(folder: str | None) -> None:
@@ -196,9 +235,10 @@ def _wait(folder: str | None) -> None:
 
     Time that went into loading kernels from the cache does not count.
     """
-    global _long, _waiting
-    _waiting = True
-    if _long is None or _waited + time.perf_counter() - _began < _long:
+    global _long
+    _now.waiting = True
+    now = time.perf_counter()
+    if _long is None or _waited + now - (_now.began or now) < _long:
         return
     _long = None
     once = f"once, and caches them in {folder}" if folder else "in every process, as no cache folder is writable"
@@ -208,34 +248,66 @@ def _wait(folder: str | None) -> None:
     )
 
 
+def _turn(dispatcher: Any, patience: float) -> AbstractContextManager[bool]:
+    wait = functools.partial(_wait, cache_path(dispatcher))
+    return turns.turn(lock_path(dispatcher), dispatcher.py_func.__qualname__, patience, wait)
+
+
+def callees(dispatcher: Any) -> list[Any]:
+    """The kernels that a kernel calls, directly or not; none comes before one that it calls itself."""
+    found: dict[int, Any] = {}
+
+    def visit(function: Any) -> None:
+        for name in function.__code__.co_names:
+            other = function.__globals__.get(name)
+            if isinstance(other, type(dispatcher)) and id(other) not in found:
+                visit(other.py_func)
+                found[id(other)] = other
+
+    visit(dispatcher.py_func)
+    return list(found.values())
+
+
+def _wait_for_callees(dispatcher: Any) -> None:
+    """If a kernel has to be compiled, wait until no other process compiles one that it calls."""
+    for callee in callees(dispatcher):
+        with _turn(callee, 0.0) as free:
+            pass
+        if free:
+            continue
+        if is_cached(dispatcher):
+            return
+        with _turn(callee, _patience) as came:
+            pass
+        if not came:  # the other process probably compiles more of them
+            return
+
+
 def _in_turn(dispatcher: Any, compile_: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile while no other process compiles the same kernel, with signals deferred."""
+    """Compile while no other process compiles the same kernel, with signals deferred.
+
+    Whoever has the compiler's lock waits for no other process: forks and all other threads wait for this lock. So what
+    a kernel calls is waited for beforehand. Threads cannot block each other, as a thread that has the lock needs
+    nothing else, and processes cannot, as a kernel waits only for kernels that it calls.
+    """
 
     @functools.wraps(compile_)
     def compile_in_turn(*args: Any) -> Any:
-        global _patience, _announce
+        global _announce
+        if global_compiler_lock.is_locked():  # by this thread, for a kernel that calls this one
+            with _timed(), _turn(dispatcher, 0.0), signals_wait():
+                return compile_(*args)
         if _announce is not None and not is_cached(dispatcher):
             say = _announce
             _announce = None
             say()
-        wait = functools.partial(_wait, cache_path(dispatcher))
-        # Threads take the compiler's lock first: a thread with the turn, but without that lock, could block another.
-        # Processes cannot block each other, as a kernel waits only for kernels that it calls.
-        with (
-            global_compiler_lock,
-            _timed(),
-            turns.turn(lock_path(dispatcher), dispatcher.py_func.__qualname__, _patience, wait) as came,
-        ):
-            usual = _patience
-            if not came:  # the other process probably has the turn of one of this kernel's callees, too
-                _patience = 0.0
-            try:
-                with signals_wait():
-                    if not isinstance(dispatcher._cache, KernelCache):
-                        wait()
-                    return compile_(*args)
-            finally:
-                _patience = usual
+        with _timed(), _turn(dispatcher, _patience) as came:
+            if came:
+                _wait_for_callees(dispatcher)
+            with global_compiler_lock, signals_wait():
+                if not isinstance(dispatcher._cache, KernelCache):
+                    _wait(None)
+                return compile_(*args)
 
     return compile_in_turn
 
@@ -249,9 +321,9 @@ def subroutine(function: Callable[..., Any]) -> Any:
     """As `jit`, for a function that only kernels call; a call from Python is refused.
 
     The wrapper for calls from Python is not compiled. For a NamedTuple that holds others, it has as much code as the
-    function itself.
+    function itself. Nor is there machine code for it alone (`Inlay`).
     """
-    dispatcher = _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    dispatcher = _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=Inlaid)
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise TypeError(f"{function.__name__} is called by kernels only.")
