@@ -223,8 +223,8 @@ class KnownSpace:
     It holds every parameter that a trial has had, with its latest distribution: if a range changed during the study,
     the current one is searched. Ranges that depend on the value of another parameter are part of the space. If a range
     keeps changing without a known rule, the union of its ranges is searched. Parameters that have had distributions of
-    two kinds (which Optuna refuses) cannot be searched. Parameters that are used under unknown conditions are dropped
-    when recent trials no longer use them.
+    two kinds (which Optuna refuses) cannot be searched. Parameters that were removed from the program are dropped, and
+    those that are used under unknown conditions when recent trials no longer use them.
     """
 
     #: A parameter that is used under unknown conditions is dropped if none of this many latest complete trials has it.
@@ -298,6 +298,11 @@ class KnownSpace:
             self._latest[name] = number, found
 
     @property
+    def names(self) -> Collection[str]:
+        """The parameters that trials have had."""
+        return self._latest.keys()
+
+    @property
     def known(self) -> bool:
         """Whether any trial with parameters was added."""
         return bool(self._latest)
@@ -351,7 +356,16 @@ class KnownSpace:
         for name in space:
             if name in ranges or self._ranges.varies(name):
                 space[name] = self._widest[name]
-        conditions = self.usage.conditions({name: to_dimension(distribution) for name, distribution in space.items()})
+        usage = self.usage
+        conditions = usage.conditions({name: to_dimension(distribution) for name, distribution in space.items()})
+        since = usage.since
+        if usage.removed:  # it is another program since
+            first = max(usage.removed.values()) + 1
+            later = usage.from_trial(first)
+            space = {name: distribution for name, distribution in space.items() if name in later.names}
+            conditions = later.conditions({name: to_dimension(distribution) for name, distribution in space.items()})
+            added = (space.keys() & usage.optional) - later.optional - conditions.keys()
+            since = later.since | dict.fromkeys(sorted(added), first)
         oldest = self._recent[0] if len(self._recent) == self.RECENT else -1
         out = {
             name: distribution
@@ -360,8 +374,8 @@ class KnownSpace:
         }
         several = {name for name, distribution in out.items() if not distribution.single()}
         conditions = {name: condition for name, condition in conditions.items() if condition.parents <= several}
-        since = {name: number for name, number in self.usage.since.items() if name in out}
-        return Searched(out, conditions, frozenset(self.usage.optional), ranges, since=since).without_single()
+        since = {name: number for name, number in since.items() if name in out}
+        return Searched(out, conditions, frozenset(usage.optional), ranges, since=since).without_single()
 
     def undecided(self, name: str, distribution: BaseDistribution) -> bool:
         """Whether it is still unclear why a parameter has had other ranges than its latest ``distribution``."""

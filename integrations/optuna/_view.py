@@ -31,8 +31,11 @@ ROUNDS = 4
 #: A cause for which trials are not learned: a parameter, and the range that its value is not in, or the kind of cause.
 Cause: TypeAlias = tuple[str, str]
 CONTRADICTION = "", "contradiction"
+CONTRADICTED = "contradict the conditions of search_space="
 #: Maximum number of causes that a warning describes.
 DESCRIBED = 3
+#: A declared parameter that none of this many complete trials has asked for is not searched. Not tuned.
+MANY = 10
 
 
 class StudyView:
@@ -66,10 +69,13 @@ class StudyView:
         self._left_out = 0
         #: Number of trials that contradict the conditions, and were told where they fit.
         self._bent = 0
+        #: Number of complete trials that were run, and not made from results.
+        self._complete = 0
         #: Whether a failed trial was told since this was set to False, and not while an optimizer catches up.
         self.heard_failure = False
-        #: Start and end times of those that have no record: they are equal only if one trial is a copy of another.
-        self._moments: set[tuple[datetime | None, datetime | None]] = set()
+        #: Checksums of the times and results of those that have no record: all are equal only if one trial is a copy of
+        #: another. Times alone may be equal, as some clocks tick every 16 ms.
+        self._seen: set[int] = set()
         #: Causes for which trials were left out (`_causes_of`), with the first trial of each in words.
         self._causes: dict[Cause, str] = {}
         #: The causes that a warning has named.
@@ -103,6 +109,7 @@ class StudyView:
             if trial.datetime_start is not None and self._was_run(trial):
                 insort(self._starts, _naive(trial.datetime_start))
         self.space.add(fresh)
+        self._complete += sum(t.state == TrialState.COMPLETE and not _took_no_time(t) for t in fresh)
         names = self.constraints
         self.constraints = tuple(sorted({*names, *(c for t in fresh for c in _records.constraints_of(t))}))
         if self.optimizer is not None:
@@ -117,6 +124,20 @@ class StudyView:
         if self.space.known:
             return self.space.searched(running)
         return self._space_of_running.searched(running)
+
+    def unused(self, declared: Searched) -> set[str]:
+        """The ``declared`` parameters that no trial has asked for, once many are complete; unless that are all.
+
+        Suggestions that differ in them only would be one point. Those that have a condition, or that others depend on,
+        may still be asked for.
+        """
+        names = declared.distributions.keys()
+        asked = self.space.names & names
+        if self._complete < MANY or not asked:
+            return set()
+        parents = set().union(*(condition.parents for condition in declared.conditions.values()))
+        left = names - asked - parents - declared.conditions.keys()
+        return {name for name in left if not declared.distributions[name].single()}
 
     def optimizer_over(
         self,
@@ -135,7 +156,7 @@ class StudyView:
             self._bent = 0
             self._running = {}
             self._causes = {}
-            self._moments = set()
+            self._seen = set()
             self._tell(t for t in trials if t.state.is_finished())
         self._warn_of_misfits()
         return self.optimizer
@@ -147,8 +168,10 @@ class StudyView:
         finished = self._left_out + len(self.told)
         if CONTRADICTION in fresh and self._bent:
             fresh.remove(CONTRADICTION)
-            said = "finished trials contradict the conditions of search_space=, and are learned for what fits"
-            warn(f"{self._bent} of {finished} {said}; {self._causes[CONTRADICTION]}.")
+            removed = sorted(self.space.usage.removed)
+            said = f"used parameters that later ones do not, {removed}" if removed else CONTRADICTED
+            learned = "and are learned for what fits"
+            warn(f"{self._bent} of {finished} finished trials {said}, {learned}; {self._causes[CONTRADICTION]}.")
         if fresh:
             described = "; ".join(self._causes[cause] for cause in fresh[:DESCRIBED])
             warn(f"{self._left_out} of {finished} finished trials are not learned; {described}.")
@@ -228,7 +251,7 @@ class StudyView:
         params |= {name: space[name].from_unit(0.5) for name in missing}
         if space.conditions and trial.state != TrialState.COMPLETE:
             params = space.completed(params)
-            if trial.state == TrialState.PRUNED and not known.keys() <= params.keys():
+            if not known.keys() <= params.keys() and self._value(trial) is not None:
                 raise ValueError("The trial contradicts the conditions.")
         if self.searched.ranges and trial.state != TrialState.COMPLETE:
             params = space.moved_into_ranges(params, params.keys() - known.keys())
@@ -283,14 +306,14 @@ class StudyView:
         """Whether a finished trial was not evaluated: made from given results, or a copy of another trial.
 
         Trials that a sampler of numbo began say so themselves. Others count as made from results if they took no time,
-        or have the times of another trial.
+        or have the times and results of another trial.
         """
         asked = _records.asked_for(trial, published)
         if asked is not None:
             return not asked
-        moments = trial.datetime_start, trial.datetime_complete
-        known = moments in self._moments
-        self._moments.add(moments)
+        mark = hash(repr((trial.datetime_start, trial.datetime_complete, trial.params, trial.values)))
+        known = mark in self._seen
+        self._seen.add(mark)
         return known or _took_no_time(trial)
 
     def _was_run(self, trial: FrozenTrial) -> bool:

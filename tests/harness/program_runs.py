@@ -29,6 +29,7 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 
 import optuna
+from numbo.spaces.inference import CHANGED
 from tests.harness.programs import Failed, Path, Played, Program, asks, smaller
 
 #: Optuna's callback that adds failed trials again; it has had another name before Optuna 4.9.
@@ -63,6 +64,7 @@ class Noted:
         unlucky: whether it fails at random.
         known: the distributions of trials that had succeeded by then, by the names of the parameters.
         after_success: whether there were any.
+        today: how many of them ran the program of that day.
         point: what it was evaluated at.
     """
 
@@ -71,6 +73,7 @@ class Noted:
     unlucky: bool
     known: dict[str, list[BaseDistribution]]
     after_success: bool
+    today: int
     played: Played = field(default_factory=Played)
     point: Point | None = None
 
@@ -255,12 +258,15 @@ class Runner:
         number = trial.number
         frozen = self.frozen(trial)
         retry = "retry_history" in frozen.system_attrs or bool(frozen.params)
+        day = int(self.program.second is not None and number >= self.count // 2)
+        succeeded = [t.number for t in self.all() if t.state == TrialState.COMPLETE]
         self.notes[number] = Noted(
-            day=int(self.program.second is not None and number >= self.count // 2),
+            day=day,
             given=retry or "fixed_params" in frozen.system_attrs,
             unlucky=self.program.at_random(number),
             known={name: list(found) for name, found in self.known.items()},
-            after_success=any(t.state == TrialState.COMPLETE for t in self.all()),
+            after_success=bool(succeeded),
+            today=sum(self.notes[n].day == day for n in succeeded),
         )
         self.running[number] = trial
         if self.program.workers > 1 and not self.program.rolling:
@@ -357,7 +363,7 @@ class Runner:
         note.point = tuple(sorted(asked.items()))
         if note.played.through:
             self.points.add(tuple(sorted(frozen.params.items())))
-        if note.given or note.unlucky or not asked or self.by_chance(note):
+        if note.given or note.unlucky or not asked or self.by_chance(note) or self.outdated(note, frozen):
             return
         here = {n for n in self.running if self.notes[n].point == note.point} | self.failures[note.point]
         here = {n for n in here if not (self.notes[n].given or self.notes[n].unlucky)}
@@ -370,6 +376,11 @@ class Runner:
         if self.program.declared:
             return False
         return any(name not in note.known for name in note.played.values if not self.single(name))
+
+    def outdated(self, note: Noted, frozen: FrozenTrial) -> bool:
+        """Whether a sampler could not know yet that the program of the second day has fewer parameters."""
+        today = {ask.name for ask in asks(self.program.blocks()[note.day])}
+        return note.day > 0 and note.today < CHANGED and not _published(frozen).keys() <= today
 
     def single(self, name: str) -> bool:
         return name in dict(self.program.fixed) or all(

@@ -13,6 +13,7 @@ from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SB
 from numbo.optuna._distributions import KnownSpace, to_internal
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState
+from tests.helpers import MOSTLY, over_seeds, seeded
 from tests.optuna.inside import optimizer_of, view_of
 
 import optuna
@@ -143,7 +144,7 @@ def network(trial):
 
 @pytest.fixture(params=SAMPLERS)
 def make(request):
-    return lambda **kw: request.param(seed=0, n_startup_trials=5, **kw)
+    return lambda **kw: request.param(seed=seeded(0), n_startup_trials=5, **kw)
 
 
 def suggested(study):
@@ -175,18 +176,19 @@ def test_bad_declarations_are_refused(make, space, words):
     assert "\n" not in str(error.value)
 
 
+@over_seeds()
 def test_inferred_conditions_are_those_of_the_program(make):
     study = optuna.create_study(sampler=make())
     study.optimize(network, n_trials=40)
     explained = study.sampler.explain()
-    assert explained.conditions["momentum"] == "optimizer is sgd or rmsprop"
-    assert explained.conditions["width_2"] == "layers >= 2"
+    assert explained.conditions["momentum"] == "optimizer is sgd or rmsprop", MOSTLY
+    assert explained.conditions["width_2"] == "layers >= 2", MOSTLY
     assert explained.inferred
     assert "conditions  as far as the trials show: " in str(explained)
     assert "momentum where optimizer is sgd or rmsprop" in str(explained)
-    assert study.best_params["layers"] == 2
+    assert study.best_params["layers"] == 2, MOSTLY
     late = list(zip(suggested(study), study.trials, strict=True))[-15:]
-    assert all(keys == trial.params.keys() for keys, trial in late)
+    assert all(keys == trial.params.keys() for keys, trial in late), MOSTLY
 
 
 def test_what_is_inactive_is_refused_in_the_words_of_the_study(make):
@@ -207,13 +209,14 @@ def test_what_is_inactive_is_refused_in_the_words_of_the_study(make):
         assert "\n" not in str(error.value)
 
 
-def test_running_trials_differ_in_what_is_active(make):
+@pytest.mark.parametrize("sampler", SAMPLERS[:3])  # S-BPE repeats points that it has not ruled out
+def test_running_trials_differ_in_what_is_active(sampler):
     space = {
         "kind": CategoricalDistribution(["a", "b", "c"]),
         "k": (IntDistribution(1, 6), {"kind": "a"}),
         "m": (IntDistribution(1, 6), {"kind": ["a", "b"]}),
     }
-    study = optuna.create_study(sampler=make(search_space=space))
+    study = optuna.create_study(sampler=sampler(search_space=space, seed=seeded(0)))
 
     def play(trial):
         kind = trial.suggest_categorical("kind", ["a", "b", "c"])
@@ -296,19 +299,21 @@ def svm_mlp_or_gbm(trial):
 
 
 @pytest.mark.parametrize("cls", [GSSBOSampler, GPUCBSampler, BKBSampler])
+@over_seeds()
 def test_a_branch_that_always_fails_is_left_though_it_shares_a_parameter(cls):
-    study = optuna.create_study(sampler=cls(seed=0))
+    study = optuna.create_study(sampler=cls(seed=seeded(0)))
     study.optimize(svm_mlp_or_gbm, n_trials=40, catch=RuntimeError)
     failed = study.get_trials(states=[TrialState.FAIL])
-    assert len(failed) < 15  # all but six, as long as failures were no evidence
+    assert len(failed) < 15, MOSTLY  # all but six, as long as failures were no evidence
     view = view_of(study)
     assert sorted([*view.told, 39]) == list(range(40))  # nothing but the last trial is unknown
     assert view.searched.words()["rate"] == "model is mlp or gbm"
 
 
+@over_seeds()
 def test_where_trials_fail_is_said_in_the_words_of_the_study():
     """Categories are numbers inside. The warning comes once; to whoever comes later the explanation says the same."""
-    study = optuna.create_study(sampler=GSSBOSampler(seed=0))
+    study = optuna.create_study(sampler=GSSBOSampler(seed=seeded(0)))
     for _ in range(9):
         study.enqueue_trial({"model": "gbm"})
         study.enqueue_trial({"model": "mlp"})
@@ -321,8 +326,8 @@ def test_where_trials_fail_is_said_in_the_words_of_the_study():
     found = study.sampler.explain()
     assert found.n_failed == len(study.get_trials(states=[TrialState.FAIL])) >= 9
     assert str(found.failing) == "model is gbm"
-    assert found.success > 0.9
-    later = GSSBOSampler(seed=1)
+    assert found.success > 0.9, MOSTLY
+    later = GSSBOSampler(seed=seeded(1))
     assert str(later.explain(study).failing) == "model is gbm"
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # what failed long ago is no news
@@ -372,10 +377,11 @@ def test_trials_that_run_at_once_are_different_points_whatever_the_rules():
     assert len({tuple(sorted(trial.params.items())) for trial in running}) == 16
 
 
+@over_seeds()
 def test_where_a_declaration_is_wrong_the_search_goes_on():
     """Each trial with a small y contradicts it. Nothing was learned of them, and one y was suggested for ever."""
     space = {"x": (FloatDistribution(0.0, 1.0), {"y": (">", 0.5)}), "y": FloatDistribution(0.0, 1.0)}
-    study = optuna.create_study(sampler=GSSBOSampler(seed=0, search_space=space))
+    study = optuna.create_study(sampler=GSSBOSampler(seed=seeded(0), search_space=space))
     with pytest.warns(
         UserWarning, match=r"^1 of . finished trials contradict the conditions of search_space="
     ) as caught:
@@ -384,12 +390,13 @@ def test_where_a_declaration_is_wrong_the_search_goes_on():
         )
     assert len(caught) == 1
     assert optimizer_of(study).n_told == 40
-    assert len({trial.params["y"] for trial in study.trials}) > 30
+    assert len({trial.params["y"] for trial in study.trials}) > 30, MOSTLY
 
 
+@over_seeds()
 def test_a_failure_that_contradicts_a_declaration_counts_where_it_fits():
     space = {"kind": CategoricalDistribution(["a", "b"]), "m": (FloatDistribution(0.0, 1.0), {"kind": "a"})}
-    study = optuna.create_study(sampler=GSSBOSampler(seed=0, search_space=space))
+    study = optuna.create_study(sampler=GSSBOSampler(seed=seeded(0), search_space=space))
 
     def program(trial):
         if trial.suggest_categorical("kind", ["a", "b"]) == "a":
@@ -398,7 +405,7 @@ def test_a_failure_that_contradicts_a_declaration_counts_where_it_fits():
         raise RuntimeError
 
     study.optimize(program, n_trials=20, catch=RuntimeError)
-    assert len(study.get_trials(states=[TrialState.FAIL])) < 8
+    assert len(study.get_trials(states=[TrialState.FAIL])) < 8, MOSTLY
     assert optimizer_of(study).n_told == 20
 
 
@@ -419,3 +426,80 @@ def test_a_range_that_follows_from_a_value_is_part_of_the_space(make):
     for trial in study.trials[8:]:
         published = json.loads(trial.system_attrs[f"{_records.KEY}:0"])["params"]
         assert published["rate"] == trial.params["rate"]
+
+
+# -- a program that changes --------------------------------------------------------------------------------------------
+
+
+def first_day(trial):
+    x = trial.suggest_float("x", 0, 1)
+    model = trial.suggest_categorical("model", ["svm", "mlp"])
+    if model == "svm":
+        return (x - 0.3) ** 2 + 1.0 + trial.suggest_float("c", 0, 1)
+    return (x - 0.3) ** 2 + 1.0 + trial.suggest_float("rate", 0, 1)
+
+
+def second_day(trial):
+    """A category more, which Optuna takes under another name only."""
+    x = trial.suggest_float("x", 0, 1)
+    model = trial.suggest_categorical("model2", ["svm", "mlp", "gbm"])
+    if model == "gbm":
+        return (x - 0.3) ** 2 + trial.suggest_float("depth", 0, 1)
+    return (x - 0.3) ** 2 + 1.0 + trial.suggest_float("c" if model == "svm" else "rate", 0, 1)
+
+
+@pytest.mark.parametrize("make", [GSSBOSampler, GPUCBSampler, BKBSampler])
+@over_seeds()
+def test_a_parameter_that_got_another_name_is_forgotten_with_what_depended_on_it(make):
+    study = optuna.create_study(sampler=make(seed=seeded(0)))
+    study.optimize(first_day, n_trials=20)
+    with pytest.warns(UserWarning, match=r"used parameters that later ones do not, \['model'\]"):
+        study.optimize(second_day, n_trials=25)
+    searched = view_of(study).searched
+    assert searched.distributions.keys() >= {"x", "model2"}
+    assert "model" not in searched.distributions
+    assert searched.since == {"model2": 20}
+    for name, condition in searched.conditions.items():
+        assert condition.parents == {"model2"}, name
+    assert optimizer_of(study).n_told == 45  # what fits of the first day is learned
+    second = study.trials[20:]
+    assert {trial.params["model2"] for trial in second} == {"svm", "mlp", "gbm"}, MOSTLY
+    assert study.best_trial.params["model2"] == "gbm", MOSTLY
+    assert len({tuple(trial.params.items()) for trial in second}) >= 20, MOSTLY
+
+
+@over_seeds()
+def test_trials_that_fail_while_every_other_one_is_given_do_not_stay_in_one_half():
+    """The first points come from a sequence of which every fourth one may be in the same half."""
+    study = optuna.create_study(sampler=GSSBOSampler(seed=seeded(0)))
+    for k in range(120):
+        if k % 4:
+            study.enqueue_trial({"x": 0.5, "y": 0.5, "z": 0.5})
+        trial = study.ask()
+        for name in "xyz":
+            trial.suggest_float(name, 0, 1)
+        study.tell(trial, state=TrialState.FAIL)
+    own = np.array([[trial.params[name] for name in "xyz"] for trial in study.trials[::4]])
+    above = (own > 0.5).mean(axis=0)
+    assert ((above > 0.1) & (above < 0.9)).all(), MOSTLY
+
+
+def test_a_declared_parameter_that_no_trial_asks_for_is_left_out_until_one_does():
+    space = {name: FloatDistribution(0, 1) for name in ("x", "extra")} | {"one": IntDistribution(3, 3)}
+    study = optuna.create_study(sampler=GSSBOSampler(search_space=space, seed=0))
+    study.optimize(lambda trial: (trial.suggest_float("x", 0, 1) - 0.3) ** 2, n_trials=10)
+    assert set(view_of(study).searched.distributions) == {"x", "extra"}
+    running = [study.ask() for _ in range(8)]
+    with pytest.warns(UserWarning, match=r"search_space= has \['extra'\], which no trial so far has asked for"):
+        first = running[0].suggest_float("x", 0, 1)
+    asked = {first} | {trial.suggest_float("x", 0, 1) for trial in running[1:]}
+    assert len(asked) == 8  # they do not differ in what is not asked for
+    assert set(view_of(study).searched.distributions) == {"x"}
+    study.tell(running[0], 0.5)
+    trial = running[1]
+    with pytest.warns(UserWarning, match="'extra' independently.*no trial has asked for it before"):
+        trial.suggest_float("extra", 0, 1)
+    study.tell(trial, 0.25)
+    trial = study.ask()
+    trial.suggest_float("x", 0, 1)
+    assert set(view_of(study).searched.distributions) == {"x", "extra"}

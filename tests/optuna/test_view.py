@@ -347,3 +347,18 @@ def test_what_is_no_study_is_refused():
     for wrong in (None, study.sampler):
         with pytest.raises(ValueError, match=r"^study must be an optuna\.Study, got .*\.$"):
             checked(wrong)
+
+
+def test_trials_of_another_sampler_are_no_copies_if_the_clock_ticks_every_16_ms():
+    trials = [trial(number, {"x": number / 8, "k": number}) for number in range(4)]
+    with_times = repr(viewed(trials).optimizer.state_dict())
+    for one in trials:
+        one.datetime_start = START
+        one.datetime_complete = START + datetime.timedelta(milliseconds=16)
+    assert repr(viewed(trials).optimizer.state_dict()) == with_times
+    trials[3] = trial(3, {"x": 0.25, "k": 2}, value=2.0)  # such a copy has the times of the trial, too
+    trials[3].datetime_start = START
+    trials[3].datetime_complete = trials[2].datetime_complete
+    copied = repr(viewed(trials).optimizer.state_dict())
+    trials[3].datetime_complete += datetime.timedelta(milliseconds=16)
+    assert repr(viewed(trials).optimizer.state_dict()) != copied

@@ -270,6 +270,15 @@ def test_no_point_is_probed_while_it_is_pending_or_cannot_be():
             assert known.available.probe() is None, change
 
 
+def test_no_point_is_probed_that_may_be_evaluated_with_another_value():
+    """Where a coordinate is inactive by no known rule, its results come from elsewhere: there is no end to asking."""
+    space = Space({"x": Float(0, 1), "k": Int(1, 5)}, optional=["k"])
+    known = told(space, noises=[noise(unsettled=True)])
+    assert known.available.probe() is not None
+    known.tell(np.array([0.5, INACTIVE]), float(PROBED + 1))
+    assert known.available.probe() is None
+
+
 def test_of_equal_best_points_the_first_free_one_is_probed():
     known = told(noises=[noise(unsettled=True)])
     known.tell(np.array([0.5, 0.5]), float(PROBED - 1))

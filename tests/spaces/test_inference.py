@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from numbo import Categorical, Float, Int, Space
 from numbo.spaces import Record, Usage
-from numbo.spaces.inference import ADDED, _stage
+from numbo.spaces.inference import CHANGED, _stage
 
 DIMENSIONS = {
     "opt": Categorical(range(4)),
@@ -117,7 +117,7 @@ def test_what_is_inferred_never_contradicts_a_trial_whatever_the_order(drawn):
         assert [name in values for n, values, complete in records if complete and n < number].count(True) == 0
         late = [name in values for n, values, complete in records if complete and n >= number]
         assert all(late)
-        assert len(late) >= ADDED
+        assert len(late) >= CHANGED
     one_by_one = Usage()
     for k in order:
         one_by_one.add([records[k]])
@@ -146,14 +146,39 @@ def day_two(number, rng, names):
 def test_a_parameter_that_was_added_to_the_program_has_no_condition():
     rng = np.random.default_rng(0)
     records = [day_two(i, rng, ["lr", "clip", "opt"]) for i in range(40)]
-    for more in range(1, ADDED + 3):
+    for more in range(1, CHANGED + 3):
         records.append(day_two(39 + more, rng, ["lr", "clip", "opt", "whim"]))
         usage = found(records)
         assert not usage.conditions(DIMENSIONS)
-        assert usage.since == ({"whim": 40} if more >= ADDED else {})
+        assert usage.since == ({"whim": 40} if more >= CHANGED else {})
         assert usage.optional == {"whim"}
     records.append(day_two(60, rng, ["lr", "clip", "opt"]))
     assert found_since(records) == {}
+
+
+def test_a_parameter_that_was_removed_from_the_program_has_no_condition():
+    rng = np.random.default_rng(0)
+    records = [day_two(i, rng, ["lr", "clip", "opt", "whim"]) for i in range(40)]
+    for more in range(1, CHANGED + 3):
+        records.append(day_two(39 + more, rng, ["lr", "clip", "opt"]))
+        usage = found(records)
+        conditions = usage.conditions(DIMENSIONS)
+        assert usage.removed == ({"whim": 39} if more >= CHANGED else {})
+        assert not (usage.removed.keys() & conditions.keys())
+    records.append(day_two(60, rng, ["lr", "clip", "opt", "whim"]))
+    usage = found(records)
+    usage.conditions(DIMENSIONS)
+    assert usage.removed == {}
+
+
+def test_what_later_trials_show_is_what_they_alone_would_show():
+    records = list(trials(60))
+    for first in (0, 7, 40):
+        later = found(records).from_trial(first)
+        alone = found([record for record in records if record.number >= first])
+        assert later.conditions(DIMENSIONS) == alone.conditions(DIMENSIONS)
+        assert later.optional == alone.optional
+        assert later.names == alone.names
 
 
 def test_a_simple_condition_is_a_better_reason_than_a_new_program():

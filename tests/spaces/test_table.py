@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from tests.helpers import configured
+from tests.helpers import MOSTLY, configured, over_seeds, seeded
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Table
 
@@ -73,15 +73,16 @@ def test_points_name_their_row():
 
 
 @pytest.mark.parametrize("optimizer", [GSSBO, BBKB])
+@over_seeds()
 def test_the_best_row_is_found(optimizer):
     data = frame(3000)
     losses = np.array([loss(row) for row in data.to_dict("records")])
     table = Table(data, log=["rate"])
-    opt = configured(optimizer, table, direction="minimize", avoid_repeats="auto", seed=0)
+    opt = configured(optimizer, table, direction="minimize", avoid_repeats="auto", seed=seeded(0))
     for _ in range(60):
         p = opt.ask()
         opt.tell(p, loss(table.row(p["row"])))
-    assert np.sum(losses < opt.best[1]) <= 5
+    assert np.sum(losses < opt.best[1]) <= 5, MOSTLY
     clone = optimizer.from_state_dict(pickle.loads(pickle.dumps(opt.state_dict())))
     assert clone.ask() == opt.ask()
 

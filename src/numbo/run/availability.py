@@ -15,7 +15,7 @@ import numpy as np
 from numbo._types import ArmIndices, Array, Mask
 from numbo.models import Feasibility
 from numbo.models.noise import NOISY, Noise
-from numbo.spaces import Arms, Corners, Domain
+from numbo.spaces import INACTIVE, Arms, Corners, Domain
 from numbo.trials import History, point_key
 
 #: Largest finite space whose points are kept as a list.
@@ -196,8 +196,12 @@ class Availability:
             return None
         several = history.front.rows if history.several else np.flatnonzero(history.y == history.y[history.best])
         best = (history.X[i] for i in several)
-        asked = (x for x in best if not noise.asked_again(history.first[point_key(x)]))
+        asked = (x for x in best if not (self._unsure(x) or noise.asked_again(history.first[point_key(x)])))
         return next((x for x in asked if not (self.barred(x) or history.is_pending(x))), None)
+
+    def _unsure(self, x: Array) -> bool:
+        """Whether a coordinate of ``x (d,)`` is inactive without a condition: who evaluates it may give it a value."""
+        return bool(np.any((x == INACTIVE) & self.space.optional))
 
     def _at_odds(self) -> bool:
         """Whether few repeats show no noise in an objective, but its model finds some, and other objectives are

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from numbo._types import Array, Indices
+from numbo._types import Array, Indices, Mask
 from numbo.run.run import Run
-from numbo.spaces import SearchSpace
+from numbo.search.combinations import with_categories
+from numbo.spaces import INACTIVE, SearchSpace
+from numbo.trials.points import point_keys
 
 #: Number of trials after its first failure until a category is tried again. Of eight runs in which the best of three
 #: categories failed once, four never came back to it in 100 trials without this rule.
@@ -27,7 +29,7 @@ FEW = 16
 
 
 class SecondChance:
-    """The record of each category that is always active.
+    """The record of each category that is always active, or may be without a condition.
 
     Args:
         space: the searched space.
@@ -35,9 +37,10 @@ class SecondChance:
 
     def __init__(self, space: SearchSpace) -> None:
         self._space = space
-        self._at: Indices = np.flatnonzero(space.categorical & ~space.conditional & (space.sizes > 1))
-        parents = set().union(*(condition.parents for condition in space.conditions.values()))
-        self._branches = np.array([[space.names[j] in parents and space.sizes[j] <= FEW] for j in self._at], dtype=bool)
+        free = space.optional | ~space.conditional
+        self._at: Indices = np.flatnonzero(space.categorical & free & (space.sizes > 1))
+        branches = [space.names[j] in space.parents and space.sizes[j] <= FEW for j in self._at]
+        self._branches = np.array(branches, dtype=bool)[:, None]
         most = int(space.sizes[self._at].max(initial=0))
         self._there = np.arange(most) < space.sizes[self._at][:, None]
         self._failures = np.zeros((len(self._at), most), dtype=np.int64)
@@ -45,13 +48,27 @@ class SecondChance:
         self._fine = np.zeros((len(self._at), most), dtype=bool)
         self._known = 0
 
+    def candidates(self, run: Run) -> Array | None:
+        """Points (c, d) with the category that is due; None if there is none.
+
+        They may have failed: the category may have one point only.
+        """
+        run.available.forgiven = frozenset()
+        again = self.due(run)
+        if again is None:
+            return None
+        points = with_categories(self._space, run, np.array([again[0]]), np.array([[again[1]]]))
+        run.available.forgiven = frozenset(point_keys(points))
+        return points
+
     def due(self, run: Run) -> tuple[int, int] | None:
         """The coordinate and the number of the category that has waited longest, of those that are due.
 
-        None if there is none: all have succeeded, or it is too early, or one is being tried.
+        None if there is none: all have succeeded, or it is too early, or one is being tried. None in a finite space,
+        too: every point is tried there anyway, and again once no other is left.
         """
         history = run.history
-        if run.available.fixed is not None or not len(self._at):
+        if run.available.fixed is not None or run.grid is not None or not len(self._at):
             return None
         failures = history.told > history.n and run.feasibility.learn == "auto"
         first = history.told >= BRANCHES_FROM and run.step % EVERY == 0 and bool(self._branches.any())
@@ -63,7 +80,9 @@ class SecondChance:
         if first:
             due |= (self._failures == 0) & ~self._fine & self._branches & self._there
         if history.pending:
-            due[np.arange(len(self._at)), self._cells(history.pending_points())] = False
+            pending = history.pending_points()
+            rows, columns = np.nonzero(self._active(pending))
+            due[columns, self._cells(pending)[rows, columns]] = False
         if not due.any():
             return None
         row, category = np.unravel_index(int(np.argmax(np.where(due, waited, -1))), due.shape)
@@ -72,13 +91,17 @@ class SecondChance:
     def _see(self, run: Run) -> None:
         """Take in the trials that were told since the last call."""
         trials = run.history.trials
-        cells = self._cells(trials.X[self._known :])
+        X = trials.X[self._known :]
         failed = trials.failed[self._known :]
-        for j, numbers in enumerate(cells.T):
-            self._fine[j, numbers[~failed]] = True
-            np.add.at(self._failures[j], numbers[failed], 1)
-            np.maximum.at(self._last[j], numbers, np.arange(self._known, trials.n))
+        times = np.arange(self._known, trials.n)
+        for j, (numbers, active) in enumerate(zip(self._cells(X).T, self._active(X).T, strict=True)):
+            self._fine[j, numbers[active & ~failed]] = True
+            np.add.at(self._failures[j], numbers[active & failed], 1)
+            np.maximum.at(self._last[j], numbers[active], times[active])
         self._known = trials.n
+
+    def _active(self, X: Array) -> Mask:
+        return X[:, self._at] != INACTIVE
 
     def _cells(self, X: Array) -> Indices:
         """The numbers (n, c) of the categories of points ``X (n, d)``."""

@@ -5,8 +5,9 @@ trials may depend on one *parent*, which is used in all trials that use the para
 set of the parent's values, or a threshold, that separates the trials with the parameter from those without. If several
 parents qualify, prefer the one that explains the most parameters, then the one used least often (the innermost). If no
 single parent explains all trials, a decision tree over several is tried. If that fails too, nothing is known about when
-the parameter is used. A parameter that all trials have since one of them, and none before, was added to the program:
-that is a better reason than a tree of many tests or of real parameters, which can separate any trials.
+the parameter is used. A parameter that all trials have since one of them, and none before, was added to the program.
+One that all had until one of them, and none after, was removed. That is a better reason than a tree of many tests or of
+real parameters, which can separate any trials.
 
 The result depends on the set of trials, but not on their order, and never contradicts a trial. A new trial updates the
 statistics of each pair of parameters. Only trees use earlier trials again, when there are a fifth more.
@@ -22,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numbo._rows import distinct_rows
-from numbo._types import Array, Indices
+from numbo._types import Array, Indices, Mask
 from numbo.spaces.conditions import Compared, Condition, OneOf
 from numbo.spaces.dimensions import Categorical, Dimension, Float, Int
 from numbo.spaces.trees import Group, between, grown, holds
@@ -31,8 +32,9 @@ from numbo.spaces.trees import Group, between, grown, holds
 LISTED_VALUES = 64
 #: Maximum number of trials, those with the lowest numbers, that a decision tree is grown from.
 GROWN_FROM = 2000
-#: A parameter was added to the program if at least this many complete trials have it, and none before them.
-ADDED = 5
+#: A parameter was added to the program if at least this many complete trials have it, and none before them. It was
+#: removed if as many do not, and all before them, as many or more, do.
+CHANGED = 5
 #: Trees with more tests are less plausible than that.
 PLAUSIBLE = 2
 #: Up to this number of trials, a tree is grown after each.
@@ -74,6 +76,7 @@ class Usage:
         self._complete: list[bool] = []
         self._found: dict[str, Condition] | None = None
         self._since: dict[str, int] = {}
+        self._removed: dict[str, int] = {}
         self._trees: dict[str, tuple[Any, tuple[Group, ...] | None]] = {}
 
     def add(self, trials: Sequence[Record]) -> None:
@@ -90,6 +93,11 @@ class Usage:
                 row[self._column[name]] = value
             self._numbers.append(number)
             self._complete.append(complete)
+        self._count(first)
+
+    def _count(self, first: int) -> None:
+        """Update the statistics with the trials from row ``first`` on."""
+        n = len(self._numbers)
         rows = self._rows[first:n]
         complete_ones = np.array(self._complete[first:])
         uses = ~np.isnan(rows)
@@ -102,6 +110,20 @@ class Usage:
             self._with.add(here, here, rows[mine][:, used])
             self._without.add(missing, here, rows[mine & complete_ones][:, used])
         self._found = None
+
+    def from_trial(self, number: int) -> Usage:
+        """That of the trials from this ``number`` on."""
+        rows = np.flatnonzero(np.array(self._numbers) >= number)
+        names = [name for name, j in self._column.items() if j > 0 and not np.isnan(self._rows[rows, j]).all()]
+        later = Usage()
+        later._column |= {name: k + 1 for k, name in enumerate(names)}
+        later._grow(len(rows), len(later._column))
+        columns = np.array([self._column[name] for name in names], dtype=np.int64)
+        later._rows[: len(rows), 1:] = self._rows[np.ix_(rows, columns)]
+        later._numbers = [self._numbers[i] for i in rows]
+        later._complete = [self._complete[i] for i in rows]
+        later._count(0)
+        return later
 
     def copy(self) -> Usage:
         """An independent one."""
@@ -144,21 +166,50 @@ class Usage:
         """
         return self._since
 
+    @property
+    def removed(self) -> dict[str, int]:
+        """The parameters that were removed from the program, and the number of the last trial with each.
+
+        Of those that were last asked for with `conditions`.
+        """
+        return self._removed
+
+    @property
+    def names(self) -> set[str]:
+        """The parameters that some trial has used."""
+        return self._column.keys() - {""}
+
     def _added(self, p: int) -> tuple[int, int] | None:
         """The first trial with the parameter in column ``p``, and how many complete ones have it since.
 
         None if one that came later does not, or one before does.
         """
-        numbers = np.array(self._numbers)
-        used = ~np.isnan(self._rows[: len(numbers), p])
-        complete = np.array(self._complete)
+        numbers, used, complete = self._uses(p)
         first = int(numbers[used].min())
         return None if (complete & (used != (numbers >= first))).any() else (first, int((complete & used).sum()))
+
+    def _gone(self, p: int) -> int | None:
+        """The last trial with the parameter in column ``p``, if all complete ones until then have it; otherwise None.
+
+        None, too, if few have it, or few came later.
+        """
+        numbers, used, complete = self._uses(p)
+        last = int(numbers[used].max())
+        if (complete & (used != (numbers <= last))).any():
+            return None
+        few = min(int((complete & used).sum()), int((complete & ~used).sum())) < CHANGED
+        return None if few else last
+
+    def _uses(self, p: int) -> tuple[Indices, Mask, Mask]:
+        """The numbers (n,) of the trials, which of them use the parameter in column ``p``, and which are complete."""
+        n = len(self._numbers)
+        return np.array(self._numbers), ~np.isnan(self._rows[:n, p]), np.array(self._complete)
 
     def _conditions(self, names: list[str], kinds: list[Dimension]) -> dict[str, Condition]:
         at = np.array([self._column[name] for name in names], dtype=np.int64)
         unused = (self._without.count[np.ix_(at, at)] > 0).any(axis=1)
         self._since = {}
+        self._removed = {}
         if not unused.any():
             return {}
         inside = self._with.of(at)
@@ -184,7 +235,10 @@ class Usage:
                 condition = self._tree(p, names, kinds, at)
                 plausible = condition is not None and _plausible(condition, names, kinds)
                 added = None if plausible else self._added(int(at[p]))
-                if added is not None and added[1] >= ADDED:
+                gone = None if plausible else self._gone(int(at[p]))
+                if gone is not None:
+                    self._removed[names[p]] = gone
+                elif added is not None and added[1] >= CHANGED:
                     self._since[names[p]] = added[0]
                 elif added is None and condition is not None:
                     out[names[p]] = condition
