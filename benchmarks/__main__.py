@@ -33,6 +33,7 @@ COMMANDS = {
     "ray-scale": "benchmarks.compare.ray_scale",
     "reliability": "tests.harness.reliability",
     "programs": "tests.harness.program_table",
+    "arithmetics": "tests.harness.arithmetics",
     "interrupts": "tests.harness.interrupts",
     "first-use": "benchmarks.checks.first_use",
     "compare": "benchmarks.compare.versions",

@@ -131,10 +131,32 @@ def _of(rows: Rows, family: str) -> Rows:
     return {pair: both for pair, both in rows.items() if pair.family == family}
 
 
+def checkpoints(rows: Rows, family: str) -> tuple[int, ...]:
+    """Those that the runs of a family have reached."""
+    trials = max(pair.trials for pair in rows)
+    return tuple(t for t in FAMILIES[family].checkpoints if t <= trials)
+
+
 def marks(rows: Rows, family: str) -> tuple[int, ...]:
     """The last two checkpoints of the runs of a family, the later one first."""
-    trials = max(pair.trials for pair in rows)
-    return tuple(t for t in FAMILIES[family].checkpoints if t <= trials)[-2:][::-1]
+    return checkpoints(rows, family)[-2:][::-1]
+
+
+def counts(values: Array) -> list[int]:
+    """How many pairs are won, equal and lost, by their log ratios (n,)."""
+    return [int(np.sum(np.sign(values) == sign)) for sign in (-1.0, 0.0, 1.0)]
+
+
+def pairs_table(rows: Rows) -> list[str]:
+    """How many pairs of each family are won, equal and lost at every checkpoint."""
+    lines = ["| family | trials | won | equal | lost |", "|---" * 5 + "|"]
+    for family in dict.fromkeys(pair.family for pair in rows):
+        some = _of(rows, family)
+        for trials in checkpoints(some, family):
+            found = ratios(some, trials, FAMILIES[family].floor)
+            cells = [family, trials, *counts(np.concatenate([np.empty(0), *found.values()]))]
+            lines.append("| " + " | ".join(map(str, cells)) + " |")
+    return lines
 
 
 def families_table(rows: Rows, checkpoint: int = 0) -> tuple[list[str], dict[str, Summary]]:
@@ -191,11 +213,10 @@ def problems_table(rows: Rows, family: str) -> list[str]:
     for problem in dict.fromkeys(pair.problem for pair in some):
         pairs = {pair: both for pair, both in some.items() if pair.problem == problem}
         values = by_problem.get(problem, np.empty(0))
-        counts = [int(np.sum(np.sign(values) == sign)) for sign in (-1.0, 0.0, 1.0)]
         regrets = {s: [both[s]["best"].get(str(last)) for both in _complete(pairs)] for s in ("before", "now")}
         kept = {s: [v for v in found if v is not None] for s, found in regrets.items()}
         cells = [f"{np.median(v):.3g}" if v else "-" for v in kept.values()]
-        cells += [str(n) for n in counts] + [f"{max(v):.3g}" if v else "-" for v in kept.values()]
+        cells += [str(n) for n in counts(values)] + [f"{max(v):.3g}" if v else "-" for v in kept.values()]
         errors = [sum("error" in both.get(s, {}) for both in pairs.values()) for s in ("before", "now")]
         lines.append("| " + " | ".join([problem, *cells, *map(str, errors)]) + " |")
     return lines
@@ -224,6 +245,7 @@ def write_report(path: Path, sides: Mapping[str, str], rows: Rows, differences: 
     if any(len(marks(_of(rows, family), family)) > 1 for family in seeds):
         earlier, early = families_table(rows, 1)
         text += ["", "## Families, earlier", "", *earlier, "", verdict(early)]
+    text += ["", "## Pairs of runs", "", *pairs_table(rows)]
     for family in seeds:
         trials = marks(_of(rows, family), family)[0]
         text += ["", f"## Regrets: {family}, after {trials} trials", "", *problems_table(rows, family)]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from benchmarks.problems import few, functions, long, rough
+from benchmarks.problems import early, few, functions, long, rough
 from benchmarks.problems.classic import FAILURES
 from benchmarks.problems.mixed import categories
 from benchmarks.problems.problem import Array, Params, Problem, failing, moved
@@ -318,6 +318,8 @@ FAMILIES: dict[str, Family] = {
     "rough": Family(ROUGH),
     "mixed": Family(INTEGERS, floor=1e-6),
     "real": Family(REAL, (30, 60, 150), floor=1e-3),
+    "early": Family({n: partial(early.of, n) for n in early.OPEN}, early.CHECKPOINTS, floor=1e-3),
+    "early-apart": Family({n: partial(early.of, n) for n in early.APART}, early.CHECKPOINTS, floor=1e-3),
     "branching": Family(_known(*PROGRAMS), (50, 100, 200), floor=1e-6),
     "noisy": Family(NOISY, floor=1e-3),
     "failures": Family(FAILING, (50, 100, 200)),

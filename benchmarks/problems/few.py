@@ -74,17 +74,26 @@ def _data(name: str) -> tuple[Array, Array]:
     return X[rows], y[rows]
 
 
-def _loss(model: Any, data: str, scoring: str) -> float:
-    """One minus the mean score in threefold cross-validation after scaling, at most 1."""
-    from sklearn.model_selection import cross_val_score
+def scaled(*steps: Any) -> Any:
+    """A pipeline of standardised inputs and the ``steps`` after them."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    X, y = _data(data)
-    with warnings.catch_warnings():
+    return make_pipeline(StandardScaler(), *steps)
+
+
+def mean_score(model: Any, X: Array, y: Array, scoring: str) -> float:
+    """The mean score in threefold cross-validation, without the warnings of models that do not converge."""
+    from sklearn.model_selection import cross_val_score
+
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        scores = cross_val_score(make_pipeline(StandardScaler(), model), X, y, cv=3, scoring=scoring)
-    return float(1.0 - max(np.mean(scores), 0.0))
+        return float(np.mean(cross_val_score(model, X, y, cv=3, scoring=scoring)))
+
+
+def _loss(model: Any, data: str, scoring: str) -> float:
+    """One minus the mean score in threefold cross-validation after scaling, at most 1."""
+    return 1.0 - max(mean_score(scaled(model), *_data(data), scoring), 0.0)
 
 
 SVM: Space = {

@@ -141,13 +141,13 @@ def test_samplers_are_asked_in_the_box(monkeypatch, sampler):
     points = []
 
     def kept(function, dimension, instance):
-        return lambda x: points.append(x) or float(x @ x), 0.0
+        return lambda x: points.append(x) or float(np.sum((x - 1.5) ** 2)), 0.0
 
     monkeypatch.setattr(bbob, "problem", kept)
     found = bbob.run_one(sampler, 3, 1, 1, 12)
     assert np.shape(points) == (12, 3)
     assert 1.0 < np.abs(points).max() <= 5.0
-    assert found["end"] == pytest.approx(min(float(x @ x) for x in points), rel=1e-5)
+    assert found["end"] == pytest.approx(min(float(np.sum((x - 1.5) ** 2)) for x in points), rel=1e-5)
 
 
 def test_only_missing_runs_are_made(tmp_path, monkeypatch):

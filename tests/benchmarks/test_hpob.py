@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.helpers import MOSTLY, over_seeds, seeded
 
 from benchmarks.compare import hpob
 from benchmarks.problems.hpob import ASIDE, METHODS, recorded, space_of, table, tasks
@@ -40,18 +41,19 @@ def test_a_table_goes_from_0_to_1(tables):
     assert abs(X[np.argmax(y), 1] - 0.3) < 0.02
 
 
+@over_seeds()
 def test_a_run_starts_from_five_and_is_counted(tables, monkeypatch):
     original = table
     monkeypatch.setattr(hpob, "table", lambda task: original(task, tables))
     monkeypatch.setattr(hpob, "TRIALS", 20)
-    row = hpob.run_one("GSSBO", {}, "a_0", 3)
+    row = hpob.run_one("GSSBO", {}, "a_0", seeded(3))
     _, y = original("a_0", tables)
-    started = np.random.default_rng([3, 7]).choice(300, 5, replace=False)
+    started = np.random.default_rng([seeded(3), 7]).choice(300, 5, replace=False)
     assert row["best"][0] == pytest.approx(y[started].max(), abs=1e-6)
     assert len(row["best"]) == 21
     assert row["best"] == sorted(row["best"])
-    assert row["best"][-1] > 0.999
-    assert 0 <= row["again"] <= 3
+    assert row["best"][-1] > 0.999, MOSTLY
+    assert 0 <= row["again"] <= 3, MOSTLY
 
 
 def test_the_report_compares_those_who_did_all_tasks(tmp_path):

@@ -35,6 +35,7 @@ FLOORS = [
 ]
 #: Private names of numbo, of Ray, of COCO, and of the tables of others, that have no public counterpart.
 PRIVATE = {
+    "tests.harness.forks": {"_exit"},
     "benchmarks.bandits.runner": {"_model", "_sums", "_width"},  # a sample of the posterior of a batch
     "benchmarks.bandits.survival": {"_race"},  # at points of a continuous space
     "benchmarks.papers.bkb": {"_model"},  # the variances of a run

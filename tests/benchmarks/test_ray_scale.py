@@ -77,11 +77,13 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=240)
 
 
+@pytest.mark.slow
 def test_no_trial_is_lost_with_a_node():
     done = run(RUN)
     assert "16 0 0 True True" in done.stdout.splitlines(), done.stderr
 
 
+@pytest.mark.slow
 def test_a_cluster_ends_with_an_error():
     done = run(FAILS)
     folder = Path(done.stdout.splitlines()[-1])

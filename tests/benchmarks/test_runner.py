@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.helpers import MOSTLY, over_seeds, seeded
 
 import optuna
 from benchmarks import storage
@@ -299,15 +300,17 @@ def test_repeats_of_a_table_are_drawn_around_its_value():
 
 
 @pytest.mark.parametrize("sampler", ["GSSBO", "Random"])
+@over_seeds()
 def test_a_recommendation_is_judged_without_noise(sampler):
-    row = runner.run_one("branin-2-noise-30%", sampler, 0, 50)
+    row = runner.run_one("branin-2-noise-30%", sampler, seeded(0), 50)
     assert set(row["best"]) == set(row["by_gp"]) == set(row["ask_ms"]) == {"50"}
     assert row["curve"] == [[50, row["best"]["50"]]]
-    assert row == row | runner.run_one("branin-2-noise-30%", sampler, 0, 50) | {
+    assert row == row | runner.run_one("branin-2-noise-30%", sampler, seeded(0), 50) | {
         name: row[name] for name in ("seconds", "ask_ms", "ask_seconds")
     }
-    problem, study = make("branin-2-noise-30%"), optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
-    rng = np.random.default_rng((0, 1))
+    problem = make("branin-2-noise-30%")
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seeded(0)))
+    rng = np.random.default_rng((seeded(0), 1))
     for _ in range(50):
         trial = study.ask(fixed_distributions=dict(problem.space))
         study.tell(trial.number, problem.function(trial.params) + problem.noise * rng.normal())
@@ -315,7 +318,7 @@ def test_a_recommendation_is_judged_without_noise(sampler):
     if sampler == "Random":
         assert row["best"]["50"] == pytest.approx(luckiest)
     else:
-        assert 0.5 < row["covered"]["50"] <= 1.0
+        assert 0.5 < row["covered"]["50"] <= 1.0, MOSTLY
     assert row["best"]["50"] >= 0.0
 
 
