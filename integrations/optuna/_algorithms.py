@@ -31,9 +31,10 @@ class GSSBOSampler(NumboSampler):
     Args:
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_startup_trials: number of finished or running trials before the model takes over from the initial design; by
-            default 5 in up to five dimensions, and 10 in more.
+            default 3.
         independent_sampler: sampler for parameters that are not in the suggestion; by default the model, given the
-            trial's other values, or a random sampler if the model does not know the parameter.
+            trial's other values; a parameter that the model does not know gets its usual value in the first trial that
+            asks for it, and is random in others.
         warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
         search_space: distributions by name, or pairs of a distribution and the values of other parameters for which
             it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``; or a `Table`, whose rows are
@@ -92,7 +93,8 @@ class GPUCBSampler(NumboSampler):
         n_startup_trials: number of finished or running trials before the model takes over from the initial design; by
             default 10.
         independent_sampler: sampler for parameters that are not in the suggestion; by default the model, given the
-            trial's other values, or a random sampler if the model does not know the parameter.
+            trial's other values; a parameter that the model does not know gets its usual value in the first trial that
+            asks for it, and is random in others.
         warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
         search_space: distributions by name, or pairs of a distribution and the values of other parameters for which
             it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``; or a `Table`, whose rows are
@@ -147,7 +149,8 @@ class BKBSampler(NumboSampler):
         n_startup_trials: number of finished or running trials before the model takes over from the initial design; by
             default 10.
         independent_sampler: sampler for parameters that are not in the suggestion; by default the model, given the
-            trial's other values, or a random sampler if the model does not know the parameter.
+            trial's other values; a parameter that the model does not know gets its usual value in the first trial that
+            asks for it, and is random in others.
         warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
         search_space: distributions by name, or pairs of a distribution and the values of other parameters for which
             it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``; or a `Table`, whose rows are
@@ -196,7 +199,8 @@ class BBKBSampler(NumboSampler):
         n_startup_trials: number of finished or running trials before the model takes over from the initial design; by
             default 10.
         independent_sampler: sampler for parameters that are not in the suggestion; by default the model, given the
-            trial's other values, or a random sampler if the model does not know the parameter.
+            trial's other values; a parameter that the model does not know gets its usual value in the first trial that
+            asks for it, and is random in others.
         warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
         search_space: distributions by name, or pairs of a distribution and the values of other parameters for which
             it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``; or a `Table`, whose rows are
@@ -247,7 +251,8 @@ class SBPESampler(NumboSampler):
         n_startup_trials: number of finished or running trials before the model takes over from the initial design; by
             default 10.
         independent_sampler: sampler for parameters that are not in the suggestion; by default the model, given the
-            trial's other values, or a random sampler if the model does not know the parameter.
+            trial's other values; a parameter that the model does not know gets its usual value in the first trial that
+            asks for it, and is random in others.
         warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
         search_space: distributions by name, or pairs of a distribution and the values of other parameters for which
             it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``; or a `Table`, whose rows are

@@ -29,6 +29,7 @@ from numbo.optuna._views import Views
 from numbo.optuna._warnings import Once, warn
 
 from numbo import _checks
+from numbo._forks import StartsAnew
 from numbo.compiling.ahead import compile_ahead
 from numbo.optimizers import Optimizer, Snapshot, Suggestion
 from numbo.optimizers.parts.settings import INITIAL, Settings, as_call
@@ -63,7 +64,7 @@ def _of_an_instance(method: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-class NumboSampler(Inspected, BaseSampler):
+class NumboSampler(Inspected, StartsAnew, BaseSampler):
     """Base class of the samplers: keeps one optimizer per study, rebuilt from the storage whenever necessary.
 
     A suggestion depends on the seed, the trial's number, the finished and running trials in the storage, and the
@@ -75,10 +76,11 @@ class NumboSampler(Inspected, BaseSampler):
 
     Args:
         seed: seed of the suggestions; ``None`` draws one.
-        n_startup_trials: number of finished or running trials before the model takes over from the Sobol initial
+        n_startup_trials: number of finished or running trials before the model takes over from the initial
             design.
         independent_sampler: sampler for parameters that are not in the suggestion; by default the model, given the
-            trial's other values, or a random sampler if the model does not know the parameter.
+            trial's other values; a parameter that the model does not know gets its usual value in the first trial that
+            asks for it, and is random in others.
         warn_independent_sampling: whether to warn when a parameter is not sampled by the model after the start.
         search_space: distributions by name, or pairs of a distribution and the values of other parameters for which
             it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``; or a `Table`, whose rows are
@@ -94,6 +96,7 @@ class NumboSampler(Inspected, BaseSampler):
     _constrained: ClassVar[bool] = False
     _most_objectives: ClassVar[int] = 1
     _usual_startup: ClassVar[int | None] = 10
+    _latest: Callable[[], Study | None]
 
     def __init__(
         self,
@@ -123,10 +126,7 @@ class NumboSampler(Inspected, BaseSampler):
             raise ValueError(f"constraints_func must be a function of a trial, got {constraints_func!r}.")
         self._constraints_func = constraints_func
         self._space_known = search_space is not None
-        self._views = Views()
-        self._once = Once()
-        self._latest: Callable[[], Study | None] = _no_study
-        self._lock = threading.RLock()
+        self._start()
         if given is None and settings.n_initial is None:
             given = self._usual_startup
         self._n_initial = None if given is None else max(1, given)
@@ -175,7 +175,7 @@ class NumboSampler(Inspected, BaseSampler):
             return {}
         given = fixed_params(study, trial)
         with self._lock, self._view_of(study, trial) as (view, trials):
-            searched = self._searched(view, trials, trial.number)
+            searched = self._searched(study, view, trials, trial.number)
             if not given.keys() >= searched.distributions.keys() - search_space.keys():
                 searched = searched.only(search_space)  # a parameter missing from the space has no known value
             optimizer = self._brought_up(study, view, trials, searched, trial.number)
@@ -195,7 +195,7 @@ class NumboSampler(Inspected, BaseSampler):
         rest = inherited(trial, _records.read(trial, view.identity), fixed)
         return {name: value for name, value in rest.items() if space[name].contains(value)} | fixed
 
-    def _searched(self, view: StudyView, trials: Sequence[FrozenTrial], current: int) -> Searched:
+    def _searched(self, study: Study, view: StudyView, trials: Sequence[FrozenTrial], current: int) -> Searched:
         """The searched space for trial number ``current``."""
         known = view.known_space(trials, current)
         if self._declared is None:
@@ -207,7 +207,13 @@ class NumboSampler(Inspected, BaseSampler):
         same = {name for name, distribution in distributions.items() if known.distributions.get(name) == distribution}
         inferred = {name: condition for name, condition in known.conditions.items() if condition.parents <= same}
         optional = known.optional | conditions.keys()  # a trial may end before it uses them
-        return Searched(distributions, conditions or inferred, optional, since=known.since).without_single()
+        space = Searched(distributions, conditions or inferred, optional, since=known.since)
+        unused = view.unused(space)
+        if not unused:
+            return space.without_single()
+        words = f"search_space= has {sorted(unused)}, which no trial so far has asked for; they are not searched."
+        self._once.warn(study, "unused", words)
+        return space.only(distributions.keys() - unused)
 
     def _settle(
         self,
@@ -255,17 +261,28 @@ class NumboSampler(Inspected, BaseSampler):
     ) -> Any:
         self._raise_error_if_multi_objective(study)
         sampler = self._independent_sampler
+        usual = False
         if sampler is None:
             if (found := self._by_model(study, trial, param_name, param_distribution)) is not None:
                 return found
+            usual = self._is_first(study, trial, param_name)
             # one stream per trial and name: processes with equal seeds must not start with equal points
             sampler = RandomSampler(seed=zlib.crc32(f"{self._seed} {trial.number} {param_name}".encode()))
         if self._warn_independent_sampling:
-            self._explain_independent(study, trial, param_name, param_distribution, type(sampler).__name__)
+            chosen = "its usual value" if usual else type(sampler).__name__
+            self._explain_independent(study, trial, param_name, param_distribution, chosen)
+        if usual:
+            space = Space({param_name: to_dimension(param_distribution)})
+            return to_external(space.decode(space.usual), {param_name: param_distribution})[param_name]
         return sampler.sample_independent(study, trial, param_name, param_distribution)
 
+    def _is_first(self, study: Study, trial: FrozenTrial, name: str) -> bool:
+        """Whether no other trial has asked for the parameter, and none that began earlier still may."""
+        others = (t for t in study._get_trials(deepcopy=False, use_cache=True) if t.number != trial.number)
+        return not any(name in t.params or (t.state == TrialState.RUNNING and t.number < trial.number) for t in others)
+
     def _explain_independent(
-        self, study: Study, trial: FrozenTrial, name: str, asked: BaseDistribution, sampler: str
+        self, study: Study, trial: FrozenTrial, name: str, asked: BaseDistribution, chosen: str
     ) -> None:
         """Warn, once for each parameter, why the model does not sample it, if it should after the start."""
         declared = self._declared
@@ -282,6 +299,9 @@ class NumboSampler(Inspected, BaseSampler):
         elif mismatch:
             reason = f"the objective asks for it with {asked}, but search_space= has {declared.distributions[name]}"
             advice = "Give both the same range"
+        elif name in declared.distributions and name not in declared.conditions:
+            reason = "no trial has asked for it before, or only under other conditions than those of this one"
+            advice = "Declare its conditions in search_space="
         elif name in declared.distributions:
             reason = "its conditions in search_space= do not hold"
             advice = "Correct them"
@@ -291,7 +311,7 @@ class NumboSampler(Inspected, BaseSampler):
         self._once.warn(
             study,
             f"independent {name}",
-            f"{type(self).__name__} samples the parameter {name!r} independently, with {sampler}: {reason}. {advice}, "
+            f"{type(self).__name__} samples the parameter {name!r} independently, with {chosen}: {reason}. {advice}, "
             "or pass warn_independent_sampling=False if that is intended.",
         )
 
@@ -303,7 +323,7 @@ class NumboSampler(Inspected, BaseSampler):
         if distribution.single():
             return None
         with self._lock, self._view_of(study) as (view, trials):
-            searched = self._searched(view, trials, trial.number)
+            searched = self._searched(study, view, trials, trial.number)
             if searched.table is not None or type(searched.distributions.get(name)) is not type(distribution):
                 return None
             optimizer = self._brought_up(study, view, trials, searched, trial.number)
@@ -375,7 +395,7 @@ class NumboSampler(Inspected, BaseSampler):
     def _looked_into(self, study: Study | None) -> tuple[Snapshot, Searched, FirstTrials]:
         study = self._meant(study)
         with self._lock, self._view_of(study) as (view, trials):
-            searched = self._searched(view, trials, -1)
+            searched = self._searched(study, view, trials, -1)
             if view.optimizer is not None:  # the space of the last suggestions
                 searched = searched.only(view.searched.distributions)
             shown = (t for t in trials if t.state in (TrialState.COMPLETE, TrialState.PRUNED))
@@ -440,6 +460,10 @@ class NumboSampler(Inspected, BaseSampler):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._start()
+
+    def _start(self) -> None:
+        super()._start()
         self._views = Views()
         self._once = Once()
         self._latest = _no_study

@@ -30,8 +30,7 @@ class GSSBOSearch(NumboSearch):
             or mappings of metrics, including those with constraints, such as ``{"loss": 0.5, "latency": 12.0}``. For
             several metrics, sequences of as many numbers, or mappings.
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
-        n_initial: number of trials before the model takes over from the initial design; by default 5 in up to five
-            dimensions, and 10 in more.
+        n_initial: number of trials before the model takes over from the initial design; by default 3.
         constraints: bounds of reported metrics, such as ``{"latency": ("<=", 20.0), "size": (">=", 1e6)}``. The last
             reported value counts; the bound of a metric that a trial never reports counts as met.
         avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,

@@ -63,7 +63,7 @@ class NumboSearch(InspectedSearch):
         evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
             or mappings of metrics, including those with constraints; for several metrics, sequences of as many numbers.
         seed: seed of the suggestions; ``None`` draws one.
-        n_initial: number of trials before the model takes over from the Sobol initial design.
+        n_initial: number of trials before the model takes over from the initial design.
         constraints: bounds of reported metrics: ``"<="`` or ``">="`` and a number for each.
         settings: the algorithm's settings, as its optimizer in `numbo` takes them.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.helpers import MOSTLY, over_seeds, seeded
 
 from numbo import GPUCB, GSSBO, Arms
 from numbo.search.gp_search import ARMS
@@ -27,20 +28,22 @@ def run(opt, f, trials):
 
 @BOTH
 @pytest.mark.parametrize("A", [500, 20_000])
+@over_seeds()
 def test_the_best_of_few_and_of_many_arms_is_found(optimizer, A):
     X, f = table(A)
-    opt = optimizer(arms=X, seed=0)
+    opt = optimizer(arms=X, seed=seeded(0))
     run(opt, f, 60)
     assert opt.direction == "maximize"
-    assert np.sum(f > opt.best[1]) <= A // 5000
+    assert np.sum(f > opt.best[1]) <= A // 5000, MOSTLY
 
 
 @BOTH
+@over_seeds()
 def test_a_table_can_be_minimised(optimizer):
     X, f = table(500)
-    opt = optimizer(Arms(X), direction="minimize", seed=0)
+    opt = optimizer(Arms(X), direction="minimize", seed=seeded(0))
     run(opt, -f, 40)
-    assert opt.best[0] == int(np.argmax(f))
+    assert opt.best[0] == int(np.argmax(f)), MOSTLY
 
 
 @BOTH
@@ -82,28 +85,30 @@ def test_equal_rows_are_one_arm(optimizer):
 
 
 @BOTH
+@over_seeds()
 def test_where_arms_fail_is_learned(optimizer):
     X, f = table(3000)
     fails = X[:, 0] > 14.0  # 29 % of all; the best value is at 13
-    opt = optimizer(arms=X, seed=0)
+    opt = optimizer(arms=X, seed=seeded(0))
     failed = 0
     for _ in range(60):
         row = opt.ask()
         failed += fails[row]
         opt.tell(row, None if fails[row] else f[row])
-    assert failed < 10
-    assert np.sum(f[~fails] > opt.best[1]) <= 3
+    assert failed < 10, MOSTLY
+    assert np.sum(f[~fails] > opt.best[1]) <= 3, MOSTLY
 
 
+@over_seeds()
 def test_noisy_arms_are_measured_again():
     X, f = table(200)
-    noise, opt = np.random.default_rng(1), GSSBO(arms=X, seed=0)
+    noise, opt = np.random.default_rng(seeded(1)), GSSBO(arms=X, seed=seeded(0))
     rows = []
     for _ in range(150):
         rows.append(opt.ask())
         opt.tell(rows[-1], f[rows[-1]] + 0.2 * noise.normal())
-    assert len(set(rows)) < 140
-    assert np.sum(f > f[opt.best_predicted()[0]]) <= 3
+    assert len(set(rows)) < 140, MOSTLY
+    assert np.sum(f > f[opt.best_predicted()[0]]) <= 3, MOSTLY
 
 
 @BOTH
@@ -138,11 +143,12 @@ def test_ill_posed_problems_work(optimizer, X, f):
     assert np.isfinite(opt.predict([0])).all()
 
 
+@over_seeds()
 def test_the_paper_preset_takes_arms():
     X, f = table(1000)
-    opt = GSSBO(arms=X, seed=0, preset="paper")
+    opt = GSSBO(arms=X, seed=seeded(0), preset="paper")
     run(opt, f, 60)
-    assert opt.best[1] > np.quantile(f, 0.99)
+    assert np.sum(f > opt.best[1]) <= 1, MOSTLY
 
 
 @BOTH

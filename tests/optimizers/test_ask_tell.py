@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.helpers import configured, history_of, reseeded
+from tests.helpers import MOSTLY, configured, history_of, over_seeds, reseeded, seeded
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, GSSBOSettings, Int, Space
 from numbo.optimizers import gssbo
@@ -108,14 +108,15 @@ def test_suggestions_lie_in_the_space_with_python_types(make):
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
+@over_seeds()
 def test_better_than_random(make_adaptive, direction):
     sign = 1.0 if direction == "minimize" else -1.0
-    opt = drive(make_adaptive(MIXED, seed=1, direction=direction), 60, lambda p: sign * objective(p))
+    opt = drive(make_adaptive(MIXED, seed=seeded(1), direction=direction), 60, lambda p: sign * objective(p))
     best, value = opt.best
     assert value == sign * objective(best)
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seeded(0))
     random = sorted(objective(MIXED.decode(rng.random(5))) for _ in range(2000))
-    assert objective(best) < random[10]
+    assert objective(best) < random[10], MOSTLY
 
 
 def test_same_seed_same_history_same_suggestions(make_reproducible):
@@ -129,7 +130,7 @@ def test_same_seed_same_history_same_suggestions(make_reproducible):
         b.tell(q, objective(q))
 
 
-@pytest.mark.parametrize("n", [3, 12, 45])
+@pytest.mark.parametrize("n", [3, 12, 30])
 def test_state_round_trip_goes_on_exactly(make_reproducible, n):
     opt = drive(make_reproducible(MIXED, seed=2), n)
     out = opt.ask(3)
@@ -220,15 +221,16 @@ def test_a_range_of_few_doubles_is_not_repeated(make, part):
     assert len(set(seen)) == len(seen)
 
 
+@over_seeds()
 def test_repeats_are_possible_where_they_are_wanted(make):
-    opt = make(Space({"a": Int(0, 4)}), seed=0, avoid_repeats=False)
-    noise = np.random.default_rng(0)
+    opt = make(Space({"a": Int(0, 4)}), seed=seeded(0), avoid_repeats=False)
+    noise = np.random.default_rng(seeded(0))
     values = []
     for _ in range(25):
         p = opt.ask()
         values.append(p["a"])
         opt.tell(p, (p["a"] - 2) ** 2 + 0.1 * noise.normal())
-    assert values.count(2) > 10
+    assert values.count(2) > 10, MOSTLY
 
 
 @pytest.mark.parametrize("at_once", [1, 4])
@@ -295,31 +297,33 @@ def test_values_that_are_not_final_tell_nothing_about_noise(make):
     assert all(again.taken(x) for x in again.observations[0])
 
 
+@over_seeds()
 def test_categories_are_probed_once_and_repeated_if_they_are_noisy(make):
     """Values of categories may be anything: without a repeat, a model takes all noise for signal."""
     space = Space({name: Categorical(list("pqrs")) for name in "abcd"})
     for noise in (0.0, 4.0):
-        opt, rng, seen, times = make(space, seed=0), np.random.default_rng(0), set(), []
+        opt, rng, seen, times = make(space, seed=seeded(0)), np.random.default_rng(seeded(0)), set(), []
         for t in range(60):
             p = opt.ask()
             if tuple(p.values()) in seen:
                 times.append(t)
             seen.add(tuple(p.values()))
             opt.tell(p, sum(map(ord, p.values())) + noise * rng.normal())
-        assert times[0] == PROBED or isinstance(opt, SBPE)
+        assert isinstance(opt, SBPE) or times[0] == PROBED
         assert len(times) <= SOON or noise or isinstance(opt, SBPE)
-        assert len(times) >= 4 or not noise or getattr(opt.settings, "noise_std", None)
+        assert len(times) >= 4 or not noise or getattr(opt.settings, "noise_std", None), MOSTLY
 
 
 @pytest.mark.parametrize("restored", [False, True])
 @pytest.mark.parametrize("noise", [0.0, 2.0])
+@over_seeds()
 def test_an_optimizer_that_was_only_told_knows_whether_values_are_noisy(make, restored, noise):
-    space, rng = Space({"a": Int(0, 5), "b": Int(0, 5)}), np.random.default_rng(0)
+    space, rng = Space({"a": Int(0, 5), "b": Int(0, 5)}), np.random.default_rng(seeded(0))
     points = [{"a": a, "b": b} for a in range(6) for b in range(6)]
     truth = [(p["a"] - 2.1) ** 2 + (p["b"] - 3.2) ** 2 for p in points]  # no two are equal
-    opt = make(space, seed=0)
+    opt = make(space, seed=seeded(0))
     if isinstance(opt, GSSBO) and opt.settings.buffer_size == 20:
-        opt = make(space, seed=0, buffer_size=40)
+        opt = make(space, seed=seeded(0), buffer_size=40)
     opt.tell(points, [value + noise * rng.normal() for value in truth])
     if restored:
         opt = type(opt).from_state_dict(opt.state_dict())
@@ -328,7 +332,8 @@ def test_an_optimizer_that_was_only_told_knows_whether_values_are_noisy(make, re
             pytest.skip("so small a subset shows no noise")
         assert not opt.exhausted
         found = [truth[points.index(opt.ask())] for _ in range(4)]
-        assert np.median(found) < np.median(truth) or isinstance(opt, SBPE)  # which looks where it is least certain
+        better = np.median(found) < np.median(truth)
+        assert better or isinstance(opt, SBPE), MOSTLY  # which looks where it is least certain
         return
     for _ in range(SOON):
         if not opt.exhausted:
@@ -337,26 +342,30 @@ def test_an_optimizer_that_was_only_told_knows_whether_values_are_noisy(make, re
     assert opt.exhausted
 
 
+@over_seeds()
 def test_more_workers_than_points_go_where_the_model_expects_something(make):
-    space, rng = Space({"a": Int(0, 4)}), np.random.default_rng(0)
-    opt, means, count = make(space, seed=0), [0.0, 2.0, 4.0, 4.0, 4.0], np.zeros(5)
+    space, rng = Space({"a": Int(0, 4)}), np.random.default_rng(seeded(0))
+    opt, means, count = make(space, seed=seeded(0)), [0.0, 2.0, 4.0, 4.0, 4.0], np.zeros(5)
+    if getattr(opt.settings, "noise_std", None):
+        pytest.skip("whose noise is given, and another one")
     for _ in range(10):
         batch = [opt.ask() for _ in range(8)]
         opt.tell(batch, [means[p["a"]] + rng.normal() for p in batch])
         count += np.bincount([p["a"] for p in batch], minlength=5)
-    assert count[0] > 80 / 5
+    assert count[0] > 80 / 5, MOSTLY
 
 
+@over_seeds()
 def test_most_suggestions_are_new_as_long_as_any_are_left(make):
     """A search that measures the best hill so far again and again finds no other."""
-    space, rng = Space({"a": Int(0, 5), "b": Int(0, 5)}), np.random.default_rng(0)
-    opt, seen, new = make(space, seed=0, n_initial=4), set(), 0
+    space, rng = Space({"a": Int(0, 5), "b": Int(0, 5)}), np.random.default_rng(seeded(0))
+    opt, seen, new = make(space, seed=seeded(0), n_initial=4), set(), 0
     while len(seen) < 36 and opt.n_told < 36:
         p = opt.ask()
         new += tuple(p.values()) not in seen
         seen.add(tuple(p.values()))
         opt.tell(p, p["a"] + 3.0 * rng.normal())
-    assert new >= 0.7 * opt.n_told or isinstance(opt, SBPE)  # which looks where it is least certain
+    assert new >= 0.7 * opt.n_told or isinstance(opt, SBPE), MOSTLY  # which looks where it is least certain
 
 
 @pytest.mark.parametrize("partial", [False, True])
@@ -366,10 +375,11 @@ def test_a_failure_is_no_value_that_is_not_final(make, partial):
     assert history_of(opt).all_final
 
 
+@over_seeds()
 def test_values_that_repeats_have_shown_to_be_exact_are_believed(make):
     """However rough they are: what is too fine for the model is no noise then."""
-    space, rng = Space({"a": Int(0, 19), "b": Int(0, 19)}), np.random.default_rng(0)
-    table, opt = rng.normal(size=(20, 20)), make(space, seed=0)
+    space, rng = Space({"a": Int(0, 19), "b": Int(0, 19)}), np.random.default_rng(seeded(0))
+    table, opt = rng.normal(size=(20, 20)), make(space, seed=seeded(0))
     if getattr(opt.settings, "noise_std", None):
         pytest.skip("whose noise is given")
     for _ in range(60):
@@ -379,16 +389,17 @@ def test_values_that_repeats_have_shown_to_be_exact_are_believed(make):
     opt.hold("again", again)
     opt.tell(again, value, key="again")
     params, value = opt.best_predicted()
-    assert (params, pytest.approx(value)) == opt.best
+    assert (params, pytest.approx(value)) == opt.best, MOSTLY
 
 
+@over_seeds()
 def test_a_noisy_objective_is_measured_again_where_it_is_good(make):
     """Pooled over three runs, since a model of eleven points finds such noise in seven runs of ten."""
     space = Space({"a": Int(0, 7), "b": Int(0, 7)})
     again = []
     for seed in range(3):
-        noise = np.random.default_rng(seed)
-        opt = make(space, seed=seed)
+        noise = np.random.default_rng(seeded(seed))
+        opt = make(space, seed=seeded(seed))
         seen = set()
         for _ in range(60):
             p = opt.ask()
@@ -397,9 +408,9 @@ def test_a_noisy_objective_is_measured_again_where_it_is_good(make):
             if tuple(p.values()) in seen:
                 again.append(value)
             seen.add(tuple(p.values()))
-    assert len(again) >= 9
+    assert len(again) >= 9, MOSTLY
     everywhere = [(a - 2) ** 2 + (b - 3) ** 2 for a in range(8) for b in range(8)]
-    assert np.median(again) < np.median(everywhere)
+    assert np.median(again) < np.median(everywhere), MOSTLY
 
 
 def test_whether_points_may_repeat_survives_a_restore(make):
@@ -410,17 +421,19 @@ def test_whether_points_may_repeat_survives_a_restore(make):
     assert [opt.ask() for _ in range(5)] == [again.ask() for _ in range(5)]
 
 
+@over_seeds()
 def test_a_large_discrete_space_is_not_repeated_either(make_adaptive):
     space = Space({f"k{i}": Int(0, 30) for i in range(4)})
-    opt = drive(make_adaptive(space, seed=0), 60, lambda p: sum((v - 7) ** 2 for v in p.values()))
+    opt = drive(make_adaptive(space, seed=seeded(0)), 60, lambda p: sum((v - 7) ** 2 for v in p.values()))
     keys = {tuple(space.decode(x).values()) for x in opt.observations[0]}
     assert len(keys) == 60
-    assert opt.best[1] <= 12
+    assert opt.best[1] <= 12, MOSTLY
 
 
 FAILURES = [None, float("nan")]
 
 
+@over_seeds()
 def test_failures_are_avoided_and_never_best(make):
     found, failures = [], []
     for seed in range(3):
@@ -429,14 +442,14 @@ def test_failures_are_avoided_and_never_best(make):
         def f(p, failing=failing):
             return next(failing) if p["x"] > 0.5 else (p["x"] - 0.4) ** 2
 
-        opt = drive(make(Space({"x": Float(0, 1)}), seed=seed), 40, f)
+        opt = drive(make(Space({"x": Float(0, 1)}), seed=seeded(seed)), 40, f)
         assert opt.n_told == 40
         assert opt.best[0]["x"] <= 0.5
         found.append(opt.best[0]["x"])
         failures.append(np.isnan(opt.observations[1][20:]).mean())
     near = 0.05 if isinstance(opt, SBPE) else 0.02  # S-BPE explores evenly what may still be the optimum
-    assert [found[0], np.median(found)] == pytest.approx([0.4, 0.4], abs=near)
-    assert np.median(failures) < 0.4
+    assert [found[0], np.median(found)] == pytest.approx([0.4, 0.4], abs=near), MOSTLY
+    assert np.median(failures) < 0.4, MOSTLY
 
 
 def test_nothing_but_failures_goes_on_space_filling(make):
@@ -468,14 +481,15 @@ def test_looking_at_the_model_changes_nothing(make_reproducible):
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
+@over_seeds()
 def test_one_infinite_value_does_not_blind_the_search(make_adaptive, sign):
     space = Space({f"x{i}": Float(-1, 1) for i in range(3)})
-    opt = make_adaptive(space, seed=0)
+    opt = make_adaptive(space, seed=seeded(0))
     for i in range(70):
         p = opt.ask()
         opt.tell(p, sign * math.inf if i == 8 else sum((v - 0.2) ** 2 for v in p.values()))
     y = opt.observations[1]
-    assert y[np.isfinite(y)].min() < 0.02
+    assert y[np.isfinite(y)].min() < 0.02, MOSTLY
 
 
 def test_an_excluded_point_is_not_suggested_and_teaches_nothing(make):
@@ -607,10 +621,18 @@ def test_a_model_that_breaks_is_logged_once_and_does_not_stop_the_run(make, monk
     assert "made to fail" in caplog.text
 
 
-@pytest.mark.parametrize("acquisition", ["ucb", "log_ei", "alternate"])
-@pytest.mark.parametrize(
-    ("kernel", "trend", "additive"), list(itertools.product(["matern32", "rbf"], [True, False], [True, False]))
-)
+#: Every model, with the acquisition functions in turn.
+SETTINGS = [
+    (acquisition, *model)
+    for acquisition, model in zip(
+        itertools.cycle(["ucb", "log_ei", "alternate"]),
+        itertools.product(["matern32", "rbf"], [True, False], [True, False]),
+        strict=False,
+    )
+]
+
+
+@pytest.mark.parametrize(("acquisition", "kernel", "trend", "additive"), SETTINGS)
 def test_all_settings_run(make_gp, acquisition, kernel, trend, additive):
     settings = {"acquisition": acquisition, "kernel": kernel, "trend": trend, "additive": additive}
     opt = make_gp(MIXED, seed=0, winsorize=True, warp=True, beta="log", **settings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.helpers import configured
+from tests.helpers import MOSTLY, configured, over_seeds, seeded
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int, Space
 
@@ -33,7 +33,7 @@ MAKERS = {
 
 @pytest.fixture(params=list(MAKERS))
 def make(request):
-    return lambda space, **kw: MAKERS[request.param](space, seed=0, n_initial=8, **kw)
+    return lambda space, **kw: MAKERS[request.param](space, seed=seeded(0), n_initial=8, **kw)
 
 
 def objective(p):
@@ -47,6 +47,7 @@ def objective(p):
     return loss + 0.05 * sum(abs(np.log2(p[f"width_{i}"]) - 3.0) for i in range(p["layers"]))
 
 
+@over_seeds()
 def test_points_name_what_is_active_and_the_best_branch_is_found(make):
     opt = make(SPACE)
     for i in range(70):
@@ -54,8 +55,8 @@ def test_points_name_what_is_active_and_the_best_branch_is_found(make):
         opt.space.encode(params)  # refuses what is not as the conditions say
         opt.tell(params, None if i % 20 == 7 else objective(params))
     params, value = opt.best
-    assert params["kind"] == "b"
-    assert value < 0.25
+    assert params["kind"] == "b", MOSTLY
+    assert value < (0.25 if isinstance(opt, SBPE) else 0.1), MOSTLY  # 0.13 at best of eight runs without a model
 
 
 def test_points_asked_for_together_differ_in_what_is_active(make):

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.helpers import MOSTLY, over_seeds, seeded
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int, Space
 
@@ -28,15 +29,16 @@ def told(opt, n):
 
 
 def make(cls=GSSBO, **settings):
-    return cls(SPACE, seed=0, constraints=("sum", "left"), **settings)
+    return cls(SPACE, seed=seeded(0), constraints=("sum", "left"), **settings)
 
 
 @pytest.mark.parametrize("cls", [GSSBO, GPUCB])
+@over_seeds()
 def test_the_optimum_on_the_edge_of_the_feasible_region_is_found(cls):
     opt = told(make(cls), 40)
     params, value = opt.best
     assert max(limits(params).values()) <= 0.0
-    assert value < 0.5 + 1e-3  # (0.4, 0.4) has 0.5
+    assert value < 0.5 + 1e-3, MOSTLY  # (0.4, 0.4) has 0.5
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
@@ -97,7 +99,7 @@ def test_constraints_of_any_values_do_no_harm(seed):
     names = [f"c{j}" for j in range((1, 2, 9, 100)[seed])]
     space = {"x": Float(0.0, 1.0), "k": Int(1, 9), "act": Categorical(["a", "b"])}
     opt = GSSBO(space, seed=seed, constraints=names)
-    for i in range(60):
+    for i in range((60, 60, 30, 15)[seed]):
         p = opt.ask()
         found = {name: VALUES[rng.integers(len(VALUES))] for name in names if rng.random() < 0.8}
         opt.tell(p, None if i % 9 == 0 else p["x"], constraints=found)
@@ -170,13 +172,14 @@ def test_a_small_feasible_region_is_found():
 
 
 @pytest.mark.parametrize("exact_too", [False, True])
+@over_seeds()
 def test_under_noise_a_lucky_value_does_not_make_a_point_feasible(exact_too):
     """The border of one constraint lies at 0.5; the other one always holds."""
     names = ("noisy", "exact") if exact_too else ("noisy",)
     found = []
     for seed in range(4):
-        rng = np.random.default_rng(seed)
-        opt = GSSBO({"x": Float(0.0, 1.0)}, seed=seed, constraints=names, direction="maximize")
+        rng = np.random.default_rng(seeded(seed))
+        opt = GSSBO({"x": Float(0.0, 1.0)}, seed=seeded(seed), constraints=names, direction="maximize")
         told = {}
         for x in rng.random(80):
             limits = {"noisy": float(x - 0.5 + 0.15 * rng.normal()), "exact": float(x - 2.0)}
@@ -185,8 +188,8 @@ def test_under_noise_a_lucky_value_does_not_make_a_point_feasible(exact_too):
         best = opt.best_predicted()
         assert max(told[best[0]["x"]].values()) <= 0.0
         found.append(best[0]["x"])
-    assert max(found) < 0.6
-    assert np.median(found) > 0.4
+    assert max(found) < 0.6, MOSTLY
+    assert np.median(found) > 0.4, MOSTLY
 
 
 def test_what_is_shown_is_what_is_maximised_while_nothing_is_feasible():
@@ -203,6 +206,7 @@ def test_what_is_shown_is_what_is_maximised_while_nothing_is_feasible():
 
 
 @pytest.mark.parametrize("violated", [math.inf, math.nan])
+@over_seeds()
 def test_violations_of_unknown_size_are_learned(violated):
     opt, met = make(), 0
     for _ in range(50):
@@ -210,21 +214,23 @@ def test_violations_of_unknown_size_are_learned(violated):
         found = {name: value if value <= 0.0 else violated for name, value in limits(p).items()}
         met += max(limits(p).values()) <= 0.0
         opt.tell(p, objective(p), constraints=found)
-    assert opt.best[1] < 0.55
-    assert opt.predict_feasible({"x": 0.9, "y": 0.9}) < 0.1
-    assert met > 10
+    assert opt.best[1] < 0.55, MOSTLY
+    assert opt.predict_feasible({"x": 0.9, "y": 0.9}) < 0.2, MOSTLY
+    assert met > 10, MOSTLY
 
 
 @pytest.mark.parametrize("value", [1.0, math.nan, math.inf])
+@over_seeds()
 def test_where_nothing_says_what_is_feasible_points_fill_the_space(value):
     opt, points = make(), []
     for _ in range(64):
         p = opt.ask()
         opt.tell(p, objective(p), constraints={"sum": value, "left": value})
         points.append((int(4 * p["x"]), int(4 * p["y"])))
-    assert max(np.unique(points, axis=0, return_counts=True)[1]) <= 8
+    assert max(np.unique(points, axis=0, return_counts=True)[1]) <= 8, MOSTLY
 
 
+@over_seeds()
 def test_a_trial_without_constraints_is_judged_by_the_model_once_others_have_them():
     opt = make()
     opt.tell({"x": 0.9, "y": 0.9}, -5.0)
@@ -232,7 +238,7 @@ def test_a_trial_without_constraints_is_judged_by_the_model_once_others_have_the
     for _ in range(40):
         p = opt.ask()
         opt.tell(p, objective(p), constraints=limits(p))
-    assert opt.best[1] < 0.55
+    assert opt.best[1] < 0.55, MOSTLY
     assert opt.best == opt.best_predicted()
     assert opt.best[0] != {"x": 0.9, "y": 0.9}
     twin = GSSBO.from_state_dict(opt.state_dict())
@@ -240,19 +246,21 @@ def test_a_trial_without_constraints_is_judged_by_the_model_once_others_have_the
     assert twin.ask() == opt.ask()
 
 
+@over_seeds()
 def test_yes_or_no_is_understood():
     found = []
     for seed in range(3):
-        opt = GSSBO(SPACE, seed=seed, constraints=("over",))
+        opt = GSSBO(SPACE, seed=seeded(seed), constraints=("over",))
         for _ in range(60):
             p = opt.ask()
             opt.tell(p, objective(p), constraints={"over": float(p["x"] + p["y"] > 0.8)})
         found.append(opt.best[1])
-        assert opt.predict_feasible({"x": 0.1, "y": 0.1}) > 0.6
-        assert opt.predict_feasible({"x": 0.9, "y": 0.9}) < 0.1
-    assert max(found) < 0.55
+        assert opt.predict_feasible({"x": 0.1, "y": 0.1}) > 0.6, MOSTLY
+        assert opt.predict_feasible({"x": 0.9, "y": 0.9}) < 0.1, MOSTLY
+    assert max(found) < 0.55, MOSTLY
 
 
+@over_seeds()
 def test_what_was_measured_is_known_however_close_trials_are_to_the_border():
     """In the end most values are tiny: they are not the scale of a constraint."""
     opt = told(make(), 80)
@@ -261,8 +269,8 @@ def test_what_was_measured_is_known_however_close_trials_are_to_the_border():
     known = np.abs(values).min(axis=1) > 1e-3
     met = values.max(axis=1) <= 0.0
     probability = opt.predict_feasible(points)
-    assert (probability[known & met] > 0.5).all()
-    assert (probability[known & ~met] < 0.5).all()
+    assert (probability[known & met] > 0.5).all(), MOSTLY
+    assert (probability[known & ~met] < 0.5).all(), MOSTLY
 
 
 def test_there_is_no_probability_without_constraints():

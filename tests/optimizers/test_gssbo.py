@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from tests.helpers import compiled_only, configured, reseeded
+from tests.helpers import MOSTLY, compiled_only, configured, over_seeds, reseeded, seeded
 from tests.runs import new_run, tell
 from tests.search.searches import global_search
 
@@ -56,10 +56,11 @@ def test_acquisition_functions_alternate_by_the_turn():
 
 
 @pytest.mark.parametrize(("d", "allowed"), [(LINES_FROM, True), (LINES_FROM, False), (LINES_FROM - 1, True)])
+@over_seeds()
 def test_global_suggestions_lie_on_lines_once_the_local_search_has_narrowed_down(d, allowed):
     space = Space({f"x{j}": Float(0.0, 1.0) for j in range(d)})
     settings = GSSBOSettings(coordinate_lines=allowed, population=False)
-    opt = GSSBO(space, seed=0, settings=settings)
+    opt = GSSBO(space, seed=seeded(0), settings=settings)
     distances = []
     for _ in range(220):
         p = opt.ask()
@@ -69,8 +70,9 @@ def test_global_suggestions_lie_on_lines_once_the_local_search_has_narrowed_down
         if origin == GLOBAL and region.narrow:
             distances.append(sum(p[name] != opt.best[0][name] for name in p))
         opt.tell(p, -sum((x - 0.4) ** 2 for x in p.values()))
-    assert len(distances) > 3
-    assert (np.mean(distances) < 1.2) == (allowed and d == LINES_FROM)  # the best point by the model may be another one
+    assert len(distances) > 3, MOSTLY
+    on_lines = np.mean(distances) < 1.2  # the best point by the model may be another one
+    assert on_lines == (allowed and d == LINES_FROM), MOSTLY
 
 
 def subset_of(size, first=6, **settings):
@@ -116,10 +118,11 @@ def test_the_best_samples_are_kept_as_far_as_there_is_room(first, elites, kept):
     assert set(best[:kept].tolist()) <= set(members.tolist())
 
 
+@over_seeds()
 def test_outcomes_of_0_or_1_do_not_seem_exact():
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seeded(0))
     d = 8
-    opt = GSSBO(Space({f"x{j}": Float(0, 1) for j in range(d)}), direction="maximize", seed=0)
+    opt = GSSBO(Space({f"x{j}": Float(0, 1) for j in range(d)}), direction="maximize", seed=seeded(0))
     found = []
     for n in range(300):
         p = opt.ask()
@@ -127,7 +130,7 @@ def test_outcomes_of_0_or_1_do_not_seem_exact():
         opt.tell(p, float(rng.random() < chance))
         if n >= 140 and n % 10 == 0:
             found.append(opt.explain().noise_std)
-    assert min(found) > 0.2
+    assert min(found) > 0.05, MOSTLY  # 0.2 and more for most seeds, and 0.004 at most without what repeats show
 
 
 @pytest.mark.parametrize("reselect", [0.0, 1e6])
@@ -163,13 +166,14 @@ def test_the_work_rule_switches_where_the_model_says():
 
 
 @pytest.mark.parametrize("preset", ["default", "paper"])
+@over_seeds()
 def test_a_long_history_at_once(preset):
-    opt = GSSBO(SPACE, preset=preset, seed=0)
-    rng = np.random.default_rng(0)
+    opt = GSSBO(SPACE, preset=preset, seed=seeded(0))
+    rng = np.random.default_rng(seeded(0))
     points = [SPACE.decode(x) for x in rng.random((3000, 3))]
     opt.tell(points, [f(p) for p in points])
     p = opt.ask()
-    assert f(p) < np.quantile([f(q) for q in points], 0.2)
+    assert f(p) < np.quantile([f(q) for q in points], 0.2), MOSTLY
     assert len(opt.explain().members) <= 200
 
 
@@ -185,7 +189,7 @@ def test_perturbation_and_ties_follow_the_seed():
 BAD = [
     ({"preset": "fast"}, "'fast'"),
     ({"criterion": "best"}, "'best'"),
-    ({"buffer_size": 6}, "n_initial"),
+    ({"buffer_size": 4}, "n_initial"),
     ({"buffer_size": 2.5}, "2.5"),
     ({"buffer_size": "auto"}, "'auto'"),
     ({"buffer_factor": 1.0}, "buffer_factor"),
@@ -211,13 +215,14 @@ def noisy(p, rng):
 
 
 @compiled_only
+@over_seeds()
 def test_under_noise_the_model_stands_on_all_observations_and_a_restored_one_goes_on_exactly():
-    opt, rng = GSSBO(SPACE, seed=0), np.random.default_rng(0)
+    opt, rng = GSSBO(SPACE, seed=seeded(0)), np.random.default_rng(seeded(0))
     for _ in range(170):
         p = opt.ask()
         opt.tell(p, noisy(p, rng))
-    assert len(opt.explain().members) == 128
-    assert opt.explain().all_data
+    assert len(opt.explain().members) == 128, MOSTLY
+    assert opt.explain().all_data, MOSTLY
     again = GSSBO.from_state_dict(opt.state_dict())
     for _ in range(20):
         p, q = opt.ask(), again.ask()
@@ -227,7 +232,7 @@ def test_under_noise_the_model_stands_on_all_observations_and_a_restored_one_goe
         again.tell(q, value)
     best, _ = opt.best_predicted()
     lost = (best["x"] - 0.4) ** 2 + (best["y"] - 0.3) ** 2 + (best["z"] - 0.6) ** 2
-    assert lost < 0.25 * NOISE  # of one measurement
+    assert lost < 0.25 * NOISE, MOSTLY  # of one measurement
 
 
 TWICE = [
@@ -257,35 +262,29 @@ def bump(p, noise):
     return 10.0 * max(0.0, 1.0 - z) + noise
 
 
+@over_seeds()
 def test_as_long_as_nothing_stands_out_from_the_noise_points_fill_the_space():
     """What is flat and noisy has a luckiest point, where a local search would stay."""
-    rng = np.random.default_rng(0)
-    opt = GSSBO({name: Float(0, 1) for name in "xyz"}, seed=0, direction="maximize")
+    rng = np.random.default_rng(seeded(0))
+    opt = GSSBO({name: Float(0, 1) for name in "xyz"}, seed=seeded(0), direction="maximize")
     local = []
     for _ in range(120):
         suggestion = opt.suggest()
         opt.tell(opt.space.decode(suggestion.x), rng.normal())
         local.append(suggestion.origin >= 0)
-    assert opt.explain().noisy
-    assert np.mean(local[60:]) < 0.2  # three of four otherwise
+    assert opt.explain().noisy, MOSTLY
+    assert np.mean(local[60:]) < 0.2, MOSTLY  # three of four otherwise
 
 
+@over_seeds(0.8, of=24)
 def test_a_bump_on_a_noisy_floor_is_found():
-    """Two of three runs never left the floor before, and 34 of 40 find the bump now.
-
-    Which of them depends on rounding, so on the processor. Fewer than 5 of 12 are found once in ten thousand times.
-    """
-    found = 0
-    for seed in range(12):
-        rng = np.random.default_rng(100 + seed)
-        opt = GSSBO({name: Float(0, 1) for name in "xyz"}, seed=seed, direction="maximize")
-        for _ in range(150):
-            p = opt.ask()
-            opt.tell(p, bump(p, rng.normal()))
-        found += bump(opt.best_predicted()[0], 0.0) > 3.0  # noise deviations above the floor
-        if found == 5:
-            return
-    raise AssertionError(f"{found} of 12 runs have found the bump")
+    """Two of three runs never left the floor before, and 34 of 40 find the bump now."""
+    rng = np.random.default_rng(seeded(100))
+    opt = GSSBO({name: Float(0, 1) for name in "xyz"}, seed=seeded(0), direction="maximize")
+    for _ in range(150):
+        p = opt.ask()
+        opt.tell(p, bump(p, rng.normal()))
+    assert bump(opt.best_predicted()[0], 0.0) > 3.0, MOSTLY  # noise deviations above the floor
 
 
 NUMBERS = Space({name: Float(0, 1) for name in "xy"})
@@ -293,10 +292,11 @@ CATEGORIES = Space({name: Categorical(list("abcdef")) for name in "pqr"})
 
 
 @pytest.mark.parametrize("space", [NUMBERS, CATEGORIES], ids=["numbers", "categories"])
+@over_seeds()
 def test_checks_of_noise_that_fail_are_not_repeated_for_ever(space):
     """A program that leaves files behind fails at the second trial of a point. All later trials were such checks."""
-    rng = np.random.default_rng(0)
-    opt = GSSBO(space, seed=0)
+    rng = np.random.default_rng(seeded(0))
+    opt = GSSBO(space, seed=seeded(0))
     seen = set()
     again = 0
     for _ in range(50):
@@ -305,12 +305,13 @@ def test_checks_of_noise_that_fail_are_not_repeated_for_ever(space):
         again += point in seen
         opt.tell(p, None if point in seen else rng.normal())
         seen.add(point)
-    assert again <= 4
+    assert again <= 4, MOSTLY
 
 
+@over_seeds()
 def test_where_something_stands_out_the_local_search_has_its_turns():
-    rng = np.random.default_rng(0)
-    opt = GSSBO({name: Float(0, 1) for name in "xyz"}, seed=0)
+    rng = np.random.default_rng(seeded(0))
+    opt = GSSBO({name: Float(0, 1) for name in "xyz"}, seed=seeded(0))
     local = []
     for _ in range(80):
         suggestion = opt.suggest()
@@ -318,8 +319,8 @@ def test_where_something_stands_out_the_local_search_has_its_turns():
         opt.hold("now", p, suggestion.origin)
         opt.tell(p, sum((v - 0.4) ** 2 for v in p.values()) + 0.05 * rng.normal(), key="now")
         local.append(suggestion.origin >= 0)
-    assert opt.explain().noisy
-    assert np.mean(local[20:]) > 0.6
+    assert opt.explain().noisy, MOSTLY
+    assert np.mean(local[20:]) > 0.6, MOSTLY
 
 
 def test_an_optimizer_that_was_told_everything_knows_what_stands_out():
@@ -332,28 +333,29 @@ def test_an_optimizer_that_was_told_everything_knows_what_stands_out():
     assert {opt.suggest().origin for _ in range(3)} == {GLOBAL}  # no turn of the local search, which would be next
 
 
+@over_seeds()
 def test_what_fills_the_space_keeps_away_from_where_trials_fail():
-    rng = np.random.default_rng(0)
-    opt = GSSBO({name: Float(0, 1) for name in "xyz"}, seed=0, direction="maximize")
+    rng = np.random.default_rng(seeded(0))
+    opt = GSSBO({name: Float(0, 1) for name in "xyz"}, seed=seeded(0), direction="maximize")
     failed = []
     for _ in range(150):
         p = opt.ask()
         failed.append(p["x"] > 0.5)
         opt.tell(p, None if failed[-1] else rng.normal())
-    assert np.mean(failed[75:]) < 0.2
+    assert np.mean(failed[75:]) < 0.2, MOSTLY
 
 
-@pytest.mark.parametrize(("d", "expected"), [(1, 5), (5, 5), (6, 10), (40, 10)])
-def test_the_initial_design_is_shorter_in_few_dimensions(d, expected):
+@pytest.mark.parametrize("d", [1, 5, 40])
+def test_the_initial_design_has_three_points(d):
     opt = GSSBO({f"x{j}": Float(0, 1) for j in range(d)}, seed=0)
-    assert opt.n_initial == expected
-    assert GSSBO.from_state_dict(opt.state_dict()).n_initial == expected
-    assert GSSBO(arms=np.random.default_rng(0).random((9, d)), seed=0).n_initial == expected
+    assert opt.n_initial == 3
+    assert GSSBO.from_state_dict(opt.state_dict()).n_initial == 3
+    assert GSSBO(arms=np.random.default_rng(0).random((9, d)), seed=0).n_initial == 3
 
 
 @pytest.mark.parametrize("failing", [0, 3, 20])
 def test_failures_are_made_up_for_by_more_points_of_the_design(failing):
-    """Up to as many again: the model starts with five successes, or after ten trials."""
+    """Up to as many again: the model starts with three successes, or after six trials."""
     space = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
     opt, fresh = GSSBO(space, seed=0), GSSBO(space, seed=0)
     by_design = 0
@@ -362,4 +364,4 @@ def test_failures_are_made_up_for_by_more_points_of_the_design(failing):
         by_design += np.array_equal(found, fresh.suggest(position=t).x) and by_design == t
         p = space.decode(found)
         opt.tell(p, None if 1 <= t <= failing else p["x"])
-    assert by_design == min(5 + failing, 10)
+    assert by_design == min(3 + failing, 6)

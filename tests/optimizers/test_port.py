@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.helpers import MOSTLY, over_seeds, seeded
 
 from numbo import BBKB, GPUCB, GSSBO, Categorical, Float, Int, Space
 from numbo.inspection import Inspectable
@@ -22,7 +23,7 @@ def value(params):
 
 
 def tried(cls=GSSBO, n=12, **settings):
-    opt = cls(SPACE, seed=0, n_initial=5, **settings)
+    opt = cls(SPACE, seed=seeded(0), n_initial=5, **settings)
     for _ in range(n):
         params = opt.ask()
         opt.tell(params, value(params))
@@ -109,12 +110,13 @@ def test_points_are_held_and_released():
         opt.hold("a", points[0] | {"k": 99})
 
 
+@over_seeds()
 def test_values_for_a_dimension_that_was_not_foreseen():
     opt, same = tried(n=14), tried(n=14)
     assert tried(n=3).suggest_value("x", {"k": 2, "c": "a"}, Float(-1, 1), 0) is None
     found = opt.suggest_value("x", {"k": 1, "c": "a"}, Float(-0.2, 0.9), 0)
     assert -0.2 <= found <= 0.9
-    assert abs(found - 0.3) < 0.3  # by the model
+    assert abs(found - 0.3) < 0.3, MOSTLY  # by the model
     assert opt.suggest_value("c", {"k": 1, "x": 0.3}, Categorical(["b"]), 0) == "b"
     with pytest.raises(ValueError, match="d"):
         opt.suggest_value("x", {"d": 1}, Float(-1, 1), 0)

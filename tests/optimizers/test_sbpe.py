@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import naive
-from tests.helpers import configured, inside, pending_of
+from tests.helpers import MOSTLY, configured, inside, over_seeds, pending_of, seeded
 
 from numbo import SBPE, Float, Int, SBPESettings, Space
 from numbo.kernels.covariance import RBF, stationary
@@ -18,6 +18,8 @@ from numbo.models.confidence import sparse_confidence, uniform_confidence, union
 from numbo.models.learned_kernel import LearnedKernel
 from numbo.optimizers import sbpe
 from numbo.optimizers.parts.race import ArmRace, BoxRace, lambda_max
+
+pytestmark = pytest.mark.arithmetic
 
 NOISE = 0.1
 TAU2 = NOISE**2
@@ -45,7 +47,7 @@ def unit_arms(A, seed=0):
 
 def make(X, **kw):
     return configured(
-        SBPE, arms=X, **({"kernel": "rbf", "lengthscale": LENGTHSCALE, "noise_std": NOISE, "seed": 0} | kw)
+        SBPE, arms=X, **({"kernel": "rbf", "lengthscale": LENGTHSCALE, "noise_std": NOISE, "seed": seeded(0)} | kw)
     )
 
 
@@ -115,12 +117,13 @@ def test_the_optimum_is_never_dropped_while_bounds_hold():
         assert opt.predict([int(np.argmax(f))])[0][0] == pytest.approx(f.max(), abs=0.2)
 
 
+@over_seeds()
 def test_a_narrow_bound_finds_the_optimum_by_elimination():
     X = unit_arms(300)
     f = rkhs_function(X, 3)
     opt = run(make(X, horizon=1000, beta=2.0), f, 1600)
-    assert opt.racing.sum() < 60
-    assert f[opt.racing].max() > f.max() - 0.02
+    assert opt.racing.sum() < 60, MOSTLY
+    assert f[opt.racing].max() > f.max() - 0.02, MOSTLY
 
 
 @pytest.mark.parametrize("delta", [0.5, 0.1])
@@ -202,6 +205,7 @@ def test_the_union_bound_covers_at_its_rate():
 
 def learned(seed, n_arms=120, horizon=100, noise=0.5, **kw):
     """S-BPE with a learned kernel that is told whole batches, and what it looks for: a smooth function with noise."""
+    seed = seeded(seed)
     X = unit_arms(n_arms, seed)
     f = rkhs_function(X, seed)
     f = f / f.std()
@@ -216,20 +220,22 @@ def learned(seed, n_arms=120, horizon=100, noise=0.5, **kw):
     return opt, f
 
 
+@over_seeds()
 def test_a_learned_kernel_keeps_the_optimum_in_the_race():
     share = []
     for seed in range(6):
         opt, f = learned(seed)
-        assert opt.racing[np.argmax(f)]
+        assert opt.racing[np.argmax(f)], MOSTLY
         share.append(opt.racing.mean())
-    assert np.median(share) < 0.8
+    assert np.median(share) < 0.8, MOSTLY
 
 
+@over_seeds()
 def test_with_little_noise_a_learned_kernel_rules_most_of_the_arms_out():
     for seed in range(4):
         opt, f = learned(seed, noise=0.05)
-        assert opt.racing[np.argmax(f)]
-        assert opt.racing.mean() < 0.5
+        assert opt.racing[np.argmax(f)], MOSTLY
+        assert opt.racing.mean() < 0.5, MOSTLY
 
 
 def test_a_kernel_is_learned_before_it_judges(monkeypatch):
@@ -366,10 +372,11 @@ def test_a_restored_optimizer_goes_on_exactly(seed, arms, data):
 
 
 @pytest.mark.parametrize("beta", [2.0, "paper"])
+@over_seeds()
 def test_large_spaces_are_filtered_point_by_point(beta):
     space = Space({"x": Float(-1.0, 1.0), "y": Float(-1.0, 1.0)})
-    rng = np.random.default_rng(0)
-    opt = SBPE(space, seed=0, horizon=200, beta=beta)
+    rng = np.random.default_rng(seeded(0))
+    opt = SBPE(space, seed=seeded(0), horizon=200, beta=beta)
     for _ in range(260):
         p = opt.ask()
         opt.tell(p, (p["x"] - 0.3) ** 2 + (p["y"] + 0.5) ** 2 + 0.02 * rng.normal())
@@ -381,11 +388,11 @@ def test_large_spaces_are_filtered_point_by_point(beta):
     left = race.contains(X)
     regret = np.sum((2 * X - 1 - [0.3, -0.5]) ** 2, axis=1)
     if beta == 2.0:  # what is left is close to the optimum
-        assert 0 < left.mean() < 0.3
-        assert regret[left].max() < 0.1
-        assert race.contains(opt.observations[0][sum(opt.status.batch_sizes) + 1 :]).all()
+        assert 0 < left.mean() < 0.3, MOSTLY
+        assert regret[left].max() < 0.1, MOSTLY
+        assert race.contains(opt.observations[0][sum(opt.status.batch_sizes) + 1 :]).all(), MOSTLY
     else:
-        assert left.mean() > 0.9  # corollary 3.7 is wide
+        assert left.mean() > 0.9, MOSTLY  # corollary 3.7 is wide
 
 
 BAD = [({"horizon": 0}, "horizon"), ({"beta": "reference"}, "'reference'"), ({"beta": -1.0}, "beta")]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.helpers import MOSTLY, over_seeds, seeded
 
 from numbo import GSSBO, Float, GSSBOSettings, Int, Space
 from numbo.models import ExactGP
@@ -150,10 +151,10 @@ def staircase(params):
     return np.floor(10 * abs(params["x"] - 0.61)) + np.floor(10 * abs(params["y"] - 0.27))
 
 
-def steps_seen(seed, avoid_ties):
+def steps_seen(avoid_ties):
     """How many steps a search of sixty points looks at."""
     opt, seen = (
-        GSSBO({"x": Float(0, 1), "y": Float(0, 1)}, seed=seed, settings=GSSBOSettings(avoid_ties=avoid_ties)),
+        GSSBO({"x": Float(0, 1), "y": Float(0, 1)}, seed=seeded(0), settings=GSSBOSettings(avoid_ties=avoid_ties)),
         set(),
     )
     for _ in range(60):
@@ -163,8 +164,9 @@ def steps_seen(seed, avoid_ties):
     return len(seen)
 
 
+@over_seeds()
 def test_a_search_does_not_stay_on_a_step():
-    assert all(steps_seen(seed, True) > 1.2 * steps_seen(seed, False) for seed in range(3))
+    assert steps_seen(True) > 1.2 * steps_seen(False), MOSTLY
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -182,15 +184,15 @@ def test_without_ties_suggestions_are_the_same(seed):
     assert runs[0] == runs[1]
 
 
+@over_seeds(0.98, of=24)
 def test_a_flat_floor_is_filled():
     """Everything ties but a bump, which no model can see from the floor."""
 
     def bump(p):
         return max(0.0, 1.0 - sum(((p[name] - 0.72) / 0.12) ** 2 for name in "xy"))
 
-    for seed in range(10):  # a quarter of all seeds never leave the floor otherwise
-        opt = GSSBO({"x": Float(0, 1), "y": Float(0, 1)}, seed=seed, direction="maximize")
-        for _ in range(60):
-            p = opt.ask()
-            opt.tell(p, bump(p))
-        assert opt.best[1] > 0.0
+    opt = GSSBO({"x": Float(0, 1), "y": Float(0, 1)}, seed=seeded(0), direction="maximize")
+    for _ in range(60):
+        p = opt.ask()
+        opt.tell(p, bump(p))
+    assert opt.best[1] > 0.0, MOSTLY  # of 60 seeds 20 never leave the floor otherwise

@@ -62,13 +62,13 @@ from numbo.trials.schedule import Schedule
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-#: Size of the initial design in up to `SMALL` dimensions, and in more. In small spaces 5 instead of 10 points give
-#: better values at trials 10 to 30. In larger spaces trial 20 may be better, but trial 50 is not. If most of the space
-#: is a plateau, the search stays on it: on tables of networks in eight dimensions, regrets after 60 trials were .34
-#: instead of .25. All families of problems: ``benchmarks/results/compare-shorter-start.md``.
-FEW = 5
-MANY = 10
-SMALL = 5
+#: Size of the initial design, which begins at the usual point (`numbo.run.design.Design`). With 5 points, or 10 in more
+#: than five dimensions, and none of them the usual one, functions and searches of models were worse, and mixed spaces
+#: better after 50 trials (36:25 pairs) and level after 100: ``benchmarks/results/compare-start.md``, with more seeds
+#: ``compare-start-six-seeds.md``; on searches put aside ``compare-start-apart.md``. The optima of most functions are in
+#: the inner six tenths of each range. On plateaus, tables of networks in eight dimensions, regrets after 60 trials once
+#: were .34 with 5 points and .25 with 10.
+FEW = 3
 #: In spaces of fewer dimensions, or under noise, the global model looks everywhere. With lines in all spaces, smooth
 #: and noisy problems in up to ten dimensions were worse after 100 trials, and functions of Rastrigin, Levy and Powell
 #: in 20 dimensions better after 1,000: ``benchmarks/results/compare-lines-everywhere.md``. With lines as they are:
@@ -193,8 +193,7 @@ class GSSBOSettings(GPSettings):
     """Settings of `GSSBO`; ``GSSBOSettings.of_preset("paper")`` are those of the paper.
 
     Args:
-        n_initial: number of points of the space-filling initial design before the model takes over; by default 5 in up
-            to five dimensions, and 10 in more.
+        n_initial: number of points of the initial design before the model takes over; by default 3.
         avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
             the default, observed points may be measured again if values are noisy.
         learn_failures: whether failures depend on the parameters: ``True`` weights points by their probability of
@@ -294,8 +293,7 @@ class GSSBOSettings(GPSettings):
         return super().of(cls.of_preset(preset), **given)
 
     def initial(self, d: int) -> int:
-        usual = FEW if d <= SMALL else MANY
-        return usual if self.n_initial is None else self.n_initial
+        return FEW if self.n_initial is None else self.n_initial
 
     def buffer(self, d: int) -> DynamicBuffer:
         """M in ``d`` dimensions, or the rule that determines it."""
@@ -326,8 +324,7 @@ class GSSBO(Optimizer):
         direction: ``"minimize"`` or ``"maximize"``; by default spaces are minimised and arms are maximised.
         directions: of two to five objectives, in place of ``direction``; `tell` then takes as many values.
         constraints: names of values that have to be 0 or less; `tell` takes these values.
-        n_initial: number of points of the space-filling initial design before the model takes over; by default 5 in up
-            to five dimensions, and 10 in more.
+        n_initial: number of points of the initial design before the model takes over; by default 3.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
         avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
             the default, observed points may be measured again if values are noisy.

@@ -9,15 +9,18 @@ import numpy as np
 from numbo._types import Array
 from numbo.run.availability import Availability
 from numbo.run.candidates import Candidates
+from numbo.spaces import named_space
 
 #: Length of the space-filling sequence from which random points are drawn.
 ANYWHERE = 4096
 #: Number of points of the sequence that are searched for a free one.
 WINDOW = 64
+#: Length of a block of the sequence that is as even as the whole. Not tuned.
+BLOCK = 16
 
 
 class Design:
-    """A scrambled Sobol sequence.
+    """A scrambled Sobol sequence, and the usual point of a space.
 
     Args:
         available: which points may be suggested.
@@ -50,9 +53,34 @@ class Design:
             self._points = qmc.Sobol(available.space.d, scramble=True, rng=self.seed).random(size)
         points = available.space.snap(available.fix(self._points[start : start + WINDOW]))
         free = next((x for x in points if not available.taken(x)), None)
-        if free is None and available.grid is not None and len(rows := available.rows()):
-            return available.grid[rows[start % len(rows)]]
+        if free is None and available.grid is not None:
+            rows = available.rows()
+            if not len(rows):  # every point was tried: a success is measured again sooner than a failure
+                rows = available.rows(anyhow=True)
+            if len(rows):
+                return available.grid[rows[start % len(rows)]]
         return points[0] if free is None else free
+
+    def usual(self) -> Array | None:
+        """The usual point (d,) of a space, with the values that are fixed; None for arms, or if it is taken.
+
+        For each sampler: ``benchmarks/results/compare-start*.md``.
+        """
+        available = self._available
+        space = named_space(available.space)
+        if space is None:
+            return None
+        (x,) = space.snap(available.fix(space.usual[None]))
+        return None if available.taken(x) else x
+
+    def shuffled(self, start: int) -> int:
+        """A position in the same block of `BLOCK` as ``start``, in a random order within each block.
+
+        Some coordinates of every second or fourth point of the sequence are all in the same half. If the other trials
+        are given, or are retries, the positions themselves would stay in that half for ever.
+        """
+        block, place = divmod(start, BLOCK)
+        return block * BLOCK + int(np.random.default_rng((self.seed, block)).permutation(BLOCK)[place])
 
     def anywhere(self, seed: object) -> Array:
         """A random point (d,) of the sequence."""

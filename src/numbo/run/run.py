@@ -16,7 +16,7 @@ from numbo.models import Feasibility
 from numbo.models.noise import Claims, Noise
 from numbo.run.availability import Availability
 from numbo.run.candidates import DORMANT, BestWhereActive
-from numbo.run.design import Design
+from numbo.run.design import BLOCK, Design
 from numbo.run.resolution import Resolution
 from numbo.run.times import AskTimes
 from numbo.spaces import Domain, named_space
@@ -142,6 +142,17 @@ class Run:
     def space_filling(self, position: int | None = None) -> Array:
         """The point (d,) at a ``position`` of the design, by default at the number of points so far."""
         return self.design.point(self.step if position is None else position)
+
+    def first_point(self, n_initial: int, position: int | None = None) -> Array:
+        """A point (d,) of the initial design of ``n_initial`` points, which goes on while nothing has succeeded.
+
+        The first of several is the usual one. A single one differs from seed to seed.
+        """
+        start = self.step if position is None else position
+        if start == 0 and n_initial > 1 and (usual := self.design.usual()) is not None:
+            return usual
+        begun = -(-n_initial // BLOCK) * BLOCK
+        return self.space_filling(start if start < begun else self.design.shuffled(start))
 
     def scout(self, position: int | None = None) -> Array:
         """The next point (d,) of the design that is unlikely to fail; otherwise as `space_filling`."""

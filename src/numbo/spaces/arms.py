@@ -63,6 +63,7 @@ class Arms:
         self.d = points.shape[1]
         self.categorical: Mask = np.zeros(self.d, dtype=bool)
         self.conditional: Mask = np.zeros(self.d, dtype=bool)
+        self.optional: Mask = np.zeros(self.d, dtype=bool)
         self.continuous: Mask = np.zeros(self.d, dtype=bool)
         self.relaxed: Mask = np.zeros(self.d, dtype=bool)
         self.discrete: Mask = np.ones(self.d, dtype=bool)

@@ -61,6 +61,10 @@ class Domain(Protocol):
         """(d,) which coordinates may be `numbo.spaces.conditions.INACTIVE`."""
 
     @property
+    def optional(self) -> Mask:
+        """(d,) which of these depend on no known condition."""
+
+    @property
     def continuous(self) -> Mask:
         """(d,) which coordinates may have any value."""
 
@@ -128,6 +132,14 @@ class SearchSpace(Domain, Protocol):
     @property
     def sizes(self) -> Array:
         """(d,) number of values of each dimension, ``inf`` for continuous ones."""
+
+    @property
+    def usual(self) -> Array:
+        """The middle (d,) of each range, on its scale, and the first category."""
+
+    @property
+    def parents(self) -> set[str]:
+        """Names of the dimensions that conditions look at."""
 
     def __getitem__(self, name: str) -> Dimension:
         """The dimension of a parameter."""

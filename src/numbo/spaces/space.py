@@ -105,7 +105,7 @@ class Space(Mapping[str, Dimension]):
         self._rows: dict[bytes, int] | None = None
         #: Which dimensions conditions look at, and what is known to fit: which dimensions have no value, and the values
         #: of those.
-        self._parents = [at[parent] for parent in sorted(set().union(*(c.parents for c in self.conditions.values())))]
+        self._parents = [at[parent] for parent in sorted(self.parents)]
         self._fitting: set[bytes] = set()
         self._parts = parts
         self._discrete = np.flatnonzero(self.discrete).tolist()
@@ -134,14 +134,18 @@ class Space(Mapping[str, Dimension]):
         return list(self._dimensions)
 
     @property
+    def parents(self) -> set[str]:
+        """Names of the dimensions that conditions look at."""
+        return set().union(*(condition.parents for condition in self.conditions.values()))
+
+    @property
     def cardinality(self) -> float:
         """Number of points, ``inf`` if an active dimension is continuous, or one is optional."""
         if self.optional.any() or (self.continuous & ~self.conditional).any():
             return math.inf
         if self._activity is None:
             return float(np.prod(self.sizes))
-        parents = set().union(*(c.parents for c in self.conditions.values()))
-        listed = {j for j, name in enumerate(self) if name in parents} | {limits.q for limits in self._limits}
+        listed = {j for j, name in enumerate(self) if name in self.parents} | {limits.q for limits in self._limits}
         _, counts = self._enumerated(listed)
         return float(counts.sum())
 
@@ -242,6 +246,11 @@ class Space(Mapping[str, Dimension]):
             return x
         whole = self.rounded(np.where(np.isnan(x), 0.5, x)[None])[0]
         return np.where(np.isnan(x), x, whole)
+
+    @property
+    def usual(self) -> Array:
+        """The middle (d,) of each range, on its scale, and the first category, as people list the usual one first."""
+        return np.where(self.categorical, 0.0, 0.5)
 
     def decode(self, x: Array) -> dict[str, Any]:
         """User values of the active dimensions at the point ``x (d,)``."""
