@@ -3,16 +3,23 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from numbo.kernels.covariance import MATERN32, MATERN52, RBF, Covariance
 from tests.harness.local_ray import LOCAL_RAY
-from tests.helpers import make_covariance
+from tests.helpers import INTERPRETED, make_covariance
 
 os.environ.setdefault("NUMBO_COMPILE_AHEAD", "0")  # tests keep both cores busy themselves
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+#: The same examples in every run, as a suite must not fail by luck; `make soak` draws others, and more.
+settings.register_profile(
+    "any machine",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize="NUMBO_FUZZ" not in os.environ,
+)
 settings.load_profile("any machine")
 
 #: What takes longest. Begun first, it leaves no core idle at the end; the group "ray" stays on one of them.
@@ -22,13 +29,20 @@ LONG = (
     "::test_a_read_only_installation",
     "::test_killed_workers",
     "::test_processes_threads_hash_seeds",
+    "::test_suggestions_do_not_depend",
     "/test_examples.py",
     "/test_fuzz",
 )
 
+#: Folders all of whose tests depend on rounding.
+ROUNDED = tuple(Path(__file__).parent / name for name in ("kernels", "models", "search"))
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Those that belong to a group come first, then the long ones, then the others as they are."""
+    for item in items:
+        if any(folder in item.path.parents for folder in ROUNDED):
+            item.add_marker("arithmetic")
 
     def place(item: pytest.Item) -> int:
         grouped = item.get_closest_marker("xdist_group") is not None
@@ -37,26 +51,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=place)
 
 
+FAMILIES = ((MATERN52, "matern52"), (MATERN32, "matern32"), (RBF, "rbf"))
+STRUCTURES = (
+    (1, False, False, 0, False),
+    (3, True, False, 0, False),
+    (4, False, False, 2, False),
+    (4, True, False, 1, False),
+    (3, False, True, 0, False),
+    (5, True, True, 1, False),
+    (2, False, True, 2, False),
+    (4, False, False, 1, True),
+    (6, True, True, 1, True),
+    (5, True, False, 0, True),
+    (3, False, True, 1, True),
+)
+#: Every structure with every family; interpreted, which is slow and for coverage, with the first one only, but for one.
 COVARIANCES = [
     pytest.param(
         (family, d, trend, cats, 1e-2, additive, branching),
         id=f"{name}-d{d}{'-trend' if trend else ''}{'-additive' if additive else ''}{f'-{cats}cat' if cats else ''}"
         f"{'-branching' if branching else ''}",
     )
-    for family, name in ((MATERN52, "matern52"), (MATERN32, "matern32"), (RBF, "rbf"))
-    for d, trend, additive, cats, branching in (
-        (1, False, False, 0, False),
-        (3, True, False, 0, False),
-        (4, False, False, 2, False),
-        (4, True, False, 1, False),
-        (3, False, True, 0, False),
-        (5, True, True, 1, False),
-        (2, False, True, 2, False),
-        (4, False, False, 1, True),
-        (6, True, True, 1, True),
-        (5, True, False, 0, True),
-        (3, False, True, 1, True),
-    )
+    for family, name in FAMILIES
+    for d, trend, additive, cats, branching in STRUCTURES[: 1 if INTERPRETED and family != FAMILIES[0][0] else None]
 ]
 
 

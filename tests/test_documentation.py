@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import shlex
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,7 +35,8 @@ def with_python(uses_ray: bool) -> list:
     pages = [page for page in PAGES if blocks(page, "python")]
     chosen = [page for page in pages if any("tuner.fit()" in b for b in blocks(page, "python")) == uses_ray]
     assert chosen
-    return [pytest.param(page, id=page_id(page)) for page in chosen]
+    later = [pytest.mark.slow] if uses_ray else []
+    return [pytest.param(page, id=page_id(page), marks=[] if page.name in FIRST else later) for page in chosen]
 
 
 def programs(page: Path) -> list[str]:
@@ -123,6 +127,14 @@ def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text):
         if not target.startswith("http"):
             assert (page.parent / target).exists(), target
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_make_test_says_first_how_long_it_takes():
+    outside = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    command = ["make", "--dry-run", "test"]
+    said = subprocess.run(command, cwd=ROOT, env=outside, capture_output=True, text=True, check=True).stdout
+    assert re.match(r"echo '.*\d+ minutes", said)
 
 
 def test_mentioned_files_exist():

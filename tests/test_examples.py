@@ -86,6 +86,7 @@ def test_accuracy_against_latency():
     assert float(found[-1][1]) < 12.0
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("ray")
 def test_accuracy_against_latency_on_ray(local_ray):
     printed = run("ray_trade_off", "--trials", "12", silent=False, RAY_ADDRESS=local_ray)
@@ -99,6 +100,7 @@ def test_a_network_under_a_limit():
     assert "0 of 4 trials met the limit of 0.001 ms\nBest accuracy found under the limit: none\n" in printed
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("ray")
 def test_a_network_under_a_limit_on_ray(local_ray):
     printed = run("constraints", "--ray", "--trials", "12", silent=False, RAY_ADDRESS=local_ray)
@@ -114,6 +116,7 @@ def test_programs_that_branch():
     assert "where layers >= " in printed
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("ray")
 def test_a_branching_space_on_ray(local_ray):
     printed = run("ray_pipeline", "--trials", "6", silent=False, RAY_ADDRESS=local_ray)
@@ -124,7 +127,7 @@ def test_a_branching_space_on_ray(local_ray):
 
 
 @pytest.mark.xdist_group("ray")
-@pytest.mark.parametrize("name", ["ray_nas", "ray_optuna"])
+@pytest.mark.parametrize("name", ["ray_nas", pytest.param("ray_optuna", marks=pytest.mark.slow)])
 def test_diabetes_network_search_on_ray(name, local_ray):
     printed = run(name, "--trials", "8", silent=False, RAY_ADDRESS=local_ray)
     error = float(re.search(r"Best test error ([\d.]+)% of 8 trials", printed)[1])
@@ -177,6 +180,7 @@ def test_warm_start():
     assert after < before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "trials", "shown"), [("looking_inside", 250, 5), ("five_minutes", 60, 3)])
 def test_the_notebooks_run_and_show_their_plots(name, trials, shown):
     nbformat = pytest.importorskip("nbformat")

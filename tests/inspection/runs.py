@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.helpers import configured
+from tests.helpers import configured, seeded
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int, Space
 
@@ -27,7 +27,7 @@ def objective(p):
 
 
 def run(make, n, noise=0.0, **settings):
-    opt, rng = make(seed=0, **settings), np.random.default_rng(0)
+    opt, rng = make(seed=seeded(0), **settings), np.random.default_rng(seeded(0))
     sign = -1.0 if settings.get("direction") == "maximize" else 1.0
     for _ in range(n):
         p = opt.ask()

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.helpers import MOSTLY, over_seeds, seeded
 
 from numbo import GSSBO, Float, GSSBOSettings
 
@@ -17,16 +18,17 @@ def reports(x, count):
 
 
 def run(direction, n=16, count=8):
-    """Trials of which each third is stopped, each seventh fails, and each fifth does not report."""
+    """Trials of which each third is stopped, each seventh fails, and each fifth does not report, and is a bad one."""
     sign = 1.0 if direction == "minimize" else -1.0
-    opt, told = GSSBO(SPACE, direction=direction, seed=0), []
+    opt, told = GSSBO(SPACE, direction=direction, seed=seeded(0)), []
     for i in range(n):
         p = opt.ask()
         stopped = i % 3 == 1
         found = {step: sign * value for step, value in reports(p["x"], 3 if stopped else count).items()}
         last = list(found.values())[-1]
         given = None if i % 5 == 4 else found
-        opt.tell(p, None if i % 7 == 6 else last, partial=stopped, reports=given)
+        end = last if given is not None else last + sign
+        opt.tell(p, None if i % 7 == 6 else end, partial=stopped, reports=given)
         if given is not None and i % 7 != 6:
             told.append((stopped, found))
     return opt, told
@@ -48,6 +50,7 @@ def test_curves_are_those_of_the_trials_that_reported_in_their_order(direction):
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
+@over_seeds()
 def test_ends_are_expected_of_stopped_and_running_trials_alone(direction):
     opt, _ = run(direction)
     silent, running = opt.ask(2)
@@ -65,8 +68,8 @@ def test_ends_are_expected_of_stopped_and_running_trials_alone(direction):
         if not ended:
             value, std = opt.predict_end(dict(zip(curve.steps, curve.values, strict=True)))
             # a prediction takes all trials into account, a search those up to its last fit
-            assert curve.end == pytest.approx(value, abs=2.0 * std)
-            assert 0.0 < curve.std < 1.0
+            assert curve.end == pytest.approx(value, abs=2.0 * std), MOSTLY
+            assert 0.0 < curve.std < 1.0, MOSTLY
 
 
 def test_curves_are_copies():

@@ -20,7 +20,7 @@ from numbo.optuna._distributions import Searched
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import RandomSampler
 from optuna.trial import TrialState
-from tests.helpers import configured
+from tests.helpers import MOSTLY, configured, over_seeds, seeded
 from tests.optuna.inside import asks_of, optimizer_of, set_system_attr, view_of
 
 import optuna
@@ -54,7 +54,9 @@ SAMPLERS = {
 @pytest.fixture(params=list(SAMPLERS))
 def make(request):
     cls = SAMPLERS[request.param]
-    return lambda **kw: configured(cls, **({"seed": 0, "n_startup_trials": 5, "warn_independent_sampling": False} | kw))
+    return lambda **kw: configured(
+        cls, **({"seed": seeded(0), "n_startup_trials": 5, "warn_independent_sampling": False} | kw)
+    )
 
 
 def published(trial):
@@ -62,12 +64,13 @@ def published(trial):
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
+@over_seeds(0.5, of=14)
 def test_finds_the_optimum(make, direction):
     sign = 1 if direction == "minimize" else -1
     study = optuna.create_study(sampler=make(), direction=direction)
     study.optimize(lambda t: sign * objective(t), n_trials=45)
-    assert sign * study.best_value < 0.2
-    assert study.best_params["act"] is None
+    assert sign * study.best_value < 0.2, MOSTLY
+    assert study.best_params["act"] is None, MOSTLY
 
 
 def test_explicit_search_space_is_used_from_the_first_trial(make):
@@ -143,6 +146,7 @@ def test_pruned_trials_teach_their_last_value(make):
 
 
 @pytest.mark.parametrize("learn", [True, False])
+@over_seeds()
 def test_a_point_that_is_refused_is_not_suggested_again(make, learn):
     def refusing(trial):
         x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
@@ -153,8 +157,8 @@ def test_a_point_that_is_refused_is_not_suggested_again(make, learn):
     study = optuna.create_study(sampler=make(learn_failures=learn))
     study.optimize(refusing, n_trials=60)
     assert len({tuple(t.params.values()) for t in study.trials}) == 60
-    if learn:
-        assert sum(t.state == TrialState.COMPLETE for t in study.trials[30:]) > 10
+    if learn and not isinstance(study.sampler, SBPESampler):  # whose race may have nothing left but what is refused
+        assert sum(t.state == TrialState.COMPLETE for t in study.trials[30:]) > 10, MOSTLY
 
 
 def test_a_trial_of_another_kind_leaves_its_parameter_to_independent_sampling(make):
@@ -192,6 +196,7 @@ def test_finished_times_with_and_without_time_zones(make):
 
 
 @pytest.mark.parametrize("learn", [True, False])
+@over_seeds()
 def test_failed_trials(make, learn):
     def failing(trial):
         value = objective(trial)
@@ -205,7 +210,7 @@ def test_failed_trials(make, learn):
     told = optimizer_of(study).observations[1]
     assert np.isnan(told).sum() == sum(failed)
     if learn:
-        assert sum(failed[15:]) <= 5
+        assert sum(failed[15:]) <= 5, MOSTLY
 
 
 def test_infinite_and_nan_objectives(make):
@@ -296,6 +301,7 @@ def test_hyperband_does_not_rebuild_the_model(make):
     assert {t.state for t in study.trials} == {TrialState.COMPLETE, TrialState.PRUNED}
 
 
+@over_seeds()
 def test_a_range_changed_in_mid_study_keeps_what_still_fits(make):
     study = optuna.create_study(sampler=make())
 
@@ -313,7 +319,7 @@ def test_a_range_changed_in_mid_study_keeps_what_still_fits(make):
     assert all(published(t) for t in study.trials[16:])  # no fall-back to random sampling
     study.optimize(lambda t: f(t, 8.0), n_trials=10)
     assert optimizer_of(study).space["x"].high == 8.0
-    assert study.best_value < 0.3
+    assert study.best_value < 0.3, MOSTLY
 
 
 def test_a_range_that_always_changes_is_searched_in_all_that_it_has_covered(make):
@@ -332,7 +338,7 @@ def test_changed_choices_keep_the_trials_that_fit(make):
     assert optimizer_of(other).n_told == sum(t.params["c"] == "b" for t in study.trials)
 
 
-def test_only_parameters_that_no_trial_has_used_are_sampled_at_random_and_warn():
+def test_only_parameters_that_no_trial_has_used_are_sampled_independently_and_warn():
     study = optuna.create_study(sampler=GSSBOSampler(seed=0, n_startup_trials=3))
 
     def conditional(trial):
@@ -343,7 +349,7 @@ def test_only_parameters_that_no_trial_has_used_are_sampled_at_random_and_warn()
 
     for kind in ("a", "b"):
         study.enqueue_trial({"kind": kind})
-    with pytest.warns(UserWarning, match="'late' independently, with RandomSampler: no trial that") as caught:
+    with pytest.warns(UserWarning, match="'late' independently, with its usual value: no trial that") as caught:
         study.optimize(conditional, n_trials=12)
     assert len(caught) == 1
 
@@ -361,8 +367,9 @@ def test_running_trials_of_others_are_pending_by_their_attributes(make):
 
 
 @pytest.mark.parametrize("sampler", [GSSBOSampler, GPUCBSampler])
+@over_seeds()
 def test_reports_of_running_trials_of_others_count(sampler):
-    study = optuna.create_study(sampler=sampler(search_space=SPACE, seed=0))
+    study = optuna.create_study(sampler=sampler(search_space=SPACE, seed=seeded(0)))
     for k in range(12):
         trial = study.ask(SPACE)
         value = objective(trial)
@@ -377,7 +384,7 @@ def test_reports_of_running_trials_of_others_count(sampler):
         study.ask(SPACE)
         (curve,) = shown()
         assert curve.steps.tolist() == list(range(1, step + 1))
-        assert curve.end < 0.0  # all others end above
+        assert curve.end < 0.0, MOSTLY  # all others end above
     study.tell(running, -5.0)
     assert shown() == []
     assert len(optimizer_of(study).pending) == 3  # those asked in between
@@ -518,8 +525,9 @@ class TestStudiesThatBeginAlike:
         assert self.told(sampler, second) == ("maximize", values)
         assert self.told(sampler, first) == ("minimize", values)
 
-    @pytest.mark.parametrize("files", [False, True])
-    @pytest.mark.parametrize("changed", [range(8), [0], [4], [7]])
+    @pytest.mark.parametrize(
+        ("files", "changed"), [(False, range(8)), (False, [0]), (False, [4]), (False, [7]), (True, [4])]
+    )
     def test_with_other_values(self, make, files, changed, tmp_path):
         one, two = (f"sqlite:///{tmp_path}/{k}.db" if files else None for k in (1, 2))
         sampler = make(search_space=SPACE)
@@ -568,7 +576,7 @@ BAD = [
     ({"seed": 1.5}, "seed must be an integer of at least 0 or None, got 1.5"),
     ({"seed": True}, "seed must be an integer of at least 0 or None, got True"),
     ({"criterion": "best"}, "'best'"),
-    ({"buffer_size": 6}, "buffer_size"),
+    ({"buffer_size": 4}, "buffer_size"),
     ({"kernel": "cubic"}, "'cubic'"),
 ]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numbo.optuna import BKBSampler, GPUCBSampler, GSSBOSampler
 from optuna.trial import TrialState, create_trial
-from tests.helpers import trials_told
+from tests.helpers import MOSTLY, over_seeds, seeded, trials_told
 from tests.optuna.inside import add_unchecked, optimizer_of, view_of
 
 import optuna
@@ -43,18 +43,19 @@ def constraints(study):
 
 
 @SAMPLERS
+@over_seeds()
 def test_a_function_says_what_is_feasible(sampler):
-    study = optuna.create_study(sampler=sampler(seed=0, constraints_func=by_attribute))
+    study = optuna.create_study(sampler=sampler(seed=seeded(0), constraints_func=by_attribute))
     study.optimize(objective, n_trials=40)
     feasible = [t.value for t in study.trials if max(t.user_attrs["c"]) <= 0.0]
-    assert min(feasible) < 0.5 + 2e-3  # at (0.4, 0.4)
+    assert min(feasible) < 0.5 + 2e-3, MOSTLY  # at (0.4, 0.4)
     params, value = study.sampler.best_predicted(study)
     assert value == min(feasible)
     assert max(params["x"] + params["y"] - 0.8, 0.2 - params["x"]) <= 0.0
-    assert numbo.optuna.predict_feasible(study, {"x": 0.9, "y": 0.9}) < 0.01
+    assert numbo.optuna.predict_feasible(study, {"x": 0.9, "y": 0.9}) < 0.1, MOSTLY
     found = numbo.optuna.predict_feasible(study, [{"x": 0.3, "y": 0.3}, {"x": 0.1, "y": 0.1}])
-    assert found[0] > 0.8
-    assert found[1] < 0.05
+    assert found[0] > 0.5, MOSTLY
+    assert found[1] < 0.05, MOSTLY
     assert numbo.optuna.explain(study).n_feasible == len(feasible)
     assert study.best_trial.value == min(feasible)
 
@@ -62,15 +63,28 @@ def test_a_function_says_what_is_feasible(sampler):
 @needs_names
 @SAMPLERS
 def test_constraints_by_name_are_those_by_a_function(sampler):
+    """In the same order: in another one, sums of their terms differ in the last digit, and searches after a while."""
+
+    def by_name(trial):
+        value = objective(trial)
+        for name, c in zip(("sum", "width"), trial.user_attrs["c"], strict=True):
+            trial.set_constraint(name, c)
+        return value
+
     one = optuna.create_study(sampler=sampler(seed=0, constraints_func=by_attribute))
     other = optuna.create_study(sampler=sampler(seed=0))
     one.optimize(objective, n_trials=25)
-    other.optimize(named, n_trials=25)
-    assert optimizer_of(other).constraints == ("left", "sum")
+    other.optimize(by_name, n_trials=25)
+    assert optimizer_of(other).constraints == ("sum", "width")
     assert optimizer_of(one).constraints == ("0", "1")
-    np.testing.assert_array_equal(constraints(one)[:, ::-1], constraints(other))
+    np.testing.assert_array_equal(constraints(one), constraints(other))
     points = [[list(t.params.values()) for t in study.trials] for study in (one, other)]
-    np.testing.assert_allclose(*points, atol=1e-3)  # sums of two terms in another order
+    np.testing.assert_array_equal(*points)
+    third = optuna.create_study(sampler=sampler(seed=0))
+    third.optimize(named, n_trials=5)  # no more than the initial design
+    third.ask().suggest_float("x", 0.0, 1.0)
+    assert optimizer_of(third).constraints == ("left", "sum")
+    np.testing.assert_array_equal(constraints(third)[:, ::-1], constraints(one)[:5])
 
 
 @needs_names

@@ -14,6 +14,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna.storages import InMemoryStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState, create_trial
+from tests.helpers import MOSTLY, over_seeds, seeded
 from tests.optuna.inside import add_unchecked, optimizer_of, view_of
 from tests.optuna.test_processes import told_by_two
 
@@ -48,11 +49,14 @@ def values_of(study):
 
 
 @SAMPLERS
+@over_seeds()
 def test_the_front_is_found_and_is_the_studys_own(sampler):
-    study = new_study(sampler(seed=0))
+    study = new_study(sampler(seed=seeded(0)))
     study.optimize(objective, n_trials=40)
-    assert len(study.best_trials) > 12
-    assert np.mean([abs(t.params["y"] - 0.5) < 0.05 and 0.15 < t.params["x"] < 0.85 for t in study.best_trials]) > 0.8
+    assert len(study.best_trials) > 12, MOSTLY
+    assert (
+        np.mean([abs(t.params["y"] - 0.5) < 0.05 and 0.15 < t.params["x"] < 0.85 for t in study.best_trials]) > 0.8
+    ), MOSTLY
     optimizer = optimizer_of(study)
     assert optimizer.directions == DIRECTIONS
     assert optimizer.observations[1].tolist() == values_of(study)
@@ -171,20 +175,22 @@ def test_a_trial_with_fewer_values_is_left_out(sampler):
 
 
 @SAMPLERS
+@over_seeds()
 def test_constraints_at_the_same_time(sampler):
-    study = new_study(sampler(seed=0, constraints_func=lambda t: (t.params["x"] - 0.5,)))
+    study = new_study(sampler(seed=seeded(0), constraints_func=lambda t: (t.params["x"] - 0.5,)))
     study.optimize(objective, n_trials=40)
-    assert len(study.best_trials) > 8  # of feasible trials
+    assert len(study.best_trials) > 8, MOSTLY  # of feasible trials
     best = [t.params["x"] for t in study.best_trials]
     assert max(best) <= 0.5
-    assert max(best) > 0.48
-    assert study.sampler.predict_feasible({"x": 0.9, "y": 0.5}, study) < 0.01
+    assert max(best) > 0.48, MOSTLY
+    assert study.sampler.predict_feasible({"x": 0.9, "y": 0.5}, study) < 0.1, MOSTLY
     assert sorted(v for _, v in optimizer_of(study).front()) == sorted(tuple(t.values) for t in study.best_trials)
 
 
 @SAMPLERS
+@over_seeds()
 def test_branches_and_parameters_that_come_later_are_sampled_by_the_model(sampler):
-    study = new_study(sampler(seed=0))
+    study = new_study(sampler(seed=seeded(0)))
 
     def branching(trial):
         x = trial.suggest_float("x", 0.0, 1.0)
@@ -197,8 +203,8 @@ def test_branches_and_parameters_that_come_later_are_sampled_by_the_model(sample
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         study.optimize(branching, n_trials=36)
-    assert optimizer_of(study).space.conditions.keys() >= {"y"}
-    assert sum(t.params["kind"] == "b" for t in study.best_trials) > 0.7 * len(study.best_trials)
+    assert optimizer_of(study).space.conditions.keys() >= {"y"}, MOSTLY
+    assert sum(t.params["kind"] == "b" for t in study.best_trials) > 0.7 * len(study.best_trials), MOSTLY
 
 
 @SAMPLERS
@@ -261,30 +267,34 @@ def test_one_direction_in_a_list_is_one_objective():
     assert one.sampler.best_predicted(one) == other.sampler.best_predicted(other)
 
 
+@over_seeds()
 def test_choices_and_a_table():
     table = Table({"size": np.arange(60.0) % 12, "rate": np.arange(60.0) // 12})
-    study = new_study(GSSBOSampler(seed=0, search_space=table), directions=["minimize", "minimize"])
+    study = new_study(GSSBOSampler(seed=seeded(0), search_space=table), directions=["minimize", "minimize"])
 
     def by_row(trial):
         row = table.suggest(trial)
         return (row["size"] - 4.0) ** 2 + row["rate"], (row["size"] - 8.0) ** 2 + row["rate"]
 
     study.optimize(by_row, n_trials=30)
-    assert {t.values[0] for t in study.best_trials} >= {0.0}
+    assert {t.values[0] for t in study.best_trials} >= {0.0}, MOSTLY
     choices = {"c": CategoricalDistribution([f"c{i}" for i in range(6)])}
-    study = new_study(GSSBOSampler(seed=0, search_space=choices), directions=["minimize", "maximize", "minimize"])
+    study = new_study(
+        GSSBOSampler(seed=seeded(0), search_space=choices), directions=["minimize", "maximize", "minimize"]
+    )
     study.optimize(lambda t: [float(t.suggest_categorical("c", choices["c"].choices)[1])] * 3, n_trials=12)
     assert len({t.params["c"] for t in study.trials}) == 6
 
 
 @SAMPLERS
+@over_seeds()
 def test_without_noise_the_front_is_that_of_the_study(sampler):
-    study = new_study(sampler(seed=0, constraints_func=lambda t: (t.params["x"] - 0.6,)))
+    study = new_study(sampler(seed=seeded(0), constraints_func=lambda t: (t.params["x"] - 0.6,)))
     study.optimize(objective, n_trials=25)
     study.add_trial(study.best_trials[0])  # a copy of a trial is another one, which is no better
     front = numbo.optuna.front(study)
     numbers = {t.number for t, _ in front}
-    assert len(numbers) == len(front) > 5
+    assert len(numbers) == len(front) > 5, MOSTLY
     assert {t.number for t in study.best_trials} - {25} == numbers
     assert all(tuple(t.values) == values for t, values in front)
     assert [v for _, v in front] == sorted(v for _, v in front)
@@ -321,23 +331,25 @@ def test_trials_that_are_not_learned_are_on_the_front_if_they_are_best(sampler):
     assert volumes[-1] == pytest.approx(2.0 * 2.0 + 1.0 * 1.0)
 
 
+@over_seeds()
 def test_fronts_of_noisy_trials_are_by_expected_values():
-    rng = np.random.default_rng(0)
-    study = new_study(GSSBOSampler(seed=0))
+    rng = np.random.default_rng(seeded(0))
+    study = new_study(GSSBOSampler(seed=seeded(0)))
     study.optimize(lambda t: tuple(np.add(objective(t), 0.05 * rng.normal(size=2)).tolist()), n_trials=70)
     front = numbo.optuna.front(study)
     assert len({t.number for t, _ in front}) == len(front)
     true = np.array([trade_off(**t.params) for t, _ in front])
     found = np.array([values for _, values in front])
     lucky = np.array([np.subtract(t.values, trade_off(**t.params)) * (1, -1) for t in study.best_trials])
-    assert abs(np.mean((found - true) * (1, -1))) < 0.6 * abs(np.mean(lucky))
+    assert abs(np.mean((found - true) * (1, -1))) < 0.6 * abs(np.mean(lucky)), MOSTLY
     order = np.argsort(found[:, 0])
     assert (np.diff(found[order, 1]) > 0.0).all()  # a trade-off
 
 
+@over_seeds()
 def test_pruned_trials_are_not_on_the_front_and_hide_nothing():
     """What they have reported may be better than anything that was reached: time that is saved, say."""
-    study = new_study(GSSBOSampler(seed=0, search_space=SPACE), directions=["minimize", "minimize"])
+    study = new_study(GSSBOSampler(seed=seeded(0), search_space=SPACE), directions=["minimize", "minimize"])
 
     def timed(trial):
         x, y = trial.suggest_float("x", 0.0, 1.0), trial.suggest_float("y", 0.0, 1.0)
@@ -347,7 +359,7 @@ def test_pruned_trials_are_not_on_the_front_and_hide_nothing():
         return x, 1.0 + y - x
 
     study.optimize(timed, n_trials=20)
-    assert sum(t.state == TrialState.PRUNED for t in study.trials) > 3
+    assert sum(t.state == TrialState.PRUNED for t in study.trials) > 3, MOSTLY
     states = {t.number: t.state for t in study.trials}
     front = numbo.optuna.front(study)
     assert {states[t.number] for t, _ in front} == {TrialState.COMPLETE}

@@ -9,6 +9,7 @@ from threading import Thread
 import numpy as np
 import pytest
 from numbo.optuna import CurvePruner, GPUCBSampler, GSSBOSampler, predict_end
+from tests.helpers import MOSTLY, over_seeds, seeded
 from tests.optuna.inside import optimizer_of
 
 import optuna
@@ -37,17 +38,18 @@ def cost(study):
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
+@over_seeds()
 def test_it_prunes_and_the_best_trials_end(sign):
     direction = "minimize" if sign > 0 else "maximize"
     study = optuna.create_study(
-        direction=direction, sampler=optuna.samplers.RandomSampler(seed=0), pruner=CurvePruner()
+        direction=direction, sampler=optuna.samplers.RandomSampler(seed=seeded(0)), pruner=CurvePruner()
     )
     study.optimize(lambda trial: train(trial, sign), n_trials=60)
     ended = [t for t in study.trials if t.state == optuna.trial.TrialState.COMPLETE]
-    assert 4 <= len(ended) < 30
-    assert cost(study) < 0.6 * 60 * LAST
+    assert 4 <= len(ended) < 30, MOSTLY
+    assert cost(study) < 0.6 * 60 * LAST, MOSTLY
     ends = [(t.params["x"] - 0.3) ** 2 + (t.params["y"] - 0.7) ** 2 for t in study.trials]
-    assert abs(sign * study.best_value - min(ends)) < 0.02
+    assert abs(sign * study.best_value - min(ends)) < 0.02, MOSTLY
 
 
 @pytest.mark.parametrize("make", [GSSBOSampler, GPUCBSampler])
@@ -71,22 +73,24 @@ def test_a_study_that_is_loaded_again_goes_on_in_the_same_way(make, pruner, tmp_
     assert optimizer_of(again).n_told == optimizer.n_told + 1
 
 
+@over_seeds()
 def test_pruned_trials_are_expected_to_end_where_like_ones_did():
-    sampler = GPUCBSampler(seed=0, n_startup_trials=40)  # a model would hardly propose any that are pruned
+    sampler = GPUCBSampler(seed=seeded(0), n_startup_trials=40)  # a model would hardly propose any that are pruned
     study = optuna.create_study(sampler=sampler, pruner=PRUNERS["median"])
     study.optimize(train, n_trials=40)
     stopped = study.get_trials(states=(optuna.trial.TrialState.PRUNED,))
     curves = [curve for curve in optimizer_of(study).curves() if curve.kind == "pruned"]
-    assert len(curves) == len(stopped) > 5
+    assert len(curves) == len(stopped) > 5, MOSTLY
     truth = [(t.params["x"] - 0.3) ** 2 + (t.params["y"] - 0.7) ** 2 for t in stopped]
     reported = [t.intermediate_values[t.last_step] for t in stopped]
     expected = [curve.end for curve in curves]
-    assert np.mean(np.abs(np.subtract(expected, truth))) < 0.5 * np.mean(np.abs(np.subtract(reported, truth)))
-    assert all(0.0 < curve.std < 1.0 for curve in curves)
+    assert np.mean(np.abs(np.subtract(expected, truth))) < 0.5 * np.mean(np.abs(np.subtract(reported, truth))), MOSTLY
+    assert all(0.0 < curve.std < 1.0 for curve in curves), MOSTLY
 
 
+@over_seeds()
 def test_the_end_of_a_running_trial_is_predicted():
-    study = optuna.create_study(sampler=GSSBOSampler(seed=0), pruner=CurvePruner())
+    study = optuna.create_study(sampler=GSSBOSampler(seed=seeded(0)), pruner=CurvePruner())
     study.optimize(train, n_trials=30)
     trial = study.ask()
     x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
@@ -94,8 +98,8 @@ def test_the_end_of_a_running_trial_is_predicted():
     for step in range(1, 8):
         trial.report(end + (1.0 - end) * 0.75**step, step)
     value, std = study.sampler.predict_end(trial)
-    assert abs(value - end) < 0.2
-    assert 0.0 < std < 0.3
+    assert abs(value - end) < 0.2, MOSTLY
+    assert 0.0 < std < 0.3, MOSTLY
     frozen = study.trials[-1]
     assert study.sampler.predict_end(frozen) == predict_end(study, frozen) == (value, std)
     with pytest.raises(ValueError, match="trial must be a trial of Optuna, got 3"):
@@ -144,9 +148,10 @@ def test_one_pruner_for_studies_one_after_another():
     assert len(set(ended)) == 1
 
 
+@over_seeds()
 def test_it_knows_trials_that_ended_in_other_threads_since_the_trial_began():
     pruner = CurvePruner()
-    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0), pruner=pruner)
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=seeded(0)), pruner=pruner)
     hopeless = study.ask()
     others = Thread(target=lambda: study.optimize(train, n_trials=20))
     others.start()
@@ -155,7 +160,7 @@ def test_it_knows_trials_that_ended_in_other_threads_since_the_trial_began():
         hopeless.report(5.0, step)
         if hopeless.should_prune():
             break
-    assert step < LAST // 2
+    assert step < LAST // 2, MOSTLY
 
 
 def test_it_explains_itself_at_debug_level(caplog):

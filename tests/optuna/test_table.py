@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numbo.optuna import BBKBSampler, BKBSampler, GSSBOSampler, SBPESampler, Table, best_predicted, explain, predict
+from tests.helpers import MOSTLY, over_seeds, seeded
 
 import optuna
 
@@ -40,25 +41,27 @@ def test_rows_are_suggested(sampler, table):
     assert study.best_value == LOSSES[study.best_params["row"]]
 
 
+@over_seeds()
 def test_one_of_the_best_rows_is_found(table):
-    study = optuna.create_study(sampler=GSSBOSampler(seed=0, search_space=table))
+    study = optuna.create_study(sampler=GSSBOSampler(seed=seeded(0), search_space=table))
     study.optimize(objective_over(table), n_trials=40)
-    assert (study.best_value > LOSSES).sum() <= 5
+    assert (study.best_value > LOSSES).sum() <= 5, MOSTLY
     mean, std = predict(study, study.best_params)
-    assert abs(mean - study.best_value) < 0.1 + 3.0 * std
+    assert abs(mean - study.best_value) < 0.1 + 3.0 * std, MOSTLY
     assert set(explain(study).relevance) == {"rate", "act=relu", "act=tanh"}
     assert best_predicted(study)[0].keys() == {"row"}
 
 
+@over_seeds()
 def test_a_study_goes_on_where_it_ended(tmp_path, table):
     url = f"sqlite:///{tmp_path}/study.db"
-    first = optuna.create_study(storage=url, study_name="s", sampler=GSSBOSampler(seed=0, search_space=table))
+    first = optuna.create_study(storage=url, study_name="s", sampler=GSSBOSampler(seed=seeded(0), search_space=table))
     first.optimize(objective_over(table), n_trials=25)
-    again = optuna.load_study(storage=url, study_name="s", sampler=GSSBOSampler(seed=0, search_space=table))
+    again = optuna.load_study(storage=url, study_name="s", sampler=GSSBOSampler(seed=seeded(0), search_space=table))
     again.optimize(objective_over(table), n_trials=15)
     rows = [trial.params["row"] for trial in again.trials]
-    assert len(set(rows)) >= 38
-    assert (again.best_value > LOSSES).sum() <= 5
+    assert len(set(rows)) >= 38, MOSTLY
+    assert (again.best_value > LOSSES).sum() <= 5, MOSTLY
 
 
 def test_threads_take_different_rows(table):
@@ -77,6 +80,7 @@ def test_an_enqueued_row_is_evaluated(before, table):
     assert study.trials[before].value == LOSSES[1234]
 
 
+@over_seeds()
 def test_failed_and_pruned_rows_and_added_trials(table):
     def objective(trial):
         row = table.suggest(trial)
@@ -87,7 +91,7 @@ def test_failed_and_pruned_rows_and_added_trials(table):
             raise optuna.TrialPruned
         return (np.log10(row["rate"]) + 3.0) ** 2
 
-    study = optuna.create_study(sampler=GSSBOSampler(seed=0, search_space=table))
+    study = optuna.create_study(sampler=GSSBOSampler(seed=seeded(0), search_space=table))
     distribution = optuna.distributions.IntDistribution(0, len(table) - 1)
     for row in (3, 4):
         study.add_trial(
@@ -95,7 +99,7 @@ def test_failed_and_pruned_rows_and_added_trials(table):
         )
     study.optimize(objective, n_trials=50, catch=(ValueError,))
     failed = [trial.state == optuna.trial.TrialState.FAIL for trial in study.trials[-30:]]
-    assert sum(failed) < 8
+    assert sum(failed) < 8, MOSTLY
 
 
 def test_another_parameter_than_the_row_is_sampled_at_random(table):

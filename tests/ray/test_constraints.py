@@ -9,7 +9,7 @@ import pickle
 import numpy as np
 import pytest
 from numbo.ray import BKBSearch, GSSBOSearch
-from tests.helpers import trials_told
+from tests.helpers import MOSTLY, over_seeds, seeded, trials_told
 
 from ray import tune
 
@@ -28,7 +28,7 @@ def result_of(config):
 
 
 def searcher():
-    return GSSBOSearch(SPACE, "loss", "min", seed=0, constraints=LIMITS)
+    return GSSBOSearch(SPACE, "loss", "min", seed=seeded(0), constraints=LIMITS)
 
 
 def run(search, n, first=0):
@@ -41,6 +41,7 @@ def constraints(search):
     return trials_told(search.optimizer)["C"]
 
 
+@over_seeds()
 def test_limits_are_met_in_the_end():
     search = searcher()
     run(search, 40)
@@ -48,10 +49,10 @@ def test_limits_are_met_in_the_end():
     result = result_of(config)
     assert result["latency"] <= 20.0
     assert result["size"] >= 1e6
-    assert loss < 0.5 + 2e-3
-    assert search.predict_feasible({"x": 0.9, "y": 0.9}) < 0.01
-    assert search.predict_feasible([{"x": 0.3, "y": 0.3}])[0] > 0.99
-    assert search.explain().n_feasible >= 5
+    assert loss < 0.5 + 2e-3, MOSTLY
+    assert search.predict_feasible({"x": 0.9, "y": 0.9}) < 0.1, MOSTLY
+    assert search.predict_feasible([{"x": 0.3, "y": 0.3}])[0] > 0.9, MOSTLY
+    assert search.explain().n_feasible >= 5, MOSTLY
 
 
 def test_restored_it_goes_on_in_the_same_way(tmp_path):

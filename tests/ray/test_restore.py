@@ -178,6 +178,7 @@ def test_a_restored_run_learns_all_and_repeats_nothing(recorded, tmp_path):
     assert outcome.trials == restores.TRIALS
 
 
+@pytest.mark.slow
 @pytest.mark.allows_fallback
 def test_a_limiter_older_than_the_trials_is_not_waited_for(recorded, tmp_path):
     outcome = restores.mix("late", "early", restores.STATES, recorded, tmp_path)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numbo.ray import CurveScheduler, GSSBOSearch
 from ray.tune.schedulers import ASHAScheduler, TrialScheduler
+from tests.helpers import MOSTLY, over_seeds, seeded
 
 from ray import tune
 
@@ -40,16 +41,17 @@ def run_of(scheduler, configs):
 
 
 @pytest.mark.parametrize("mode", ["min", "max"])
+@over_seeds()
 def test_it_stops_bad_trials_and_no_good_ones(mode):
     scheduler = CurveScheduler("loss", mode)
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seeded(0))
     configs = [{"x": float(x)} for x in rng.uniform(-3.0, 3.0, 40)]
     made = run_of(scheduler, configs)
     assert made[:4] == [LAST] * 4
-    assert sum(made) < 0.6 * 40 * LAST
+    assert sum(made) < 0.6 * 40 * LAST, MOSTLY
     ends = [end_of(config) for config in configs]
     best = int(np.argmin(ends) if mode == "min" else np.argmax(ends))
-    assert made[best] == LAST
+    assert made[best] == LAST, MOSTLY
 
 
 def test_it_takes_metric_and_mode_from_the_run_and_refuses_others():
@@ -81,9 +83,10 @@ def test_reports_of_any_kind_go_on(torn):
     scheduler.on_trial_complete(None, trial, {})
 
 
+@over_seeds()
 def test_a_searcher_learns_where_trials_that_were_stopped_would_have_ended():
     """Also after it was saved and restored in the middle of a trial."""
-    searcher = GSSBOSearch({"x": tune.uniform(-3.0, 3.0)}, "loss", "min", seed=0)
+    searcher = GSSBOSearch({"x": tune.uniform(-3.0, 3.0)}, "loss", "min", seed=seeded(0))
     ends = []
     for k in range(30):
         config = searcher.suggest(f"t{k}")
@@ -103,12 +106,15 @@ def test_a_searcher_learns_where_trials_that_were_stopped_would_have_ended():
     assert len(stopped) == 20
     reported = np.subtract([curve.values[-1] for curve in stopped], ends)
     expected = np.subtract([curve.end for curve in stopped], ends)
-    assert np.mean(np.abs(expected)) < 0.5 * np.mean(np.abs(reported))
+    assert np.mean(np.abs(expected)) < 0.5 * np.mean(np.abs(reported)), MOSTLY
 
 
 @pytest.mark.usefixtures("local_ray")
 @pytest.mark.xdist_group("ray")
-@pytest.mark.parametrize("scheduler", [CurveScheduler(), ASHAScheduler(max_t=LAST, grace_period=1)])
+@pytest.mark.parametrize(
+    "scheduler",
+    [CurveScheduler(), pytest.param(ASHAScheduler(max_t=LAST, grace_period=1), marks=pytest.mark.slow)],
+)
 def test_a_real_run_stops_trials_and_finds_the_optimum(scheduler, tmp_path):
     def train(config):
         end = (config["x"] - 1.0) ** 2 / 16.0
@@ -139,8 +145,9 @@ def test_a_real_run_stops_trials_and_finds_the_optimum(scheduler, tmp_path):
     assert searcher.optimizer.n_told == 30
 
 
+@over_seeds()
 def test_reports_of_running_trials_count_and_are_restored(tmp_path):
-    search = GSSBOSearch({"x": tune.uniform(-3.0, 3.0)}, "loss", "min", seed=0)
+    search = GSSBOSearch({"x": tune.uniform(-3.0, 3.0)}, "loss", "min", seed=seeded(0))
     for k in range(12):
         curve = curve_of(search.suggest(f"t{k}"))
         count = 3 if k % 2 else LAST
@@ -156,11 +163,11 @@ def test_reports_of_running_trials_count_and_are_restored(tmp_path):
     for one in (search, twin):
         (running,) = [curve for curve in one.optimizer.snapshot().curves() if curve.kind == "running"]
         assert running.steps.tolist() == [1.0, 2.0]
-        assert running.end < -1.0  # all others end above 0
+        assert running.end < -1.0, MOSTLY  # all others end above 0
     assert search.suggest("next") == twin.suggest("next")
     search.on_trial_complete("late", {"training_iteration": 3, "loss": -3.8})
     assert search.optimizer.snapshot().curves()[-1].steps.tolist() == [1.0, 2.0, 3.0]
-    assert search.optimizer.best[1] < 1.0
+    assert search.optimizer.best[1] < 1.0, MOSTLY
 
 
 # -- how trials end ----------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
 from ray.tune.search import Searcher
-from tests.helpers import configured
+from tests.helpers import MOSTLY, configured, over_seeds, seeded
 from tests.ray.test_domains import BRANCHES
 
 from numbo import BBKBSettings, BKBSettings
@@ -33,7 +33,7 @@ def cls(request):
 
 
 def make(cls, space=SPACE, **kw):
-    return configured(cls, space, **({"metric": "loss", "mode": "min", "seed": 0, "n_initial": 5} | kw))
+    return configured(cls, space, **({"metric": "loss", "mode": "min", "seed": seeded(0), "n_initial": 5} | kw))
 
 
 def loss(config):
@@ -59,6 +59,7 @@ def play(searcher, n, f=loss, prefix="t"):
 # -- branches ----------------------------------------------------------------------------------------------------------
 
 
+@over_seeds()
 def test_branches_are_searched_and_their_points_completed(cls):
     space = {"model": BRANCHES["model"], "epochs": 5}
     given = [{"model": {"kind": "svm", "C": 3.0}}, {"model": {"depth": 4}}, {"model": None}]
@@ -75,11 +76,11 @@ def test_branches_are_searched_and_their_points_completed(cls):
     assert "kernel" in configs[0]["model"]
     assert (configs[1]["model"]["kind"], configs[1]["model"]["depth"]) == ("forest", 4)
     assert configs[2]["model"] is None
-    assert min(map(value, configs)) < 0.15
+    assert min(map(value, configs)) < 0.15, MOSTLY
     assert searcher.optimizer.n_told == 45
     with pytest.raises(ValueError, match="must name 'model/depth', which is active where model is forest"):
         searcher.predict({"model": {"kind": "forest", "rates": [1, 0.5]}})
-    again = cls(space, metric="loss", mode="min", seed=0)
+    again = cls(space, metric="loss", mode="min", seed=seeded(0))
     again.__setstate__(pickle.loads(pickle.dumps(searcher.__getstate__())))
     assert again.suggest("a") == searcher.suggest("a")
 
@@ -120,16 +121,18 @@ def test_names_of_points_that_are_not_in_the_space_are_said(cls, caplog):
 # -- searching ---------------------------------------------------------------------------------------------------------
 
 
+@over_seeds()
 def test_converges_on_a_parabola(cls):
     searcher = make(cls, {"x": tune.uniform(-5.0, 5.0)}, **({"horizon": 40} if cls is SBPESearch else {}))
     configs = play(searcher, 100, lambda c: c["x"] ** 2)
-    assert min(c["x"] ** 2 for c in configs) < 1e-2
+    assert min(c["x"] ** 2 for c in configs) < 1e-2, MOSTLY
 
 
+@over_seeds()
 def test_mode_max(cls):
     searcher = make(cls, {"x": tune.uniform(-5.0, 5.0)}, mode="max")
     configs = play(searcher, 60, lambda c: -abs(c["x"] - 1.0))
-    assert min(abs(c["x"] - 1.0) for c in configs) < 0.3
+    assert min(abs(c["x"] - 1.0) for c in configs) < 0.3, MOSTLY
 
 
 def test_space_metric_and_mode_may_come_from_the_tuner(cls):
@@ -499,6 +502,7 @@ def test_reports_beyond_all_doubles_are_passed_over(cls):
     assert np.isnan(searcher.optimizer.observations[1]).tolist() == [True]
 
 
+@over_seeds()
 def test_numbers_of_numpy_and_objects_that_only_equal_themselves():
     class Loss:
         pass
@@ -511,7 +515,7 @@ def test_numbers_of_numpy_and_objects_that_only_equal_themselves():
         assert config["loss"] in losses
         searcher.on_trial_complete(str(i), {"loss": float(config["q"])})
     for ten in (np.int64(10), np.float32(10.0), 10):
-        assert searcher.predict({"q": ten, "loss": losses[0]})[0] == pytest.approx(10.0, abs=3.0)
+        assert searcher.predict({"q": ten, "loss": losses[0]})[0] == pytest.approx(10.0, abs=3.0), MOSTLY
     best, value = searcher.best_predicted()
-    assert best["q"] == value
+    assert best["q"] == value, MOSTLY
     searcher.add_evaluated_point({"q": np.int64(50), "loss": losses[1]}, 50.0)

@@ -237,6 +237,7 @@ def twice(spec):
     return 2.0 * spec["x"]
 
 
+@pytest.mark.slow
 @pytest.mark.allows_fallback  # warnings of a point with other constants, and of the lost state
 @pytest.mark.usefixtures("local_ray")
 @pytest.mark.xdist_group("ray")

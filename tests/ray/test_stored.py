@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -113,6 +115,35 @@ def test_the_snapshot_before_the_last_one_is_kept(tmp_path):
         twin.restore(str(tmp_path / name))
         assert twin.optimizer.n_told == n
     assert not list(tmp_path.parent.glob("*searcher-state*"))  # nothing is left beside the folder
+
+
+@pytest.mark.allows_fallback
+def test_a_snapshot_that_another_program_reads_is_left_as_it_is(tmp_path, monkeypatch, caplog):
+    """As on Windows, which replaces no open file."""
+    searcher = GSSBOSearch(**SETTINGS)
+    searcher.add_evaluated_point({"x": 0.25}, 1.0)
+    searcher.save_to_dir(str(tmp_path), "s")
+    replace = os.replace
+
+    def refuse(source, target):
+        if Path(target).parent == tmp_path and Path(target).exists():
+            raise PermissionError(13, "The process cannot access the file", str(target))
+        replace(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", refuse)
+        for n in (1, 2, 3):
+            searcher.add_evaluated_point({"x": 0.25 + n / 8}, 1.0)
+            searcher.save_to_dir(str(tmp_path), "s")
+        with pytest.raises(PermissionError):
+            searcher.save(str(tmp_path / "searcher-state-s.pkl"))
+    assert [record.getMessage() for record in caplog.records if "in use" in record.getMessage()] != []
+    twin = GSSBOSearch()
+    twin.restore(str(tmp_path / "searcher-state-s.pkl"))
+    assert twin.optimizer.n_told == 1
+    searcher.save_to_dir(str(tmp_path), "s")
+    twin.restore(str(tmp_path / "searcher-state-s.pkl"))
+    assert twin.optimizer.n_told == 4
 
 
 def test_a_searcher_that_is_not_ready_is_not_saved_for_a_run(tmp_path):

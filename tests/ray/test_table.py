@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numbo.ray import BBKBSearch, GSSBOSearch, SBPESearch, Table
+from tests.helpers import MOSTLY, over_seeds, seeded
 
 from ray import tune
 
@@ -34,15 +35,16 @@ def test_rows_are_suggested(cls):
     assert {type(row) for row in rows} == {int}
 
 
+@over_seeds()
 def test_one_of_the_best_rows_is_found_also_after_a_restore(tmp_path):
-    searcher = GSSBOSearch(TABLE, "loss", "min", seed=0)
+    searcher = GSSBOSearch(TABLE, "loss", "min", seed=seeded(0))
     play(searcher, 25)
     searcher.save(str(tmp_path / "state.pkl"))
     restored = GSSBOSearch(TABLE, "loss", "min")
     restored.restore(str(tmp_path / "state.pkl"))
     rows = play(restored, 15, "u")
     assert rows == play(searcher, 15, "u")
-    assert (restored.best_predicted()[1] - 0.05 > LOSSES).sum() <= 5
+    assert (restored.best_predicted()[1] - 0.05 > LOSSES).sum() <= 5, MOSTLY
     assert restored.best_predicted()[0].keys() == {"row"}
     assert np.isfinite(restored.predict({"row": 3})).all()
     assert pickle.loads(pickle.dumps(searcher)).suggest("x") == searcher.suggest("x")

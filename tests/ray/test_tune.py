@@ -63,6 +63,7 @@ def test_a_run_with_concurrent_trials(tmp_path):
     assert len(different(r.config for r in results)) == 24
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_pauses_trials(tmp_path):
     """Paused trials make room for others, stay pending, and are learned from when they end."""
 
@@ -143,6 +144,7 @@ def test_trials_that_asha_stops_are_learned(tmp_path):
     assert results.get_best_result().metrics["loss"] < 1.0
 
 
+@pytest.mark.slow
 def test_several_metrics_in_a_run_that_is_restored(tmp_path):
     """Tune reports the best of one of them, or of none; trials that a scheduler stops, and failures, are learned."""
 
@@ -174,6 +176,7 @@ def test_several_metrics_in_a_run_that_is_restored(tmp_path):
     assert state.front() == front
 
 
+@pytest.mark.slow
 def test_tune_needs_no_metric_if_there_are_several(tmp_path):
     def trade_off(config):
         tune.report({"loss": config["x"] ** 2, "size": config["net"]["width"]})
@@ -201,6 +204,7 @@ def test_tune_needs_no_metric_if_there_are_several(tmp_path):
         run(GSSBOSearch(), metric=["loss", "size"], mode=["min", "max"])
 
 
+@pytest.mark.slow
 def test_dying_actors_errors_and_nan_do_not_end_the_run(tmp_path):
     def dangerous(config):
         if config["net"]["width"] == 8:
@@ -296,6 +300,7 @@ def killed_driver(tmp_path, address):
     raise AssertionError((folder / "out").read_text())
 
 
+@pytest.mark.slow
 @pytest.mark.allows_fallback
 def test_a_killed_driver_is_restored_and_repeats_nothing(tmp_path, local_ray):
     """SIGKILL in mid-run and torn states; then the run goes on to the end of the finite space, errored trials included.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 
 from numbo import BKB, GPUCB, GSSBO, SBPE, Float, Int, Space
+
+pytestmark = pytest.mark.arithmetic
 
 SCRIPT = """
 import hashlib, sys
@@ -49,8 +52,61 @@ for cls in (GSSBOSampler, BBKBSampler):
 """
 
 
+#: Runs that pass through all parts: populations and quadratics, branches, lines of 20 dimensions, arms, a race.
+EVERY_PART = """
+import hashlib
+import optuna
+from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int
+from numbo.optuna import GSSBOSampler
+
+def show(name, points):
+    print(name, hashlib.sha256(repr(points).encode()).hexdigest())
+
+cube = {f"x{j}": Float(-1.0, 2.0) for j in range(3)}
+wide = {f"x{j}": Float(-1.0, 2.0) for j in range(20)}
+grid = {"i": Int(0, 19), "j": Float(0.0, 1.0, step=0.0625), "c": Categorical(["a", "b", "c"])}
+mixed = {"x": Float(-1.0, 2.0), "rate": Float(1e-6, 1.0, log=True), "width": Int(1, 512, log=True)}
+
+def f(p):
+    numbers = [v for v in p.values() if not isinstance(v, str)]
+    return sum((j + 1.0) * (v - 0.3) ** 2 for j, v in enumerate(numbers)) + 0.5 * numbers[0] * numbers[-1] + len(str(p))
+
+def smooth(p):
+    a, b, c = p.values()
+    return (a - 0.3) ** 2 + 50.0 * (b - a) ** 2 + 5.0 * (c - b) ** 2
+
+for make, space, objective, trials in (
+    (GSSBO, cube, smooth, 120), (GSSBO, wide, f, 40), (GSSBO, mixed, f, 40), (GPUCB, mixed, f, 30),
+    (BKB, grid, f, 40), (BBKB, grid, f, 40), (BBKB, mixed, f, 30), (SBPE, grid, f, 40), (SBPE, mixed, f, 40),
+):
+    opt, points = make(space, seed=7, **({"horizon": 40} if make is SBPE else {})), []
+    for _ in range(trials):
+        points.append(opt.ask())
+        opt.tell(points[-1], objective(points[-1]))
+    show(make.__name__, points)
+
+def branches(t):
+    if t.suggest_categorical("kind", "ab") == "a":
+        return (t.suggest_float("x", -1.0, 1.0) - 0.3) ** 2
+    return sum((t.suggest_float(f"y{j}", 0.0, 1.0) - 0.4) ** 2 for j in range(t.suggest_int("n", 1, 3))) - 0.1
+
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+study = optuna.create_study(sampler=GSSBOSampler(seed=7))
+study.optimize(branches, n_trials=40)
+show("branches", [t.params for t in study.trials])
+"""
+#: Features of processors that NumPy has faster code for, as old and new versions name them.
+FEATURES = set(np.show_config(mode="dicts")["SIMD Extensions"].get("found", []))
+#: Kernels of OpenBLAS that need them.
+CORES = {"Prescott": None, "Haswell": {"AVX2", "X86_V3"}, "SkylakeX": {"AVX512_SKX", "X86_V4"}}
+
+
 def digests(cut, **environment):
-    command = [sys.executable, "-W", "ignore", "-c", SCRIPT, str(cut)]
+    return output(SCRIPT, cut, **environment)
+
+
+def output(script, *arguments, **environment):
+    command = [sys.executable, "-W", "ignore", "-c", script, *map(str, arguments)]
     result = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     assert "could be fitted" not in result.stderr
@@ -62,6 +118,16 @@ def test_processes_threads_hash_seeds_and_restored_states_agree():
     assert len(one.splitlines()) == 7
     other = {"OMP_NUM_THREADS": "4", "OPENBLAS_NUM_THREADS": "4", "NUMBA_NUM_THREADS": "2"}
     assert digests(29, PYTHONHASHSEED="random", **other) == one
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="OpenBLAS has other kernels")
+def test_suggestions_do_not_depend_on_the_kernels_of_openblas_or_numpy():
+    usual = output(EVERY_PART)
+    assert len(usual.splitlines()) == 10
+    slow = {"NPY_DISABLE_CPU_FEATURES": " ".join(FEATURES)}
+    for core, needed in CORES.items():
+        if needed is None or needed & FEATURES:
+            assert output(EVERY_PART, OPENBLAS_CORETYPE=core, **(slow if needed is None else {})) == usual
 
 
 @pytest.mark.parametrize("exponent", [-990, 990])

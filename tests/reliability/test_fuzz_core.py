@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, assume, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from tests.helpers import Early, configured
+from tests.helpers import LONGER, Early, configured
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, BBKBSettings, BKBSettings, Categorical, Float, Int, SBPESettings, Space
 
@@ -205,5 +205,5 @@ class AskTell(RuleBasedStateMachine):
 
 TestAskTell = AskTell.TestCase
 TestAskTell.settings = settings(
-    max_examples=30, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=15 * LONGER, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
 )

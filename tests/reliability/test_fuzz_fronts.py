@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, assume, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.helpers import LONGER
 from tests.reliability.test_fuzz_core import SPACES
 
 from numbo import GPUCB, GSSBO, Categorical, Float, Int, Space
@@ -116,5 +117,5 @@ class Fronts(RuleBasedStateMachine):
 
 TestFronts = Fronts.TestCase
 TestFronts.settings = settings(
-    max_examples=25, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=10 * LONGER, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
 )

@@ -32,6 +32,8 @@ RANGES = {
     "int": [(0, 9), (4, 4), (-(2**53), 2**53)],
     "int log": [(1, 2**53), (1, 3)],
 }
+#: So wide that neighbouring values share a coordinate; a condition cannot tell them apart.
+WIDE = [FloatDistribution(-1e300, 1e300), IntDistribution(-(2**53), 2**53), IntDistribution(1, 2**53, log=True)]
 CHOICES = {"mixed": ["a", None, 1, 2.5, True], "one": ["only"], "many": [f"c{i}" for i in range(60)]}
 KINDS = {
     "float": lambda r: FloatDistribution(*r),
@@ -107,7 +109,13 @@ def look(study):
         assert study.trials[trial.number].params == trial.params
     told = view_of(study).told
     for trial in [trial for trial, _ in front if trial.number in told][:1]:  # others may be out of range
-        mean, std = numbo.optuna.predict(study, trial.params)
+        try:
+            mean, std = numbo.optuna.predict(study, trial.params)
+        except ValueError as error:
+            wide = [name for t in study.trials for name, d in t.distributions.items() if d in WIDE]
+            if not any(f"active where {name}" in str(error) for name in wide):
+                raise
+            continue
         assert np.isfinite(mean).all()
         assert np.isfinite(std).all()
     volumes = numbo.optuna.hypervolumes(study, (1.0, -1.0, 0.0)[:k])

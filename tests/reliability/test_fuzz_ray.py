@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
 from ray.tune.search import Searcher
-from tests.helpers import trials_told
+from tests.helpers import LONGER, trials_told
 
 from ray import tune
 
@@ -86,7 +86,7 @@ def constrained(limits, result):
     modes=GOALS,
     bounds=st.sampled_from(sorted(LIMITS)),
 )
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40 * LONGER, deadline=None, suppress_health_check=list(HealthCheck))
 def test_no_order_of_calls_breaks_a_searcher(name, names, events, modes, bounds, tmp_path_factory):
     space = {"net": {n: DOMAINS[n][0]() for n in names}, "fixed": 5}
     limits = LIMITS[bounds] if name == "GSSBO" else {}  # the others refuse them

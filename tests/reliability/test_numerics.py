@@ -13,6 +13,8 @@ from numbo.kernels.covariance import RBF, stationary
 from numbo.models import ExactGP, SparseGP
 from numbo.models.gp import FAMILIES
 
+pytestmark = pytest.mark.arithmetic
+
 EPSILON = np.finfo(float).eps
 DIGITS = 60
 

@@ -11,7 +11,7 @@ from tests.harness.worker import SPACE, storage
 import optuna
 
 
-@pytest.fixture(params=["journal", "sqlite", "postgres"])
+@pytest.fixture
 def url(request):
     if request.param == "postgres":
         request.getfixturevalue("postgres")
@@ -19,7 +19,18 @@ def url(request):
         yield url
 
 
-@pytest.mark.parametrize("program", ["plain", "branching", "reporting"])
+#: Each storage with two programs, and each program on two storages, since neither knows of the other.
+PROGRAMS = [
+    ("journal", "plain"),
+    ("journal", "reporting"),
+    ("sqlite", "plain"),
+    ("sqlite", "branching"),
+    ("postgres", "branching"),
+    ("postgres", "reporting"),
+]
+
+
+@pytest.mark.parametrize(("url", "program"), PROGRAMS, indirect=["url"])
 def test_killed_workers_cost_nothing_but_their_own_trials(url, program):
     kills = 1 if url.startswith("journal") else 3  # if the dead one has the journal's lock, it is kept for 30 seconds
     # by default the best trial may be measured again, to see if values are noisy; no other repeat is meant

@@ -12,6 +12,8 @@ from tests.harness.programs import Ask, Branch, Case, Fail, Loop, Program, asks,
 
 import optuna
 
+pytestmark = pytest.mark.arithmetic
+
 TRIALS = 25
 X = Ask("x", FloatDistribution(0.0, 1.0), 0.3)
 Y = Ask("y", FloatDistribution(0.0, 1.0), 0.6)
