@@ -5,20 +5,34 @@ BIN := $(VENV)/bin
 UV_INSTALL = $(@D)/bin/uv pip install --quiet --system-certs --python $(@D)/bin/python
 # What the kernels are tested by, directly and through the models right above them.
 KERNELS := tests/kernels $(addprefix tests/models/test_,sparse_gp.py arm_posterior.py pending.py)
-NUMERICS := $(KERNELS) $(addprefix tests/models/test_,gp.py priors.py transforms.py threads.py)
+NUMERICS := $(KERNELS) $(addprefix tests/models/test_,gp.py priors.py transforms.py descent.py)
+# Fits, searches and studies whose path depends on rounding.
+ROUNDED := $(addprefix tests/,models/test_gp.py models/test_sparse_gp.py search/test_gp_search.py \
+	optimizers/test_constraints.py optimizers/test_arms.py optuna/test_fixed.py)
 READY := $(VENV)/.ready
 # Tests start hundreds of processes: byte code is written by the first that imports a module.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test interpreted compiled bounds-checked test-lowest soak lint types docs benchmark dist clean
+.PHONY: demo test test-slow expected interpreted compiled bounds-checked test-lowest test-arithmetic \
+	test-other-arithmetic soak lint types docs benchmark dist clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/nas_diabetes.py
 
-# The kernels interpreted, under coverage, while they are compiled for the suite, which then runs on all cores.
-test: $(READY)
+# The kernels interpreted, under coverage, while they are compiled for the suite, which then runs on all cores. The BLAS
+# has one thread: several would wait for each other, where tests keep all cores busy.
+test: export OPENBLAS_NUM_THREADS := 1
+test: expected $(READY)
 	$(MAKE) --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) interpreted compiled
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m 'not slow'
+
+# Clusters that lose nodes, killed drivers, every example and page on Ray, the notebooks.
+test-slow: export OPENBLAS_NUM_THREADS := 1
+test-slow: $(READY)
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m slow
+
+expected:
+	@echo 'The tests take about 16 minutes on two idle cores.'
 
 interpreted: $(READY)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest $(KERNELS)
@@ -36,11 +50,21 @@ bounds-checked: $(READY)
 test-lowest: $(LOWEST)/.ready
 	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/numba $(LOWEST)/bin/python -m pytest -n auto --dist loadgroup
 
+# What depends on rounding, under one arithmetic after the other: the kernels of OpenBLAS and the loops of NumPy for each
+# kind of processor that this one can stand for, code of Numba for any, and the lowest versions.
+test-arithmetic: $(READY) $(LOWEST)/.ready
+	$(BIN)/python -m benchmarks arithmetics -- -n auto --dist loadgroup
+
+# A small part of it, under one that is not this machine's own.
+test-other-arithmetic: $(READY)
+	$(BIN)/python -m benchmarks arithmetics --other -- $(ROUNDED)
+
 # Long: thousands of trials over real storages with killed workers, 20,000 in one process, 50,000 at once; a thousand
-# random programs.
+# random programs; twenty times as many random sequences of calls.
 soak: $(READY)
 	$(BIN)/python -m benchmarks reliability
 	$(BIN)/python -m benchmarks programs
+	NUMBO_FUZZ=20 $(BIN)/python -m pytest --timeout 7200 $(wildcard tests/reliability/test_fuzz_*.py)
 
 lint: $(READY)
 	$(BIN)/ruff check .
