@@ -64,7 +64,8 @@ test-other-arithmetic: $(READY)
 soak: $(READY)
 	$(BIN)/python -m benchmarks reliability
 	$(BIN)/python -m benchmarks programs
-	NUMBO_FUZZ=20 $(BIN)/python -m pytest --timeout 7200 $(wildcard tests/reliability/test_fuzz_*.py)
+	NUMBO_FUZZ=20 $(BIN)/python -m pytest --timeout 7200 $(wildcard tests/reliability/test_fuzz_*.py) \
+		tests/test_interrupts.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -99,7 +99,7 @@ def test_constraints_of_any_values_do_no_harm(seed):
     names = [f"c{j}" for j in range((1, 2, 9, 100)[seed])]
     space = {"x": Float(0.0, 1.0), "k": Int(1, 9), "act": Categorical(["a", "b"])}
     opt = GSSBO(space, seed=seed, constraints=names)
-    for i in range((60, 60, 30, 15)[seed]):
+    for i in range((30, 30, 30, 15)[seed]):
         p = opt.ask()
         found = {name: VALUES[rng.integers(len(VALUES))] for name in names if rng.random() < 0.8}
         opt.tell(p, None if i % 9 == 0 else p["x"], constraints=found)
