@@ -47,8 +47,8 @@ def test_the_posterior_along_a_parameter_is_that_of_the_model(study):
 
 
 def test_both_libraries_draw_the_same(study):
-    figure = numbo.plot.plot_posterior(study, ["k"])
-    ax = numbo.plot.matplotlib.plot_posterior(study, ["k"])[0]
+    figure = numbo.plot.plot_posterior(study, ["x"])
+    ax = numbo.plot.matplotlib.plot_posterior(study, ["x"])[0]
     mean = next(trace for trace in figure.data if trace.name == "mean")
     line = next(line for line in ax.get_lines() if line.get_label() == "mean")
     np.testing.assert_allclose(mean.x, line.get_xdata())

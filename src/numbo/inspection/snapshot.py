@@ -25,7 +25,7 @@ from numbo.inspection.recommendation import (
     with_own_values,
 )
 from numbo.inspection.variation import Variation
-from numbo.kernels.acquisition import CERTAIN, success_probabilities
+from numbo.kernels.acquisition import CERTAIN, UCB, success_probabilities
 from numbo.models.moments import Prediction, moments
 from numbo.models.transforms import LARGEST
 from numbo.models.view import ModelView
@@ -526,6 +526,37 @@ class Snapshot:
         """
         trials = self._history.trials
         return trials.X.copy(), self._goal.values_of(trials.Y)
+
+    @property
+    def expected(self) -> Prediction:
+        """The final values (n,) of all points told, and the standard deviations (n,) of those that are not known.
+
+        A trial that was pruned has the value that is expected at its end, as the model takes it. Others have the value
+        told, NaN for a failure, with a deviation of 0. Of several objectives, the first.
+        """
+        history = self._history
+        values = self._goal.values_of(history.trials.Y).reshape(history.trials.n, -1)[:, 0]
+        std = np.zeros(len(values))
+        rows = np.flatnonzero(history.were_stopped(np.arange(history.n)))
+        at = history.positions(rows)
+        values[at] = self._goal.values(history.y[rows])
+        std[at] = np.sqrt(history.variance[rows])
+        return Prediction(values, std)
+
+    @property
+    def acquisition_name(self) -> str:
+        """What `acquisition_values` are: a bound on standardised values, or logarithms.
+
+        Of the expected improvement, in standardised values or of the hypervolume, and of the probability that all
+        constraints hold (feasibility).
+        """
+        view = self._model("acquisition_name")
+        if view.improving is not None:
+            return "log hypervolume improvement"
+        if len(view.constraints) and not view.feasible:
+            return "log feasibility"
+        name = "confidence bound" if view.acquisition.kind == UCB else "log improvement"
+        return f"{name} + log feasibility" if len(view.constraints) else name
 
     @property
     def constraints(self) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from numbo.plot._data import (
     COLUMNS,
     CROSSES,
     ENDS,
+    FAILED,
     GRAY,
     GROUPS,
     INFEASIBLE,
@@ -64,7 +65,8 @@ def plot_posterior(source: Any, params: Sequence[str] | None = None, *, objectiv
     """Posterior mean and two standard deviations along each parameter, through the best predicted point.
 
     The observations are shown too, those in the model in colour. They are not in the slice: their other parameters
-    differ. Observations that violate a constraint are crosses. While none is feasible, the slices go through the
+    differ. Pruned trials are hollow, at the values expected at their ends. Observations that violate a constraint are
+    crosses, and failed trials are lines at the worst value. While none is feasible, the slices go through the
     observation that violates the constraints least.
 
     Args:
@@ -78,13 +80,16 @@ def plot_posterior(source: Any, params: Sequence[str] | None = None, *, objectiv
     subject = Subject(source, objective)
     slices = subject.slices(params)
     figure = _panels(slices, subject.label)
-    kinds = [one.axis.categories for one in slices]
+    kinds = [one.axis.discrete for one in slices]
+    margin = subject.margin(subject.history())
+    named: set[str] = set()
     for k, one in enumerate(slices):
         cell = {"row": k // COLUMNS + 1, "col": k % COLUMNS + 1}
         x = one.axis.values
-        first = kinds.index(one.axis.categories) == k
-        _add_observations(figure, one.x, one.y, one, k == 0, cell)
-        if one.axis.categories:
+        first = kinds.index(one.axis.discrete) == k
+        _add_observations(figure, one.x, one.known.y, one.known, named, cell, bars=not one.axis.discrete)
+        _add_failures(figure, one.failed, margin, named, cell)
+        if one.axis.discrete:
             error = {"type": "data", "array": 2.0 * one.std}
             mean = go.Scatter(
                 x=x, y=one.mean, error_y=error, mode="markers", marker={"color": BLUE, "symbol": "diamond"}
@@ -107,9 +112,9 @@ def plot_acquisition(source: Any, params: Sequence[str] | None = None, *, object
     """
     subject = Subject(source, objective)
     slices = subject.slices(params)
-    figure = _panels(slices, "acquisition")
+    figure = _panels(slices, subject.optimizer.acquisition_name)
     for k, one in enumerate(slices):
-        mode = "markers" if one.axis.categories else "lines"
+        mode = "markers" if one.axis.discrete else "lines"
         trace = go.Scatter(x=one.axis.values, y=one.acquisition, mode=mode, marker={"color": BLUE}, showlegend=False)
         figure.add_trace(trace, row=k // COLUMNS + 1, col=k % COLUMNS + 1)
     if (bounds := acquisition_bounds(slices)) is not None:
@@ -120,8 +125,8 @@ def plot_acquisition(source: Any, params: Sequence[str] | None = None, *, object
 def plot_contour(source: Any, params: Sequence[str] | None = None, *, objective: int = 0) -> go.Figure:
     """Posterior mean and standard deviation over two parameters, with the observations; otherwise as `plot_posterior`.
 
-    With constraints, all of them hold with a probability of one half on a dashed line, and the part where it is less is
-    paler.
+    Categories and few integers are cells. With constraints, the part where all of them hold with a probability below
+    one half is paler; where there are no cells, a dashed line is around it.
 
     Args:
         source: a study, a searcher or an optimizer.
@@ -131,12 +136,14 @@ def plot_contour(source: Any, params: Sequence[str] | None = None, *, objective:
     subject = Subject(source, objective)
     plane = subject.contour(subject.most_relevant_pair() if params is None else params)
     figure = make_subplots(rows=1, cols=2, subplot_titles=["mean", "standard deviation"], horizontal_spacing=0.17)
+    named: set[str] = set()
     for k, (z, colours) in enumerate(((plane.mean, "Viridis"), (plane.std, "Cividis"))):
         bar = {"x": 0.42 if k == 0 else 1.0, "thickness": 12}
-        surface = go.Contour(x=plane.first.values, y=plane.second.values, z=z, colorscale=colours, colorbar=bar)
-        figure.add_trace(surface, row=1, col=k + 1)
+        cells = plane.first.discrete or plane.second.discrete
+        surface = (go.Heatmap if cells else go.Contour)(x=plane.first.values, y=plane.second.values, z=z)
+        figure.add_trace(surface.update(colorscale=colours, colorbar=bar), row=1, col=k + 1)
         _add_border(figure, plane, k == 0, {"row": 1, "col": k + 1})
-        _add_observations(figure, plane.x, plane.y, plane, k == 0, {"row": 1, "col": k + 1})
+        _add_observations(figure, plane.x, plane.y, plane.known, named, {"row": 1, "col": k + 1})
         _set_axis(figure.update_xaxes, plane.first, {"row": 1, "col": k + 1})
         _set_axis(figure.update_yaxes, plane.second, {"row": 1, "col": k + 1})
     return figure.update_layout(title=subject.title("Posterior", [plane]), legend=_BELOW, template=_TEMPLATE)
@@ -156,12 +163,15 @@ def plot_relevance(source: Any, *, objective: int = 0) -> go.Figure:
 def plot_subset(source: Any, *, objective: int = 0) -> go.Figure:
     """Which observations are in the model, among all observations in the order in which they were told.
 
-    It should contain the good ones, and a few of all others (Wei et al., figure 7).
+    It should contain the good ones, and a few of all others (Wei et al., figure 7). Pruned and failed trials are drawn
+    as by `plot_posterior`.
     """
     subject = Subject(source, objective)
     known = subject.history()
     figure = go.Figure()
-    _add_observations(figure, list(known.rows), known.y, known, True, {})
+    named: set[str] = set()
+    _add_observations(figure, list(known.rows), known.y, known, named, {}, bars=True)
+    _add_failures(figure, list(subject.failed), subject.margin(known), named, {})
     figure.update_xaxes(title="observation").update_yaxes(title=subject.label)
     return figure.update_layout(
         title=subject.titled(f"The model rests on {known.in_model.sum()} of {len(known.y)} observations"),
@@ -276,6 +286,8 @@ def plot_batch_sizes(source: Any) -> go.Figure:
 
 
 _TEMPLATE = "plotly_white"
+#: Plotly's names of the symbols of observations.
+SYMBOLS = {"circle": "circle", "open": "circle-open", "cross": "x"}
 _BELOW = {"orientation": "h", "yanchor": "top", "y": -0.15, "x": 0.0}
 
 
@@ -341,6 +353,10 @@ def _panels(slices: Sequence[Slice], label: str) -> go.Figure:
 def _set_axis(update: Any, axis: Axis, cell: dict[str, int]) -> None:
     kind = "category" if axis.categories else "log" if axis.log else "linear"
     update(title=axis.name, type=kind, exponentformat="power", **cell)
+    if axis.categories:
+        update(categoryorder="array", categoryarray=axis.values, **cell)
+    elif axis.discrete:
+        update(tickvals=axis.values, **cell)
 
 
 def _curves(group: CurveGroup) -> go.Scatter:
@@ -366,25 +382,45 @@ def _add_border(figure: go.Figure, plane: Contour, legend: bool, cell: dict[str,
     """The part of the plane that is probably infeasible."""
     if plane.probability is None:
         return
-    limits = {"type": "constraint", "operation": ">", "value": 0.5}  # the rest is shaded
-    line = {"color": BORDER, "width": 2, "dash": "dash"}
     colour = f"rgba{SHADE}"
-    shade = go.Contour(x=plane.first.values, y=plane.second.values, z=plane.probability, contours=limits, line=line)
-    shade.update(fillcolor=colour, name=INFEASIBLE, legendgroup=INFEASIBLE, showlegend=legend, hoverinfo="skip")
-    figure.add_trace(shade, **cell)
+    look = {"name": INFEASIBLE, "legendgroup": INFEASIBLE, "showlegend": legend, "hoverinfo": "skip"}
+    if plane.first.discrete or plane.second.discrete:
+        pale = np.where(plane.probability < 0.5, 1.0, np.nan)
+        shade = go.Heatmap(z=pale, colorscale=[[0.0, colour], [1.0, colour]], showscale=False)
+    else:
+        limits = {"type": "constraint", "operation": ">", "value": 0.5}  # the rest is shaded
+        line = {"color": BORDER, "width": 2, "dash": "dash"}
+        shade = go.Contour(z=plane.probability, contours=limits, line=line, fillcolor=colour)
+    figure.add_trace(shade.update(x=plane.first.values, y=plane.second.values, **look), **cell)
 
 
 def _add_observations(
-    figure: go.Figure, x: list[Any], y: Any, known: Known | Slice | Contour, legend: bool, cell: dict[str, int]
+    figure: go.Figure,
+    x: list[Any],
+    y: Any,
+    known: Known,
+    named: set[str],
+    cell: dict[str, int],
+    *,
+    bars: bool = False,
 ) -> None:
-    """The observations, those in the model drawn above the others; the infeasible ones are separate traces."""
-    for kept, name, colour in GROUPS:
-        for met in (True, False):
-            rows = np.flatnonzero((known.in_model == kept) & (known.met == met))
-            if not (met or len(rows)):
-                continue
-            label, symbol, fill = (name, "circle", colour) if met else (name + VIOLATING, "x", CROSSES[colour])
-            points = {"x": [x[i] for i in rows], "y": [y[i] for i in rows]}
-            marker = {"color": fill, "size": 4 + 2 * kept, "opacity": 0.6 + 0.3 * kept, "symbol": symbol}
-            trace = go.Scatter(**points, mode="markers", name=label, legendgroup=label, showlegend=legend)
-            figure.add_trace(trace.update(marker=marker), **cell)
+    """The observations, those in the model above the others; ``named`` are the names that are in the legend already."""
+    for one in known.marked():
+        points = {"x": [x[i] for i in one.rows], "y": [y[i] for i in one.rows]}
+        marker = {"color": one.colour, "size": 4 + 2 * one.in_model, "opacity": 0.6 + 0.3 * one.in_model}
+        marker["symbol"] = SYMBOLS[one.symbol]
+        trace = go.Scatter(**points, mode="markers", marker=marker, name=one.name, legendgroup=one.name)
+        if bars and one.symbol == "open":
+            trace.error_y = {"array": 2.0 * known.std[one.rows], "thickness": 0.6, "width": 0}
+        figure.add_trace(trace.update(showlegend=one.name not in named), **cell)
+        named.add(one.name)
+
+
+def _add_failures(figure: go.Figure, x: list[Any], at: float, named: set[str], cell: dict[str, int]) -> None:
+    """Lines where trials failed."""
+    if not x:
+        return
+    marker = {"color": BORDER, "symbol": "line-ns-open", "size": 9}
+    trace = go.Scatter(x=x, y=[at] * len(x), mode="markers", marker=marker, name=FAILED, legendgroup=FAILED)
+    figure.add_trace(trace.update(showlegend=FAILED not in named), **cell)
+    named.add(FAILED)

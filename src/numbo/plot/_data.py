@@ -19,6 +19,8 @@ from numbo.spaces.dimensions import middles
 #: Number of points along a slice, and along each side of a contour.
 RESOLUTION = 101
 SIDE = 41
+#: So few numbers are drawn one by one.
+FEW_VALUES = 12
 #: Number of panels in a row.
 COLUMNS = 3
 BLUE = "#1f77b4"
@@ -27,8 +29,11 @@ GRAY = "#9aa0a6"
 DARK = "#202124"
 #: Observations outside and in the model, in the order in which they are drawn: their name and colour.
 GROUPS = ((False, "observations", GRAY), (True, "in the model", ORANGE))
-#: Suffix of the name of observations that violate a constraint, and their colours, visible on pale areas.
+#: Suffixes of the names of pruned trials, which are drawn where they are expected to end, and of observations that
+#: violate a constraint; the colours of the latter are visible on pale areas.
+PRUNED = ", pruned: expected end"
 VIOLATING = ", infeasible"
+FAILED = "failed"
 CROSSES = {GRAY: "#5f6368", ORANGE: "#e8710a"}
 #: The part where constraints hold with a probability below one half: its name, and the colours of border and shade.
 INFEASIBLE = "infeasible: the pale side"
@@ -64,12 +69,57 @@ class Axis:
         values: (k,) values as shown: numbers, or labels of categories.
         log: whether the axis is logarithmic.
         categories: whether the values are unordered.
+        discrete: whether there is nothing between two values: categories, or few integers.
     """
 
     name: str
     values: list[Any]
     log: bool
     categories: bool
+    discrete: bool
+
+
+class Known(NamedTuple):
+    """Successful observations.
+
+    Attributes:
+        rows: (n,) their indices among all.
+        y, std: (n,) their values; of pruned trials the expected ones, with a standard deviation.
+        in_model, met: (n,) which of them are in the model, and which violate no constraint.
+    """
+
+    rows: Indices
+    y: Array
+    std: Array
+    in_model: Mask
+    met: Mask
+
+    def at(self, there: Mask) -> Known:
+        """Those that are ``there (n,)``."""
+        return Known(self.rows[there], self.y[there], self.std[there], self.in_model[there], self.met[there])
+
+    def marked(self) -> list[Marked]:
+        """The groups that are drawn alike; those that are in the model last, above the others."""
+        pruned = self.std > 0.0
+        out = []
+        for kept, name, colour in GROUPS:
+            group = self.in_model == kept
+            out += [
+                Marked(np.flatnonzero(group & self.met & ~pruned), name, colour, "circle", kept),
+                Marked(np.flatnonzero(group & self.met & pruned), name + PRUNED, colour, "open", kept),
+                Marked(np.flatnonzero(group & ~self.met), name + VIOLATING, CROSSES[colour], "cross", kept),
+            ]
+        return [one for one in out if len(one.rows)]
+
+
+class Marked(NamedTuple):
+    """Observations that are drawn alike: which of the known ones (m,), and how."""
+
+    rows: Indices
+    name: str
+    colour: str
+    symbol: str
+    in_model: bool
 
 
 @dataclass(frozen=True)
@@ -79,8 +129,9 @@ class Slice:
     Attributes:
         axis: the parameter, at ``k`` values.
         mean, std, acquisition: (k,) posterior in units of the objective, and the acquisition function.
-        x, y: (n,) the successful observations; they are not in the slice.
-        in_model, met: (n,) which of them are in the model, and which violate no constraint.
+        x: (n,) values of the parameter of the successful observations, which are not in the slice.
+        known: these observations.
+        failed: (f,) values of the parameter where trials failed.
         at: value of the parameter at the best predicted point, where the other slices are taken.
         feasible: whether there is such a point; otherwise slices go through the point with the least violation.
     """
@@ -90,9 +141,8 @@ class Slice:
     std: Array
     acquisition: Array
     x: list[Any]
-    y: Array
-    in_model: Mask
-    met: Mask
+    known: Known
+    failed: list[Any]
     at: Any
     feasible: bool
 
@@ -103,6 +153,7 @@ class Contour:
 
     Attributes:
         probability: (k2, k1) that all constraints hold; None without constraints.
+        x, y: (n,) values of the two parameters of the observations.
     """
 
     first: Axis
@@ -112,8 +163,7 @@ class Contour:
     probability: Array | None
     x: list[Any]
     y: list[Any]
-    in_model: Mask
-    met: Mask
+    known: Known
     feasible: bool
 
 
@@ -157,21 +207,6 @@ class Curves:
     border: float | None
     bounds: tuple[float, float] | None
     title: str
-
-
-class Known(NamedTuple):
-    """Successful observations.
-
-    Attributes:
-        rows: (n,) their indices among all.
-        y: (n,) their values.
-        in_model, met: (n,) as those of `Slice`.
-    """
-
-    rows: Indices
-    y: Array
-    in_model: Mask
-    met: Mask
 
 
 class Subject:
@@ -279,6 +314,7 @@ class Subject:
     def slices(self, params: Sequence[str] | None) -> list[Slice]:
         """The posterior along each of ``params``, by default all parameters that some observation has."""
         out = []
+        lost = self.optimizer.observations[0][self.failed]
         for name in self.names(params):
             if params is None and self._through([name]) is None:
                 continue
@@ -289,7 +325,8 @@ class Subject:
             axis = self._axis(name, [p[name] for p in points])
             x = self._column(name, X)
             at = self._label(name, base[name])
-            out.append(Slice(axis, mean, std, acquisition, x, known.y, known.in_model, known.met, at, feasible))
+            failed = self._column(name, lost[self._active([name], lost)])
+            out.append(Slice(axis, mean, std, acquisition, x, known, failed, at, feasible))
         return out
 
     def contour(self, params: Sequence[str]) -> Contour:
@@ -314,7 +351,7 @@ class Subject:
         x, y = (self._column(n, X) for n in names)
         mean, std, probability = (z.reshape(grid[0].shape) for z in (mean, std, probability))
         limits = probability if self.optimizer.constraints else None
-        return Contour(first, second, mean, std, limits, x, y, known.in_model, known.met, feasible)
+        return Contour(first, second, mean, std, limits, x, y, known, feasible)
 
     def _moved(self, base: dict[str, Any], coordinates: dict[str, Array]) -> list[dict[str, Any]]:
         """The points with these coordinates, and the values of ``base`` in all others."""
@@ -331,10 +368,20 @@ class Subject:
 
     def history(self) -> Known:
         """The successful observations."""
-        _, y = self.optimizer.observations
+        y, std = self.optimizer.expected
         in_model = np.isin(np.arange(len(y)), self.explanation.members)
         success = np.flatnonzero(np.isfinite(y))
-        return Known(success, y[success], in_model[success], self.optimizer.met[success])
+        return Known(success, y[success], std[success], in_model[success], self.optimizer.met[success])
+
+    @property
+    def failed(self) -> Indices:
+        """The observations (f,) that failed."""
+        return np.flatnonzero(np.isnan(self.optimizer.observations[1]))
+
+    def margin(self, known: Known) -> float:
+        """The worst value of the ``known`` observations, where failures are drawn."""
+        y = known.y[np.abs(known.y) <= LARGEST]
+        return float(y.max() if self.optimizer.direction == "minimize" else y.min()) if len(y) else 0.0
 
     def curves(self) -> Curves:
         """The newest learning curves and the best one, with the expected ends of some (`_ends_to_show`)."""
@@ -363,10 +410,15 @@ class Subject:
         return sizes
 
     def most_relevant_pair(self) -> list[str]:
-        """The most relevant pair of names of parameters that can vary and that some observation has together."""
+        """The most relevant pair of names of parameters that can vary and that some observation has together.
+
+        If possible, neither decides whether the other is used: most of their plane would be empty.
+        """
         names = [name for name in self.explanation.relevance if self.space[name].size > 1]
-        pairs = ([a, b] for a, b in combinations(names, 2) if self._through([a, b]) is not None)
-        return next(pairs, names[:2])
+        pairs = [[a, b] for a, b in combinations(names, 2) if self._through([a, b]) is not None]
+        parents = {name: condition.parents for name, condition in self.optimizer.conditions.items()}
+        apart = (p for p in pairs if not (p[0] in parents.get(p[1], ()) or p[1] in parents.get(p[0], ())))
+        return next(apart, pairs[0] if pairs else names[:2])
 
     def _through(self, having: Sequence[str]) -> tuple[dict[str, Any], bool] | None:
         """The point that slices along some parameters go through, and whether it is feasible.
@@ -392,8 +444,13 @@ class Subject:
             raise ValueError(f"params must name parameters that some observation has, got {list(having)}{where}.")
         known = self.history()
         X = self.optimizer.observations[0][known.rows]
-        there = (X[:, [list(self.space).index(name) for name in having]] != INACTIVE).all(axis=1)
-        return *through, X[there], Known(*(column[there] for column in known))
+        there = self._active(having, X)
+        return *through, X[there], known.at(there)
+
+    def _active(self, having: Sequence[str], X: Array) -> Mask:
+        """Which of the points ``X (n, d)`` have these parameters."""
+        out: Mask = (X[:, [list(self.space).index(name) for name in having]] != INACTIVE).all(axis=1)
+        return out
 
     def _coordinates(self, name: str, count: int) -> Array:
         """Coordinates at which a parameter is evaluated: all its values, or ``count`` points if it has more values."""
@@ -405,7 +462,9 @@ class Subject:
     def _axis(self, name: str, values: list[Any]) -> Axis:
         dimension = self.space[name]
         log = isinstance(dimension, Float | Int) and dimension.log
-        return Axis(name, [self._label(name, v) for v in values], log, isinstance(dimension, Categorical))
+        categories = isinstance(dimension, Categorical)
+        discrete = categories or dimension.size <= FEW_VALUES
+        return Axis(name, [self._label(name, v) for v in values], log, categories, discrete)
 
     def _column(self, name: str, X: Array) -> list[Any]:
         """The values (n,) of a parameter at points ``X (n, d)``, as they are shown."""

@@ -15,6 +15,7 @@ from numbo.plot._data import (
     COLUMNS,
     CROSSES,
     ENDS,
+    FAILED,
     GRAY,
     GROUPS,
     INFEASIBLE,
@@ -33,6 +34,7 @@ from numbo.plot._front import BEYOND_IT, Front, front_of, hypervolumes_of
 
 try:
     from matplotlib import pyplot as plt
+    from matplotlib.colors import ListedColormap
     from matplotlib.ticker import AutoLocator, LogLocator, NullFormatter, PercentFormatter, StrMethodFormatter
 except ImportError as error:
     raise ImportError(
@@ -64,12 +66,14 @@ def plot_posterior(source: Any, params: Sequence[str] | None = None, *, objectiv
     subject = Subject(source, objective)
     slices = subject.slices(params)
     axes = _panels(slices, subject.label)
+    margin = subject.margin(subject.history())
     for ax, one in zip(axes, slices, strict=False):
-        x = one.axis.values
+        x, x_of = _numbers(one.axis, one.x)
         low = one.mean - 2.0 * one.std
         high = one.mean + 2.0 * one.std
-        _scatter(ax, one.x, one.y, one)
-        if one.axis.categories:
+        _scatter(ax, x_of, one.known.y, one.known, bars=not one.axis.discrete)
+        _mark_failures(ax, _numbers(one.axis, one.failed)[1], margin)
+        if one.axis.discrete:
             ax.errorbar(x, one.mean, 2.0 * one.std, fmt="D", color=BLUE, capsize=4, label="mean ± 2 sd", zorder=4)
         else:
             ax.fill_between(x, low, high, color=BLUE, alpha=0.2, linewidth=0, label="± 2 sd", zorder=1)
@@ -81,9 +85,9 @@ def plot_acquisition(source: Any, params: Sequence[str] | None = None, *, object
     """As `numbo.plot.plot_acquisition`."""
     subject = Subject(source, objective)
     slices = subject.slices(params)
-    axes = _panels(slices, "acquisition")
+    axes = _panels(slices, subject.optimizer.acquisition_name)
     for ax, one in zip(axes, slices, strict=False):
-        ax.plot(one.axis.values, one.acquisition, "D" if one.axis.categories else "-", color=BLUE)
+        ax.plot(_numbers(one.axis, [])[0], one.acquisition, "D" if one.axis.discrete else "-", color=BLUE)
     if (bounds := acquisition_bounds(slices)) is not None:
         axes[0].set_ylim(*bounds)
     return _finished(axes, subject.title("Acquisition function", slices))
@@ -99,19 +103,15 @@ def plot_contour(source: Any, params: Sequence[str] | None = None, *, objective:
     ):
         x, x_of = _numbers(plane.first, plane.x)
         y, y_of = _numbers(plane.second, plane.y)
-        figure.colorbar(ax.contourf(x, y, z, levels=20, cmap=colours), ax=ax)
+        if plane.first.discrete or plane.second.discrete:
+            surface = ax.pcolormesh(_edges(x, plane.first), _edges(y, plane.second), z, cmap=colours)
+        else:
+            surface = ax.contourf(x, y, z, levels=20, cmap=colours)
+        figure.colorbar(surface, ax=ax)
         _draw_border(ax, x, y, plane)
-        _scatter(ax, x_of, y_of, plane)
-        for which, set_scale, axis in (
-            (ax.xaxis, ax.set_xscale, plane.first),
-            (ax.yaxis, ax.set_yscale, plane.second),
-        ):
-            which.set_label_text(axis.name)
-            if axis.log:
-                set_scale("log")
-                _label_decades(which, axis)
-            if axis.categories:
-                which.set_ticks(range(len(axis.values)), axis.values)
+        _scatter(ax, x_of, y_of, plane.known)
+        _set_axis(ax.xaxis, ax.set_xscale, plane.first)
+        _set_axis(ax.yaxis, ax.set_yscale, plane.second)
         ax.set_title(title)
     return _finished(axes, subject.title("Posterior", [plane]))
 
@@ -132,7 +132,8 @@ def plot_subset(source: Any, *, objective: int = 0) -> NDArray[np.object_]:
     subject = Subject(source, objective)
     known = subject.history()
     _, ax = plt.subplots(figsize=(7, 4.4), layout="constrained")
-    _scatter(ax, known.rows, known.y, known)
+    _scatter(ax, known.rows, known.y, known, bars=True)
+    _mark_failures(ax, subject.failed, subject.margin(known))
     ax.set(xlabel="observation", ylabel=subject.label)
     title = f"The model rests on {known.in_model.sum()} of {len(known.y)} observations"
     return _finished(np.array([ax]), subject.titled(title))
@@ -204,10 +205,7 @@ def _panels(slices: Sequence[Slice], label: str) -> NDArray[np.object_]:
             ax.set_visible(False)
             continue
         axis = slices[k].axis
-        ax.set_xlabel(axis.name)
-        if axis.log:
-            ax.set_xscale("log")
-            _label_decades(ax.xaxis, axis)
+        _set_axis(ax.xaxis, ax.set_xscale, axis)
         if not axis.categories:
             ax.axvline(slices[k].at, color=GRAY, linestyle=":", linewidth=1)
         if k % columns == 0:
@@ -250,6 +248,19 @@ def _draw_front(ax: Any, found: Front, i: int, j: int) -> None:
             set_range(*bounds)
 
 
+def _set_axis(which: Any, set_scale: Any, axis: Axis) -> None:
+    which.set_label_text(axis.name)
+    if axis.log:
+        set_scale("log")
+    if axis.categories:
+        which.set_ticks(range(len(axis.values)), axis.values)
+    elif axis.discrete:
+        which.set_ticks(axis.values, [f"{value:g}" for value in axis.values])
+        which.set_ticks([], minor=True)
+    elif axis.log:
+        _label_decades(which, axis)
+
+
 def _label_decades(which: Any, axis: Axis) -> None:
     """Label 1, 2 and 5 times the powers of ten of a logarithmic axis of few decades, or round numbers on a short one.
 
@@ -276,23 +287,47 @@ def _draw_border(ax: Any, x: Any, y: Any, plane: Contour) -> None:
     red, green, blue, opacity = SHADE
     shade = red / 255.0, green / 255.0, blue / 255.0, opacity
     inside = np.ma.masked_invalid(plane.probability)
-    ax.contourf(x, y, inside, levels=[-1.0, 0.5], colors=[shade], zorder=1)
-    if inside.min() < 0.5 < inside.max():
-        ax.contour(x, y, inside, levels=[0.5], colors=BORDER, linestyles="--", linewidths=1.6, zorder=1.5)
+    if plane.first.discrete or plane.second.discrete:
+        pale = np.ma.masked_where(~(inside < 0.5).filled(False), inside)
+        ax.pcolormesh(_edges(x, plane.first), _edges(y, plane.second), pale, cmap=ListedColormap([shade]), zorder=1)
+    else:
+        ax.contourf(x, y, inside, levels=[-1.0, 0.5], colors=[shade], zorder=1)
+        if inside.min() < 0.5 < inside.max():
+            ax.contour(x, y, inside, levels=[0.5], colors=BORDER, linestyles="--", linewidths=1.6, zorder=1.5)
     ax.fill([], [], facecolor=shade, edgecolor=BORDER, linestyle="--", label=INFEASIBLE)  # for the legend
 
 
-def _scatter(ax: Any, x: Any, y: Any, known: Known | Slice | Contour) -> None:
-    """The observations, those in the model drawn above the others; infeasible ones as crosses."""
-    for kept, name, colour in GROUPS:
-        for met in (True, False):
-            rows = np.flatnonzero((known.in_model == kept) & (known.met == met))
-            if not (met or len(rows)):
-                continue
-            look = {"s": 8 + 10 * kept, "color": colour, "alpha": 0.6 + 0.3 * kept, "zorder": 2 + kept}
-            cross = {"marker": "x", "s": 16 + 10 * kept, "color": CROSSES[colour], "label": name + VIOLATING}
-            look |= {"linewidths": 0, "label": name} if met else cross
-            ax.scatter([x[i] for i in rows], [y[i] for i in rows], **look)
+def _edges(values: Any, axis: Axis) -> NDArray[np.float64]:
+    """The borders (k + 1,) of cells around ``values (k,)``."""
+    centres = np.log(values) if axis.log else np.asarray(values, dtype=np.float64)
+    steps = np.diff(centres) / 2.0
+    edges = np.concatenate([[centres[0] - steps[0]], centres[:-1] + steps, [centres[-1] + steps[-1]]])
+    return np.exp(edges) if axis.log else edges
+
+
+def _scatter(ax: Any, x: Any, y: Any, known: Known, *, bars: bool = False) -> None:
+    """The observations, those in the model above the others: pruned ones hollow, infeasible ones as crosses."""
+    for one in known.marked():
+        kept = one.in_model
+        xs = [x[i] for i in one.rows]
+        ys = [y[i] for i in one.rows]
+        look = {"s": 8 + 10 * kept, "alpha": 0.6 + 0.3 * kept, "zorder": 2 + kept, "label": one.name}
+        if one.symbol == "cross":
+            look |= {"marker": "x", "s": 16 + 10 * kept, "color": one.colour}
+        elif one.symbol == "open":
+            look |= {"facecolors": "none", "edgecolors": one.colour, "linewidths": 0.8}
+        else:
+            look |= {"linewidths": 0, "color": one.colour}
+        ax.scatter(xs, ys, **look)
+        if bars and one.symbol == "open":
+            std = 2.0 * known.std[one.rows]
+            ax.errorbar(xs, ys, std, fmt="none", ecolor=one.colour, elinewidth=0.6, alpha=0.5, zorder=2)
+
+
+def _mark_failures(ax: Any, x: Any, at: float) -> None:
+    """Lines where trials failed."""
+    if len(x):
+        ax.scatter(x, np.full(len(x), at), marker="|", s=50, color=BORDER, linewidths=1.2, zorder=3, label=FAILED)
 
 
 def _finished(axes: NDArray[np.object_], title: str) -> NDArray[np.object_]:
