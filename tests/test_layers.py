@@ -28,6 +28,7 @@ FLOORS = [
     {"numbo.compiling.first_use", "numbo.selection", "numbo.dictionaries", "numbo.plot"},
     {"numbo.compiling.ahead"},
     {"numbo.optuna", "numbo.ray", "numbo"},
+    {"numbo.__main__"},
 ]
 #: Packages of others that a module may import.
 FOREIGN = {
@@ -57,6 +58,7 @@ FOREIGN = {
     "numbo.optuna": {"optuna"},
     "numbo.ray": {"ray"},
     "numbo": set(),
+    "numbo.__main__": set(),
 }
 ALGORITHMS = {"bbkb", "bkb", "gp_ucb", "gssbo", "sbpe"}
 

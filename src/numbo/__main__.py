@@ -1,4 +1,4 @@
-"""``python -m numbo info``: print versions and the kernel cache folder, and compile all kernels."""
+"""``python -m numbo info`` prints versions and compiles all kernels; ``look`` prints what is known of a study."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import argparse
 import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 PACKAGES = ("numpy", "scipy", "numba", "optuna", "ray", "plotly", "matplotlib")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+ALGORITHMS = ("GSSBO", "GPUCB", "BKB", "BBKB", "SBPE")
 
 
 def info() -> None:
@@ -30,11 +32,34 @@ def info() -> None:
     print(f"kernels are ready after {warmup():.1f} s")
 
 
+def arguments() -> argparse.ArgumentParser:
+    import numbo
+
+    parser = argparse.ArgumentParser(prog="python -m numbo")
+    parser.add_argument("--version", action="version", version=f"numbo {numbo.__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands.add_parser("info", help="print versions and folders, and compile all kernels")
+    words = "print what is known of an Optuna study: the best and the recommended trial, and the model"
+    look = commands.add_parser("look", help=words, description=f"{words[0].upper()}{words[1:]}. Nothing is changed.")
+    look.add_argument("storage", metavar="STORAGE", help="URL of a database, or path of an SQLite file or a journal")
+    look.add_argument("study", metavar="STUDY", nargs="?", help="its name, if there are several")
+    look.add_argument("--sampler", choices=ALGORITHMS, default="GSSBO", help="whose model is asked; GSSBO by default")
+    look.add_argument("--html", metavar="FILE", type=Path, help="write a page with plots, too")
+    return parser
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m numbo", description=__doc__)
-    parser.add_argument("command", choices=["info"], help="print versions and folders, and compile all kernels")
-    parser.parse_args()
-    info()
+    parser = arguments()
+    given = parser.parse_args()
+    if given.command == "info":
+        info()
+        return
+    try:
+        from numbo.optuna._page import look
+
+        print(look(given.storage, given.study, given.sampler, given.html))
+    except (ImportError, ValueError) as error:
+        parser.exit(2, f"{error}\n")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,159 @@
+"""``python -m numbo look``: what it prints and writes of a study, and that it changes nothing."""
+
+from __future__ import annotations
+
+import sys
+from html.parser import HTMLParser
+
+import numbo.optuna
+import pytest
+from numbo.optuna import GSSBOSampler
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
+
+import optuna
+from numbo import __main__ as command
+
+NAME = "<script>alert('no')</script>"
+
+
+def train(trial):
+    x = trial.suggest_float("<i>x</i>", 0.0, 1.0)
+    kind = trial.suggest_categorical("kind", ["<b>", "b"])
+    if trial.number % 7 == 3:
+        raise ValueError
+    trial.set_constraint("small & fast", x - 0.9)
+    return (x - 0.4) ** 2 + (kind == "b")
+
+
+@pytest.fixture(scope="module")
+def study():
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0))
+    study.optimize(train, n_trials=16, catch=ValueError)
+    return study
+
+
+@pytest.fixture(scope="module", params=["sqlite", "journal"])
+def stored(request, study, tmp_path_factory):
+    path = tmp_path_factory.mktemp("stored") / "studies of a day"
+    url = f"sqlite:///{path}"
+    storage = url if request.param == "sqlite" else JournalStorage(JournalFileBackend(str(path)))
+    optuna.create_study(study_name=NAME, storage=storage).add_trials(study.trials)
+    return path
+
+
+def look(monkeypatch, capsys, *arguments):
+    monkeypatch.setattr(sys, "argv", ["numbo", "look", *map(str, arguments)])
+    command.main()
+    return capsys.readouterr().out
+
+
+def refusal(monkeypatch, capsys, *arguments):
+    with pytest.raises(SystemExit) as ended:
+        look(monkeypatch, capsys, *arguments)
+    assert ended.value.code == 2
+    out, error = capsys.readouterr()
+    assert out == ""
+    return error
+
+
+class Words(HTMLParser):
+    """The text of a page, and its tags with their attributes."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.text, self.tags = [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def test_what_it_prints_is_what_the_sampler_knows_and_nothing_is_written(stored, study, monkeypatch, capsys):
+    before = {path: path.read_bytes() for path in stored.parent.iterdir()}
+    out = look(monkeypatch, capsys, stored)
+    assert {path: path.read_bytes() for path in stored.parent.iterdir()} == before
+    assert NAME in out
+    assert "14 complete, 2 fail" in out
+    best = study.best_trial
+    loaded = optuna.create_study(sampler=GSSBOSampler(seed=0))
+    loaded.add_trials(study.trials)
+    assert f"number       {best.number}" in out
+    recommended = numbo.optuna.best_predicted_trial(loaded)
+    mean, std = numbo.optuna.predict(loaded, recommended.params)
+    assert f"{mean:.6g} ± {2.0 * std:.2g}" in out
+    for line in str(numbo.optuna.explain(loaded)).splitlines()[1:]:
+        label, words = line.split(maxsplit=1)
+        if label != "last":  # how long this process took
+            assert f"  {label}" in out
+            assert words in out
+    assert f"small & fast {recommended.params['<i>x</i>'] - 0.9:.6g}" in out
+
+
+def test_the_page_is_whole_and_everything_from_the_study_is_text(stored, monkeypatch, capsys, tmp_path):
+    file = tmp_path / "page.html"
+    out = look(monkeypatch, capsys, stored, NAME, "--html", file)
+    page = Words(file.read_text(encoding="utf-8"))
+    text = "".join(page.text)
+    tags = [tag for tag, _ in page.tags]
+    assert "script" not in tags
+    assert "i" not in tags
+    assert "b" not in tags
+    assert NAME in text
+    assert "<i>x</i>" in text
+    assert "small & fast" in text
+    for line in out.splitlines()[:-1]:
+        for word in line.split():
+            assert word in text
+    pictures = [attrs for tag, attrs in page.tags if tag == "img"]
+    assert len(pictures) == 3
+    assert all(one["src"].startswith("data:image/svg+xml;base64,") and one["alt"] for one in pictures)
+    assert not any("http" in str(value) for _, attrs in page.tags for value in attrs.values())
+
+
+def test_several_objectives_have_a_front(monkeypatch, capsys, tmp_path):
+    url = f"sqlite:///{tmp_path}/two.db"
+    study = optuna.create_study(storage=url, directions=["minimize", "maximize"], sampler=GSSBOSampler(seed=0))
+    study.optimize(lambda t: (t.suggest_float("x", 0.0, 1.0), t.params["x"] ** 0.5), n_trials=8)
+    page = tmp_path / "page.html"
+    out = look(monkeypatch, capsys, url, "--html", page)
+    found = numbo.optuna.front(study)
+    assert f"Front, {len(found)} trials" in out
+    assert all(f"trial {trial.number} " in out for trial, _ in found)
+    assert "Best trial" not in out
+    assert len([tag for tag, _ in Words(page.read_text()).tags if tag == "img"]) == 3
+
+
+def test_a_study_without_a_success_says_so(monkeypatch, capsys, tmp_path):
+    url = f"sqlite:///{tmp_path}/none.db"
+    study = optuna.create_study(storage=url)
+    assert "trials      none" in look(monkeypatch, capsys, url)
+    trial = study.ask({"x": optuna.distributions.FloatDistribution(0.0, 1.0)})
+    study.tell(trial, state=optuna.trial.TrialState.FAIL)
+    assert "1 fail" in look(monkeypatch, capsys, url, "--html", tmp_path / "page.html")
+    assert "<img" not in (tmp_path / "page.html").read_text()
+
+
+def test_what_cannot_be_read_is_refused_in_one_sentence_and_not_made(monkeypatch, capsys, tmp_path):
+    missing = tmp_path / "missing.db"
+    assert "must be a URL of a database or an existing file" in refusal(monkeypatch, capsys, missing)
+    assert "existing file" in refusal(monkeypatch, capsys, f"sqlite:///{missing}")
+    assert not missing.exists()
+    text = tmp_path / "notes.txt"
+    text.write_text("no journal\nnor a database\n")
+    assert "cannot be read" in refusal(monkeypatch, capsys, text)
+    assert "file is not a database" in refusal(monkeypatch, capsys, f"sqlite:///{text}")
+    empty = tmp_path / "empty.db"
+    empty.write_bytes(b"")
+    assert "holds none" in refusal(monkeypatch, capsys, empty)
+    url = f"sqlite:///{tmp_path}/three.db"
+    for name in ("a", "b", "c"):
+        optuna.create_study(study_name=name, storage=url)
+    assert refusal(monkeypatch, capsys, url) == ("STUDY must be one of the 3 studies in the storage: 'a', 'b', 'c'.\n")
+    assert refusal(monkeypatch, capsys, url, "d").endswith("'a', 'b', 'c'; got 'd'.\n")
+    words = refusal(monkeypatch, capsys, url, "a", "--html", tmp_path / "no folder" / "page.html")
+    assert words.startswith("--html must be a file that can be written, got ")
+    assert len(words.splitlines()) == 1
