@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import textwrap
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +25,9 @@ PAGES = [*(ROOT / name for name in FIRST), *sorted((ROOT / "docs").rglob("*.md")
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", page.read_text(), flags=re.DOTALL)
+    """The blocks of a page, also those in tabs, which are indented."""
+    found = re.findall(rf"^( *)```{language}\n(.*?)^\1```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    return [textwrap.dedent(block) for _, block in found]
 
 
 def page_id(page: Path) -> str:
@@ -104,7 +107,7 @@ def test_commands_exist(page):
         elif words[:3] == ["python", "-m", "numbo"]:
             assert words[3:] == ["info"], line
         elif words[:2] == ["pip", "install"]:
-            assert set(re.findall(r"\[(.*?)\]", line)) <= extras, line
+            assert {name for some in re.findall(r"\[(.*?)\]", line) for name in some.split(",")} <= extras, line
         elif words[0] == "python":
             assert (ROOT / words[1]).exists(), line
         else:
@@ -135,6 +138,12 @@ def test_make_test_says_first_how_long_it_takes():
     command = ["make", "--dry-run", "test"]
     said = subprocess.run(command, cwd=ROOT, env=outside, capture_output=True, text=True, check=True).stdout
     assert re.match(r"echo '.*\d+ minutes", said)
+
+
+def test_all_examples_are_on_their_page():
+    page = (ROOT / "docs/project/examples.md").read_text()
+    for example in [*(ROOT / "examples").glob("*.py"), *(ROOT / "examples").glob("*.ipynb")]:
+        assert f"examples/{example.name}" in page
 
 
 def test_mentioned_files_exist():

@@ -54,10 +54,14 @@ NAMES = {
 Table: TypeAlias = list[list[str]]
 
 
+#: Problems that are hyperparameter or architecture searches, recorded or run; the others are functions.
+SEARCHES = re.compile("hpobench-|hpolib-|nas-|diabetes-|svm-|boosting-|forest-|network|elastic-|pipeline-")
+
+
 @cache
 def runs(name: str) -> Runs:
     """The runs of a results file, by problem and sampler."""
-    return grouped(load(RESULTS / f"{name}.jsonl"))
+    return grouped(load(RESULTS / f"{name.split('/')[0]}.jsonl"))
 
 
 @cache
@@ -73,8 +77,12 @@ def ask_times(which: str = "median_ms") -> dict[tuple[str, int], float]:
 
 
 def problems_of(name: str) -> list[str]:
-    """The problems of a results file, as they come."""
-    return list(dict.fromkeys(row["problem"] for row in load(RESULTS / f"{name}.jsonl")))
+    """The problems of a results file, as they come; of ``NAME/searches`` and ``NAME/functions`` those of that kind."""
+    name, _, kind = name.partition("/")
+    found = list(dict.fromkeys(row["problem"] for row in load(RESULTS / f"{name}.jsonl")))
+    if not kind:
+        return found
+    return [problem for problem in found if bool(SEARCHES.match(problem)) == (kind == "searches")]
 
 
 def samplers_of(name: str) -> list[str]:
@@ -174,6 +182,15 @@ def asked(name: str, sampler: str, trials: str) -> str:
     return milliseconds(asked_ms(name, sampler, trials))
 
 
+def ahead(name: str, sampler: str, other: str, trials: str) -> str:
+    """On how many problems a sampler is ahead of another one, and behind, by the median best regret."""
+    both = [p for p in problems_of(name) if len(finished(runs(name), [sampler, other], [p], int(trials))) == 2]
+    if not both:
+        return "-"
+    first, second = ranks(runs(name), [sampler, other], both, int(trials)).T
+    return f"{np.sum(first < second)} : {np.sum(first > second)}"
+
+
 # -- tables --------------------------------------------------------------------------------------------------------
 
 
@@ -194,13 +211,7 @@ def ahead_table(name: str, sampler: str, *marks: str) -> str:
     """On how many problems a sampler is ahead of each other one, and behind, by the median best regret."""
     others = [s for s in samplers_of(name) if s != sampler]
     table = [["beside", *(f"after {number(int(trials))}" for trials in marks)]]
-    for other in others:
-        cells = []
-        for trials in marks:
-            both = [p for p in problems_of(name) if len(finished(runs(name), [sampler, other], [p], int(trials))) == 2]
-            first, second = ranks(runs(name), [sampler, other], both, int(trials)).T if both else ([], [])
-            cells.append(f"{np.sum(first < second)} : {np.sum(first > second)}" if both else "-")
-        table.append([NAMES[other], *cells])
+    table += [[NAMES[other], *(ahead(name, sampler, other, trials) for trials in marks)] for other in others]
     return markdown(table)
 
 
@@ -412,6 +423,19 @@ def cells(name: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
 
 
+def report_table(name: str, which: str, *patterns: str) -> str:
+    """A table of a results file, the first being 0: all rows, or those whose beginning matches one of the patterns."""
+    tables: list[Table] = [[]]
+    for line in (RESULTS / f"{name}.md").read_text().splitlines():
+        if line.startswith("| "):
+            tables[-1].append([cell.strip() for cell in line.strip("|").split("|")])
+        elif tables[-1] and not line.startswith("|-"):
+            tables.append([])
+    head, *rest = tables[int(which)]
+    kept = [row for row in rest if not patterns or any(fnmatch(" ".join(row), f"{start}*") for start in patterns)]
+    return markdown([head, *([NAMES.get(row[0], row[0]), *row[1:]] for row in kept)])
+
+
 def calibration_table(trials: str, *algorithms: str) -> str:
     """Whether intervals of 90 % hold, and the mean error."""
     table = [["", "noise", "coverage, even", "error, even", "coverage, near", "error, near"]]
@@ -524,6 +548,7 @@ FIGURES: dict[str, Callable[..., str]] = {
         ask,
         asks,
         asked,
+        ahead,
         rank_table,
         ahead_table,
         bbob_table,
@@ -543,6 +568,7 @@ FIGURES: dict[str, Callable[..., str]] = {
         arms_seconds_table,
         speed_table,
         batch_table,
+        report_table,
         survival_table,
         paper,
         paper_table,

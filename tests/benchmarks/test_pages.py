@@ -42,6 +42,20 @@ def test_a_place_that_asks_for_what_is_not_there():
         places.rendered("<!-- results: ranks suite --><!-- end -->")
 
 
+def test_searches_and_functions_are_apart():
+    searches, functions = (places.problems_of(f"few/{kind}") for kind in ("searches", "functions"))
+    assert "svm-wine" in searches
+    assert "zakharov-6" in functions
+    assert sorted(searches + functions) == sorted(places.problems_of("few"))
+    better, worse = (int(n) for n in places.ahead("few/searches", "GSSBO", "Random", "100").split(" : "))
+    assert worse < better <= len(searches)
+
+
+def test_a_table_of_a_report():
+    lines = places.report_table("constrained", "0", "GSSBO", "Random").strip().splitlines()
+    assert [line.split(" | ")[0] for line in lines] == ["| sampler", "|---|---|---|---|---|", "| GSSBO", "| random"]
+
+
 def test_ranks_are_those_of_the_report():
     """The mean over the table's problems of the ranks that its medians imply."""
     runs, problems = places.runs("branching"), places.problems_of("branching")
