@@ -106,6 +106,8 @@ def test_commands_exist(page):
             assert set(words[3:4]) <= set(COMMANDS), line
         elif words[:3] == ["python", "-m", "numbo"]:
             assert words[3:] == ["info"], line
+        elif words[:2] == ["python", "-m"]:
+            assert (ROOT / words[2].replace(".", "/")).with_suffix(".py").exists(), line
         elif words[:2] == ["pip", "install"]:
             assert {name for some in re.findall(r"\[(.*?)\]", line) for name in some.split(",")} <= extras, line
         elif words[0] == "python":

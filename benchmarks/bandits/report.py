@@ -7,14 +7,12 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 
 from benchmarks.compare.ranks import cell
+from benchmarks.pictures import color, save
 from benchmarks.storage import RESULTS, load
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 
 Rows = list[dict[str, Any]]
 Setting = tuple[str, int]
@@ -65,7 +63,7 @@ def speedups(rows: Rows) -> str:
 def _color(rows: Rows, name: str) -> Any:
     """One colour per algorithm, in every panel; the authors' code has the same colour as ours."""
     names = sorted({r["algorithm"].removeprefix("reference-") for r in rows})
-    return plt.get_cmap("tab10")(names.index(name.removeprefix("reference-")) % 10)
+    return color(name.removeprefix("reference-"), names)
 
 
 def draw_curves(ax: Any, rows: Rows, column: int, ylabel: str, logy: bool) -> None:
@@ -80,9 +78,9 @@ def draw_curves(ax: Any, rows: Rows, column: int, ylabel: str, logy: bool) -> No
         curves = np.array([[point[column] for point in r["curve"]] for r in group])
         t = [point[0] for point in group[0]["curve"]]
         style = "--" if name.startswith("reference") else "-"
-        color = _color(rows, name)
-        ax.plot(t, np.median(curves, axis=0), style, label=name, color=color)
-        ax.fill_between(t, curves.min(axis=0), curves.max(axis=0), alpha=0.15, color=color, linewidth=0)
+        look = {"color": _color(rows, name)}
+        ax.plot(t, np.median(curves, axis=0), style, label=name, **look)
+        ax.fill_between(t, curves.min(axis=0), curves.max(axis=0), alpha=0.15, linewidth=0, **look)
     ax.set_xscale("log")
     ax.set_xlabel("t")
     ax.set_ylabel(ylabel)
@@ -113,8 +111,7 @@ def plot(rows: Rows, title: str, path: Path) -> None:
     figure.suptitle(title)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 6))
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    save(figure, path)
 
 
 def write_report(results: Path, name: str) -> None:

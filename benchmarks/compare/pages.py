@@ -9,11 +9,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import matplotlib.pyplot as plt  # without a screen: `benchmarks.compare.report` sees to that
+import matplotlib.pyplot as plt
 import numpy as np
 
 from benchmarks.compare.places import (
-    NAMES,
     RESULTS,
     ROOT,
     ask_times,
@@ -26,17 +25,18 @@ from benchmarks.compare.places import (
 )
 from benchmarks.compare.report import plot_headline
 from benchmarks.compare.study_report import draw as draw_study
+from benchmarks.pictures import COLORS, NAMES, save
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def quality_and_time(name: str, trials: int, path: Path) -> None:
     """Mean rank against the median time of a suggestion: one point for each sampler."""
-    figure, axis = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
+    figure, axis = plt.subplots(figsize=(5.8, 3.9), layout="constrained")
     for sampler, (mean, low, high) in mean_ranks(name, trials).items():
         time = asked_ms(name, sampler, str(trials))
         ours = sampler == "GSSBO"
-        color = "tab:red" if ours else "tab:gray"
+        color = COLORS[sampler]
         span = np.maximum([[mean - low], [high - mean]], 0.0)  # the mean may lie outside
         axis.errorbar(time, mean, span, fmt="o", color=color, markersize=9 if ours else 6)
         weight = "bold" if ours else None
@@ -47,8 +47,7 @@ def quality_and_time(name: str, trials: int, path: Path) -> None:
     axis.set_xticks([1, 10, 100, 1000], ["1", "10", "100", "1,000"])
     axis.invert_yaxis()
     axis.grid(alpha=0.25)
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    save(figure, path)
 
 
 def ask_plot(path: Path) -> None:
@@ -57,22 +56,28 @@ def ask_plot(path: Path) -> None:
     for sampler, title in NAMES.items():
         known = [(trials, time) for (s, trials), time in ask_times().items() if s == sampler]
         if known:
-            axis.plot(*zip(*known, strict=True), "o-", label=title, linewidth=2.5 if sampler == "GSSBO" else 1.2)
+            axis.plot(
+                *zip(*known, strict=True),
+                "o-",
+                label=title,
+                color=COLORS[sampler],
+                linewidth=2.5 if sampler == "GSSBO" else 1.2,
+            )
     axis.set(xscale="log", yscale="log", xlabel="trials", ylabel="median time of a suggestion (ms)")
     axis.grid(alpha=0.25)
     axis.legend(fontsize=8)
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    save(figure, path)
 
 
 def draw() -> None:
     """The plots in ``docs/images`` that show results."""
     images = ROOT / "docs" / "images"
-    quality_and_time("suite", 300, images / "quality.png")
-    ask_plot(images / "ask-time.png")
-    draw_study(RESULTS / "study.jsonl", images / "study.png")
+    for suffix in ("svg", "png"):  # the README's is shown where SVG is not
+        quality_and_time("suite", 300, images / f"quality.{suffix}")
+    ask_plot(images / "ask-time.svg")
+    draw_study(RESULTS / "study.jsonl", images / "study.svg")
     for name in ("suite", "noisy", "branching"):
-        plot_headline(runs(name), sorted(samplers_of(name)), problems_of(name), images / f"{name}-ranks.png")
+        plot_headline(runs(name), samplers_of(name), problems_of(name), images / f"{name}-ranks.svg")
 
 
 def write() -> None:

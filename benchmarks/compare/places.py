@@ -23,6 +23,7 @@ from benchmarks.compare.bbob_report import time_table
 from benchmarks.compare.hpob import CHECKPOINTS, mean_regret, regrets
 from benchmarks.compare.ranks import Runs, bootstrap, finished, grouped, ranks
 from benchmarks.compare.study_report import study_table
+from benchmarks.pictures import NAMES
 from benchmarks.problems.hpob import METHODS, tasks
 from benchmarks.problems.suites import SUITES
 from benchmarks.storage import load
@@ -31,26 +32,6 @@ ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 PLACE = re.compile(r"(<!-- results: ([^>]*?) -->).*?(<!-- end -->)", flags=re.DOTALL)
 
-#: Samplers as the pages call them, in the order of their columns.
-NAMES = {
-    "GSSBO": "GSSBO",
-    "GSSBO core": "GSSBO without Optuna",
-    "GSSBO-paper": "GSSBO, as in the paper",
-    "BBKB": "BBKB",
-    "BKB": "BKB",
-    "GPUCB": "GP-UCB",
-    "GPSampler": "GPSampler",
-    "HEBO": "HEBO",
-    "TuRBO": "TuRBO",
-    "AutoSampler": "AutoSampler",
-    "SMAC": "SMAC",
-    "CMA-ES": "CMA-ES",
-    "CMA-ES-restarts": "CMA-ES with restarts",
-    "lq-CMA-ES": "lq-CMA-ES",
-    "TPE": "TPE",
-    "TPE-group": "TPE, `group=True`",
-    "Random": "random",
-}
 Table: TypeAlias = list[list[str]]
 
 

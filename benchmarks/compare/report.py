@@ -7,17 +7,15 @@ import math
 from pathlib import Path
 from typing import Any
 
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 
 import optuna
 from benchmarks.compare import noisy_report
 from benchmarks.compare.ranks import Runs, bootstrap, checkpoints, finished, grouped, mean_ranks, table
+from benchmarks.pictures import NAMES, color, save
 from benchmarks.problems.suites import PROBLEMS
 from benchmarks.storage import RESULTS, load
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 
 
 def plot(runs: Runs, samplers: list[str], problems: list[str], path: Path) -> None:
@@ -34,27 +32,25 @@ def plot(runs: Runs, samplers: list[str], problems: list[str], path: Path) -> No
                 length = min(len(r["curve"]) for r in results)
                 trials = [t for t, _ in results[0]["curve"][:length]]
                 values = np.maximum([[v for _, v in r["curve"][:length]] for r in results], 1e-9)
-                color = _color(sampler, samplers)
-                axis.plot(trials, np.median(values, axis=0), color=color, label=sampler)
-                axis.fill_between(trials, values.min(axis=0), values.max(axis=0), color=color, alpha=0.12, lw=0)
+                look = {"color": color(sampler, samplers)}
+                axis.plot(trials, np.median(values, axis=0), **look, label=_title(sampler))
+                axis.fill_between(trials, values.min(axis=0), values.max(axis=0), **look, alpha=0.12, lw=0)
         axis.set(title=problem, xlabel="trials", xscale="log", yscale="log")
     for axis in axes[:, 0]:
         axis.set_ylabel("best regret, median and range")
     _legend(figure, list(axes.flat), rows)
-    figure.savefig(path, dpi=100)
-    plt.close(figure)
+    save(figure, path, dpi=100)
 
 
 def plot_headline(runs: Runs, samplers: list[str], problems: list[str], path: Path) -> None:
     """Mean rank over all problems, and the median time of a suggestion, against the number of trials."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2))
     for sampler in samplers:
-        color = _color(sampler, samplers)
         points = [c for c in checkpoints(runs) if sampler in finished(runs, samplers, problems, c)]
         if not points:
             continue
         asks = [np.median([r["ask_ms"][str(c)] for p in problems for r in runs[p, sampler]]) for c in points]
-        right.plot(points, asks, "o-", color=color, label=sampler)
+        right.plot(points, asks, "o-", color=color(sampler, samplers), label=_title(sampler))
     for c in checkpoints(runs):
         names = finished(runs, samplers, problems, c)
         if len(names) > 1:
@@ -62,7 +58,7 @@ def plot_headline(runs: Runs, samplers: list[str], problems: list[str], path: Pa
             for i, name in enumerate(names):
                 x = c * 1.03 ** (i - len(names) / 2)
                 span = np.maximum([mean[i] - low[i], high[i] - mean[i]], 0.0)  # the mean may lie outside
-                left.errorbar(x, mean[i], span[:, None], fmt="o", color=_color(name, samplers))
+                left.errorbar(x, mean[i], span[:, None], fmt="o", color=color(name, samplers))
     left.set(xscale="log", xlabel="trials", ylabel=f"mean rank on {len(problems)} problems, 90% interval")
     left.invert_yaxis()
     right.set(xscale="log", yscale="log", xlabel="trials", ylabel="median time of a suggestion (ms)")
@@ -70,12 +66,11 @@ def plot_headline(runs: Runs, samplers: list[str], problems: list[str], path: Pa
         axis.set_xticks(checkpoints(runs), [str(c) for c in checkpoints(runs)])
         axis.minorticks_off()
     _legend(figure, [right], 1)
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    save(figure, path)
 
 
-def _color(sampler: str, samplers: list[str]) -> Any:
-    return plt.get_cmap("tab10")(samplers.index(sampler) % 10)
+def _title(sampler: str) -> str:
+    return NAMES.get(sampler, sampler).replace("`", "")
 
 
 def _legend(figure: Any, axes: list[Any], rows: int) -> None:

@@ -6,16 +6,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 
+from benchmarks.pictures import COLORS, save
 from benchmarks.storage import RESULTS, load
 
-matplotlib.use("agg")
-import matplotlib.pyplot as plt
-
 Rows = list[dict[str, Any]]
-COLORS = {"GSSBO": "tab:red", "TPE": "tab:blue"}
 #: In place of the error of a run that has found nothing feasible, as guessing has.
 NOTHING = 0.9
 CURVES = {"best": "best trial, tested", "recommended": "recommended, tested"}
@@ -146,5 +143,4 @@ def plot(found: dict[tuple[str, str, float, int], dict[str, Rows]], path: Path) 
         axis.grid(alpha=0.25, which="both")
     axes[0, 0].set_ylabel("true error of the best trial so far")
     axes[0, 0].legend(frameon=False)
-    figure.savefig(path, dpi=100)
-    plt.close(figure)
+    save(figure, path, dpi=100)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 
 from benchmarks.bandits.report import draw_curves
 from benchmarks.papers.gssbo_runs import FIVE, INITIAL, MARKS, SIZES, TRIALS
+from benchmarks.pictures import COLORS as OF_SAMPLERS
+from benchmarks.pictures import INK, save
 from benchmarks.storage import RESULTS, load
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 RATE = 100
@@ -28,7 +27,15 @@ TITLES = {
     "GP-UCB": "GP-UCB",
     "default": "GSSBO, default preset",
 }
-COLORS = dict(zip(TITLES, plt.rcParams["axes.prop_cycle"].by_key()["color"], strict=False)) | {"GP-UCB": "black"}
+COLORS = {
+    "sign": OF_SAMPLERS["GSSBO-paper"],
+    "random": OF_SAMPLERS["Random"],
+    "nystrom": "#17a2b8",
+    "kmeans++": "#2ca02c",
+    "first": "#a0674f",
+    "GP-UCB": OF_SAMPLERS["GP-UCB"],
+    "default": OF_SAMPLERS["GSSBO"],
+}
 
 
 def starvation(rows: list[dict[str, Any]], path: Path) -> None:
@@ -39,18 +46,24 @@ def starvation(rows: list[dict[str, Any]], path: Path) -> None:
     for axis, t in zip(axes, (6, 63, 215), strict=True):
         figures = found[f"rate={RATE},lambda={LAMBDA},t={t}"]
         at = {name: np.array(values) for name, values in figures["_curves"].items()}
-        axis.fill_between(grid, at["mean"] - 3 * at["sd"], at["mean"] + 3 * at["sd"], alpha=0.2, label="BKB, ± 3 sd")
-        axis.plot(grid, at["mean"], label="BKB, mean")
+        axis.fill_between(
+            grid,
+            at["mean"] - 3 * at["sd"],
+            at["mean"] + 3 * at["sd"],
+            color=OF_SAMPLERS["BKB"],
+            alpha=0.25,
+            label="BKB, ± 3 sd",
+        )
+        axis.plot(grid, at["mean"], color=OF_SAMPLERS["BKB"], label="BKB, mean")
         for sign in (-1, 1):
             edge = at["mean"] + sign * 3 * at["starved"]
-            axis.plot(grid, edge, ":", color="tab:red", label="without the first term" if sign > 0 else None)
-        axis.plot(grid, at["f"], color="black", linewidth=1, label="f")
+            axis.plot(grid, edge, ":", color="#2f86c9", label="without the first term" if sign > 0 else None)
+        axis.plot(grid, at["f"], color=INK, linewidth=1, label="f")
         axis.plot(figures["_atoms"], np.full(len(figures["_atoms"]), -3.8), "|", color="tab:gray", label="atoms")
         axis.set(title=f"t = {t}", xlabel="x", ylim=(-4, 4))
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=5)
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    save(figure, path)
 
 
 def regret_ratios(path: Path) -> None:
@@ -63,8 +76,7 @@ def regret_ratios(path: Path) -> None:
         axis.set_title(problem)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4)
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    save(figure, path)
 
 
 def of_cases(rows: list[dict[str, Any]], experiment: str) -> dict[str, list[dict[str, Any]]]:
@@ -92,8 +104,7 @@ def cumulative_regret(rows: list[dict[str, Any]], path: Path) -> None:
     axes[1, 0].set_ylabel("cumulative regret")
     axes[1, 2].axis("off")
     axes[1, 2].legend(*axes[0, 0].get_legend_handles_labels(), loc="center", frameon=False)
-    figure.savefig(path, dpi=100)
-    plt.close(figure)
+    save(figure, path)
 
 
 def times(rows: list[dict[str, Any]], path: Path) -> None:
@@ -109,7 +120,7 @@ def times(rows: list[dict[str, Any]], path: Path) -> None:
             each = np.median([np.interp(n, SIZES, figures[f"_{extra}"]) for figures in known[problem]], axis=0)
             total = np.interp(np.array(MARKS) - 1, n, np.cumsum(each)) + median
             title = {"conditioning": "factorised anew", "fitting": "fitted anew"}[extra]
-            axis.plot(MARKS, total, style, color="black", label=f"GP-UCB, {title}")
+            axis.plot(MARKS, total, style, color=COLORS["GP-UCB"], label=f"GP-UCB, {title}")
         axis.set(title=problem, xlabel="trials", yscale="log", xlim=(50, TRIALS), ylim=(0.1, None))
     axes[0].set_ylabel("processor seconds so far")
     for name, runs in of_cases(rows, "asks").items():
@@ -119,16 +130,15 @@ def times(rows: list[dict[str, Any]], path: Path) -> None:
     axes[2].set(title="hartmann-6", xlabel="observations", ylabel="milliseconds of a trial", yscale="log")
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6)
-    figure.savefig(path, dpi=100)
-    plt.close(figure)
+    save(figure, path)
 
 
 def draw(rows: list[dict[str, Any]]) -> None:
     """All plots whose results are there."""
     if any(row["experiment"] == "starvation" for row in rows):
-        starvation(rows, IMAGES / "starvation.png")
+        starvation(rows, IMAGES / "starvation.svg")
     if {"runtime", "asks"} <= {row["experiment"] for row in rows}:
-        times(rows, IMAGES / "gssbo-time.png")
+        times(rows, IMAGES / "gssbo-time.svg")
     if set(of_cases(rows, "cumulative")) == set(FIVE):
-        cumulative_regret(rows, IMAGES / "cumulative-regret.png")
-    regret_ratios(IMAGES / "regret-ratios.png")
+        cumulative_regret(rows, IMAGES / "cumulative-regret.svg")
+    regret_ratios(IMAGES / "regret-ratios.svg")

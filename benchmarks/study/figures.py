@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import matplotlib
-
 import optuna
-
-matplotlib.use("agg")
-import matplotlib.pyplot as plt
+from benchmarks.pictures import save
 
 
 def draw(study: optuna.Study, name: str, images: Path) -> None:
-    """The plots of a study with one objective, or with two, as ``study-NAME-PLOT.png``."""
+    """The plots of a study with one objective, or with two, as ``study-NAME-PLOT.svg``."""
     from numbo.plot import matplotlib as plot
 
     if name == "front":
@@ -26,5 +22,4 @@ def draw(study: optuna.Study, name: str, images: Path) -> None:
             "learning": plot.plot_curves(study),
         }
     for what, axes in drawn.items():
-        axes[0].figure.savefig(images / f"study-{name}-{what}.png", dpi=90)
-        plt.close(axes[0].figure)
+        save(axes[0].figure, images / f"study-{name}-{what}.svg")

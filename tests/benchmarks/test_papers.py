@@ -168,7 +168,7 @@ def test_runs_are_resumed_and_reported(tmp_path, monkeypatch):
         places._paper.cache_clear()
 
 
-PLOTS = ("starvation.png", "regret-ratios.png", "cumulative-regret.png", "gssbo-time.png")
+PLOTS = ("starvation.svg", "regret-ratios.svg", "cumulative-regret.svg", "gssbo-time.svg")
 
 
 def test_the_plots_are_drawn(tmp_path, monkeypatch):
