@@ -43,7 +43,7 @@ def quality_and_time(name: str, trials: int, path: Path) -> None:
         axis.annotate(NAMES[sampler], (time, mean), (9, 4), textcoords="offset points", color=color, weight=weight)
     axis.set(xscale="log", xlabel="median time of a suggestion (ms)")
     axis.set_ylabel(f"mean rank on {len(problems_of(name))} problems after {trials} trials")
-    axis.set_xlim(right=axis.get_xlim()[1] * 3)
+    axis.set_xlim(right=axis.get_xlim()[1] * 4)
     axis.set_xticks([1, 10, 100, 1000], ["1", "10", "100", "1,000"])
     axis.invert_yaxis()
     axis.grid(alpha=0.25)
