@@ -142,6 +142,13 @@ def test_make_test_says_first_how_long_it_takes():
     assert re.match(r"echo '.*\d+ minutes", said)
 
 
+def test_the_reference_shows_the_defaults_of_settings():
+    griffe = pytest.importorskip("griffe")
+    code = "class Some:\n    size: int = checked(3, integer, 1)\n    other: int = field(2)"
+    with griffe.temporary_visited_module(code, extensions=griffe.load_extensions(ROOT / "docs/defaults.py")) as module:
+        assert [str(module[f"Some.{name}"].value) for name in ("size", "other")] == ["3", "field(2)"]
+
+
 def test_all_examples_are_on_their_page():
     page = (ROOT / "docs/project/examples.md").read_text()
     for example in [*(ROOT / "examples").glob("*.py"), *(ROOT / "examples").glob("*.ipynb")]:

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from benchmarks.compare import pages, places
+from benchmarks.pictures import INK
 
 #: Times and ranks, which are measured.
 MEASURED = re.compile(
@@ -86,6 +87,15 @@ def test_the_plots_are_drawn(tmp_path):
     pages.quality_and_time("branching", 100, tmp_path / "quality.png")
     pages.ask_plot(tmp_path / "ask.png")
     assert all((tmp_path / name).stat().st_size > 10_000 for name in ("quality.png", "ask.png"))
+
+
+def test_pictures_have_the_ink_of_the_page(tmp_path):
+    pages.ask_plot(tmp_path / "ask.svg")
+    text = (tmp_path / "ask.svg").read_text()
+    assert "prefers-color-scheme: dark" in text
+    assert "stroke: var(--ink" in text
+    assert text.count(INK) == text.count(f"var(--ink, {INK})") + 1
+    assert "#ffffff" not in text
 
 
 @pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: str(page.relative_to(places.ROOT)))
