@@ -14,7 +14,7 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-slow expected interpreted compiled bounds-checked test-lowest test-arithmetic \
-	test-other-arithmetic soak lint types docs benchmark dist clean
+	test-other-arithmetic soak lint types hooks docs benchmark dist clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/nas_diabetes.py
@@ -78,6 +78,10 @@ types: $(READY)
 	ln -sfn $(CURDIR)/integrations/optuna build/types/numbo/optuna
 	ln -sfn $(CURDIR)/integrations/ray build/types/numbo/ray
 	MYPYPATH=build/types:examples $(BIN)/mypy --explicit-package-bases build/types/numbo benchmarks tests/harness examples
+
+# What `pre-commit install` lets run before each commit, on all files.
+hooks: $(READY)
+	$(BIN)/pre-commit run --all-files
 
 # The site goes to build/site; any warning is an error, also those about docstrings, which --strict lets pass.
 docs: types
