@@ -81,7 +81,8 @@ def test_a_misspelt_setting_names_the_users_class(cls):
     other = "n_initial" if cls in SAMPLERS else "n_startup_trials"
     domain = ({"x": Float(0, 1)},) if cls in OPTIMIZERS else ()
     for wrong, right in (("kernle", "kernel"), (other, initial), ("deterministic_objective", "avoid_repeats")):
-        with pytest.raises(TypeError, match=rf"^Users has no setting '{wrong}' \(did you mean '{right}'\?\)") as error:
+        meant = rf"did you mean '{right}'" + (r"\?" if right in signature(cls) else r" in settings\?")
+        with pytest.raises(TypeError, match=rf"^Users has no setting '{wrong}' \({meant}\)") as error:
             users(*domain, **{wrong: 3})
         assert "\n" not in str(error.value)
     if name := {"constraints", "constraints_func"} & set(signature(cls)):
@@ -138,28 +139,11 @@ def test_what_is_given_by_name_goes_before_the_settings(cls):
 
 
 @pytest.mark.parametrize("cls", ALL, ids=lambda cls: cls.__name__)
-def test_settings_that_left_the_signature_still_work_by_name(cls):
+def test_a_setting_that_is_no_argument_is_refused_and_told_where_it_goes(cls):
     assert "kernel" not in signature(cls)
-    with pytest.warns(
-        FutureWarning,
-        match=rf"^{cls.__name__}\(kernel='rbf'\) is deprecated: pass settings={OF[cls].__name__}\(kernel='rbf'\)\.$",
-    ) as found:
-        made = make(cls, kernel="rbf", settings=OF[cls](learn_failures=False))
-    assert found[0].filename == __file__
-    kept = made.settings if cls in OPTIMIZERS else made._settings
-    assert (kept.kernel, kept.learn_failures) == ("rbf", False)
-
-
-def test_the_deprecated_names_keep_their_meaning():
-    with pytest.warns(FutureWarning):
-        made = GSSBO({"x": Float(0, 1)}, preset="paper", elites=0.5, trend=None)
-    assert made.settings == GSSBOSettings.of_preset("paper", elites=0.5)
-    with pytest.warns(FutureWarning):
-        made = BBKB({"x": Float(0, 1)}, max_dictionary=None)
-    assert made.settings.dictionary is None
-    assert BBKB({"x": Float(0, 1)}).settings.dictionary == 96
-    with pytest.warns(FutureWarning), pytest.raises(ValueError, match=r"^kernel must be one of .*got 'x'"):
-        GSSBO({"x": Float(0, 1)}, kernel="x")
+    said = rf"^{cls.__name__} takes kernel, learn_failures in its settings: pass settings={OF[cls].__name__}"
+    with pytest.raises(TypeError, match=said + r"\(kernel='rbf', learn_failures=False\)\.$"):
+        make(cls, kernel="rbf", learn_failures=False)
 
 
 def test_a_preset_is_in_place_of_settings():

@@ -19,7 +19,7 @@ from numbo.optimizers import (
     GSSBOSettings,
     SBPESettings,
 )
-from numbo.optimizers.parts.settings import settings_by_name
+from numbo.optimizers.parts.settings import names_checked
 from optuna.samplers import BaseSampler
 
 
@@ -59,7 +59,7 @@ class GSSBOSampler(NumboSampler):
     _constrained = True
     _most_objectives = _checks.MOST_OBJECTIVES
 
-    @settings_by_name(GSSBOSettings)
+    @names_checked(GSSBOSettings)
     def __init__(
         self,
         *,
@@ -116,7 +116,7 @@ class GPUCBSampler(NumboSampler):
     _constrained = True
     _most_objectives = _checks.MOST_OBJECTIVES
 
-    @settings_by_name(GPUCBSettings)
+    @names_checked(GPUCBSettings)
     def __init__(
         self,
         *,
@@ -168,7 +168,7 @@ class BKBSampler(NumboSampler):
 
     _optimizer = BKB
 
-    @settings_by_name(BKBSettings)
+    @names_checked(BKBSettings)
     def __init__(
         self,
         *,
@@ -218,7 +218,7 @@ class BBKBSampler(NumboSampler):
 
     _optimizer = BBKB
 
-    @settings_by_name(BBKBSettings)
+    @names_checked(BBKBSettings)
     def __init__(
         self,
         *,
@@ -271,7 +271,7 @@ class SBPESampler(NumboSampler):
 
     _optimizer = SBPE
 
-    @settings_by_name(SBPESettings)
+    @names_checked(SBPESettings)
     def __init__(
         self,
         *,

@@ -10,7 +10,7 @@ from numbo.ray._searchers import NumboSearch
 
 from numbo._types import AvoidRepeats, Preset
 from numbo.optimizers import BBKB, BKB, GSSBO, SBPE, BBKBSettings, BKBSettings, GSSBOSettings, SBPESettings
-from numbo.optimizers.parts.settings import settings_by_name
+from numbo.optimizers.parts.settings import names_checked
 from numbo.spaces import Table
 
 
@@ -49,7 +49,7 @@ class GSSBOSearch(NumboSearch):
     _usual_initial = None
     _takes_several = True
 
-    @settings_by_name(GSSBOSettings)
+    @names_checked(GSSBOSettings)
     def __init__(
         self,
         space: Mapping[str, Any] | Table | None = None,
@@ -114,7 +114,7 @@ class BKBSearch(_BoundedSearch):
 
     _optimizer = BKB
 
-    @settings_by_name(BKBSettings)
+    @names_checked(BKBSettings)
     def __init__(
         self,
         space: Mapping[str, Any] | Table | None = None,
@@ -169,7 +169,7 @@ class BBKBSearch(_BoundedSearch):
 
     _optimizer = BBKB
 
-    @settings_by_name(BBKBSettings)
+    @names_checked(BBKBSettings)
     def __init__(
         self,
         space: Mapping[str, Any] | Table | None = None,
@@ -229,7 +229,7 @@ class SBPESearch(NumboSearch):
     def _from_budget(self, num_samples: int) -> dict[str, Any]:
         return {"horizon": num_samples}
 
-    @settings_by_name(SBPESettings)
+    @names_checked(SBPESettings)
     def __init__(
         self,
         space: Mapping[str, Any] | Table | None = None,

@@ -204,20 +204,22 @@ def is_integer(value: Any) -> bool:
 # -- settings by name --------------------------------------------------------------------------------------------------
 
 
-def known_settings(cls: str, given: Iterable[str], known: Collection[str]) -> None:
-    """Raise a `TypeError` if one of the settings ``given`` to ``cls`` is not ``known``."""
+def known_settings(cls: str, given: Iterable[str], known: Collection[str], within: Collection[str] = ()) -> None:
+    """Raise a `TypeError` if one of those ``given`` to ``cls`` is neither ``known`` nor in its settings, ``within``."""
     for name in given:
-        if name not in known:
-            raise TypeError(_unknown(cls, name, known))
+        if name not in known and name not in within:
+            raise TypeError(_unknown(cls, name, known, within))
 
 
-def _unknown(cls: str, name: str, known: Collection[str]) -> str:
+def _unknown(cls: str, name: str, known: Collection[str], within: Collection[str]) -> str:
     if name in ("constraints", "constraints_func") and not {"constraints", "constraints_func"} & set(known):
         return f"{cls} does not support constraints, and has no setting {name!r}: {_gssbo(cls)} does."
     if name == "directions" and not cls.startswith(("GSSBO", "GPUCB")):
         return f"{cls} has one objective, and no setting 'directions': {_gssbo(cls)} takes several."
-    found = [ELSEWHERE[name]] if ELSEWHERE.get(name) in known else difflib.get_close_matches(name, known, n=1)
-    meant = f" (did you mean {found[0]!r}?)" if found else ""
+    everything = [*known, *within]
+    found = [ELSEWHERE[name]] if ELSEWHERE.get(name) in everything else difflib.get_close_matches(name, everything, n=1)
+    where = " in settings" if found and found[0] in within else ""
+    meant = f" (did you mean {found[0]!r}{where}?)" if found else ""
     return f"{cls} has no setting {name!r}{meant}; it takes {', '.join(known)}."
 
 

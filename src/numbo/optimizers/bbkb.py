@@ -41,7 +41,7 @@ from numbo.models.confidence import SCHEDULES, Confidence, Information
 from numbo.models.feedback import Change, FeedbackModel, NewBatch, SparseStatus
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
-from numbo.optimizers.parts.settings import checked, settings_by_name
+from numbo.optimizers.parts.settings import checked, names_checked
 from numbo.optimizers.parts.sparse import SparseSettings, sparse_search
 from numbo.run.run import Run, Suggestion
 from numbo.spaces import Arms, Space
@@ -136,7 +136,7 @@ class BBKB(Optimizer):
     settings: BBKBSettings
     settings_class: ClassVar[type[BBKBSettings]] = BBKBSettings
 
-    @settings_by_name(BBKBSettings)
+    @names_checked(BBKBSettings)
     def __init__(
         self,
         space: Space | Arms | Mapping[str, Any] | None = None,

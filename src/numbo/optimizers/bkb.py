@@ -25,7 +25,7 @@ from numbo import _checks
 from numbo._types import Array, AvoidRepeats, Direction, ScheduledBeta, Stopping
 from numbo.models.feedback import FeedbackModel
 from numbo.optimizers.bbkb import BBKB, BBKBSettings
-from numbo.optimizers.parts.settings import settings_by_name
+from numbo.optimizers.parts.settings import names_checked
 from numbo.spaces import Arms, Space
 
 
@@ -99,7 +99,7 @@ class BKB(BBKB):
     settings: BKBSettings
     settings_class = BKBSettings
 
-    @settings_by_name(BKBSettings)
+    @names_checked(BKBSettings)
     def __init__(
         self,
         space: Space | Arms | Mapping[str, Any] | None = None,

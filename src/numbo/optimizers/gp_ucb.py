@@ -13,7 +13,7 @@ from numbo import _checks
 from numbo._types import Array, AvoidRepeats, Beta, Direction, ObservationIndices
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
-from numbo.optimizers.parts.settings import GPSettings, settings_by_name
+from numbo.optimizers.parts.settings import GPSettings, names_checked
 from numbo.run.run import Run, Suggestion
 from numbo.search.gp_search import GPSearch
 from numbo.spaces import Arms, Space
@@ -75,7 +75,7 @@ class GPUCB(Optimizer):
     settings_class = GPUCBSettings
     _takes_std = True
 
-    @settings_by_name(GPUCBSettings)
+    @names_checked(GPUCBSettings)
     def __init__(
         self,
         space: Space | Arms | Mapping[str, Any] | None = None,

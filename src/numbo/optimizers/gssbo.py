@@ -46,7 +46,7 @@ from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
 from numbo.optimizers.parts.buffer import RULES, DynamicBuffer
-from numbo.optimizers.parts.settings import GPSettings, checked, settings_by_name
+from numbo.optimizers.parts.settings import GPSettings, checked, names_checked
 from numbo.run.run import Run, Suggestion
 from numbo.search.engine import Engine
 from numbo.search.front_search import FrontSearch
@@ -342,7 +342,7 @@ class GSSBO(Optimizer):
     settings_class = GSSBOSettings
     _takes_std = True
 
-    @settings_by_name(GSSBOSettings)
+    @names_checked(GSSBOSettings)
     def __init__(
         self,
         space: Space | Arms | Mapping[str, Any] | None = None,

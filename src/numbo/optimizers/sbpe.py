@@ -41,7 +41,7 @@ from numbo.models.feedback import Change, SparseStatus
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
 from numbo.optimizers.parts.race import WIDTH, Filter, lambda_max, race_of
-from numbo.optimizers.parts.settings import checked, settings_by_name
+from numbo.optimizers.parts.settings import checked, names_checked
 from numbo.optimizers.parts.sparse import SparseSettings, sparse_search
 from numbo.run.availability import ENUMERABLE
 from numbo.run.run import Run, Suggestion
@@ -133,7 +133,7 @@ class SBPE(Optimizer):
     settings: SBPESettings
     settings_class = SBPESettings
 
-    @settings_by_name(SBPESettings)
+    @names_checked(SBPESettings)
     def __init__(
         self,
         space: Space | Arms | Mapping[str, Any] | None = None,

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 from dataclasses import FrozenInstanceError, dataclass, fields
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -18,7 +16,7 @@ from numbo import (
     SBPESettings,
     _checks,
 )
-from numbo.optimizers.parts.settings import INITIAL, Settings, checked, settings_by_name
+from numbo.optimizers.parts.settings import INITIAL, Settings, checked, names_checked
 
 SETTINGS = [GSSBOSettings, GPUCBSettings, BKBSettings, BBKBSettings, SBPESettings]
 every = pytest.mark.parametrize("cls", SETTINGS, ids=lambda cls: cls.__name__)
@@ -26,9 +24,7 @@ every = pytest.mark.parametrize("cls", SETTINGS, ids=lambda cls: cls.__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Knobs(Settings):
-    """A number from 1 on, and a limit for which None is a value of its own."""
-
-    _none_counts: ClassVar[tuple[str, ...]] = ("limit",)
+    """A number from 1 on, a share and a limit."""
 
     size: int = checked(3, _checks.integer, 1)
     share: float | None = checked(None, _checks.number, 0.0, 1.0, above=True)
@@ -38,7 +34,7 @@ class Knobs(Settings):
 class Machine:
     """What takes ``size`` by itself."""
 
-    @settings_by_name(Knobs)
+    @names_checked(Knobs)
     def __init__(self, space=None, *, size=None, settings=None):
         self.space = space
         self.settings = Knobs.of(settings, size=size)
@@ -65,7 +61,6 @@ def test_settings_are_those_given_in_place_of_others_and_none_says_nothing():
     assert Knobs.of(None) == Knobs()
     assert Knobs.of(base) == base
     assert Knobs.of(base, size=9, share=None) == Knobs(size=9, share=0.5, limit=2)
-    assert Knobs.of(base, limit=None) == Knobs(size=7, share=0.5)  # no limit is a limit, too
     with pytest.raises(ValueError, match=r"^settings must be a numbo\.Knobs, got Settings\("):
         Knobs.of(Settings())
     with pytest.raises(ValueError, match=r"^size must be"):
@@ -88,20 +83,15 @@ def test_what_is_not_set_is_decided_later():
     assert Settings().dimensions == 1
 
 
-def test_a_constructor_takes_its_own_settings_by_name_and_the_others_with_a_warning():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert Machine("here", size=5, settings=Knobs(share=0.5)).settings == Knobs(size=5, share=0.5)
-        assert Machine().settings == Knobs()
-    with pytest.warns(
-        FutureWarning,
-        match=r"^Machine\(share=0\.5, limit=None\) is deprecated: pass settings=Knobs\(share=0\.5, limit=None\)\.$",
-    ) as found:
-        made = Machine("here", share=0.5, limit=None, size=5, settings=Knobs(limit=3, n_initial=2))
-    assert found[0].filename == __file__
-    assert made.space == "here"
-    assert made.settings == Knobs(size=5, share=0.5, n_initial=2)
+def test_a_constructor_takes_its_own_arguments_and_is_told_where_other_settings_go():
+    assert Machine("here", size=5, settings=Knobs(share=0.5)).settings == Knobs(size=5, share=0.5)
+    assert Machine().settings == Knobs()
     assert Machine.__init__.__name__ == "__init__"
+    with pytest.raises(
+        TypeError,
+        match=r"^Machine takes share, limit in its settings: pass settings=Knobs\(share=0\.5, limit=None\)\.$",
+    ):
+        Machine("here", share=0.5, limit=None, size=5)
 
 
 def test_an_unknown_setting_is_an_error_that_names_the_class_that_was_called():

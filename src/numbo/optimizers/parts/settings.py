@@ -9,10 +9,9 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
@@ -60,9 +59,6 @@ class Settings:
     avoid_repeats: AvoidRepeats | None = checked(None, _checks.one_of, _checks.AUTO)
     learn_failures: LearnFailures = checked("auto", _checks.one_of, _checks.AUTO)
 
-    #: Settings for which None is a value of its own.
-    _none_counts: ClassVar[tuple[str, ...]] = ()
-
     def __new__(cls, **given: Any) -> Self:
         _checks.known_settings(cls.__name__, given, cls.names())
         return super().__new__(cls)
@@ -83,7 +79,7 @@ class Settings:
         if settings is not None and type(settings) is not cls:
             raise ValueError(f"settings must be a numbo.{cls.__name__}, got {settings!r}.")
         base = cls() if settings is None else settings
-        return replace(base, **{n: value for n, value in given.items() if value is not None or n in cls._none_counts})
+        return replace(base, **{name: value for name, value in given.items() if value is not None})
 
     def differing(self) -> dict[str, Any]:
         """The settings that do not have their usual values."""
@@ -183,30 +179,26 @@ def _source(value: Any) -> str | None:
     return None if "<" in repr(value) and not isinstance(value, str) else repr(value)
 
 
-def settings_by_name(settings: type[Settings]) -> Callable[[Callable[P, None]], Callable[P, None]]:
+def names_checked(settings: type[Settings]) -> Callable[[Callable[P, None]], Callable[P, None]]:
     """Decorate a constructor that takes all ``settings`` in an argument of this name, and everyday ones by themselves.
 
-    Settings that are given by name and are not in the signature still work, with a `FutureWarning`. For unknown ones
-    Python would name the class that defines the constructor; the error here names the class that was called, and the
-    setting that was probably meant.
+    For an argument that it does not have, Python would name the class that defines the constructor. The error here
+    names the class that was called, and what was probably meant, or how to pass a setting that is no argument.
     """
 
     def decorate(init: Callable[P, None]) -> Callable[P, None]:
         known = [name for name in inspect.signature(init).parameters if name != "self"]
-        moved = [name for name in settings.names() if name not in known and _checks.ELSEWHERE.get(name) not in known]
+        within = [name for name in settings.names() if name not in known and _checks.ELSEWHERE.get(name) not in known]
 
         @functools.wraps(init)
         def checked(*args: P.args, **kwargs: P.kwargs) -> None:
             cls = type(args[0]).__name__
-            _checks.known_settings(cls, kwargs, [*known, *moved])
-            given = {name: kwargs.pop(name) for name in moved if name in kwargs}
-            if given:
-                listed = ", ".join(f"{name}={value!r}" for name, value in given.items())
-                moved_to = f"pass settings={settings.__name__}({listed})"
-                warnings.warn(f"{cls}({listed}) is deprecated: {moved_to}.", FutureWarning, stacklevel=2)
-                base = {name: kwargs.pop(name) for name in ("settings", "preset") if name in kwargs}
-                together: dict[str, Any] = {"settings": None, **base, **given}
-                kwargs["settings"] = settings.of(**together)
+            _checks.known_settings(cls, kwargs, known, within)
+            inner = [name for name in kwargs if name in within]
+            if inner:
+                listed = ", ".join(f"{name}={kwargs[name]!r}" for name in inner)
+                passed = f"settings={settings.__name__}({listed})"
+                raise TypeError(f"{cls} takes {', '.join(inner)} in its settings: pass {passed}.")
             init(*args, **kwargs)
 
         return checked

@@ -90,7 +90,6 @@ class SparseSettings(Settings):
 
     #: Atoms of a dictionary under a learned kernel, unless it is set.
     LEARNED_DICTIONARY: ClassVar[int] = 96
-    _none_counts: ClassVar[tuple[str, ...]] = ("max_dictionary",)
 
     kernel: Kernel = checked("matern52", _checks.one_of, FAMILIES)
     lengthscale: float | Sequence[float] | Array | None = checked(None, _scales)
