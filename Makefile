@@ -105,16 +105,16 @@ dist: $(READY)
 	cd build/wheel && bin/python -c "import numbo; print('numbo', numbo.__version__)"
 
 $(VENV)/.demo: pyproject.toml $(BIN)/uv
-	$(UV_INSTALL) --editable ".[demo]"
+	$(UV_INSTALL) --editable ".[optuna]" --group demo
 	touch $@
 
 $(READY): pyproject.toml $(BIN)/uv
-	$(UV_INSTALL) --editable ".[dev]"
+	$(UV_INSTALL) --editable ".[all]" --group dev
 	touch $(VENV)/.demo $@
 
 $(LOWEST)/.ready: pyproject.toml $(LOWEST)/bin/uv
 	$(UV_INSTALL) --resolution lowest-direct --only-binary :all: \
-		--editable ".[optuna,ray,plot,examples,benchmarks,test]"
+		--editable ".[all]" --group examples --group benchmarks --group test
 	touch $@
 
 # uv installs in seconds what takes pip minutes.

@@ -94,6 +94,12 @@ def test_the_version_is_the_same_everywhere(built):
     assert newest in ("Unreleased", numbo.__version__)
 
 
+def test_only_what_users_install_is_an_extra(built):
+    (wheel,) = (built / "dist").glob("*.whl")
+    found = re.findall(r"^Provides-Extra: (.*)$", metadata_of(wheel), re.MULTILINE)
+    assert sorted(found) == ["all", "optuna", "plot", "ray"]
+
+
 def test_links_lead_to_the_repository_from_pypi_too(tmp_path):
     source = checkout(tmp_path / "source")
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(source)]
