@@ -72,8 +72,7 @@ def ask_plot(path: Path) -> None:
 def draw() -> None:
     """The plots in ``docs/images`` that show results."""
     images = ROOT / "docs" / "images"
-    for suffix in ("svg", "png"):  # the README's is shown where SVG is not
-        quality_and_time("suite", 300, images / f"quality.{suffix}")
+    quality_and_time("suite", 300, images / "quality.svg")
     ask_plot(images / "ask-time.svg")
     draw_study(RESULTS / "study.jsonl", images / "study.svg")
     for name in ("suite", "noisy", "branching"):

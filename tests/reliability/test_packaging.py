@@ -114,7 +114,7 @@ def test_links_lead_to_the_repository_from_pypi_too(tmp_path):
     assert urls["Changelog"] == f"{files}/CHANGELOG.md"
     targets = re.findall(r"(!?)\[[^]]*\]\(([^)]*)\)", text)
     assert ("", f"{files}/docs/index.md") in targets
-    assert ("!", f"{files.replace('blob', 'raw')}/docs/images/quality.png") in targets
+    assert ("!", f"{files.replace('blob', 'raw')}/docs/images/quality.svg") in targets
     assert [target for _, target in targets if not target.startswith("https://")] == []
 
 
