@@ -10,6 +10,8 @@ NUMERICS := $(KERNELS) $(addprefix tests/models/test_,gp.py priors.py transforms
 ROUNDED := $(addprefix tests/,models/test_gp.py models/test_sparse_gp.py search/test_gp_search.py \
 	optimizers/test_constraints.py optimizers/test_arms.py optuna/test_fixed.py)
 READY := $(VENV)/.ready
+NO_ADDRESS := not for PyPI. NUMBO_URL, the address of the repository, is not set: the project has no links, and those of \
+	the README lead nowhere.
 # Tests start hundreds of processes: byte code is written by the first that imports a module.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -102,7 +104,8 @@ dist: $(READY)
 	$(BIN)/check-wheel-contents dist/*.whl
 	$(PYTHON) -m venv build/wheel
 	build/wheel/bin/python -m pip install --quiet dist/*.whl
-	cd build/wheel && bin/python -c "import numbo; print('numbo', numbo.__version__)"
+	cd build/wheel && bin/python -m numbo --version
+	$(if $(NUMBO_URL),,@echo 'WARNING: $(NO_ADDRESS)' >&2)
 
 $(VENV)/.demo: pyproject.toml $(BIN)/uv
 	$(UV_INSTALL) --editable ".[optuna]" --group demo

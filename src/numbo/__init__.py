@@ -1,4 +1,4 @@
-"""numbo: Gaussian-process samplers for runs with too many trials for an exact GP.
+"""Fast Bayesian optimization for Optuna and Ray Tune: Gaussian-process samplers at a few milliseconds a suggestion.
 
     from numbo import GSSBO, Space, Float            # the core: ask and tell
     from numbo.optuna import GSSBOSampler            # as an Optuna sampler
