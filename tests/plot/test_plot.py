@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import subprocess
 import sys
 import warnings
@@ -147,6 +148,13 @@ def test_ask_times(study):
     assert min(figure.data[0].y) > 0.0
 
 
+def without(package, program):
+    """What ``program`` does where a ``package`` is not installed."""
+    command = [sys.executable, "-c", f"import sys; sys.modules[{package!r}] = None\n{program}"]
+    environment = os.environ | {"MPLBACKEND": "agg"}
+    return subprocess.run(command, env=environment, capture_output=True, text=True)
+
+
 def test_what_cannot_be_plotted_is_said(study, optimizer):
     with pytest.raises(ValueError, match=r"names of searched parameters.*got \['y'\]"):
         numbo.plot.plot_posterior(study, ["y"])
@@ -166,12 +174,32 @@ def test_what_cannot_be_plotted_is_said(study, optimizer):
         numbo.plot.plot_posterior(arms)
 
 
-@pytest.mark.parametrize(("module", "package"), [("numbo.plot", "plotly"), ("numbo.plot.matplotlib", "matplotlib")])
-def test_a_missing_library_is_named(module, package):
-    code = f"import sys; sys.modules[{package!r}] = None\nimport {module}"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert result.stderr.strip().endswith("which is not installed: pip install 'numbo[plot]'.")
-    assert result.stderr.strip().splitlines()[-1].lower().startswith(f"importerror: {module}".lower())
+@pytest.mark.parametrize(
+    ("program", "module", "package"),
+    [
+        ("from numbo.plot import plot_front", "numbo.plot", "plotly"),
+        ("import numbo.plot\nnumbo.plot.plot_front", "numbo.plot", "plotly"),
+        ("import numbo.plot.matplotlib", "numbo.plot.matplotlib", "matplotlib"),
+    ],
+)
+def test_a_missing_library_is_named(program, module, package):
+    result = without(package, program)
+    needed = f"ImportError: {module} needs {package.capitalize()}, which is not installed: pip install 'numbo[plot]'."
+    assert result.stderr.strip().splitlines()[-1] == needed
+
+
+def test_each_library_draws_without_the_other():
+    told = "import numbo\nopt = numbo.GPUCB({'x': numbo.Float(0, 1)}, seed=0)\nopt.tell({'x': 0.5}, 1.0)\n"
+    drawn = without("plotly", told + "import numbo.plot.matplotlib as plot\nprint(len(plot.plot_ask_times(opt)))")
+    assert (drawn.stdout, drawn.stderr) == ("1\n", "")
+    drawn = without("matplotlib", told + "import numbo.plot as plot\nprint(len(plot.plot_ask_times(opt).data))")
+    assert (drawn.stdout, drawn.stderr) == ("1\n", "")
+
+
+def test_what_is_no_plot_is_no_attribute():
+    assert set(numbo.plot.__all__) <= set(dir(numbo.plot))
+    with pytest.raises(AttributeError, match=r"^module 'numbo\.plot' has no attribute 'plot_nothing'$"):
+        _ = numbo.plot.plot_nothing
 
 
 def test_a_sampler_inside_of_another_is_found(study):
