@@ -68,3 +68,14 @@ def test_the_version_is_printed():
     command = [sys.executable, "-m", "numbo", "--version"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert printed.strip() == f"numbo {numbo.__version__}"
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+def test_the_release_is_stopped_by_pages_from_before_it():
+    (step,) = re.findall(r"^ *(! grep .*)$", (ROOT / ".github/workflows/release.yml").read_text(), flags=re.MULTILINE)
+    found = subprocess.run(["bash", "-c", step], cwd=ROOT, capture_output=True, text=True)
+    pages = {line.split(":")[0] for line in found.stdout.splitlines()}
+    released = re.search(r"^## \[\d", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
+    before = set() if released else {"README.md", "docs/index.md", "examples/five_minutes.ipynb"}
+    assert before <= pages
+    assert found.returncode == bool(before), found.stderr
