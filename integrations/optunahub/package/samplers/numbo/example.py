@@ -10,7 +10,7 @@ def objective(trial: optuna.Trial) -> float:
 
 
 if __name__ == "__main__":
-    numbo = optunahub.load_module("samplers/numbo")
-    study = optuna.create_study(sampler=numbo.GSSBOSampler(seed=0))
+    module = optunahub.load_module("samplers/numbo")
+    study = optuna.create_study(sampler=module.GSSBOSampler(seed=0))
     study.optimize(objective, n_trials=100)
     print(study.best_params, study.best_value)
