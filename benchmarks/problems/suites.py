@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
-from benchmarks.problems import branching, classic, few, long, noisy
+from benchmarks.problems import branching, classic, early, few, long, noisy
 from benchmarks.problems.problem import Problem
 
 #: The suites that are ranked.
@@ -23,12 +23,14 @@ SUITES = COMPARED | {
     "noisy": list(noisy.PROBLEMS),
     "few": [name for name in few.PROBLEMS if name not in few.ASIDE],
     "few-aside": list(few.ASIDE),
+    "early": [f"early-{name}" for name in early.OPEN],
+    "early-aside": [f"early-{name}" for name in early.APART],
     "long": [name for name in long.PROBLEMS if name not in long.ASIDE],
     "long-aside": list(long.ASIDE),
 }
 _MAKERS: dict[str, Callable[[], Problem]] = (
     classic.PROBLEMS | branching.PROBLEMS | noisy.PROBLEMS | few.PROBLEMS | long.PROBLEMS
-)
+) | {f"early-{name}": partial(early.of, name, 0) for name in early.SEARCHES}
 PROBLEMS = tuple(_MAKERS)
 
 

@@ -43,6 +43,8 @@ OPTIMA = {
 TRAINED = ("diabetes-4", "pipeline-wine", "pipeline-cancer", "pipeline-digits", "regression", "network")
 TRAINED += ("diabetes-4-once", "sgd-digits", "weighted-svm-66")
 TRAINED += ("svm-wine", "svm-digits", "boosting-diabetes", "forest-cancer", "network-wine", "elastic-diabetes")
+EARLY = (*SUITES["early"], *SUITES["early-aside"])
+TRAINED += EARLY
 #: Functions of long runs, whose minimum is 0 at the origin.
 AT_ORIGIN = [
     long.ill_conditioned,
@@ -109,7 +111,7 @@ def test_minima_of_mixed_problems(name):
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_no_value_is_below_the_minimum(name):
     problem = make(name)
-    count = 20 if name not in TRAINED else 1 if make(name).recommended else 3
+    count = 20 if name not in TRAINED else 1 if name in EARLY or problem.recommended else 3
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     assert all(problem.value(problem.ask(study)) > problem.minimum - 1e-12 for _ in range(count))
 
@@ -166,7 +168,7 @@ def test_a_cart_that_does_nothing_drops_its_poles_sooner_than_some():
 
 
 def test_problems_that_were_put_aside_are_a_third():
-    for name in ("few", "long"):
+    for name in ("few", "early", "long"):
         aside = len(SUITES[f"{name}-aside"])
         assert 3 * aside >= len(SUITES[name]) + aside
 
@@ -182,7 +184,8 @@ def test_a_repeat_drawn_at_random_is_what_a_sampler_is_told(monkeypatch):
 
 
 def test_ripples_are_in_no_rank():
-    others = {"ripples", "failures", "branching", "noisy", "few", "few-aside", "long", "long-aside"}
+    others = {"ripples", "failures", "branching", "noisy", "few", "few-aside", "early", "early-aside"}
+    others |= {"long", "long-aside"}
     assert set(SUITES) - set(COMPARED) == others
     assert sum(map(len, COMPARED.values())) == 30
 
