@@ -60,6 +60,18 @@ def _lq_cma(seed: int) -> optuna.samplers.BaseSampler:
     return LqCMAESSampler(seed)
 
 
+def _textbook(seed: int) -> optuna.samplers.BaseSampler:
+    from benchmarks.samplers.textbook import TextbookSampler
+
+    return TextbookSampler(seed)
+
+
+def _botorch(seed: int) -> optuna.samplers.BaseSampler:
+    from benchmarks.samplers.botorch_default import BoTorchSampler
+
+    return BoTorchSampler(seed)
+
+
 def _hub(package: str, name: str, **settings: object) -> Callable[[int], optuna.samplers.BaseSampler]:
     """A sampler from OptunaHub: from the checkout that ``OPTUNAHUB_REGISTRY`` names, or else from the network."""
 
@@ -116,6 +128,8 @@ SAMPLERS: dict[str, Callable[[int], optuna.samplers.BaseSampler]] = {
     "CMA-ES": lambda seed: optuna.samplers.CmaEsSampler(seed=seed),
     "GPSampler": _gp_sampler,
     "SMAC": _smac,
+    "Textbook": _textbook,
+    "BoTorch": _botorch,
     "lq-CMA-ES": _lq_cma,
     "AutoSampler": _hub("auto_sampler", "AutoSampler"),
     "TuRBO": _hub("turbo", "TuRBOSampler"),
