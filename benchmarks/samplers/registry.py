@@ -72,7 +72,16 @@ def _botorch(seed: int) -> optuna.samplers.BaseSampler:
     return BoTorchSampler(seed)
 
 
-def _hub(package: str, name: str, **settings: object) -> Callable[[int], optuna.samplers.BaseSampler]:
+def _elsewhere(name: str) -> Callable[[int], optuna.samplers.BaseSampler]:
+    def make(seed: int) -> optuna.samplers.BaseSampler:
+        from benchmarks.samplers.elsewhere import Elsewhere
+
+        return Elsewhere(name, seed)
+
+    return make
+
+
+def hub(package: str, name: str, **settings: object) -> Callable[[int], optuna.samplers.BaseSampler]:
     """A sampler from OptunaHub: from the checkout that ``OPTUNAHUB_REGISTRY`` names, or else from the network."""
 
     def make(seed: int) -> optuna.samplers.BaseSampler:
@@ -131,8 +140,9 @@ SAMPLERS: dict[str, Callable[[int], optuna.samplers.BaseSampler]] = {
     "Textbook": _textbook,
     "BoTorch": _botorch,
     "lq-CMA-ES": _lq_cma,
-    "AutoSampler": _hub("auto_sampler", "AutoSampler"),
-    "TuRBO": _hub("turbo", "TuRBOSampler"),
-    "CMA-ES-restarts": _hub("restart_cmaes", "RestartCmaEsSampler", restart_strategy="ipop"),
-    "HEBO": _hub("hebo", "HEBOSampler"),
+    "AutoSampler": hub("auto_sampler", "AutoSampler"),
+    "TuRBO": hub("turbo", "TuRBOSampler"),
+    "CMA-ES-restarts": hub("restart_cmaes", "RestartCmaEsSampler", restart_strategy="ipop"),
+    "HEBO": _elsewhere("hebo"),
+    "Vizier": _elsewhere("vizier"),
 }

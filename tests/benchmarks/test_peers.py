@@ -1,6 +1,9 @@
-"""Peers that know the space before the first trial."""
+"""Peers that know the space before the first trial, and those in a process of their own."""
 
 from __future__ import annotations
+
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,8 +14,10 @@ import optuna
 from benchmarks.problems.suites import make
 from benchmarks.samplers import textbook
 from benchmarks.samplers.declared import OneHot
+from benchmarks.samplers.elsewhere import Elsewhere
 from benchmarks.samplers.textbook import GP, TextbookSampler, normalised
 
+ROOT = Path(__file__).parents[2]
 SPACE = {
     "rate": FloatDistribution(1e-4, 1.0, log=True),
     "share": FloatDistribution(-2.0, 3.0),
@@ -101,3 +106,38 @@ def test_the_textbook_search_begins_in_the_middle_and_beats_random_points():
         best["textbook"].append(study.best_value)
         best["random"].append(studied(optuna.samplers.RandomSampler(seed=seed), 20).best_value)
     assert np.mean(best["textbook"]) < np.mean(best["random"])
+
+
+def elsewhere(tmp_path, monkeypatch, made):
+    """A sampler in a process of its own; ``made`` is what the process makes of a space and a seed."""
+    python = tmp_path / "python"
+    python.write_text(f"""#!{sys.executable}
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+import optuna
+from benchmarks.samplers.elsewhere import answer
+from benchmarks.samplers.search import Study
+answer(lambda space, seed: print("what a library prints") or {made})
+""")
+    python.chmod(0o755)
+    monkeypatch.setenv("SOME_PYTHON", str(python))
+    return Elsewhere("some", 3)
+
+
+def test_a_sampler_in_another_process_suggests_the_same(tmp_path, monkeypatch):
+    sampler = elsewhere(tmp_path, monkeypatch, "Study(space, optuna.samplers.TPESampler(seed=seed))")
+    there, here = studied(sampler, 15), studied(optuna.samplers.TPESampler(seed=3), 15)
+    assert [t.params for t in there.trials] == [t.params for t in here.trials]
+
+
+def test_a_process_that_has_ended_is_told(tmp_path, monkeypatch):
+    with pytest.raises(RuntimeError, match=r"some \(.* -m benchmarks.samplers.some\) has ended: ZeroDivisionError"):
+        studied(elsewhere(tmp_path, monkeypatch, "1 / 0"), 1)
+
+
+def test_a_process_takes_one_trial_at_a_time(tmp_path, monkeypatch):
+    study = optuna.create_study(sampler=elsewhere(tmp_path, monkeypatch, "Study(space, None)"))
+    study.set_user_attr("problem", MIXED)
+    make(MIXED).ask(study)
+    with pytest.raises(ValueError, match="some must be told each value before the next trial; 0 are known"):
+        make(MIXED).ask(study)
