@@ -15,7 +15,7 @@ from tests.helpers import MOSTLY, over_seeds, seeded
 
 import optuna
 from benchmarks import storage
-from benchmarks.compare import ranks, report, runner
+from benchmarks.compare import pairs, ranks, report, runner
 from benchmarks.problems import functions, long, noisy
 from benchmarks.problems.mixed import categories
 from benchmarks.problems.suites import COMPARED, PROBLEMS, SUITES, make
@@ -216,6 +216,8 @@ if __name__ == "__main__":
     report.write_report(tmp_path, "r")
     text = (tmp_path / "r.md").read_text()
     assert "eggholder-2 | 100" in text
+    assert "## Pairs of runs" in text
+    assert "| Random | 100 | 1 | 1 | " in text
     assert (tmp_path / "r.png").stat().st_size > 5000
 
 
@@ -285,6 +287,24 @@ def test_problems_that_are_looked_at_after_other_numbers_of_trials_are_not_ranke
     assert ranks.finished(runs, ["a", "b"], ["levy-20", "trid-6"], 100) == ["a", "b"]
     table = ranks.mean_ranks(runs, ["a", "b"], ["levy-20", "trid-6"]).splitlines()[2:]
     assert [line.split("|")[1] for line in table] == [" 100 ", " 100 "]
+
+
+def test_pairs_have_the_same_problem_and_seed():
+    def some(problem, **by_seed):
+        return [
+            {"problem": problem, "seed": int(seed[1:]), "best": best, "ask_ms": dict.fromkeys(best, 2e3)}
+            for seed, best in by_seed.items()
+        ]
+
+    runs = {
+        ("levy-20", "a"): some("levy-20", s0={"10": 1.0, "20": 1.0}, s1={"10": 3.0}, s2={"10": 0.0}),
+        ("levy-20", "b"): some("levy-20", s0={"10": 2.0, "20": 1.0}, s1={"10": 2.0}, s3={"10": 1.0}),
+        ("eggholder-2", "a"): some("eggholder-2", s1={"10": 4.0}),
+        ("eggholder-2", "b"): some("eggholder-2", s0={"10": 4.0}, s1={"10": 5.0}),
+        ("trid-6", "b"): some("trid-6", s0={"10": 1.0}),
+    }
+    lines = pairs.table(runs, "a", ["b", "c"]).splitlines()[2:]
+    assert lines == ["| b | 10 | 2 | 3 | 2 | 1 | 0 | 2 | 2 |", "| b | 20 | 1 | 1 | 0 | 0 | 1 | 2 | 2 |"]
 
 
 @pytest.mark.parametrize("level", [1, 10, 30])
