@@ -148,9 +148,17 @@ def draw_inside() -> None:
         save(axes[0].figure, IMAGES / f"{name}.svg")
 
 
+def usual_latency() -> float:
+    """The latency that half of random configurations keep on this machine, now."""
+    asked = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    configs = (on_optuna.suggest(asked.ask()) for _ in range(60))
+    return float(np.median([on_optuna.latency(config) for config in configs]))
+
+
 def draw_studies() -> None:
     """The figures of study.md, of its studies in one process."""
     on_optuna.quiet()
+    on_optuna.LIMIT = usual_latency()
     for name, trials in STUDIES.items():
         objective, directions = on_optuna.STUDIES[name]
         study = optuna.create_study(
