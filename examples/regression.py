@@ -1,4 +1,7 @@
-"""Pipelines of scikit-learn for its diabetes data, from nested settings."""
+"""Pipelines of scikit-learn for its diabetes data, from nested settings.
+
+Shared by the examples.
+"""
 
 from __future__ import annotations
 
