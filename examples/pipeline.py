@@ -11,9 +11,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+import optuna
 from numbo.optuna import GSSBOSampler
 
-import optuna
 from regression import SCALERS, error
 
 

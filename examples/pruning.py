@@ -9,13 +9,12 @@ import argparse
 import warnings
 
 import numpy as np
+import optuna
 from numbo.optuna import CurvePruner, GSSBOSampler
 from sklearn.datasets import load_digits
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
-
-import optuna
 
 EPOCHS = 30
 

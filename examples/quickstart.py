@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import argparse
 
+import optuna
 from numbo.optuna import GSSBOSampler
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-
-import optuna
 
 
 def objective(trial: optuna.Trial) -> float:

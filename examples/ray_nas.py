@@ -6,10 +6,10 @@ python examples/ray_nas.py [--trials 60] [--seed 0]
 from __future__ import annotations
 
 from numbo.ray import GSSBOSearch
+from ray import tune
 
 from diabetes import EPOCHS, Data, load, mean_errors
 from diabetes_ray import SPACE, show, start
-from ray import tune
 
 
 def trainable(config: dict[str, float], data: Data) -> None:

@@ -8,13 +8,13 @@ searcher.
 
 from __future__ import annotations
 
+import optuna
 from numbo.optuna import GSSBOSampler
+from ray import tune
 from ray.tune.search.optuna import OptunaSearch
 
-import optuna
 from diabetes import Data, final_error, load
 from diabetes_ray import SPACE, show, start
-from ray import tune
 
 
 def trainable(config: dict[str, float], data: Data) -> None:

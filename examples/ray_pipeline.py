@@ -9,9 +9,9 @@ import json
 from typing import Any
 
 from numbo.ray import GSSBOSearch
+from ray import tune
 
 from diabetes_ray import start
-from ray import tune
 from regression import SCALERS, error
 
 SPACE = {

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from numbo.ray import GSSBOSearch
+from ray import tune
 
 from constraints import OPERATIONS, Network, measured
 from diabetes_ray import start
-from ray import tune
 from trade_off import show
 
 

@@ -9,14 +9,13 @@ import argparse
 import warnings
 from collections.abc import Sequence
 
+import optuna
 from numbo.optuna import GSSBOSampler, predict_feasible
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
-
-import optuna
 
 
 def train(units: Sequence[int], alpha: float, rate: float) -> tuple[float, int]:

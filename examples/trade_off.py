@@ -8,9 +8,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
+import optuna
 from numbo.optuna import GSSBOSampler, front
 
-import optuna
 from constraints import NETWORKS, OPERATIONS, Network, measured
 
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import argparse
 
+import optuna
 from numbo.optuna import GSSBOSampler
 from optuna.distributions import FloatDistribution, IntDistribution
-
-import optuna
 
 
 def objective(trial: optuna.Trial) -> float:

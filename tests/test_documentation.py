@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+import optuna
 import pytest
 
-import optuna
 from benchmarks.__main__ import COMMANDS
 from numbo.selection import CRITERIA
 

@@ -9,9 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import optuna
+import pytest
 
 ROOT = Path(__file__).parents[1]
 

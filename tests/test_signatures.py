@@ -8,8 +8,6 @@ from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
-from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
-from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
 
 import numbo
 from numbo import (
@@ -25,6 +23,8 @@ from numbo import (
     GSSBOSettings,
     SBPESettings,
 )
+from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
+from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
 
 OPTIMIZERS = [GSSBO, GPUCB, BKB, BBKB, SBPE]
 SAMPLERS = [GSSBOSampler, GPUCBSampler, BKBSampler, BBKBSampler, SBPESampler]

@@ -21,11 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
-from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
+import optuna
+from ray import tune
 from tqdm import tqdm
 
-import optuna
 from benchmarks.arguments import add_names
 from numbo import (
     BBKB,
@@ -41,7 +40,8 @@ from numbo import (
     GSSBOSettings,
     Int,
 )
-from ray import tune
+from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
+from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
 
 STEPS = 300
 #: Number of steps between inspections of the model.

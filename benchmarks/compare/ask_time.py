@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 import optuna
+
 from benchmarks.problems.suites import make
 from benchmarks.samplers.registry import SAMPLERS
 from benchmarks.samplers.search import numbo_space

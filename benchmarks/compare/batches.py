@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+import optuna
 from optuna.samplers import BaseSampler, TPESampler
 
-import optuna
 from benchmarks import processes
 from benchmarks.arguments import add_name, add_names, add_runs, results
 from benchmarks.problems.batches import PROBLEMS

@@ -87,9 +87,8 @@ def _gssbo(space: dict[str, Parameter], seed: int) -> tuple[Ask, Tell]:
 
 
 def _tpe(space: dict[str, Parameter], seed: int) -> tuple[Ask, Tell]:
-    from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
-
     import optuna
+    from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
     def distribution(p: Parameter) -> BaseDistribution:
         if p == SWITCH:

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import optuna
 from optuna.distributions import BaseDistribution
 
-import optuna
 from benchmarks import processes
 from benchmarks.arguments import add_name, add_names, one_of, results
 from benchmarks.problems.bbob import BOX, CHECKPOINTS, DIMENSIONS, FUNCTIONS, TARGETS, problem

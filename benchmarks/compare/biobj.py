@@ -17,9 +17,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import optuna
 from numpy.typing import NDArray
 
-import optuna
 from benchmarks import processes
 from benchmarks.arguments import add_name, add_names, one_of, results
 from benchmarks.compare.fronts import SAMPLERS, search

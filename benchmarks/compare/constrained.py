@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import optuna
 from optuna.samplers import BaseSampler
 from optuna.trial import FrozenTrial
 
-import optuna
 from benchmarks.arguments import results
 from benchmarks.compare import searches
 from benchmarks.problems.constrained import APART, PROBLEMS, Problem, problem

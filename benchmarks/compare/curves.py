@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import optuna
 from optuna.distributions import BaseDistribution
 from optuna.pruners import BasePruner
 from optuna.samplers import BaseSampler
 from optuna.trial import TrialState
 
-import optuna
 from benchmarks import processes
 from benchmarks.arguments import add_name, add_names, add_runs, one_of, results
 from benchmarks.compare import searches
@@ -38,9 +38,8 @@ OWN = "own"
 
 
 def _gssbo(space: dict[str, BaseDistribution], seed: int, **settings: Any) -> BaseSampler:
-    from numbo.optuna import GSSBOSampler
-
     from numbo import GSSBOSettings
+    from numbo.optuna import GSSBOSampler
 
     return GSSBOSampler(seed=seed, search_space=space, settings=GSSBOSettings(**settings))
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+import optuna
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler
 
-import optuna
 from benchmarks.arguments import results
 from benchmarks.compare import searches
 from benchmarks.problems.fronts import APART, PROBLEMS, Problem, nondominated, problem

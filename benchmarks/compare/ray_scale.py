@@ -20,15 +20,15 @@ from threading import Event, Thread
 from typing import Any
 
 import numpy as np
+import ray
+from ray import tune
 from ray.cluster_utils import Cluster
 from ray.tune.search import Searcher
 from tqdm import tqdm
 
-import ray
 from benchmarks.arguments import add_names
 from benchmarks.problems.functions import levy
 from benchmarks.storage import RESULTS
-from ray import tune
 
 DIMENSIONS = 20
 WORKERS = 64
@@ -56,9 +56,8 @@ def _numbo(name: str) -> Callable[[], Searcher]:
 
 def _optuna(name: str) -> Callable[[], Searcher]:
     def make() -> Searcher:
-        from ray.tune.search.optuna import OptunaSearch
-
         import optuna
+        from ray.tune.search.optuna import OptunaSearch
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         return OptunaSearch(sampler=getattr(optuna.samplers, name)(seed=0))

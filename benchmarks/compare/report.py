@@ -9,8 +9,8 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-
 import optuna
+
 from benchmarks.compare import noisy_report, pairs
 from benchmarks.compare.ranks import Runs, bootstrap, checkpoints, finished, grouped, mean_ranks, table
 from benchmarks.pictures import NAMES, color, save

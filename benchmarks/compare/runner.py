@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import optuna
 from numpy.typing import NDArray
 from optuna.samplers import BaseSampler
 from optuna.study import Study
 
-import optuna
 from benchmarks.arguments import add_name, add_names, add_runs, one_of, results
 from benchmarks.problems import noisy
 from benchmarks.problems.problem import Params, Problem

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 import optuna
+
 from benchmarks.problems.families import FAMILIES
 
 #: Packages whose versions decide about suggestions and times.

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import optuna
 from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 
-import optuna
 from benchmarks.problems.problem import Array
 
 TASKSET = Path(__file__).parents[1] / "data" / "taskset"

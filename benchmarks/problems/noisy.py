@@ -11,10 +11,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import RandomSampler
 
-import optuna
 from benchmarks.problems import classic, functions, tables
 from benchmarks.problems.examples import example
 from benchmarks.problems.mixed import categories, training_mixed

@@ -9,10 +9,10 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import optuna
 import torch
 from optuna.distributions import BaseDistribution
 
-import optuna
 from benchmarks.samplers.elsewhere import answer
 from benchmarks.samplers.registry import hub
 from benchmarks.samplers.search import Study

@@ -12,9 +12,8 @@ import optuna
 
 def _gssbo(preset: Any = "default", **settings: Any) -> Callable[[int], optuna.samplers.BaseSampler]:
     def make(seed: int) -> optuna.samplers.BaseSampler:
-        from numbo.optuna import GSSBOSampler
-
         from numbo import GSSBOSettings
+        from numbo.optuna import GSSBOSampler
 
         return GSSBOSampler(seed=seed, settings=GSSBOSettings.of_preset(preset, **settings))
 

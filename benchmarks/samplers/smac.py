@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import optuna
 from ConfigSpace import ConfigurationSpace
 from ConfigSpace.conditions import (
     AndConjunction,
@@ -27,7 +28,6 @@ from ConfigSpace.hyperparameters import (
     UniformFloatHyperparameter,
     UniformIntegerHyperparameter,
 )
-from numbo.optuna._distributions import KnownSpace, Searched, to_external
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import Study
@@ -35,9 +35,9 @@ from optuna.trial import FrozenTrial, TrialState
 from smac import HyperparameterOptimizationFacade, Scenario
 from smac.runhistory.dataclasses import TrialInfo, TrialValue
 
-import optuna
 from benchmarks.problems.problem import Program
 from benchmarks.problems.suites import make
+from numbo.optuna._distributions import KnownSpace, Searched, to_external
 from numbo.spaces.conditions import OneOf
 
 #: Random trials from which the space of a program is inferred.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import numbo
 import optuna
+
+import numbo
 from benchmarks.study.on_optuna import SAMPLERS, curves, quiet
 
 quiet()

@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import optuna
 from optuna.pruners import HyperbandPruner
 from optuna.samplers import BaseSampler, TPESampler
 from optuna.storages import RDBStorage
@@ -18,7 +19,6 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 from tests.harness.faults import postgres, postgres_programs
 
-import optuna
 from benchmarks.problems.study_network import EPOCHS, LIMIT, WORK, errors, latency, suggest, weights
 from benchmarks.study import figures
 from benchmarks.study.ended import Ended, Run

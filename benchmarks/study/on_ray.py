@@ -10,15 +10,15 @@ import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import optuna
+import ray
 from optuna.samplers import TPESampler
+from ray import tune
 from ray.tune.schedulers import ASHAScheduler
 from tests.harness.local_ray import LOCAL_RAY
 
-import optuna
-import ray
 from benchmarks.problems.study_network import EPOCHS, LIMIT, errors, latency, suggest
 from benchmarks.study.ended import Ended, Run
-from ray import tune
 
 SPACE = {
     "solver": tune.choice(

@@ -18,10 +18,10 @@ from functools import wraps
 from typing import Any, NamedTuple
 
 import numpy as np
+import optuna
 from optuna.storages import BaseStorage, get_storage
 from tests.harness.faults import postgres, postgres_programs
 
-import optuna
 from benchmarks.problems.suites import make
 from benchmarks.samplers.registry import SAMPLERS
 from benchmarks.storage import RESULTS

@@ -5,6 +5,7 @@ try:
 except ImportError as error:
     raise ImportError("numbo.optuna needs Optuna, which is not installed: pip install 'numbo[optuna]'.") from error
 
+from numbo.compiling.first_use import announce_compilation
 from numbo.optuna._algorithms import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
 from numbo.optuna._looking import (
     best_predicted,
@@ -18,8 +19,6 @@ from numbo.optuna._looking import (
 )
 from numbo.optuna._pruner import CurvePruner
 from numbo.optuna._reports import report, should_prune
-
-from numbo.compiling.first_use import announce_compilation
 from numbo.spaces import Table
 
 announce_compilation(logging.get_logger("optuna.numbo").info)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from numbo.optuna._distributions import SearchSpace
-from numbo.optuna._samplers import ConstraintsFunc, NumboSampler
+from optuna.samplers import BaseSampler
 
 from numbo import _checks
 from numbo._types import AvoidRepeats, Beta, BufferSize, PhaseBeta, Preset, ScheduledBeta
@@ -20,7 +19,8 @@ from numbo.optimizers import (
     SBPESettings,
 )
 from numbo.optimizers.parts.settings import names_checked
-from optuna.samplers import BaseSampler
+from numbo.optuna._distributions import SearchSpace
+from numbo.optuna._samplers import ConstraintsFunc, NumboSampler
 
 
 class GSSBOSampler(NumboSampler):

@@ -8,10 +8,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from numbo.spaces import Categorical, Condition, Dimension, Float, Int, Record, Space, Table, Usage, misfit
-from numbo.spaces.dimensions import equal
-from numbo.spaces.ranges import RangeRule, RangeUsage, interpolated
-from numbo.spaces.table import ROW
 from optuna.distributions import (
     BaseDistribution,
     CategoricalDistribution,
@@ -20,6 +16,11 @@ from optuna.distributions import (
     check_distribution_compatibility,
 )
 from optuna.trial import FrozenTrial, TrialState
+
+from numbo.spaces import Categorical, Condition, Dimension, Float, Int, Record, Space, Table, Usage, misfit
+from numbo.spaces.dimensions import equal
+from numbo.spaces.ranges import RangeRule, RangeUsage, interpolated
+from numbo.spaces.table import ROW
 
 
 def to_dimension(distribution: BaseDistribution, when: Condition | None = None) -> Dimension:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from numbo.optuna._distributions import to_internal
-from numbo.optuna._records import Published
-
-from numbo.spaces import Space, Table
 from optuna.distributions import BaseDistribution
 from optuna.samplers import PartialFixedSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial
+
+from numbo.optuna._distributions import to_internal
+from numbo.optuna._records import Published
+from numbo.spaces import Space, Table
 
 
 def fixed_params(study: Study, trial: FrozenTrial) -> dict[str, Any]:

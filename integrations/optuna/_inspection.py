@@ -8,17 +8,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, overload
 
-from numbo.optuna import _records
-from numbo.optuna._distributions import Searched, internal_point, to_external
-from numbo.optuna._view import FirstTrials
+from optuna.study import Study
+from optuna.trial import FrozenTrial, Trial, TrialState
 
 from numbo import _checks
 from numbo._types import Array
 from numbo.inspection.fronts import front_of, volumes_of
 from numbo.optimizers import Explanation, Snapshot
+from numbo.optuna import _records
+from numbo.optuna._distributions import Searched, internal_point, to_external
+from numbo.optuna._view import FirstTrials
 from numbo.trials import Goal
-from optuna.study import Study
-from optuna.trial import FrozenTrial, Trial, TrialState
 
 
 class NoSuccess(ValueError):

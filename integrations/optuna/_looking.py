@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
-from numbo.optuna._samplers import NumboSampler
-from numbo.optuna._view import checked
+from optuna.study import Study
+from optuna.trial import FrozenTrial, Trial
 
 from numbo._types import Array
 from numbo.optimizers import Explanation
-from optuna.study import Study
-from optuna.trial import FrozenTrial, Trial
+from numbo.optuna._samplers import NumboSampler
+from numbo.optuna._view import checked
 
 
 def explain(study: Study, *, objective: int = 0) -> Explanation:

@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from numbo.optuna._algorithms import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
-from numbo.optuna._inspection import _met
-from numbo.optuna._looking import best_predicted_trial, explain, front, predict
-from numbo.optuna._records import constraints_of
-
 import optuna
 from optuna.storages import BaseStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.study import Study
 from optuna.trial import FrozenTrial
+
+from numbo.optuna._algorithms import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
+from numbo.optuna._inspection import _met
+from numbo.optuna._looking import best_predicted_trial, explain, front, predict
+from numbo.optuna._records import constraints_of
 
 SAMPLERS = {
     "GSSBO": GSSBOSampler,

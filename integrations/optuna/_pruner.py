@@ -9,15 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from numbo.optuna import _records
+from optuna.pruners import BasePruner
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
 
 from numbo import _checks
 from numbo._forks import StartsAnew
 from numbo.models.stopping import Stopping
+from numbo.optuna import _records
 from numbo.trials import Goal
-from optuna.pruners import BasePruner
-from optuna.study import Study
-from optuna.trial import FrozenTrial, TrialState
 
 #: Maximum number of studies that a pruner keeps in memory; other studies are learned again.
 MAX_STUDIES = 8

@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from numbo.optuna._distributions import Searched
-
-from numbo.optimizers import GLOBAL
-from numbo.spaces import Table
 from optuna.distributions import CategoricalDistribution
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial
+
+from numbo.optimizers import GLOBAL
+from numbo.optuna._distributions import Searched
+from numbo.spaces import Table
 
 KEY = "numbo:params"
 #: The attribute with the number of a trial that came from the queue, which may have no record of its own.

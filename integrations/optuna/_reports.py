@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from numbo.optuna import _records
-
-from numbo import _checks
-from numbo.trials import Goal, is_below_median
 from optuna.study import Study
 from optuna.trial import FixedTrial, FrozenTrial, Trial, TrialState
+
+from numbo import _checks
+from numbo.optuna import _records
+from numbo.trials import Goal, is_below_median
 
 #: Reports of trials that are not part of a study are ignored, as in Optuna.
 AnyTrial: TypeAlias = Trial | FrozenTrial | FixedTrial

@@ -13,6 +13,18 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler, RandomSampler
+from optuna.samplers._base import _process_constraints_after_trial
+from optuna.storages import InMemoryStorage
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from numbo import _checks
+from numbo._forks import StartsAnew
+from numbo.compiling.ahead import compile_ahead
+from numbo.optimizers import Optimizer, Snapshot, Suggestion
+from numbo.optimizers.parts.settings import INITIAL, Settings, as_call
 from numbo.optuna import _records
 from numbo.optuna._distributions import (
     Searched,
@@ -27,19 +39,7 @@ from numbo.optuna._inspection import Inspected, NoSuccess
 from numbo.optuna._view import FirstTrials, StudyView, checked
 from numbo.optuna._views import Views
 from numbo.optuna._warnings import Once, warn
-
-from numbo import _checks
-from numbo._forks import StartsAnew
-from numbo.compiling.ahead import compile_ahead
-from numbo.optimizers import Optimizer, Snapshot, Suggestion
-from numbo.optimizers.parts.settings import INITIAL, Settings, as_call
 from numbo.spaces import Float, Space, Table
-from optuna.distributions import BaseDistribution
-from optuna.samplers import BaseSampler, RandomSampler
-from optuna.samplers._base import _process_constraints_after_trial
-from optuna.storages import InMemoryStorage
-from optuna.study import Study
-from optuna.trial import FrozenTrial, TrialState
 
 #: A function from a trial to its constraints.
 ConstraintsFunc: TypeAlias = Callable[[FrozenTrial], Sequence[float]]

@@ -9,17 +9,17 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, TypeAlias
 
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from numbo.optimizers import GLOBAL, Optimizer, Snapshot
 from numbo.optuna import _records
 from numbo.optuna._distributions import KnownSpace, RunningSpace, Searched, to_internal, to_space
 from numbo.optuna._fixed import within
 from numbo.optuna._records import Published
 from numbo.optuna._warnings import warn
-
-from numbo.optimizers import GLOBAL, Optimizer, Snapshot
 from numbo.spaces import Space, Table, misfit
 from numbo.trials import UNASKED, Pending, point_key
-from optuna.study import Study
-from optuna.trial import FrozenTrial, TrialState
 
 #: If more than this number of trials that started later have finished, and more than `ROUNDS` times as many as are
 #: running and not overtaken by so many, the worker of a running trial counts as dead. Trials that nobody ran (imported

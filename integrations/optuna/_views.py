@@ -6,11 +6,11 @@ import weakref
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from numbo.optuna._view import StudyView
-
 from optuna.storages import BaseStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial
+
+from numbo.optuna._view import StudyView
 
 #: Maximum number of studies kept in memory; others are rebuilt from the storage when needed.
 MAX_VIEWS = 8

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from numbo.ray._arguments import Mode, Relation
-from numbo.ray._searchers import NumboSearch
-
 from numbo._types import AvoidRepeats, Preset
 from numbo.optimizers import BBKB, BKB, GSSBO, SBPE, BBKBSettings, BKBSettings, GSSBOSettings, SBPESettings
 from numbo.optimizers.parts.settings import names_checked
+from numbo.ray._arguments import Mode, Relation
+from numbo.ray._searchers import NumboSearch
 from numbo.spaces import Table
 
 

@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from numbers import Real
 from typing import Any, Literal, TypeAlias
 
-from numbo import _checks
 from ray.tune.result import AUTO_RESULT_KEYS, DONE
 from ray.tune.utils import flatten_dict
+
+from numbo import _checks
 
 #: What Tune calls the direction of an objective, and how a bound is met.
 Mode: TypeAlias = Literal["min", "max"]

@@ -19,11 +19,12 @@ from functools import reduce
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias
 
+from ray.tune.search import sample
+
 from numbo import _checks
 from numbo.spaces import Categorical, Dimension, Float, Int, Space, Table
 from numbo.spaces.dimensions import SIMPLE
 from numbo.spaces.table import ROW
-from ray.tune.search import sample
 
 Path: TypeAlias = tuple[Any, ...]
 #: Penalty of an option for a value out of range; a missing value counts 1.

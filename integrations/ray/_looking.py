@@ -6,11 +6,10 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
-from numbo.ray._domains import TuneSpace
-from numbo.ray._stored import StoredSearch
-
 from numbo._types import Array
 from numbo.optimizers import Explanation, Optimizer, Snapshot
+from numbo.ray._domains import TuneSpace
+from numbo.ray._stored import StoredSearch
 
 
 class InspectedSearch(StoredSearch):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from numbo.ray._arguments import Mode, agreed, check_objectives
+from ray.tune.experiment import Trial
+from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
 from numbo import _checks
 from numbo.models.stopping import Stopping
 from numbo.optimizers.parts.settings import as_call
+from numbo.ray._arguments import Mode, agreed, check_objectives
 from numbo.trials import Goal
-from ray.tune.experiment import Trial
-from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
 
 class CurveScheduler(FIFOScheduler):

@@ -8,6 +8,12 @@ from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, ClassVar
 
+from ray.tune.result import TRAINING_ITERATION as ITERATION
+from ray.tune.search import Searcher
+
+from numbo import _checks
+from numbo.optimizers import GLOBAL, Optimizer, Settings
+from numbo.optimizers.parts.settings import as_call
 from numbo.ray._arguments import (
     Mode,
     Relation,
@@ -34,13 +40,7 @@ from numbo.ray._domains import TuneSpace, check_runnable, holds_domains, named, 
 from numbo.ray._looking import InspectedSearch
 from numbo.ray._snapshot import Setup
 from numbo.ray._stored import logger
-
-from numbo import _checks
-from numbo.optimizers import GLOBAL, Optimizer, Settings
-from numbo.optimizers.parts.settings import as_call
 from numbo.spaces import Float, Space, Table
-from ray.tune.result import TRAINING_ITERATION as ITERATION
-from ray.tune.search import Searcher
 
 
 class NumboSearch(InspectedSearch):

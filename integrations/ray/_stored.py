@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from numbo.ray._snapshot import PREVIOUS, Setup, TrialSnapshot, read_setup, read_trials, state_files
+from ray.tune.search import Searcher
+from ray.tune.search.repeater import TRIAL_INDEX
 
 from numbo import _checks
 from numbo.optimizers import Optimizer
-from ray.tune.search import Searcher
-from ray.tune.search.repeater import TRIAL_INDEX
+from numbo.ray._snapshot import PREVIOUS, Setup, TrialSnapshot, read_setup, read_trials, state_files
 
 logger = logging.getLogger("numbo")
 #: Version of the files that `StoredSearch.save` writes.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import optuna
 import pytest
 
-import optuna
 from benchmarks.compare import constrained
 from benchmarks.problems.constrained import APART, PROBLEMS, problem
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import optuna
 import pytest
 from tests.helpers import MOSTLY, over_seeds, seeded
-
-import optuna
 
 pytest.importorskip("cma")
 pytest.importorskip("greenlet")

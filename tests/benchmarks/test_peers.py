@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import optuna
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from scipy.optimize import approx_fprime
 
-import optuna
 from benchmarks.problems.suites import make
 from benchmarks.samplers import textbook
 from benchmarks.samplers.declared import OneHot

@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import optuna
 import pytest
 from tests.helpers import MOSTLY, over_seeds, seeded
 
-import optuna
 from benchmarks import storage
 from benchmarks.compare import pairs, ranks, report, runner
 from benchmarks.problems import functions, long, noisy

@@ -9,9 +9,9 @@ import re
 from pathlib import Path
 
 import numpy as np
+import optuna
 import pytest
 
-import optuna
 from benchmarks.compare import study_report as report
 from benchmarks.problems import study_network
 from benchmarks.study import runner
@@ -88,9 +88,8 @@ def test_the_size_is_that_of_the_network():
 
 def test_both_frameworks_search_the_same_space(monkeypatch):
     pytest.importorskip("ray")
-    from numbo.ray import GSSBOSearch
-
     from benchmarks.study import on_ray
+    from numbo.ray import GSSBOSearch
 
     search = GSSBOSearch(on_ray.SPACE, "error", "min", seed=0)
     optuna_names = [set(config) for config in random_configs(200)]

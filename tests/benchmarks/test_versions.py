@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import optuna
 import pytest
 from scipy.stats import binomtest
 
-import optuna
 from benchmarks.compare import environments, versions, versions_report
 from benchmarks.compare.versions import Side, Worker
 from benchmarks.compare.versions_report import Pair

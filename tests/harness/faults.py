@@ -24,10 +24,10 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from numbo.optuna._view import MAX_OVERTAKEN
+import optuna
 from optuna.trial import FrozenTrial, TrialState
 
-import optuna
+from numbo.optuna._view import MAX_OVERTAKEN
 from tests.harness import worker
 from tests.harness.worker import PROGRAMS, storage
 

@@ -23,11 +23,11 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
-from numbo.optuna import GSSBOSampler
+import optuna
 from tqdm import tqdm
 
-import optuna
 from benchmarks.storage import RESULTS
+from numbo.optuna import GSSBOSampler
 
 #: Number of interrupts for each kind of run.
 COUNTS = {"main thread": 400, "two threads": 50, "processes": 50}

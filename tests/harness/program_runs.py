@@ -19,16 +19,16 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
-from numbo.optuna import BBKBSampler, BKBSampler, CurvePruner, GPUCBSampler, GSSBOSampler, _records
-from numbo.optuna._samplers import NumboSampler
-from numbo.optuna._view import StudyView
+import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.samplers import BaseSampler, PartialFixedSampler, RandomSampler, TPESampler
 from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 
-import optuna
+from numbo.optuna import BBKBSampler, BKBSampler, CurvePruner, GPUCBSampler, GSSBOSampler, _records
+from numbo.optuna._samplers import NumboSampler
+from numbo.optuna._view import StudyView
 from numbo.spaces.inference import CHANGED
 from tests.harness.programs import Failed, Path, Played, Program, asks, smaller
 

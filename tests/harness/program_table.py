@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import optuna
+
 from benchmarks.arguments import add_name, add_names, results
 from benchmarks.storage import load
 from tests.harness import program_runs

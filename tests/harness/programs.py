@@ -14,10 +14,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import BaseTrial, Trial
-
-import optuna
 
 #: At most so many paths: 50 trials of a random search visit each of them almost surely.
 MOST_PATHS = 6

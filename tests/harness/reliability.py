@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+import optuna
 from tqdm import tqdm
 
-import optuna
 from benchmarks import processes
 from benchmarks.storage import RESULTS, load
 from tests.harness import faults, restores, soak

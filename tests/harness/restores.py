@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numbo.ray import GSSBOSearch
-from numbo.ray._snapshot import TrialSnapshot, read_trials
+from ray import tune
 from ray.tune.logger import JsonLoggerCallback
 from tqdm import tqdm
 
-from ray import tune
+from numbo.ray import GSSBOSearch
+from numbo.ray._snapshot import TrialSnapshot, read_trials
 from tests.harness.local_ray import LOCAL_RAY
 
 SPACE = {"a": tune.randint(0, 6), "b": tune.choice([(0, 1), (2, 3), (4, 5)]), "fixed": 5}

@@ -9,12 +9,12 @@ import time
 from pathlib import Path
 
 import numpy as np
-from numbo.optuna._samplers import NumboSampler
+import optuna
 from optuna.distributions import BaseDistribution, FloatDistribution
 from tqdm import tqdm
 
-import optuna
 from benchmarks.samplers.registry import SAMPLERS
+from numbo.optuna._samplers import NumboSampler
 
 D = 20
 SPACE: dict[str, BaseDistribution] = {f"x{i}": FloatDistribution(0.0, 1.0) for i in range(D)}

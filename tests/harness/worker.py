@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import BaseTrial, TrialState
 
-import optuna
 from benchmarks.problems.functions import ackley
 
 SPACE: dict[str, BaseDistribution] = {

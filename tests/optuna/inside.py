@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from numbo.optuna import GSSBOSampler
-from numbo.optuna._samplers import NumboSampler
-from numbo.optuna._view import StudyView
+import optuna
 from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial
 from tests.helpers import Early
 
-import optuna
 from numbo.optimizers import Snapshot
+from numbo.optuna import GSSBOSampler
+from numbo.optuna._samplers import NumboSampler
+from numbo.optuna._view import StudyView
 
 
 class EarlySampler(GSSBOSampler):

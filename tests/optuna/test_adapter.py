@@ -12,19 +12,19 @@ import pickle
 import threading
 import warnings
 
-import numbo.optuna
 import numpy as np
+import optuna
 import pytest
-from numbo.optuna import BBKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler, _records, _view
-from numbo.optuna._distributions import Searched
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import RandomSampler
 from optuna.trial import TrialState
 from tests.helpers import MOSTLY, configured, over_seeds, seeded
 from tests.optuna.inside import asks_of, optimizer_of, set_system_attr, view_of
 
-import optuna
+import numbo.optuna
 from numbo import BBKBSettings
+from numbo.optuna import BBKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler, _records, _view
+from numbo.optuna._distributions import Searched
 from numbo.run.availability import Availability
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)

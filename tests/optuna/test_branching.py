@@ -6,17 +6,17 @@ import json
 import warnings
 
 import numpy as np
+import optuna
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler, _records
-from numbo.optuna._distributions import KnownSpace, to_internal
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState
 from tests.helpers import MOSTLY, over_seeds, seeded
 from tests.optuna.inside import optimizer_of, view_of
 
-import optuna
+from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler, _records
+from numbo.optuna._distributions import KnownSpace, to_internal
 from numbo.spaces.trees import holds
 
 SAMPLERS = [GSSBOSampler, GPUCBSampler, BBKBSampler, lambda **kw: SBPESampler(horizon=40, **kw)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
 from optuna.samplers import BaseSampler
 from optuna.testing.pytest_samplers import (
     BasicSamplerTestCase,
@@ -14,6 +13,8 @@ from optuna.testing.pytest_samplers import (
     SingleOnlySamplerTestCase,
 )
 from optuna.trial import FrozenTrial
+
+from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
 
 
 def _constraints(trial: FrozenTrial) -> tuple[float, float]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import re
 
-import numbo.optuna
 import numpy as np
+import optuna
 import pytest
-from numbo.optuna import BKBSampler, GPUCBSampler, GSSBOSampler
 from optuna.trial import TrialState, create_trial
 from tests.helpers import MOSTLY, over_seeds, seeded, trials_told
 from tests.optuna.inside import add_unchecked, optimizer_of, view_of
 
-import optuna
+import numbo.optuna
+from numbo.optuna import BKBSampler, GPUCBSampler, GSSBOSampler
 
 NAMED = hasattr(optuna.trial.Trial, "set_constraint")
 needs_names = pytest.mark.skipif(not NAMED, reason="this Optuna has no Trial.set_constraint")

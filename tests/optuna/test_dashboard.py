@@ -9,12 +9,12 @@ import sys
 import time
 import urllib.request
 
-import numbo.optuna
+import optuna
 import pytest
-from numbo.optuna import GSSBOSampler
 from tests.optuna.inside import storage_of
 
-import optuna
+import numbo.optuna
+from numbo.optuna import GSSBOSampler
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next((path for name in NAMES if (path := shutil.which(name))), None)

@@ -6,6 +6,9 @@ import warnings
 
 import numpy as np
 import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.trial import TrialState, create_trial
+
 from numbo.optuna._distributions import (
     KnownSpace,
     Searched,
@@ -16,9 +19,6 @@ from numbo.optuna._distributions import (
     to_internal,
     to_space,
 )
-from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
-from optuna.trial import TrialState, create_trial
-
 from numbo.spaces import Categorical, Condition, Float, Int, Space, Table
 from numbo.spaces.ranges import RangeRule
 

@@ -6,10 +6,8 @@ import warnings
 from types import SimpleNamespace
 
 import numpy as np
+import optuna
 import pytest
-from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler, _records
-from numbo.optuna._distributions import Searched, to_space
-from numbo.optuna._fixed import fixed_params, within
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import PartialFixedSampler
 from optuna.trial import TrialState, create_trial
@@ -17,7 +15,9 @@ from tests.harness.program_runs import retry_callback
 from tests.helpers import MOSTLY, over_seeds, seeded
 from tests.optuna.inside import optimizer_of, view_of
 
-import optuna
+from numbo.optuna import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler, _records
+from numbo.optuna._distributions import Searched, to_space
+from numbo.optuna._fixed import fixed_params, within
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 import optuna
+import pytest
 
 optunahub = pytest.importorskip("optunahub")
 

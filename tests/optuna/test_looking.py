@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import warnings
 
-import numbo.optuna
 import numpy as np
+import optuna
 import pytest
-from numbo.optuna import BKBSampler, GSSBOSampler
 from optuna.samplers import PartialFixedSampler, RandomSampler
 from tests.helpers import MOSTLY, over_seeds, seeded
 from tests.optuna.inside import storage_of
 
-import optuna
+import numbo.optuna
+from numbo.optuna import BKBSampler, GSSBOSampler
 
 POINT = {"x": 0.3, "k": 2}
 #: Each function with what it takes besides the study.

@@ -6,10 +6,9 @@ import math
 import pickle
 import warnings
 
-import numbo.optuna
 import numpy as np
+import optuna
 import pytest
-from numbo.optuna import GPUCBSampler, GSSBOSampler, Table
 from optuna.distributions import CategoricalDistribution, FloatDistribution
 from optuna.storages import InMemoryStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
@@ -18,8 +17,9 @@ from tests.helpers import MOSTLY, over_seeds, seeded
 from tests.optuna.inside import add_unchecked, optimizer_of, view_of
 from tests.optuna.test_processes import told_by_two
 
-import optuna
+import numbo.optuna
 from numbo import GPUCB, GSSBO, Float
+from numbo.optuna import GPUCBSampler, GSSBOSampler, Table
 
 SAMPLERS = pytest.mark.parametrize("sampler", [GSSBOSampler, GPUCBSampler])
 SPACE = {"x": FloatDistribution(0.0, 1.0), "y": FloatDistribution(0.0, 1.0)}

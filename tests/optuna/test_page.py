@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from html.parser import HTMLParser
 
-import numbo.optuna
+import optuna
 import pytest
-from numbo.optuna import GSSBOSampler
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 
-import optuna
+import numbo.optuna
 from numbo import __main__ as command
+from numbo.optuna import GSSBOSampler
 
 NAME = "<script>alert('no')</script>"
 

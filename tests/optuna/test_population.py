@@ -5,11 +5,11 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import optuna
 import pytest
 from tests.helpers import MOSTLY, over_seeds, seeded
 from tests.optuna.inside import EarlySampler, view_of
 
-import optuna
 from numbo.search.engine import Origin
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import optuna
 from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState
-
-import optuna
 
 WORKER = """
 import sys, optuna

@@ -7,12 +7,12 @@ import pickle
 from threading import Thread
 
 import numpy as np
+import optuna
 import pytest
-from numbo.optuna import CurvePruner, GPUCBSampler, GSSBOSampler, predict_end
 from tests.helpers import MOSTLY, over_seeds, seeded
 from tests.optuna.inside import optimizer_of
 
-import optuna
+from numbo.optuna import CurvePruner, GPUCBSampler, GSSBOSampler, predict_end
 
 LAST = 16
 PRUNERS = {

@@ -6,7 +6,13 @@ import json
 import math
 
 import numpy as np
+import optuna
 import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.trial import create_trial
+from tests.optuna.inside import storage_of
+
+from numbo.optimizers import GLOBAL
 from numbo.optuna import GSSBOSampler
 from numbo.optuna._distributions import Searched
 from numbo.optuna._records import (
@@ -25,12 +31,6 @@ from numbo.optuna._records import (
     read,
     reported,
 )
-from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
-from optuna.trial import create_trial
-from tests.optuna.inside import storage_of
-
-import optuna
-from numbo.optimizers import GLOBAL
 from numbo.spaces import Table
 
 SPACE = {

@@ -7,12 +7,11 @@ import statistics
 import subprocess
 import sys
 
-import numbo.optuna
 import numpy as np
+import optuna
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numbo.optuna import GPUCBSampler, GSSBOSampler, _records, report, should_prune
 from optuna.samplers import RandomSampler
 from optuna.storages import InMemoryStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
@@ -20,7 +19,8 @@ from optuna.trial import TrialState, create_trial
 from tests.helpers import MOSTLY, over_seeds, seeded, trials_told
 from tests.optuna.inside import optimizer_of, view_of
 
-import optuna
+import numbo.optuna
+from numbo.optuna import GPUCBSampler, GSSBOSampler, _records, report, should_prune
 
 DIRECTIONS = ("minimize", "maximize")
 SPACE = {"x": optuna.distributions.FloatDistribution(0.0, 1.0)}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 
-import numbo.optuna
 import pytest
-from numbo.optuna import GPUCBSampler, GSSBOSampler
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import RandomSampler
 
 import numbo
+import numbo.optuna
+from numbo.optuna import GPUCBSampler, GSSBOSampler
 
 NAMES = {name: getattr(module, name) for module in (numbo, numbo.optuna) for name in module.__all__}
 NAMES |= {one.__name__: one for one in (CategoricalDistribution, FloatDistribution, IntDistribution)}

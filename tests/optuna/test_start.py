@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
+import optuna
 import pytest
-from numbo.optuna import BKBSampler, GPUCBSampler, GSSBOSampler
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from tests.helpers import seeded
 
-import optuna
+from numbo.optuna import BKBSampler, GPUCBSampler, GSSBOSampler
 
 SPACE = {
     "rate": FloatDistribution(1e-4, 1.0, log=True),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import optuna
 import pandas as pd
 import pytest
-from numbo.optuna import BBKBSampler, BKBSampler, GSSBOSampler, SBPESampler, Table, best_predicted, explain, predict
 from tests.helpers import MOSTLY, over_seeds, seeded
 
-import optuna
+from numbo.optuna import BBKBSampler, BKBSampler, GSSBOSampler, SBPESampler, Table, best_predicted, explain, predict
 
 rng = np.random.default_rng(0)
 FRAME = pd.DataFrame({"rate": 10.0 ** rng.uniform(-5, -1, 2500), "act": rng.choice(["relu", "tanh"], 2500)})

@@ -5,15 +5,15 @@ from __future__ import annotations
 import datetime
 import math
 
+import optuna
 import pytest
-from numbo.optuna import _records, _view
-from numbo.optuna._distributions import Searched, declared
-from numbo.optuna._view import ROUNDS, FirstTrials, StudyView, checked
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState, create_trial
 
-import optuna
 from numbo import GSSBO
+from numbo.optuna import _records, _view
+from numbo.optuna._distributions import Searched, declared
+from numbo.optuna._view import ROUNDS, FirstTrials, StudyView, checked
 
 START = datetime.datetime(2026, 1, 1)
 SPACE = {"x": FloatDistribution(0.0, 1.0), "k": IntDistribution(0, 8)}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 import warnings
 
+import optuna
 import pytest
-from numbo.optuna import BKBSampler, GSSBOSampler, explain, predict, predict_feasible
 from optuna.distributions import FloatDistribution
 from optuna.trial import TrialState, create_trial
 
-import optuna
+from numbo.optuna import BKBSampler, GSSBOSampler, explain, predict, predict_feasible
 
 SPACE = {"x": FloatDistribution(0.0, 1.0)}
 

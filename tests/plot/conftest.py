@@ -7,14 +7,14 @@ import matplotlib
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import numpy as np
+import optuna
 import pytest
-from numbo.optuna import GSSBOSampler
-from numbo.ray import GSSBOSearch
+from ray import tune
 from tests.plot.shown import SPACE, objective
 
-import optuna
 from numbo import GSSBO, Categorical, Float, Int
-from ray import tune
+from numbo.optuna import GSSBOSampler
+from numbo.ray import GSSBOSearch
 
 
 @pytest.fixture(scope="session")

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import optuna
 import pytest
-from numbo.optuna import GSSBOSampler
-from numbo.ray import GSSBOSearch
+from ray import tune
 from tests.plot.shown import NAMES
 
 import numbo.plot
 import numbo.plot.matplotlib
-import optuna
 from numbo import GSSBO, Float
+from numbo.optuna import GSSBOSampler
 from numbo.plot._data import Subject
-from ray import tune
+from numbo.ray import GSSBOSearch
 
 
 def limited(p):

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import optuna
 import pytest
-from numbo.optuna import CurvePruner, GSSBOSampler
-from numbo.ray import GSSBOSearch
+from ray import tune
 from tests.helpers import configured
 from tests.plot.shown import SPACE
 
 import numbo.plot
 import numbo.plot.matplotlib
-import optuna
 from numbo import BBKB, GSSBO, Float, Space
-from ray import tune
+from numbo.optuna import CurvePruner, GSSBOSampler
+from numbo.ray import GSSBOSearch
 
 STEPS, RUNNING = 12, (2, 5, 9)
 

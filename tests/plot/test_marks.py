@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import numbo.optuna
 import numpy as np
+import optuna
 import pytest
-from numbo.optuna import GSSBOSampler
 
+import numbo.optuna
 import numbo.plot
 import numbo.plot.matplotlib
-import optuna
 from numbo import GSSBO, Categorical, Float, Int
+from numbo.optuna import GSSBOSampler
 from numbo.plot._data import Subject
 
 

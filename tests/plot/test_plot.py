@@ -10,14 +10,14 @@ import warnings
 
 import matplotlib.pyplot as plt
 import numpy as np
+import optuna
 import pytest
-from numbo.optuna import BBKBSampler
 from tests.plot.shown import NAMES, SPACE
 
 import numbo.plot
 import numbo.plot.matplotlib
-import optuna
 from numbo import BBKB, GSSBO, Categorical, Float, Int, Space
+from numbo.optuna import BBKBSampler
 
 
 @pytest.mark.parametrize("source", ["study", "searcher", "optimizer"])

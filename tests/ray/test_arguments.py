@@ -9,6 +9,7 @@ from typing import Literal, get_args, get_type_hints
 
 import numpy as np
 import pytest
+
 from numbo.ray import BBKBSearch, BKBSearch, CurveScheduler, GSSBOSearch, _arguments
 from numbo.ray._arguments import (
     NAMED,

@@ -8,10 +8,10 @@ import pickle
 
 import numpy as np
 import pytest
-from numbo.ray import BKBSearch, GSSBOSearch
+from ray import tune
 from tests.helpers import MOSTLY, over_seeds, seeded, trials_told
 
-from ray import tune
+from numbo.ray import BKBSearch, GSSBOSearch
 
 LIMITS = {"latency": ("<=", 20.0), "size": (">=", 1e6)}
 SPACE = {"x": tune.uniform(0.0, 1.0), "y": tune.uniform(0.0, 1.0)}

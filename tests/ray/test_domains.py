@@ -6,13 +6,13 @@ import json
 
 import numpy as np
 import pytest
-from numbo.ray import GSSBOSearch
-from numbo.ray._domains import TuneSpace, holds_domains
+from ray import tune
 from ray.tune.utils.util import flatten_dict
 
 from numbo import Categorical, Float, Int
+from numbo.ray import GSSBOSearch
+from numbo.ray._domains import TuneSpace, holds_domains
 from numbo.spaces import Table
-from ray import tune
 
 
 def points_of(space, n):

@@ -8,13 +8,13 @@ import pickle
 
 import numpy as np
 import pytest
-from numbo.ray import BBKBSearch, BKBSearch, CurveScheduler, GSSBOSearch, SBPESearch
+from ray import tune
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import TrialScheduler
 from tests.helpers import MOSTLY, over_seeds, seeded, trials_told
 
 from numbo import GSSBO, Float
-from ray import tune
+from numbo.ray import BBKBSearch, BKBSearch, CurveScheduler, GSSBOSearch, SBPESearch
 
 SPACE = {"net": {"x": tune.uniform(0.0, 1.0)}, "y": tune.uniform(0.0, 1.0), "fixed": 3}
 GOAL = {"metric": ["accuracy", "latency"], "mode": ["max", "min"]}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
-from numbo.ray import BBKBSearch, GSSBOSearch
-from numbo.ray._domains import TuneSpace
+from ray import tune
 from ray.tune.impl.placeholder import create_resolvers_map, inject_placeholders
 from ray.tune.utils.util import flatten_dict, merge_dicts
 
-from ray import tune
+from numbo.ray import BBKBSearch, GSSBOSearch
+from numbo.ray._domains import TuneSpace
 
 SPACE = {
     "x": tune.uniform(0.0, 1.0),

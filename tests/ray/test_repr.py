@@ -6,10 +6,10 @@ import math
 import pickle
 
 import pytest
-from numbo.ray import BBKBSearch, BKBSearch, CurveScheduler, GSSBOSearch, SBPESearch, Table
+from ray import tune
 
 from numbo import BBKBSettings, BKBSettings, GSSBOSettings, SBPESettings
-from ray import tune
+from numbo.ray import BBKBSearch, BKBSearch, CurveScheduler, GSSBOSearch, SBPESearch, Table
 
 NAMES = {
     one.__name__: one

@@ -6,12 +6,12 @@ import shutil
 
 import numpy as np
 import pytest
-from numbo.ray import BBKBSearch, GSSBOSearch, SBPESearch
-from numbo.ray._snapshot import read_setup, read_trials
+from ray import cloudpickle, tune
 from ray.tune.search import ConcurrencyLimiter, SearchGenerator
 from tests.harness import restores
 
-from ray import cloudpickle, tune
+from numbo.ray import BBKBSearch, GSSBOSearch, SBPESearch
+from numbo.ray._snapshot import read_setup, read_trials
 
 pytestmark = [pytest.mark.usefixtures("local_ray"), pytest.mark.xdist_group("ray")]
 SETTINGS = {"space": {"x": tune.uniform(0.0, 1.0)}, "metric": "loss", "mode": "min", "seed": 0}

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from numbo.ray import CurveScheduler, GSSBOSearch
+from ray import tune
 from ray.tune.schedulers import ASHAScheduler, TrialScheduler
 from tests.helpers import MOSTLY, over_seeds, seeded
 
-from ray import tune
+from numbo.ray import CurveScheduler, GSSBOSearch
 
 LAST = 12
 

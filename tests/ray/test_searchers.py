@@ -10,13 +10,13 @@ import sys
 
 import numpy as np
 import pytest
-from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
+from ray import tune
 from ray.tune.search import Searcher
 from tests.helpers import MOSTLY, configured, over_seeds, seeded
 from tests.ray.test_domains import BRANCHES
 
 from numbo import BBKBSettings, BKBSettings
-from ray import tune
+from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
 
 SEARCHERS = {"GSSBO": GSSBOSearch, "BBKB": BBKBSearch, "SBPE": SBPESearch}  # one of each kind
 SPACE = {

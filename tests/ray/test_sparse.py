@@ -8,10 +8,10 @@ import pickle
 
 import numpy as np
 import pytest
-from numbo.ray import BBKBSearch, CurveScheduler, GSSBOSearch, SBPESearch
+from ray import tune
 from tests.helpers import trials_told
 
-from ray import tune
+from numbo.ray import BBKBSearch, CurveScheduler, GSSBOSearch, SBPESearch
 
 SPACE = {"x": tune.uniform(0.0, 1.0)}
 SEARCHERS = {"GSSBO": GSSBOSearch, "BBKB": BBKBSearch, "SBPE": SBPESearch}  # one of each kind

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numbo.ray import BBKBSearch, GSSBOSearch, SBPESearch
+from ray import tune
 from ray.tune.search import ConcurrencyLimiter, Repeater, SearchGenerator
 
 from numbo import GSSBO
+from numbo.ray import BBKBSearch, GSSBOSearch, SBPESearch
 from numbo.trials.points import point_key
-from ray import tune
 
 SEARCHERS = {"GSSBO": GSSBOSearch, "BBKB": BBKBSearch, "SBPE": SBPESearch}  # one of each kind
 SPACE = {"net": {"x": tune.uniform(0.0, 1.0), "k": tune.randint(1, 9)}, "epochs": 10}

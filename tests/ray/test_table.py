@@ -7,10 +7,10 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from numbo.ray import BBKBSearch, GSSBOSearch, SBPESearch, Table
+from ray import tune
 from tests.helpers import MOSTLY, over_seeds, seeded
 
-from ray import tune
+from numbo.ray import BBKBSearch, GSSBOSearch, SBPESearch, Table
 
 rng = np.random.default_rng(0)
 FRAME = pd.DataFrame({"rate": 10.0 ** rng.uniform(-5, -1, 2500), "act": rng.choice(["relu", "tanh"], 2500)})

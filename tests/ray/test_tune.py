@@ -11,12 +11,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
-from numbo.ray._snapshot import read_trials
+from ray import tune
 from ray.tune.schedulers import HyperBandForBOHB
 from tests.harness import restores
 
-from ray import tune
+from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
+from numbo.ray._snapshot import read_trials
 
 SPACE = {"x": tune.uniform(-3.0, 3.0), "net": {"width": tune.randint(1, 9)}, "fixed": 5}
 

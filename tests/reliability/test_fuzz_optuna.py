@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 import pickle
 
-import numbo.optuna
 import numpy as np
+import optuna
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from numbo.optuna import BBKBSampler, BKBSampler, CurvePruner, GPUCBSampler, GSSBOSampler, SBPESampler
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState, create_trial
 from tests.optuna.inside import EarlySampler, set_system_attr, view_of
 
-import optuna
+import numbo.optuna
+from numbo.optuna import BBKBSampler, BKBSampler, CurvePruner, GPUCBSampler, GSSBOSampler, SBPESampler
 
 SAMPLERS = {
     "GSSBO": GSSBOSampler,

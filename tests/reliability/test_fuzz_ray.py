@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
+from ray import tune
 from ray.tune.search import Searcher
 from tests.helpers import LONGER, trials_told
 
-from ray import tune
+from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
 
 SEARCHERS = {"GSSBO": GSSBOSearch, "BKB": BKBSearch, "BBKB": BBKBSearch, "SBPE": SBPESearch}
 DOMAINS = {

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import optuna
 import pytest
 from optuna.trial import TrialState
 from tests.harness import faults
 from tests.harness.reliability import storage_url
 from tests.harness.worker import SPACE, storage
-
-import optuna
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import optuna
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import RandomSampler
@@ -9,8 +10,6 @@ from tests.harness import program_runs
 from tests.harness.program_maker import make
 from tests.harness.program_runs import differs, run, shrunk
 from tests.harness.programs import Ask, Branch, Case, Fail, Loop, Program, asks, smaller
-
-import optuna
 
 pytestmark = pytest.mark.arithmetic
 

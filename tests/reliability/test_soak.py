@@ -7,10 +7,10 @@ import gc
 import json
 import tracemalloc
 
+import optuna
 import pytest
 from tests.harness import faults, reliability, soak
 
-import optuna
 from benchmarks import processes
 from benchmarks.samplers.registry import SAMPLERS
 
