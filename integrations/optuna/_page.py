@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from base64 import b64encode
 from collections import Counter
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import optuna
 from optuna.storages import BaseStorage, JournalStorage, RDBStorage
@@ -38,6 +39,7 @@ PLOTS = {
 }
 FRONT_PLOTS = {"plot_front": "The front", "plot_hypervolume": "Its hypervolume", "plot_relevance": "Relevance"}
 SQLITE = b"SQLite format 3\0"
+SQLITE_URL = re.compile(r"sqlite(?:\+\w+)?:///(?P<uri>file:)?(?P<path>[^?]*)")
 #: Names of studies that a message lists.
 LISTED = 20
 
@@ -67,6 +69,13 @@ class Section(NamedTuple):
     rows: list[tuple[str, str]]
 
 
+class _Unchanged(JournalFileBackend):
+    """A journal that is only read."""
+
+    def append_logs(self, logs: list[dict[str, Any]]) -> None:
+        raise RuntimeError("The journal is opened to be read only.")
+
+
 def look(storage: str, name: str | None, sampler: str, page: Path | None) -> str:
     """What is known of a study; with a ``page``, that is written, too.
 
@@ -79,6 +88,8 @@ def look(storage: str, name: str | None, sampler: str, page: Path | None) -> str
     Raises:
         ValueError: with one sentence for whoever gave these.
     """
+    if page is not None and page.exists() and (path := _file_of(storage)) is not None and page.samefile(path):
+        raise ValueError(f"--html must be another file than the storage, got {str(page)!r}.")
     study = _study(storage, name, sampler)
     sections = list(_sections(study))
     lines = []
@@ -99,9 +110,9 @@ def look(storage: str, name: str | None, sampler: str, page: Path | None) -> str
 
 def _study(storage: str, name: str | None, sampler: str) -> Study:
     """The study, opened to be read."""
-    where = _read_only(storage)
+    path = _file_of(storage)
     try:
-        opened = RDBStorage(where, skip_table_creation=True) if "://" in where else _journal(where)
+        opened = _opened(storage, path)
         names = optuna.get_all_study_names(opened)
     except Exception as error:  # of any database, or of what is none
         raise ValueError(f"STORAGE must hold studies of Optuna, and cannot be read: {_cause(error)}") from None
@@ -123,23 +134,31 @@ def _cause(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
-def _read_only(storage: str) -> str:
-    """The URL of a database, which SQLite does not write to, or the path of a journal. Files must exist."""
-    is_url = "://" in storage
-    if is_url and not storage.startswith("sqlite:///"):
-        return storage
-    path = Path(storage.removeprefix("sqlite:///"))
+def _file_of(storage: str) -> Path | None:
+    """The file of a storage, which must exist; None for a database on a server."""
+    url = SQLITE_URL.match(storage)
+    if url is None and "://" in storage:
+        return None
+    path = Path(storage)
+    if url is not None:
+        path = Path(unquote(url["path"]) if url["uri"] else url["path"])
     if not path.is_file():
         raise ValueError(f"STORAGE must be a URL of a database or an existing file, got {storage!r}.")
+    return path
+
+
+def _opened(storage: str, path: Path | None) -> BaseStorage:
+    """The storage, opened so that files are not changed."""
+    if path is None:
+        return RDBStorage(storage, skip_table_creation=True)
+    if "://" in storage or _begins(path, SQLITE):
+        return RDBStorage(f"sqlite:///file:{quote(str(path.resolve()))}?mode=ro&uri=true", skip_table_creation=True)
+    return JournalStorage(_Unchanged(str(path)))
+
+
+def _begins(path: Path, mark: bytes) -> bool:
     with path.open("rb") as file:
-        begun = file.read(len(SQLITE))
-    if is_url or begun == SQLITE:
-        return f"sqlite:///file:{quote(str(path.resolve()))}?mode=ro&uri=true"
-    return str(path)
-
-
-def _journal(path: str) -> BaseStorage:
-    return JournalStorage(JournalFileBackend(path))
+        return file.read(len(mark)) == mark
 
 
 # -- what is known -----------------------------------------------------------------------------------------------------

@@ -157,3 +157,29 @@ def test_what_cannot_be_read_is_refused_in_one_sentence_and_not_made(monkeypatch
     words = refusal(monkeypatch, capsys, url, "a", "--html", tmp_path / "no folder" / "page.html")
     assert words.startswith("--html must be a file that can be written, got ")
     assert len(words.splitlines()) == 1
+
+
+def test_no_form_of_a_url_makes_a_file(monkeypatch, capsys, tmp_path):
+    missing = tmp_path / "missing.db"
+    for url in (
+        f"sqlite+pysqlite:///{missing}",
+        f"sqlite:///file:{missing}?uri=true",
+        f"sqlite:///{missing}?timeout=9",
+    ):
+        assert "existing file" in refusal(monkeypatch, capsys, url)
+        assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("form", ["sqlite:///{}", "sqlite+pysqlite:///{}", "sqlite:///file:{}?mode=rw&uri=true"])
+def test_an_existing_database_is_read_by_each_form_of_its_url(monkeypatch, capsys, tmp_path, form):
+    optuna.create_study(study_name="a", storage=f"sqlite:///{tmp_path}/a.db").add_trial(
+        optuna.trial.create_trial(state=optuna.trial.TrialState.FAIL)
+    )
+    assert "1 fail" in look(monkeypatch, capsys, form.format(tmp_path / "a.db"))
+
+
+def test_a_page_does_not_overwrite_the_storage(stored, monkeypatch, capsys):
+    before = stored.read_bytes()
+    other = stored.parent / ".." / stored.parent.name / stored.name
+    assert "another file than the storage" in refusal(monkeypatch, capsys, stored, "--html", other)
+    assert stored.read_bytes() == before
