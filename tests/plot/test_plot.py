@@ -12,6 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import optuna
 import pytest
+from matplotlib.text import Text
 from tests.plot.shown import NAMES, SPACE
 
 import numbo.plot
@@ -213,3 +214,15 @@ def test_a_sampler_inside_of_another_is_found(study):
         study.sampler = base
     assert isinstance(axes, np.ndarray)
     plt.close(axes[0].figure)
+
+
+@pytest.mark.parametrize("name", ["plot_posterior", "plot_contour", "plot_relevance"])
+def test_names_and_categories_are_no_formulas(name):
+    opt = GSSBO({"$a_$": Float(0.0, 1.0), "$^$": Categorical(["$_$", "b"])}, seed=0)
+    for _ in range(4):
+        params = opt.ask()
+        opt.tell(params, params["$a_$"])
+    figure = getattr(numbo.plot.matplotlib, name)(opt)[0].figure
+    figure.canvas.draw()  # a formula that cannot be read is an error
+    shown = {text.get_text() for text in figure.findobj(Text)}
+    assert {"$a_$", "$^$"} <= shown

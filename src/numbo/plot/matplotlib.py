@@ -121,7 +121,8 @@ def plot_relevance(source: Any, *, objective: int = 0) -> NDArray[np.object_]:
     subject = Subject(source, objective)
     relevance = subject.explanation.relevance
     _, ax = plt.subplots(figsize=(7, 1.2 + 0.35 * len(relevance)), layout="constrained")
-    ax.barh(list(relevance)[::-1], list(relevance.values())[::-1], color=BLUE)
+    ax.barh(range(len(relevance)), list(relevance.values())[::-1], color=BLUE)
+    ax.set_yticks(range(len(relevance)), list(relevance)[::-1], parse_math=False)
     ax.xaxis.set_major_formatter(PercentFormatter(1.0))
     ax.set_xlabel("share of the variation of the mean")
     return _finished(np.array([ax]), subject.titled("Relevance of the parameters"))
@@ -209,7 +210,7 @@ def _panels(slices: Sequence[Slice], label: str) -> NDArray[np.object_]:
         if not axis.categories:
             ax.axvline(slices[k].at, color=GRAY, linestyle=":", linewidth=1)
         if k % columns == 0:
-            ax.set_ylabel(label)
+            ax.set_ylabel(label, parse_math=False)
     return axes.ravel()
 
 
@@ -249,11 +250,12 @@ def _draw_front(ax: Any, found: Front, i: int, j: int) -> None:
 
 
 def _set_axis(which: Any, set_scale: Any, axis: Axis) -> None:
-    which.set_label_text(axis.name)
+    """The name and the scale of an axis. Names are no formulas, whatever signs they have."""
+    which.set_label_text(axis.name, parse_math=False)
     if axis.log:
         set_scale("log")
     if axis.categories:
-        which.set_ticks(range(len(axis.values)), axis.values)
+        which.set_ticks(range(len(axis.values)), axis.values, parse_math=False)
     elif axis.discrete:
         which.set_ticks(axis.values, [f"{value:g}" for value in axis.values])
         which.set_ticks([], minor=True)
