@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import re
-import warnings
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
+from string import Template
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -34,32 +33,44 @@ SAMPLERS = {
 #: Plots of a study of one objective, and of several: their names in `numbo.plot`, and what they show.
 PLOTS = {
     "plot_subset": "All trials",
-    "plot_posterior": "The model along each parameter",
+    "plot_posterior": "The model along the most relevant parameters",
     "plot_contour": "The model over the two most relevant parameters",
 }
 FRONT_PLOTS = {"plot_front": "The front", "plot_hypervolume": "Its hypervolume", "plot_relevance": "Relevance"}
 SQLITE = b"SQLite format 3\0"
 SQLITE_URL = re.compile(r"sqlite(?:\+\w+)?:///(?P<uri>file:)?(?P<path>[^?]*)")
+#: Maximum number of parameters that the model is drawn along.
+SLICES = 6
 #: Names of studies that a message lists.
 LISTED = 20
 
-PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title><style>
-:root {{ color-scheme: light dark }}
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }}
-table {{ border-collapse: collapse; width: 100% }}
-caption {{ text-align: left }}
-th, td {{ text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #8884 }}
-th {{ font-weight: 600; white-space: nowrap; width: 8rem }}
-td {{ overflow-wrap: anywhere }}
-figure {{ margin: 1.5rem 0; overflow-x: auto }}
-img {{ background: #fff; border-radius: 6px; max-width: 100%; min-width: 32rem }}
-</style></head><body>
-<h1>{title}</h1>
-{body}
-</body></html>
-"""
+PAGE = Template("""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>$title</title>
+<style>
+:root { color-scheme: light dark; --line: #8885 }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem }
+@media (prefers-color-scheme: light) { body { background: #fff; color: #222 } }
+@media (prefers-color-scheme: dark) { body { background: #181a1b; color: #ddd } }
+h1 { font-size: 1.6rem; overflow-wrap: anywhere }
+h2 { font-size: 1.15rem; margin: 2rem 0 .5rem }
+.wide { overflow-x: auto }
+table { border-collapse: collapse; min-width: 100% }
+th, td { text-align: left; vertical-align: top; padding: .3rem 1rem .3rem 0; border-bottom: 1px solid var(--line) }
+th { font-weight: 600; min-width: 5rem; max-width: 14rem; overflow-wrap: anywhere }
+td { font-variant-numeric: tabular-nums; min-width: 4rem; overflow-wrap: anywhere }
+img { display: block; width: 100%; min-width: 34rem }
+</style>
+</head>
+<body>
+<h1>$title</h1>
+$body
+</body>
+</html>
+""")
 
 
 class Section(NamedTuple):
@@ -233,24 +244,25 @@ def _page(study: Study, sections: list[Section]) -> str:
     parts = []
     for section in sections:
         rows = "".join(f"<tr><th>{escape(one)}</th><td>{escape(rest)}</td></tr>" for one, rest in section.rows)
-        parts.append(f"<h2>{escape(section.heading)}</h2>\n<table>{rows}</table>")
+        parts.append(f'<h2>{escape(section.heading)}</h2>\n<div class="wide"><table>{rows}</table></div>')
     parts += _pictures(study)
-    return PAGE.format(title=escape(f"Study {study.study_name}"), body="\n".join(parts))
+    return PAGE.substitute(title=escape(f"Study {study.study_name}"), body="\n".join(parts))
 
 
 def _pictures(study: Study) -> Iterator[str]:
     """Plots as pictures within the page; those that a study has too few trials for are left out."""
     from numbo.plot import matplotlib as plots
+    from numbo.plot._svg import svg_of
 
+    try:
+        most = list(explain(study).relevance)[:SLICES]
+    except ValueError:  # no trial has succeeded
+        return
     for name, caption in (PLOTS if len(study.directions) == 1 else FRONT_PLOTS).items():
+        options = {"params": most} if name == "plot_posterior" else {}
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                figure = getattr(plots, name)(study)[0].figure
-                drawn = io.BytesIO()
-                figure.savefig(drawn, format="svg")
+            picture = b64encode(svg_of(getattr(plots, name), study, **options).encode()).decode()
         except ValueError:
             continue
-        data = b64encode(drawn.getvalue()).decode()
-        image = f'<img alt="{escape(caption)}" src="data:image/svg+xml;base64,{data}">'
-        yield f"<h2>{escape(caption)}</h2>\n<figure>{image}</figure>"
+        image = f'<img alt="{escape(caption)}" src="data:image/svg+xml;base64,{picture}">'
+        yield f'<h2>{escape(caption)}</h2>\n<div class="wide">{image}</div>'

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from base64 import b64decode
 from html.parser import HTMLParser
 
+import matplotlib.pyplot as plt
 import optuna
 import pytest
 from optuna.storages import JournalStorage
@@ -111,6 +114,11 @@ def test_the_page_is_whole_and_everything_from_the_study_is_text(stored, monkeyp
     pictures = [attrs for tag, attrs in page.tags if tag == "img"]
     assert len(pictures) == 3
     assert all(one["src"].startswith("data:image/svg+xml;base64,") and one["alt"] for one in pictures)
+    for one in pictures:
+        drawn = b64decode(one["src"].partition(",")[2]).decode()
+        assert "prefers-color-scheme: dark" in drawn
+        assert "currentColor" in drawn
+        assert re.search(r'id="patch_1">\s*<path [^>]*fill: none', drawn)  # the ground is that of the page
     assert not any("http" in str(value) for _, attrs in page.tags for value in attrs.values())
 
 
@@ -183,3 +191,16 @@ def test_a_page_does_not_overwrite_the_storage(stored, monkeypatch, capsys):
     other = stored.parent / ".." / stored.parent.name / stored.name
     assert "another file than the storage" in refusal(monkeypatch, capsys, stored, "--html", other)
     assert stored.read_bytes() == before
+
+
+def test_a_page_with_signs_of_formulas_has_all_plots_of_the_most_relevant_parameters(monkeypatch, capsys, tmp_path):
+    url = f"sqlite:///{tmp_path}/many.db"
+    study = optuna.create_study(storage=url)
+    study.optimize(lambda t: sum(t.suggest_float(f"$p^{i}$", 0.0, 1.0) for i in range(9)), n_trials=5)
+    open_before = plt.get_fignums()
+    look(monkeypatch, capsys, url, "--html", tmp_path / "page.html")
+    assert plt.get_fignums() == open_before
+    pictures = [attrs["src"] for tag, attrs in Words((tmp_path / "page.html").read_text()).tags if tag == "img"]
+    assert len(pictures) == 3
+    drawn = b64decode(pictures[1].partition(",")[2]).decode()
+    assert sum(f"<!-- $p^{i}$ -->" in drawn for i in range(9)) == 6
