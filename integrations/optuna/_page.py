@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from string import Template
@@ -18,9 +18,9 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
+from numbo.optimizers import Explanation
 from numbo.optuna._algorithms import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
-from numbo.optuna._inspection import _met
-from numbo.optuna._looking import best_predicted_trial, explain, front, predict
+from numbo.optuna._looking import best_predicted_trial, explain, front, predict, predict_feasible
 from numbo.optuna._records import constraints_of
 
 SAMPLERS = {
@@ -41,7 +41,13 @@ SQLITE = b"SQLite format 3\0"
 SQLITE_URL = re.compile(r"sqlite(?:\+\w+)?:///(?P<uri>file:)?(?P<path>[^?]*)")
 #: Maximum number of parameters that the model is drawn along.
 SLICES = 6
-#: Names of studies that a message lists.
+#: Maximum number of trials in the table of a page.
+LAST = 200
+#: Shown where there is nothing.
+NOTHING = "-"
+#: A label of an `Explanation` that is about this process.
+OF_THE_PROCESS = "last ask"
+#: Maximum number of studies that a message names, and of trials of a front.
 LISTED = 20
 
 PAGE = Template("""<!doctype html>
@@ -60,9 +66,10 @@ h2 { font-size: 1.15rem; margin: 2rem 0 .5rem }
 .wide { overflow-x: auto }
 table { border-collapse: collapse; min-width: 100% }
 th, td { text-align: left; vertical-align: top; padding: .3rem 1rem .3rem 0; border-bottom: 1px solid var(--line) }
-th { font-weight: 600; min-width: 5rem; max-width: 14rem; overflow-wrap: anywhere }
+th { font-weight: 600; max-width: 14rem; overflow-wrap: break-word }
 td { font-variant-numeric: tabular-nums; min-width: 4rem; overflow-wrap: anywhere }
-img { display: block; width: 100%; min-width: 34rem }
+summary { cursor: pointer; font-weight: 600; margin-top: 2rem }
+img { display: block; max-width: 100%; min-width: 36rem }
 </style>
 </head>
 <body>
@@ -73,11 +80,12 @@ $body
 """)
 
 
-class Section(NamedTuple):
-    """Facts of one kind: a heading, and labels with words."""
+class Facts(NamedTuple):
+    """A table: a heading, the names of the columns if they have names, and the rows."""
 
     heading: str
-    rows: list[tuple[str, str]]
+    columns: tuple[str, ...]
+    rows: list[tuple[str, ...]]
 
 
 class _Unchanged(JournalFileBackend):
@@ -102,18 +110,15 @@ def look(storage: str, name: str | None, sampler: str, page: Path | None) -> str
     if page is not None and page.exists() and (path := _file_of(storage)) is not None and page.samefile(path):
         raise ValueError(f"--html must be another file than the storage, got {str(page)!r}.")
     study = _study(storage, name, sampler)
-    sections = list(_sections(study))
-    lines = []
-    for section in sections:
-        width = max((len(label) for label, _ in section.rows), default=0)
-        lines += [section.heading, *(f"  {label:<{width}}  {words}" for label, words in section.rows), ""]
+    facts = list(_facts(study))
+    parts = list(map(_text, facts))
     if page is not None:
         try:
-            page.write_text(_page(study, sections), encoding="utf-8")
+            page.write_text(_page(study, facts), encoding="utf-8")
         except OSError as error:
             raise ValueError(f"--html must be a file that can be written, got {str(page)!r}: {error}.") from None
-        lines.append(f"wrote {page}")
-    return "\n".join(lines).rstrip()
+        parts.append(f"wrote {page}")
+    return "\n\n".join(parts)
 
 
 # -- the study ---------------------------------------------------------------------------------------------------------
@@ -175,78 +180,144 @@ def _begins(path: Path, mark: bytes) -> bool:
 # -- what is known -----------------------------------------------------------------------------------------------------
 
 
-def _sections(study: Study) -> Iterator[Section]:
+def _facts(study: Study) -> Iterator[Facts]:
+    """All that is known of a study, as tables."""
     trials = study.get_trials(deepcopy=False)
-    states = Counter(trial.state.name.lower() for trial in trials)
-    counted = ", ".join(f"{count} {state}" for state, count in states.most_common()) or "none"
+    states = Counter(trial.state.name.lower() for trial in trials).most_common()
+    counted = ", ".join(f"{count} {state}" for state, count in states) or "none"
     directions = ", ".join(direction.name.lower() for direction in study.directions)
-    yield Section("Study", [("name", study.study_name), ("directions", directions), ("trials", counted)])
-    if not any(trial.state.is_finished() and trial.params for trial in trials):
+    yield Facts("Study", (), [("name", study.study_name), ("directions", directions), ("trials", counted)])
+    if not any(trial.state.is_finished() for trial in trials):
         return
+    names = _objectives(study)
     try:
-        model = [one for one in str(explain(study)).splitlines()[1:] if not one.startswith("last ask")]
-    except ValueError as error:  # no trial has succeeded
-        yield Section("Model", [("none", str(error))])
+        models = [explain(study, objective=j) for j in range(len(names))]
+    except ValueError as error:
+        yield Facts("Model", (), [("none", str(error))])
         return
-    yield from _one_best(study) if len(study.directions) == 1 else [_front(study)]
-    rows = [tuple(part.strip() for part in line.split(maxsplit=1)) for line in model]
-    yield Section("Model", [(one, rest) for one, rest in rows])
+    if len(names) == 1:
+        yield from _best(study, models[0])
+    else:
+        yield _front(study, names)
+    for name, model in zip(names, models, strict=True):
+        lines = [line for line in model._lines() if line[0] != OF_THE_PROCESS]
+        yield Facts(f"Model of {name}", (), [("data", model._head()), *lines])
 
 
-def _one_best(study: Study) -> Iterator[Section]:
-    """The best trial by its value, and the recommended one."""
-    met = [trial for trial in study.get_trials(deepcopy=False) if trial.state.name == "COMPLETE" and _met(trial)]
-    if met:
-        sign = 1.0 if study.direction.name == "MINIMIZE" else -1.0
-        best = min(met, key=lambda trial: sign * (trial.value if trial.value is not None else float("inf")))
-        yield Section("Best trial", _trial(best))
-    recommended = best_predicted_trial(study)
-    if recommended is None:
-        yield Section("Recommended", [("none", "no trial meets all constraints")])
-        return
-    mean, std = predict(study, recommended.params)
-    expected = ("expected", f"{mean:.6g} ± {2.0 * std:.2g} (two standard deviations, without noise)")
-    yield Section("Recommended, by expected value", [expected, *_trial(recommended)])
+def _objectives(study: Study) -> list[str]:
+    """What the objectives are called."""
+    k = len(study.directions)
+    return study.metric_names or (["value"] if k == 1 else [f"objective {j}" for j in range(k)])
 
 
-def _front(study: Study) -> Section:
+def _best(study: Study, model: Explanation) -> Iterator[Facts]:
+    """The trial with the best value, and the recommended one, which has the best expected value."""
+    columns = ("", "best value", "recommended")
+    both = [_best_trial(study), best_predicted_trial(study)]
+    rows = [("trial", *(NOTHING if trial is None else str(trial.number) for trial in both))]
+    rows.append(("value", *(_numbers(trial) for trial in both)))
+    rows.append(("expected, ± 2 sd", *(_expected(study, trial) for trial in both)))
+    if model.violated:
+        rows.append(("feasible, by the model", *(_feasible(study, trial) for trial in both)))
+    params = dict.fromkeys(name for trial in both if trial is not None for name in trial.params)
+    rows += [(name, *(_of({} if trial is None else trial.params, name) for trial in both)) for name in params]
+    yield Facts("Best trials", columns, rows)
+    if model.violated:
+        limits = [{} if trial is None else constraints_of(trial) for trial in both]
+        rows = [(name, f"{share:.0%}", *(_of(one, name) for one in limits)) for name, share in model.violated.items()]
+        yield Facts("Constraints, met at 0 or less", ("", "violated by", *columns[1:]), rows)
+
+
+def _best_trial(study: Study) -> FrozenTrial | None:
+    try:
+        return study.best_trial
+    except ValueError:  # none is complete, or none meets all constraints
+        return None
+
+
+def _expected(study: Study, trial: FrozenTrial | None) -> str:
+    if trial is None:
+        return NOTHING
+    try:
+        mean, std = predict(study, trial.params)
+    except ValueError:  # it lies outside the space of the later trials
+        return NOTHING
+    return f"{mean:.6g} ± {2.0 * std:.2g}"
+
+
+def _feasible(study: Study, trial: FrozenTrial | None) -> str:
+    if trial is None:
+        return NOTHING
+    try:
+        return f"{predict_feasible(study, trial.params):.0%}"
+    except ValueError:
+        return NOTHING
+
+
+def _front(study: Study, names: Sequence[str]) -> Facts:
     """The trials on the front, by expected values."""
-    rows = [(f"trial {trial.number}", f"{_numbers(values)}: {_params(trial)}") for trial, values in front(study)]
-    return Section(f"Front, {len(rows)} trials", rows)
-
-
-def _trial(trial: FrozenTrial) -> list[tuple[str, str]]:
-    limits = constraints_of(trial)
-    rows = [("number", str(trial.number)), ("parameters", _params(trial))]
-    if trial.values is not None:
-        rows.append(("value", _numbers(trial.values)))
-    if limits:
-        rows.append(("constraints", ", ".join(f"{name} {value:.6g}" for name, value in limits.items())))
-    return rows
+    found = front(study)
+    rows = [(str(trial.number), *map(_short, values), _params(trial)) for trial, values in found[:LISTED]]
+    some = f", the first {LISTED}" if len(found) > LISTED else ""
+    return Facts(f"Front, {len(found)} trials by expected values{some}", ("trial", *names, "parameters"), rows)
 
 
 def _params(trial: FrozenTrial) -> str:
+    """The parameters of a trial in one line."""
     return ", ".join(f"{name}={_short(value)}" for name, value in trial.params.items())
 
 
-def _numbers(values: Any) -> str:
-    return ", ".join(f"{value:.6g}" for value in values)
+def _numbers(trial: FrozenTrial | None) -> str:
+    return NOTHING if trial is None or trial.values is None else ", ".join(map(_short, trial.values))
+
+
+def _of(values: Mapping[str, Any], name: str) -> str:
+    return _short(values[name]) if name in values else NOTHING
 
 
 def _short(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else repr(value)
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _text(facts: Facts) -> str:
+    """A table for a terminal, without the characters that a terminal obeys."""
+    table = [facts.columns] * bool(facts.columns) + facts.rows
+    shown = [["".join(c if c.isprintable() else repr(c)[1:-1] for c in cell) for cell in row] for row in table]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in shown)
+    return "\n".join([facts.heading, *(f"  {line}".rstrip() for line in lines)])
 
 
 # -- the page ----------------------------------------------------------------------------------------------------------
 
 
-def _page(study: Study, sections: list[Section]) -> str:
-    parts = []
-    for section in sections:
-        rows = "".join(f"<tr><th>{escape(one)}</th><td>{escape(rest)}</td></tr>" for one, rest in section.rows)
-        parts.append(f'<h2>{escape(section.heading)}</h2>\n<div class="wide"><table>{rows}</table></div>')
+def _page(study: Study, facts: list[Facts]) -> str:
+    last = _last(study)
+    parts = [f"<h2>{escape(one.heading)}</h2>\n{_table(one)}" for one in facts]
     parts += _pictures(study)
+    parts.append(f"<details><summary>{escape(last.heading)}</summary>\n{_table(last)}</details>")
     return PAGE.substitute(title=escape(f"Study {study.study_name}"), body="\n".join(parts))
+
+
+def _table(facts: Facts) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in facts.columns)
+    rows = [f"<tr>{head}</tr>"] * bool(head)
+    for first, *others in facts.rows:
+        cells = "".join(f"<td>{escape(cell)}</td>" for cell in others)
+        rows.append(f"<tr><th>{escape(first)}</th>{cells}</tr>")
+    return f'<div class="wide"><table>{"".join(rows)}</table></div>'
+
+
+def _last(study: Study) -> Facts:
+    """The last trials, the latest first."""
+    trials = study.get_trials(deepcopy=False)[: -LAST - 1 : -1]
+    names = _objectives(study)
+    rows = []
+    for trial in trials:
+        values = trial.values or [None] * len(names)
+        shown = ("-" if value is None else f"{value:.6g}" for value in values)
+        rows.append((str(trial.number), trial.state.name.lower(), *shown, _params(trial)))
+    return Facts(f"The last {len(rows)} trials", ("trial", "state", *names, "parameters"), rows)
 
 
 def _pictures(study: Study) -> Iterator[str]:

@@ -60,6 +60,16 @@ def refusal(monkeypatch, capsys, *arguments):
     return error
 
 
+def squeezed(text):
+    """The text with one space where columns are apart."""
+    return re.sub(" +", " ", text)
+
+
+def row(*cells):
+    """The beginning of a row of a table, squeezed."""
+    return "\n " + " ".join(map(str, cells))
+
+
 class Words(HTMLParser):
     """The text of a page, and its tags with their attributes."""
 
@@ -77,23 +87,26 @@ class Words(HTMLParser):
 
 def test_what_it_prints_is_what_the_sampler_knows_and_nothing_is_written(stored, study, monkeypatch, capsys):
     before = {path: path.read_bytes() for path in stored.parent.iterdir()}
-    out = look(monkeypatch, capsys, stored)
+    out = squeezed(look(monkeypatch, capsys, stored))
     assert {path: path.read_bytes() for path in stored.parent.iterdir()} == before
     assert NAME in out
     assert "14 complete, 2 fail" in out
     best = study.best_trial
     loaded = optuna.create_study(sampler=GSSBOSampler(seed=0))
     loaded.add_trials(study.trials)
-    assert f"number       {best.number}" in out
     recommended = numbo.optuna.best_predicted_trial(loaded)
-    mean, std = numbo.optuna.predict(loaded, recommended.params)
-    assert f"{mean:.6g} ± {2.0 * std:.2g}" in out
-    for line in str(numbo.optuna.explain(loaded)).splitlines()[1:]:
+    both = (best, recommended)
+    assert row("trial", *(trial.number for trial in both)) in out
+    predicted = (numbo.optuna.predict(loaded, trial.params) for trial in both)
+    assert row("expected, ± 2 sd", *(f"{mean:.6g} ± {2.0 * std:.2g}" for mean, std in predicted)) in out
+    assert row("<i>x</i>", *(f"{trial.params['<i>x</i>']:.6g}" for trial in both)) in out
+    model = numbo.optuna.explain(loaded)
+    for line in str(model).splitlines()[1:]:
         label, words = line.split(maxsplit=1)
         if label != "last":  # how long this process took
-            assert f"  {label}" in out
-            assert words in out
-    assert f"small & fast {recommended.params['<i>x</i>'] - 0.9:.6g}" in out
+            assert row(label, words) in out
+    margins = (f"{trial.params['<i>x</i>'] - 0.9:.6g}" for trial in both)
+    assert row("small & fast", f"{model.violated['small & fast']:.0%}", *margins) in out
 
 
 def test_the_page_is_whole_and_everything_from_the_study_is_text(stored, monkeypatch, capsys, tmp_path):
@@ -130,8 +143,10 @@ def test_several_objectives_have_a_front(monkeypatch, capsys, tmp_path):
     out = look(monkeypatch, capsys, url, "--html", page)
     found = numbo.optuna.front(study)
     assert f"Front, {len(found)} trials" in out
-    assert all(f"trial {trial.number} " in out for trial, _ in found)
-    assert "Best trial" not in out
+    assert all(row(trial.number, *(f"{value:.6g}" for value in values)) in squeezed(out) for trial, values in found)
+    assert "Model of objective 0" in out
+    assert "Model of objective 1" in out
+    assert "Best trials" not in out
     assert len([tag for tag, _ in Words(page.read_text()).tags if tag == "img"]) == 3
 
 
@@ -191,6 +206,26 @@ def test_a_page_does_not_overwrite_the_storage(stored, monkeypatch, capsys):
     other = stored.parent / ".." / stored.parent.name / stored.name
     assert "another file than the storage" in refusal(monkeypatch, capsys, stored, "--html", other)
     assert stored.read_bytes() == before
+
+
+def test_a_terminal_obeys_no_name(monkeypatch, capsys, tmp_path):
+    url = f"sqlite:///{tmp_path}/odd.db"
+    study = optuna.create_study(study_name="red\x1b[31m", storage=url)
+    study.optimize(lambda t: t.suggest_float("x\ny", 0.0, 1.0), n_trials=3)
+    out = look(monkeypatch, capsys, url)
+    assert all(character.isprintable() for character in out.replace("\n", ""))
+    assert "red\\x1b[31m" in out
+    assert "relevance  x\\ny 100%" in out
+
+
+def test_a_page_has_the_last_trials(stored, study, monkeypatch, capsys, tmp_path):
+    file = tmp_path / "page.html"
+    look(monkeypatch, capsys, stored, "--html", file)
+    text = " ".join(Words(file.read_text(encoding="utf-8")).text)
+    assert f"The last {len(study.trials)} trials" in text
+    for trial in study.trials:
+        value = "-" if trial.value is None else f"{trial.value:.6g}"
+        assert f" {trial.number} {trial.state.name.lower()} {value} <i>x</i>={trial.params['<i>x</i>']:.6g}" in text
 
 
 def test_a_page_with_signs_of_formulas_has_all_plots_of_the_most_relevant_parameters(monkeypatch, capsys, tmp_path):
