@@ -181,14 +181,18 @@ def _begins(path: Path, mark: bytes) -> bool:
 
 
 def _facts(study: Study) -> Iterator[Facts]:
-    """All that is known of a study, as tables."""
+    """All that is known of a study, as tables.
+
+    Raises:
+        ValueError: if no trial has finished.
+    """
     trials = study.get_trials(deepcopy=False)
     states = Counter(trial.state.name.lower() for trial in trials).most_common()
-    counted = ", ".join(f"{count} {state}" for state, count in states) or "none"
+    counted = ", ".join(f"{count} {state}" for state, count in states) or "no trial"
+    if not any(trial.state.is_finished() for trial in trials):
+        raise ValueError(f"STUDY must have a finished trial; {study.study_name!r} has {counted}.")
     directions = ", ".join(direction.name.lower() for direction in study.directions)
     yield Facts("Study", (), [("name", study.study_name), ("directions", directions), ("trials", counted)])
-    if not any(trial.state.is_finished() for trial in trials):
-        return
     names = _objectives(study)
     try:
         models = [explain(study, objective=j) for j in range(len(names))]

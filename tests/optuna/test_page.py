@@ -153,8 +153,10 @@ def test_several_objectives_have_a_front(monkeypatch, capsys, tmp_path):
 def test_a_study_without_a_success_says_so(monkeypatch, capsys, tmp_path):
     url = f"sqlite:///{tmp_path}/none.db"
     study = optuna.create_study(storage=url)
-    assert "trials      none" in look(monkeypatch, capsys, url)
+    words = f"STUDY must have a finished trial; {study.study_name!r} has "
+    assert refusal(monkeypatch, capsys, url) == f"{words}no trial.\n"
     trial = study.ask({"x": optuna.distributions.FloatDistribution(0.0, 1.0)})
+    assert refusal(monkeypatch, capsys, url) == f"{words}1 running.\n"
     study.tell(trial, state=optuna.trial.TrialState.FAIL)
     assert "1 fail" in look(monkeypatch, capsys, url, "--html", tmp_path / "page.html")
     assert "<img" not in (tmp_path / "page.html").read_text()
@@ -173,8 +175,9 @@ def test_what_cannot_be_read_is_refused_in_one_sentence_and_not_made(monkeypatch
     empty.write_bytes(b"")
     assert "holds none" in refusal(monkeypatch, capsys, empty)
     url = f"sqlite:///{tmp_path}/three.db"
+    failed = optuna.trial.create_trial(state=optuna.trial.TrialState.FAIL)
     for name in ("a", "b", "c"):
-        optuna.create_study(study_name=name, storage=url)
+        optuna.create_study(study_name=name, storage=url).add_trial(failed)
     assert refusal(monkeypatch, capsys, url) == ("STUDY must be one of the 3 studies in the storage: 'a', 'b', 'c'.\n")
     assert refusal(monkeypatch, capsys, url, "d").endswith("'a', 'b', 'c'; got 'd'.\n")
     words = refusal(monkeypatch, capsys, url, "a", "--html", tmp_path / "no folder" / "page.html")
