@@ -140,7 +140,9 @@ def _study(storage: str, name: str | None, sampler: str) -> Study:
     if name is not None and name not in names:
         raise ValueError(f"STUDY must be one of the studies in the storage, {listed}; got {name!r}.")
     made = SAMPLERS[sampler](seed=0)
-    return optuna.load_study(study_name=name or names[0], storage=opened, sampler=made)
+    study = optuna.load_study(study_name=name or names[0], storage=opened, sampler=made)
+    made._raise_error_if_multi_objective(study)
+    return study
 
 
 def _cause(error: BaseException) -> str:

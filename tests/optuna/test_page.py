@@ -147,6 +147,7 @@ def test_several_objectives_have_a_front(monkeypatch, capsys, tmp_path):
     assert "Model of objective 0" in out
     assert "Model of objective 1" in out
     assert "Best trials" not in out
+    assert "BKBSampler optimises one objective" in refusal(monkeypatch, capsys, url, "--sampler", "BKB")
     assert len([tag for tag, _ in Words(page.read_text()).tags if tag == "img"]) == 3
 
 
