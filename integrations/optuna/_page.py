@@ -67,7 +67,7 @@ h2 { font-size: 1.15rem; margin: 2rem 0 .5rem }
 table { border-collapse: collapse; min-width: 100% }
 th, td { text-align: left; vertical-align: top; padding: .3rem 1rem .3rem 0; border-bottom: 1px solid var(--line) }
 th { font-weight: 600; max-width: 14rem; overflow-wrap: break-word }
-td { font-variant-numeric: tabular-nums; min-width: 4rem; overflow-wrap: anywhere }
+td { font-variant-numeric: tabular-nums; min-width: 4rem; overflow-wrap: break-word }
 summary { cursor: pointer; font-weight: 600; margin-top: 2rem }
 img { display: block; max-width: 100%; min-width: 36rem }
 </style>
