@@ -9,12 +9,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import optuna
 import pytest
-from ray import tune
 from tests.plot.shown import SPACE, objective
 
 from numbo import GSSBO, Categorical, Float, Int
 from numbo.optuna import GSSBOSampler
-from numbo.ray import GSSBOSearch
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +32,9 @@ def study():
 
 @pytest.fixture(scope="session")
 def searcher():
+    tune = pytest.importorskip("ray.tune", reason="Ray Tune is not installed: pip install 'numbo[ray]'")
+    from numbo.ray import GSSBOSearch
+
     space = {
         "x": tune.loguniform(1e-4, 1.0),
         "net": {"k": tune.quniform(1, 9, 0.5), "act": tune.choice([np.tanh, None])},

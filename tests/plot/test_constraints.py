@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import optuna
 import pytest
-from ray import tune
 from tests.plot.shown import NAMES
 
 import numbo.plot
@@ -13,7 +12,6 @@ import numbo.plot.matplotlib
 from numbo import GSSBO, Float
 from numbo.optuna import GSSBOSampler
 from numbo.plot._data import Subject
-from numbo.ray import GSSBOSearch
 
 
 def limited(p):
@@ -134,17 +132,26 @@ def test_a_branch_where_nothing_is_feasible(branching):
         numbo.plot.plot_posterior(opt, ["never"])
 
 
-def test_constraints_of_a_study_and_of_a_searcher_are_drawn():
+def kinds_of_points(source):
+    return {trace.name for trace in numbo.plot.plot_contour(source).data}
+
+
+def test_constraints_of_a_study_are_drawn():
     study = optuna.create_study(sampler=GSSBOSampler(seed=0, constraints_func=lambda t: [0.5 - t.params["x"]]))
     study.optimize(lambda t: t.suggest_float("x", 0.0, 1.0) + t.suggest_float("y", 0.0, 1.0), n_trials=20)
+    assert {"infeasible: the pale side", "in the model, infeasible"} <= kinds_of_points(study)
+
+
+def test_constraints_of_a_searcher_are_drawn():
+    tune = pytest.importorskip("ray.tune", reason="Ray Tune is not installed: pip install 'numbo[ray]'")
+    from numbo.ray import GSSBOSearch
+
     space = {"x": tune.uniform(0.0, 1.0), "y": tune.uniform(0.0, 1.0)}
     searcher = GSSBOSearch(space, "loss", "min", seed=0, constraints={"loss": (">=", 0.5)})
     for i in range(20):
         config = searcher.suggest(str(i))
         searcher.on_trial_complete(str(i), {"loss": config["x"] + config["y"]})
-    for source in (study, searcher):
-        figure = numbo.plot.plot_contour(source)
-        assert {"infeasible: the pale side", "in the model, infeasible"} <= {trace.name for trace in figure.data}
+    assert {"infeasible: the pale side", "in the model, infeasible"} <= kinds_of_points(searcher)
 
 
 def test_without_constraints_nothing_is_said_of_them(optimizer):

@@ -7,7 +7,6 @@ import math
 import numpy as np
 import optuna
 import pytest
-from ray import tune
 from tests.helpers import configured
 from tests.plot.shown import SPACE
 
@@ -15,7 +14,6 @@ import numbo.plot
 import numbo.plot.matplotlib
 from numbo import BBKB, GSSBO, Float, Space
 from numbo.optuna import CurvePruner, GSSBOSampler
-from numbo.ray import GSSBOSearch
 
 STEPS, RUNNING = 12, (2, 5, 9)
 
@@ -205,6 +203,9 @@ def test_without_curves_there_is_nothing_to_draw(study, optimizer):
 
 
 def test_curves_of_a_searcher():
+    tune = pytest.importorskip("ray.tune", reason="Ray Tune is not installed: pip install 'numbo[ray]'")
+    from numbo.ray import GSSBOSearch
+
     searcher = GSSBOSearch({"x": tune.uniform(0.0, 1.0)}, metric="score", mode="max", seed=0)
     for i in range(4):
         x = searcher.suggest(str(i))["x"]
