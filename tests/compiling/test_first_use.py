@@ -55,6 +55,7 @@ print(ready() - before)
 AFTERWARDS = """
 import numpy as np
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Int, warmup
+from numbo import BBKBSettings, BKBSettings, GSSBOSettings, SBPESettings
 
 warmup()
 before = ready()
@@ -63,8 +64,9 @@ rng = np.random.default_rng(0)
 smooth = {f"x{j}": Float(0, 1) for j in range(4)}
 mixed = {"a": Float(0, 1), "b": Int(1, 5), "c": Categorical(list("abc")), "d": Float(1e-5, 1, log=True)}
 settings = [(GSSBO, {}), (GSSBO, {"preset": "paper"}), (GPUCB, {}), (BKB, {}), (BBKB, {}), (SBPE, {"horizon": 60})]
-settings += [(GSSBO, {"criterion": c}) for c in ("sign", "nystrom", "random", "first")]
-settings += [(BBKB, {"stopping": "global-local"}), (GSSBO, {"kernel": "rbf"}), (BBKB, {"initial_dictionary": "rls"})]
+settings += [(GSSBO, {"settings": GSSBOSettings(criterion=c)}) for c in ("sign", "nystrom", "random", "first")]
+settings += [(GSSBO, {"settings": GSSBOSettings(kernel="rbf")}), (BBKB, {"settings": BBKBSettings(stopping="global-local")})]
+settings += [(BBKB, {"settings": BBKBSettings(initial_dictionary="rls")})]
 for optimizer, options in settings:
     for space in (smooth, mixed):
         opt = optimizer(space, seed=0, **options)
@@ -80,8 +82,8 @@ for optimizer, options in settings:
             opt.tell(opt.ask(), 1.0, partial=steps == 7, reports={step: 9.0 - step for step in range(steps)})
         opt.ask()
 for arms in ({}, {"kernel": "rbf", "lengthscale": 0.3, "noise_std": 0.1}):
-    for optimizer in (BBKB, BKB, SBPE):
-        opt = optimizer(arms=rng.random((200, 3)), seed=0, **arms)
+    for optimizer, made in ((BBKB, BBKBSettings), (BKB, BKBSettings), (SBPE, SBPESettings)):
+        opt = optimizer(arms=rng.random((200, 3)), seed=0, settings=made(**arms))
         for _ in range(60):
             opt.tell(opt.ask(), rng.normal())
 print(ready() - before)
