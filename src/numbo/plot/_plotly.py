@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array
+from numbo.plot._curves import ENDS, CurveGroup, curves_of
 from numbo.plot._data import (
     BLUE,
     BORDER,
     COLUMNS,
     CROSSES,
-    ENDS,
     FAILED,
     GRAY,
     GROUPS,
@@ -23,7 +23,6 @@ from numbo.plot._data import (
     VIOLATING,
     Axis,
     Contour,
-    CurveGroup,
     Known,
     Slice,
     Subject,
@@ -176,7 +175,7 @@ def plot_curves(source: Any) -> go.Figure:
     Raises:
         ValueError: if no trial has reported anything, or the source does not use curves (``use_curves``).
     """
-    found = Subject(source).curves()
+    found = curves_of(Subject(source))
     figure = go.Figure([_curves(group) for group in found.groups])
     for k, group in enumerate(group for group in found.groups if len(group.end)):
         _add_ends(figure, group, k == 0)

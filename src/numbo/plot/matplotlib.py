@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from numbo.plot._curves import ENDS, CurveGroup, curves_of
 from numbo.plot._data import (
     BLUE,
     BORDER,
     COLUMNS,
     CROSSES,
-    ENDS,
     FAILED,
     GRAY,
     GROUPS,
@@ -24,7 +24,6 @@ from numbo.plot._data import (
     VIOLATING,
     Axis,
     Contour,
-    CurveGroup,
     Known,
     Slice,
     Subject,
@@ -142,7 +141,7 @@ def plot_subset(source: Any, *, objective: int = 0) -> NDArray[np.object_]:
 
 def plot_curves(source: Any) -> NDArray[np.object_]:
     """As `numbo.plot.plot_curves`."""
-    found = Subject(source).curves()
+    found = curves_of(Subject(source))
     _, ax = plt.subplots(figsize=(9, 5), layout="constrained")
     for group in found.groups:
         _draw_curves(ax, group)
