@@ -122,7 +122,8 @@ def test_a_branch_where_nothing_is_feasible(branching):
     assert snapshot.best_predicted(["width"]) is None
     assert snapshot.least_violated(["width"])["kind"] == "b"
     assert snapshot.least_violated(["never"]) is None
-    expected = "Posterior through the best predicted point, or, where none is feasible, the least violation"
+    point = "best predicted point of each branch"
+    expected = f"Posterior through the {point}, or, where none is feasible, the least violation"
     assert numbo.plot.plot_posterior(opt).layout.title.text == expected
     plane = Subject(opt).contour(["kind", "slope"])
     np.testing.assert_array_equal(np.isnan(plane.probability), np.isnan(plane.mean))

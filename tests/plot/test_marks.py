@@ -10,6 +10,7 @@ import numbo.optuna
 import numbo.plot
 import numbo.plot.matplotlib
 from numbo import GSSBO, Categorical, Float, Int
+from numbo.optimizers import Snapshot
 from numbo.optuna import GSSBOSampler
 from numbo.plot._data import Subject
 
@@ -59,14 +60,81 @@ def test_pruned_trials_are_drawn_where_they_are_expected_to_end(pruned):
     np.testing.assert_allclose(open_ones.get_offsets(), np.transpose([shown.x, shown.y]))
 
 
-def test_failed_trials_are_drawn_at_the_worst_value(pruned):
+def test_failed_trials_are_drawn_beyond_the_worst_value(pruned):
     failed = [t for t in pruned.trials if t.state.name == "FAIL"]
-    shown = traces(numbo.plot.plot_posterior(pruned), "failed")
+    figure = numbo.plot.plot_posterior(pruned)
+    shown = traces(figure, "failed")
     assert [list(one.x) for one in shown] == [[t.params[name] for t in failed] for name in Subject(pruned).names(None)]
-    known = Subject(pruned).history()
-    assert {y for one in shown for y in one.y} == {known.y.max()}
+    (height,) = {y for one in shown for y in one.y}
+    assert Subject(pruned).history().y.max() < height < figure.layout.yaxis.range[1]
     axes = numbo.plot.matplotlib.plot_posterior(pruned)
     assert all(any(c.get_label() == "failed" for c in ax.collections) for ax in axes)
+    assert axes[0].get_ylim() == figure.layout.yaxis.range
+
+
+def test_failed_trials_are_drawn_over_two_parameters(pruned):
+    failed = [t.params for t in pruned.trials if t.state.name == "FAIL"]
+    for one in traces(numbo.plot.plot_contour(pruned, ["size", "x"]), "failed"):
+        assert (list(one.x), list(one.y)) == ([p["size"] for p in failed], [p["x"] for p in failed])
+    for ax in numbo.plot.matplotlib.plot_contour(pruned, ["size", "x"]):
+        (points,) = (c for c in ax.collections if c.get_label() == "failed")
+        np.testing.assert_allclose(points.get_offsets(), [[p["size"], p["x"]] for p in failed])
+
+
+def test_bars_of_pruned_trials_do_not_stretch_the_axis(pruned):
+    known = Subject(pruned).history()
+    low, high = numbo.plot.plot_subset(pruned).layout.yaxis.range
+    assert low < known.y.min() < known.y.max() < high < 1.3 * known.y.max()
+    assert (known.y - 2.0 * known.std).min() < low
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_a_value_that_is_far_worse_does_not_flatten_the_others(direction):
+    sign = 1.0 if direction == "minimize" else -1.0
+    opt = GSSBO({"x": Float(0.0, 1.0)}, seed=0, direction=direction)
+    for i in range(30):
+        opt.tell({"x": i / 30}, sign * (1e6 if i == 20 else (i / 30 - 0.4) ** 2))
+    opt.tell({"x": 0.99}, None)
+    worst = (29 / 30 - 0.4) ** 2
+    for name in ("plot_posterior", "plot_subset"):
+        figure = getattr(numbo.plot, name)(opt)
+        low, high = sorted(sign * np.array(figure.layout.yaxis.range))
+        assert low < 0.0
+        assert worst < high < 3.0
+        (failed,) = traces(figure, "failed")
+        assert worst < sign * failed.y[0] < high
+
+
+def test_observations_in_another_branch_are_pale(branching):
+    figure = numbo.plot.plot_posterior(branching)
+    assert figure.layout.title.text == "Posterior through the best predicted point of each branch"
+    assert branching.best_predicted()[0]["kind"] == "a"
+    X, _ = branching.observations
+    (pale,) = traces(figure, "in another branch")  # all have a kind, and slopes and widths are in a branch each
+    assert sorted(pale.x) == sorted(branching.space.decode(x)["rate"] for x in X if x[2] < 0.0)
+    rate = [trace for trace in figure.data if trace.xaxis == pale.xaxis and trace.mode == "markers"]
+    assert sum(len(trace.x) for trace in rate) == len(X)
+    ax = numbo.plot.matplotlib.plot_posterior(branching, ["rate"])[0]
+    (points,) = (c for c in ax.collections if c.get_label() == "in another branch")
+    assert len(points.get_offsets()) == len(pale.x)
+
+
+def test_a_legend_has_each_name_once(pruned):
+    for name in ("plot_posterior", "plot_contour", "plot_subset", "plot_curves"):
+        figure = getattr(numbo.plot, name)(pruned)
+        named = [trace.name for trace in figure.data if trace.showlegend and trace.name]
+        assert sorted(set(named)) == sorted(named)
+        assert set(named) == {trace.name for trace in figure.data if trace.name}
+
+
+def test_where_nothing_is_pale_the_legend_does_not_say_so(pruned):
+    plane = Subject(pruned).contour(["x", "kind"])
+    assert not plane.pale.any()
+    assert not traces(numbo.plot.plot_contour(pruned, ["x", "kind"]), "the pale side")
+    for pair, there in ((["x", "kind"], False), (["x", "size"], True)):
+        ax = numbo.plot.matplotlib.plot_contour(pruned, pair)[0]
+        shown = [text.get_text() for text in ax.figure.legends[0].get_texts()]
+        assert ("infeasible: the pale side" in shown) == there
 
 
 def test_categories_are_in_the_order_of_the_choices_and_cells(pruned):
@@ -75,10 +143,12 @@ def test_categories_are_in_the_order_of_the_choices_and_cells(pruned):
     ax = numbo.plot.matplotlib.plot_posterior(pruned, ["kind"])[0]
     assert [text.get_text() for text in ax.get_xticklabels()] == ["z", "a", "m"]
     plane = Subject(pruned).contour(["kind", "x"])
-    surface, shade = numbo.plot.plot_contour(pruned, ["kind", "x"]).data[:2]
-    assert surface.type == shade.type == "heatmap"
+    surface = numbo.plot.plot_contour(pruned, ["kind", "x"]).data[0]
+    assert surface.type == "heatmap"
     np.testing.assert_array_equal(surface.z, plane.mean)
-    np.testing.assert_array_equal(np.isnan(shade.z), plane.probability >= 0.5)
+    shade = numbo.plot.plot_contour(pruned, ["kind", "size"]).data[1]
+    assert shade.type == "heatmap"
+    np.testing.assert_array_equal(np.isnan(shade.z), Subject(pruned).contour(["kind", "size"]).probability >= 0.5)
     mesh = numbo.plot.matplotlib.plot_contour(pruned, ["kind", "x"])[0].collections[0]
     np.testing.assert_array_equal(mesh.get_array().reshape(plane.mean.shape), plane.mean)
 
@@ -114,10 +184,55 @@ def test_a_parameter_is_not_drawn_over_its_parent_if_there_is_another():
     assert Subject(opt).most_relevant_pair() == ["kind", "y"]
 
 
+def test_a_parameter_is_not_drawn_over_a_parent_of_its_parent():
+    space = {
+        "y": Float(0.0, 1.0),
+        "deep": Float(0.0, 1.0, when={"inner": True}),
+        "inner": Categorical([True, False], when={"kind": "a"}),
+        "kind": Categorical(["a", "b"]),
+    }
+    opt = GSSBO(space, seed=0)
+    for i in range(24):
+        p = {"kind": "ab"[i % 2], "y": (7 * i % 24) / 24}
+        p |= {"inner": i % 4 == 0} if i % 2 == 0 else {}
+        p |= {"deep": i / 24} if i % 4 == 0 else {}
+        opt.tell(p, 9.0 * (p["kind"] == "b") + 50.0 * (p.get("deep", 0.5) - 0.5) ** 2 + 0.1 * p["y"])
+    assert list(opt.explain().relevance)[:2] == ["kind", "deep"]
+    assert Subject(opt).most_relevant_pair() == ["y", "kind"]  # in the order of the space
+
+
 def test_the_acquisition_function_is_named(pruned, two):
     figure = numbo.plot.plot_acquisition(pruned)
     assert figure.layout.yaxis.title.text in ("log improvement + log feasibility", "confidence bound + log feasibility")
     assert numbo.plot.plot_acquisition(two).layout.yaxis.title.text == "log hypervolume improvement"
+
+
+def test_values_of_the_acquisition_function_below_the_axis_are_marked(pruned, monkeypatch):
+    def acquired(self, points):
+        return np.array([-np.inf if p["size"] == 4 else -p["x"] for p in points])
+
+    monkeypatch.setattr(Snapshot, "acquisition_values", acquired)
+    figure = numbo.plot.plot_acquisition(pruned, ["size", "x"])
+    (lower,) = traces(figure, "lower than shown")
+    assert (list(lower.x), list(lower.y)) == ([4], [figure.layout.yaxis.range[0]])
+    ax = numbo.plot.matplotlib.plot_acquisition(pruned, ["size", "x"])[0]
+    (marks,) = (line for line in ax.get_lines() if line.get_label() == "lower than shown")
+    assert list(marks.get_xdata()) == [4]
+
+
+def test_what_did_not_vary_is_named():
+    opt = GSSBO({"x": Float(0.0, 1.0), "same": Float(0.0, 1.0)}, seed=0)
+    for i in range(10):
+        opt.tell({"x": i / 10, "same": 0.5}, i / 10)
+    assert list(numbo.plot.plot_relevance(opt).data[0].y) == ["same (not varied)", "x"]
+
+
+def test_without_a_suggestion_there_are_no_times():
+    opt = GSSBO({"x": Float(0.0, 1.0)}, seed=0)
+    opt.tell({"x": 0.5}, 1.0)
+    for library in (numbo.plot, numbo.plot.matplotlib):
+        with pytest.raises(ValueError, match="no point was asked for in this process"):
+            library.plot_ask_times(opt)
 
 
 @pytest.fixture
@@ -127,3 +242,19 @@ def two():
         p = opt.ask()
         opt.tell(p, (p["x"], (1.0 - p["x"]) ** 2))
     return opt
+
+
+def test_few_values_are_all_within_the_axis():
+    opt = GSSBO({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}, seed=0)
+    for i in range(3):
+        opt.tell({"x": i / 2, "y": 0.5}, 40.0 + i)
+    for ax in numbo.plot.matplotlib.plot_acquisition(opt):
+        low, high = ax.get_ylim()
+        (line,) = (line for line in ax.get_lines() if len(line.get_xdata()) > 2)
+        assert low <= np.min(line.get_ydata())
+        assert np.max(line.get_ydata()) <= high
+    equal = GSSBO({"x": Float(0.0, 1.0)}, seed=0)
+    for i in range(3):
+        equal.tell({"x": i / 2}, 40.0)
+    low, high = numbo.plot.matplotlib.plot_subset(equal)[0].get_ylim()
+    assert low < 40.0 < high

@@ -190,7 +190,7 @@ def test_a_missing_library_is_named(program, module, package):
 
 
 def test_each_library_draws_without_the_other():
-    told = "import numbo\nopt = numbo.GPUCB({'x': numbo.Float(0, 1)}, seed=0)\nopt.tell({'x': 0.5}, 1.0)\n"
+    told = "import numbo\nopt = numbo.GPUCB({'x': numbo.Float(0, 1)}, seed=0)\nopt.tell(opt.ask(), 1.0)\n"
     drawn = without("plotly", told + "import numbo.plot.matplotlib as plot\nprint(len(plot.plot_ask_times(opt)))")
     assert (drawn.stdout, drawn.stderr) == ("1\n", "")
     drawn = without("matplotlib", told + "import numbo.plot as plot\nprint(len(plot.plot_ask_times(opt).data))")

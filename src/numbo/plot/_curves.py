@@ -9,7 +9,8 @@ import numpy as np
 
 from numbo._types import Array, Indices
 from numbo.optimizers import LearningCurve
-from numbo.plot._data import BLUE, GRAY, LARGEST, ORANGE, Subject, finite, usual_range
+from numbo.plot._axes import LARGEST, finite, reaching, round_numbers, usual_range
+from numbo.plot._data import BLUE, GRAY, ORANGE, Subject
 
 DARK = "#202124"
 #: Kinds of learning curves in the order in which they are drawn: their colour and width.
@@ -56,12 +57,14 @@ class Curves:
     Attributes:
         groups: one for each kind that occurs.
         border: expected ends are drawn right of this step; None if there are none.
+        ticks: steps that have labels; None if any may have one.
         bounds: the range of values to show; None if they do not differ.
         title: of the plot.
     """
 
     groups: list[CurveGroup]
     border: float | None
+    ticks: list[float] | None
     bounds: tuple[float, float] | None
     title: str
 
@@ -82,9 +85,16 @@ def curves_of(subject: Subject) -> Curves:
         rows = [k for k, curve in enumerate(ends) if curve.kind == kind]
         if own:
             groups.append(_group(kind, own, [ends[k] for k in rows], at[rows]))
-    values = np.concatenate([np.concatenate([group.y, group.end]) for group in groups])
+    bounds = usual_range(np.concatenate([np.concatenate([group.y, group.end]) for group in groups]), minimize)
+    if bounds is not None:
+        end, std = (np.concatenate([getattr(group, part) for group in groups]) for part in ("end", "std"))
+        bounds = reaching(bounds, end - 2.0 * std, end + 2.0 * std)
     count = f"{len(known)} trials" if len(curves) == len(known) else f"the newest {NEWEST} of {len(known)} trials"
-    return Curves(groups, border if ends else None, usual_range(values, minimize), f"Learning curves of {count}")
+    title = f"Learning curves of {count}"
+    if not ends:
+        return Curves(groups, None, None, bounds, title)
+    first, last = _steps(curves)
+    return Curves(groups, border, round_numbers(first, last) if last - first >= 3.0 else None, bounds, title)
 
 
 def _finite(curve: LearningCurve) -> LearningCurve:
@@ -101,13 +111,17 @@ def _ends_to_show(curves: Sequence[LearningCurve], minimize: bool) -> list[Learn
     return running + pruned[:PRUNED_ENDS]
 
 
+def _steps(curves: Sequence[LearningCurve]) -> tuple[float, float]:
+    """The first and the last step."""
+    return float(min(curve.steps[0] for curve in curves)), float(max(curve.steps[-1] for curve in curves))
+
+
 def _places_of_ends(curves: Sequence[LearningCurve], count: int) -> tuple[float, Array]:
     """A border after the last step, and where ``count`` ends are drawn beyond it (count,), side by side."""
-    first = min(curve.steps[0] for curve in curves)
-    last = max(curve.steps[-1] for curve in curves)
+    first, last = _steps(curves)
     span = last - first if last > first else 1.0
-    places = FIRST_END + min(NEXT_END, ALL_ENDS / max(1, count)) * np.arange(count)
-    return float(last + 0.5 * FIRST_END * span), last + span * places
+    places = FIRST_END + min(NEXT_END, ALL_ENDS / max(1, count)) * np.arange(count, dtype=np.float64)
+    return last + 0.5 * FIRST_END * span, last + span * places
 
 
 def _group(kind: str, curves: Sequence[LearningCurve], ends: Sequence[LearningCurve], at: Array) -> CurveGroup:

@@ -13,6 +13,16 @@ import numpy as np
 
 from numbo._types import Array, Indices, Mask
 from numbo.optimizers import Explanation, Optimizer, Snapshot
+from numbo.plot._axes import (
+    BESIDE_MODEL,
+    DEVIATIONS,
+    ROOM,
+    Axis,
+    finite,
+    reaching,
+    usual_range,
+    with_margin,
+)
 from numbo.spaces import INACTIVE, Categorical, Float, Int, Space
 from numbo.spaces.dimensions import middles
 
@@ -26,6 +36,7 @@ COLUMNS = 3
 BLUE = "#1f77b4"
 ORANGE = "#ff7f0e"
 GRAY = "#9aa0a6"
+PALE = "#b9bec5"
 #: Observations outside and in the model, in the order in which they are drawn: their name and colour.
 GROUPS = ((False, "observations", GRAY), (True, "in the model", ORANGE))
 #: Suffixes of the names of pruned trials, which are drawn where they are expected to end, and of observations that
@@ -33,39 +44,16 @@ GROUPS = ((False, "observations", GRAY), (True, "in the model", ORANGE))
 PRUNED = ", pruned: expected end"
 VIOLATING = ", infeasible"
 FAILED = "failed"
+#: Observations whose conditional parameters are others than those of the slice.
+ELSEWHERE = "in another branch"
 CROSSES = {GRAY: "#5f6368", ORANGE: "#e8710a"}
 #: The part where constraints hold with a probability below one half: its name, and the colours of border and shade.
 INFEASIBLE = "infeasible: the pale side"
 BORDER = "#d62728"
 SHADE = (255, 255, 255, 0.5)
-#: The plot goes from the best value to the worst, or, if that is less, this many times as far as this quantile.
-QUANTILE = 0.95
-BEYOND = 1.2
 #: An acquisition function, which may be a logarithm, is shown down to this much below its largest value.
-DEPTH = 50.0
-#: Share of an axis that is left free at each end.
-MARGIN = 0.04
-#: Larger values count as infinite ones.
-LARGEST = 1e300
-
-
-@dataclass(frozen=True)
-class Axis:
-    """A parameter along one side of a plot: the values at which it is evaluated, and how they are shown.
-
-    Attributes:
-        name: name of the parameter.
-        values: (k,) values as shown: numbers, or labels of categories.
-        log: whether the axis is logarithmic.
-        categories: whether the values are unordered.
-        discrete: whether there is nothing between two values: categories, or few integers.
-    """
-
-    name: str
-    values: list[Any]
-    log: bool
-    categories: bool
-    discrete: bool
+DEPTH = 20.0
+LOWER = "lower than shown"
 
 
 class Known(NamedTuple):
@@ -75,6 +63,7 @@ class Known(NamedTuple):
         rows: (n,) their indices among all.
         y, std: (n,) their values; of pruned trials the expected ones, with a standard deviation.
         in_model, met: (n,) which of them are in the model, and which violate no constraint.
+        here: (n,) which of them are in the branch that is shown.
     """
 
     rows: Indices
@@ -82,17 +71,26 @@ class Known(NamedTuple):
     std: Array
     in_model: Mask
     met: Mask
+    here: Mask
 
-    def at(self, there: Mask) -> Known:
+    @classmethod
+    def outside_model(cls, met: Mask) -> Known:
+        """Observations of several models, of which those that are ``met (n,)`` violate no constraint."""
+        n = len(met)
+        return cls(np.arange(n), np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool), met, np.ones(n, dtype=bool))
+
+    def at(self, there: Mask | Indices) -> Known:
         """Those that are ``there (n,)``."""
-        return Known(self.rows[there], self.y[there], self.std[there], self.in_model[there], self.met[there])
+        return Known(
+            self.rows[there], self.y[there], self.std[there], self.in_model[there], self.met[there], self.here[there]
+        )
 
     def marked(self) -> list[Marked]:
         """The groups that are drawn alike; those that are in the model last, above the others."""
         pruned = self.std > 0.0
-        out = []
+        out = [Marked(np.flatnonzero(~self.here), ELSEWHERE, PALE, "circle", False)]
         for kept, name, colour in GROUPS:
-            group = self.in_model == kept
+            group = self.here & (self.in_model == kept)
             out += [
                 Marked(np.flatnonzero(group & self.met & ~pruned), name, colour, "circle", kept),
                 Marked(np.flatnonzero(group & self.met & pruned), name + PRUNED, colour, "open", kept),
@@ -111,6 +109,13 @@ class Marked(NamedTuple):
     in_model: bool
 
 
+class Scale(NamedTuple):
+    """The range of the axis of values, None for the whole one, and where on it failures are drawn."""
+
+    bounds: tuple[float, float] | None
+    failed_at: float
+
+
 @dataclass(frozen=True)
 class Slice:
     """Posterior along one parameter, with the others fixed at the best predicted point.
@@ -121,7 +126,8 @@ class Slice:
         x: (n,) values of the parameter of the successful observations, which are not in the slice.
         known: these observations.
         failed: (f,) values of the parameter where trials failed.
-        at: value of the parameter at the best predicted point, where the other slices are taken.
+        base: the best predicted point, which the slice goes through.
+        at: value of the parameter there.
         feasible: whether there is such a point; otherwise slices go through the point with the least violation.
     """
 
@@ -132,8 +138,25 @@ class Slice:
     x: list[Any]
     known: Known
     failed: list[Any]
+    base: dict[str, Any]
     at: Any
     feasible: bool
+
+    @property
+    def low(self) -> Array:
+        """The mean less two standard deviations."""
+        return self.mean - 2.0 * self.std
+
+    @property
+    def high(self) -> Array:
+        """The mean and two standard deviations."""
+        return self.mean + 2.0 * self.std
+
+    def lower(self, bounds: tuple[float, float] | None) -> list[Any]:
+        """The values of a discrete parameter at which the acquisition function is below the ``bounds`` of its axis."""
+        if bounds is None or not self.axis.discrete:
+            return []
+        return [value for value, height in zip(self.axis.values, self.acquisition, strict=True) if height < bounds[0]]
 
 
 @dataclass(frozen=True)
@@ -141,19 +164,32 @@ class Contour:
     """Posterior over two parameters, otherwise as `Slice`: ``mean`` and ``std`` are (k2, k1).
 
     Attributes:
-        probability: (k2, k1) that all constraints hold; None without constraints.
+        probability: (k2, k1) that all constraints hold; NaN without constraints.
         x, y: (n,) values of the two parameters of the observations.
+        failed: the same (f,) where trials failed.
     """
 
     first: Axis
     second: Axis
     mean: Array
     std: Array
-    probability: Array | None
+    probability: Array
     x: list[Any]
     y: list[Any]
     known: Known
+    failed: tuple[list[Any], list[Any]]
+    base: dict[str, Any]
     feasible: bool
+
+    @property
+    def cells(self) -> bool:
+        """Whether there is nothing between the values of one of the axes."""
+        return self.first.discrete or self.second.discrete
+
+    @property
+    def pale(self) -> Mask:
+        """Which points (k2, k1) are probably infeasible."""
+        return self.probability < 0.5
 
 
 class Subject:
@@ -198,13 +234,12 @@ class Subject:
 
     def title(self, what: str, shown: Sequence[Slice | Contour]) -> str:
         """The title of a plot of ``what``, with the point that it goes through."""
-        if all(one.feasible for one in shown):
-            return self.titled(f"{what} through the best predicted point")
-        if any(one.feasible for one in shown):
-            return self.titled(
-                f"{what} through the best predicted point, or, where none is feasible, the least violation"
-            )
-        return self.titled(f"{what} through the point of least violation: none is feasible")
+        if not any(one.feasible for one in shown):
+            return self.titled(f"{what} through the point of least violation: none is feasible")
+        several = any(one.base != shown[0].base for one in shown)
+        point = "best predicted point" + " of each branch" * several
+        otherwise = ", or, where none is feasible, the least violation"
+        return self.titled(f"{what} through the {point}{otherwise * (not all(one.feasible for one in shown))}")
 
     @cached_property
     def explanation(self) -> Explanation:
@@ -261,27 +296,40 @@ class Subject:
     def slices(self, params: Sequence[str] | None) -> list[Slice]:
         """The posterior along each of ``params``, by default all parameters that some observation has."""
         out = []
-        lost = self.optimizer.observations[0][self.failed]
         for name in self.names(params):
             if params is None and self._through([name]) is None:
                 continue
-            base, feasible, X, known = self._data([name])
+            base, feasible = self._found_through([name])
             points = self._moved(base, {name: self._coordinates(name, RESOLUTION)})
             mean, std = self.optimizer.predict(points)
             acquisition = self.optimizer.acquisition_values(points)
             axis = self._axis(name, [p[name] for p in points])
-            x = self._column(name, X)
+            known, (x,), (failed,) = self._data([name], points)
             at = self._label(name, base[name])
-            failed = self._column(name, lost[self._active([name], lost)])
-            out.append(Slice(axis, mean, std, acquisition, x, known, failed, at, feasible))
+            out.append(Slice(axis, mean, std, acquisition, x, known, failed, base, at, feasible))
         return out
+
+    def scale(self, shown: Sequence[Known], slices: Sequence[Slice] = ()) -> Scale:
+        """The axis of the values ``shown``, of which few that are far worse are left out, and of ``slices``."""
+        y = finite(np.concatenate([known.y[known.here] for known in shown]))
+        minimize = self.optimizer.direction == "minimize"
+        bounds = usual_range(y, minimize, BESIDE_MODEL)
+        if slices:
+            lows = np.concatenate([one.low for one in slices])
+            highs = np.concatenate([one.high for one in slices])
+            bounds = reaching(bounds, lows, highs, DEVIATIONS) if bounds else (float(lows.min()), float(highs.max()))
+        if bounds is None or bounds[0] >= bounds[1]:
+            return Scale(None, float(np.append(y[~np.isnan(y)], 0.0)[0]))
+        low, high = bounds
+        room = ROOM * (high - low) if len(self.failed) else 0.0
+        return Scale((low, high + room), high) if minimize else Scale((low - room, high), low)
 
     def contour(self, params: Sequence[str]) -> Contour:
         """The posterior over two parameters."""
         names = self.names(params)
         if len(names) != 2 or names[0] == names[1] or any(self.space[name].size < 2 for name in names):
             raise ValueError(f"params must name two different parameters with several values each, got {names}.")
-        base, feasible, X, known = self._data(names)
+        base, feasible = self._found_through(names)
         sides = [self._coordinates(n, SIDE) for n in names]
         grid = np.meshgrid(*sides)
         points = self._moved(base, dict(zip(names, map(np.ravel, grid), strict=True)))
@@ -291,14 +339,13 @@ class Subject:
         mean[there], std[there] = self.optimizer.predict(shown)
         if self.optimizer.constraints:
             probability[there] = self.optimizer.predict_feasible(shown)
+        known, (x, y), (failed_x, failed_y) = self._data(names, shown)
         first, second = (
             self._axis(n, [self.space[n].from_unit(float(u)) for u in side])
             for n, side in zip(names, sides, strict=True)
         )
-        x, y = (self._column(n, X) for n in names)
         mean, std, probability = (z.reshape(grid[0].shape) for z in (mean, std, probability))
-        limits = probability if self.optimizer.constraints else None
-        return Contour(first, second, mean, std, limits, x, y, known, feasible)
+        return Contour(first, second, mean, std, probability, x, y, known, (failed_x, failed_y), base, feasible)
 
     def _moved(self, base: dict[str, Any], coordinates: dict[str, Array]) -> list[dict[str, Any]]:
         """The points with these coordinates, and the values of ``base`` in all others."""
@@ -318,17 +365,26 @@ class Subject:
         y, std = self.optimizer.expected
         in_model = np.isin(np.arange(len(y)), self.explanation.members)
         success = np.flatnonzero(np.isfinite(y))
-        return Known(success, y[success], std[success], in_model[success], self.optimizer.met[success])
+        every = np.ones(len(y), dtype=bool)
+        return Known(np.arange(len(y)), y, std, in_model, self.optimizer.met, every).at(success)
 
     @property
     def failed(self) -> Indices:
         """The observations (f,) that failed."""
         return np.flatnonzero(np.isnan(self.optimizer.observations[1]))
 
-    def margin(self, known: Known) -> float:
-        """The worst value of the ``known`` observations, where failures are drawn."""
-        y = known.y[np.abs(known.y) <= LARGEST]
-        return float(y.max() if self.optimizer.direction == "minimize" else y.min()) if len(y) else 0.0
+    def relevance(self) -> tuple[list[str], list[float]]:
+        """The parameters, and their shares in the variation of the mean, the largest last."""
+        found = dict(reversed(self.explanation.relevance.items()))
+        unvaried = self.explanation.unvaried
+        return [f"{name} (not varied)" if name in unvaried else name for name in found], list(found.values())
+
+    def times(self) -> tuple[Indices, Array]:
+        """Numbers of observations (a,) at which points were asked for, and the milliseconds (a,) that this took."""
+        found = self.explanation
+        if not len(found.asked_at):
+            raise ValueError("There are no times: no point was asked for in this process.")
+        return found.asked_at, 1e3 * found.ask_seconds
 
     def batch_sizes(self) -> tuple[int, ...]:
         sizes = self.explanation.batch_sizes
@@ -339,13 +395,19 @@ class Subject:
     def most_relevant_pair(self) -> list[str]:
         """The most relevant pair of names of parameters that can vary and that some observation has together.
 
-        If possible, neither decides whether the other is used: most of their plane would be empty.
+        If possible, neither decides whether the other is used: most of their plane would be empty. They are in the
+        order of the space.
         """
         names = [name for name in self.explanation.relevance if self.space[name].size > 1]
         pairs = [[a, b] for a, b in combinations(names, 2) if self._through([a, b]) is not None]
         parents = {name: condition.parents for name, condition in self.optimizer.conditions.items()}
-        apart = (p for p in pairs if not (p[0] in parents.get(p[1], ()) or p[1] in parents.get(p[0], ())))
-        return next(apart, pairs[0] if pairs else names[:2])
+
+        def above(name: str) -> set[str]:
+            own = parents.get(name, set())
+            return own.union(*map(above, own))
+
+        apart = (p for p in pairs if p[0] not in above(p[1]) and p[1] not in above(p[0]))
+        return sorted(next(apart, pairs[0] if pairs else names[:2]), key=list(self.space).index)
 
     def _through(self, having: Sequence[str]) -> tuple[dict[str, Any], bool] | None:
         """The point that slices along some parameters go through, and whether it is feasible.
@@ -358,21 +420,33 @@ class Subject:
         nearest = self.optimizer.least_violated(having)
         return None if nearest is None else (nearest, False)
 
-    def _data(self, having: Sequence[str]) -> tuple[dict[str, Any], bool, Array, Known]:
-        """The point that slices along some parameters go through, and the observations that have these parameters.
-
-        Returns:
-            the point; whether it is feasible (`_through`); and the points and other data of the observations.
-        """
+    def _found_through(self, having: Sequence[str]) -> tuple[dict[str, Any], bool]:
+        """The same, and an error if no observation has the parameters."""
         through = self._through(having)
         if through is None:
             conditions = {n: c.translated(self._shown) for n, c in self.optimizer.conditions.items() if n in having}
             where = "".join(f"; {name} is used where {condition}" for name, condition in conditions.items())
             raise ValueError(f"params must name parameters that some observation has, got {list(having)}{where}.")
+        return through
+
+    def _data(
+        self, having: Sequence[str], points: Sequence[dict[str, Any]]
+    ) -> tuple[Known, list[list[Any]], list[list[Any]]]:
+        """The observations that have some parameters, and the values of each of these, there and where trials failed.
+
+        The observations that are `Known.here` have the conditional parameters that one of the ``points`` has.
+        """
+        X = self.optimizer.observations[0]
         known = self.history()
-        X = self.optimizer.observations[0][known.rows]
-        there = self._active(having, X)
-        return *through, X[there], known.at(there)
+        known = known.at(self._active(having, X[known.rows]))
+        failed = self.failed[self._active(having, X[self.failed])]
+        conditional = list(self.optimizer.conditions)
+        branches = {tuple(name in point for name in conditional) for point in points}
+        columns = [list(self.space).index(name) for name in conditional]
+        active = (X[known.rows][:, columns] != INACTIVE).tolist()
+        here = np.array([tuple(row) in branches for row in active], dtype=bool)
+        x, x_failed = ([self._column(name, X[rows]) for name in having] for rows in (known.rows, failed))
+        return known._replace(here=here), x, x_failed
 
     def _active(self, having: Sequence[str], X: Array) -> Mask:
         """Which of the points ``X (n, d)`` have these parameters."""
@@ -391,7 +465,8 @@ class Subject:
         log = isinstance(dimension, Float | Int) and dimension.log
         categories = isinstance(dimension, Categorical)
         discrete = categories or dimension.size <= FEW_VALUES
-        return Axis(name, [self._label(name, v) for v in values], log, categories, discrete)
+        shown = [self._label(name, value) for value in values]
+        return Axis(name, shown, log, categories, discrete, dimension.size <= len(values))
 
     def _column(self, name: str, X: Array) -> list[Any]:
         """The values (n,) of a parameter at points ``X (n, d)``, as they are shown."""
@@ -413,43 +488,10 @@ def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def usual_range(values: Array, minimize: bool) -> tuple[float, float] | None:
-    """The range of the values to show (`QUANTILE`)."""
-    losses = np.sort((values if minimize else -values)[~np.isnan(values)])
-    if not len(losses):
-        return None
-    best, usual = np.quantile(losses, [0.0, QUANTILE])
-    worst = min(losses[-1], best + BEYOND * (usual - best))
-    if worst <= best:
-        return None
-    low, high = (best, worst) if minimize else (-worst, -best)
-    return _with_margin(low, high)
-
-
-def _with_margin(low: float, high: float) -> tuple[float, float]:
-    margin = MARGIN * (high - low)
-    return float(low - margin), float(high + margin)
-
-
 def acquisition_bounds(slices: Sequence[Slice]) -> tuple[float, float] | None:
     """The range of acquisition functions to show; None for the whole range."""
     values = np.concatenate([one.acquisition for one in slices])
     known = values[np.isfinite(values)]
     if not len(known) or known.max() - values.min() <= DEPTH:
         return None
-    return _with_margin(known.max() - DEPTH, known.max())
-
-
-def bounds_of(values: Array, minimize: bool, shown: Array) -> tuple[float, float] | None:
-    """The range of ``values`` to show, which has to contain all of ``shown``; NaN does not count."""
-    known = shown[~np.isnan(shown)]
-    around = list(usual_range(values, minimize) or ())
-    if len(known):
-        around += _with_margin(known.min(), known.max())
-    return (min(around), max(around)) if around and min(around) < max(around) else None
-
-
-def finite(values: Array) -> Array:
-    """The same with NaN for infinite values."""
-    out: Array = np.where(np.abs(values) <= LARGEST, values, np.nan)
-    return out
+    return with_margin(known.max() - DEPTH, known.max())

@@ -10,7 +10,8 @@ import numpy as np
 
 from numbo import _checks
 from numbo._types import Array, Mask
-from numbo.plot._data import LARGEST, MARGIN, Subject, bounds_of, finite
+from numbo.plot._axes import LARGEST, bounds_of, finite, reaching
+from numbo.plot._data import Known, Subject
 from numbo.trials.front import front_rows
 
 #: Maximum number of points beyond the front that are shown.
@@ -19,8 +20,6 @@ FRONT = "front"
 BEYOND_IT = "expected beyond it ± 1 sd"
 #: Name of the front if values are noisy: its points are drawn at the values that the models expect.
 EXPECTED_FRONT = "front, by expected values"
-#: Axes reach at most this far beyond the observations to show expected points, as a share of their length.
-REACH = 0.5
 #: Numbers of objectives that a plot can show.
 SHOWN = (2, 3)
 
@@ -31,7 +30,7 @@ class Front:
 
     Attributes:
         names: (s,) of the objectives.
-        told, met: values (n, s) of the observations, and which of them violate no constraint.
+        told, known: values (n, s) of the observations, and which of them are drawn alike.
         front, words: values (f, s) of the points of the front, the best of the first objective first, and the
             parameters of each.
         mean, std, hopes: means and standard deviations (e, s) of points expected beyond the front, and their
@@ -44,7 +43,7 @@ class Front:
 
     names: list[str]
     told: Array
-    met: Mask
+    known: Known
     front: Array
     words: list[str]
     mean: Array
@@ -89,11 +88,13 @@ def front_of(subject: Subject, names: Sequence[str] | None, objectives: Sequence
     mean, std = (_column(beyond, place, len(called))[:, kept] for place in (1, 2))
     told = finite(told)
     usual = [bounds_of(told[:, j], minimize[j], front[:, j]) for j in range(len(kept))]
-    bounds = [_reaching(usual[j], mean[:, j], std[:, j]) for j in range(len(kept))]
+    lows = mean - std
+    highs = mean + std
+    bounds = [one and reaching(one, lows[:, j], highs[:, j]) for j, one in enumerate(usual)]
     return Front(
         names=[called[j] for j in kept],
         told=told,
-        met=met,
+        known=Known.outside_model(met),
         front=front,
         words=[subject.words(found[i][0]) for i in rows],
         mean=mean,
@@ -127,16 +128,6 @@ def _kept(subject: Subject, objectives: Sequence[int] | None) -> list[int]:
 def _drawn(values: Array) -> Mask:
     """Which rows of ``values (m, s)`` are finite."""
     return np.asarray((np.abs(values) <= LARGEST).all(axis=1))
-
-
-def _reaching(usual: tuple[float, float] | None, mean: Array, std: Array) -> tuple[float, float] | None:
-    """The ``usual`` range of an axis, extended to ``mean (e,)`` with ``std (e,)`` unless these are too far away."""
-    if usual is None or not len(mean):
-        return usual
-    low, high = usual
-    room = REACH * (high - low)
-    aside = np.maximum(std, MARGIN * (high - low))
-    return max(low - room, min(low, *(mean - aside))), min(high + room, max(high, *(mean + aside)))
 
 
 def _column(found: Sequence[tuple[Any, ...]], place: int, k: int) -> Array:

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from numbo._types import Array
+from numbo.plot._axes import Axis
 from numbo.plot._curves import ENDS, CurveGroup, curves_of
 from numbo.plot._data import (
     BLUE,
     BORDER,
     COLUMNS,
-    CROSSES,
     FAILED,
+    FEW_VALUES,
     GRAY,
-    GROUPS,
     INFEASIBLE,
+    LOWER,
     ORANGE,
     SHADE,
-    VIOLATING,
-    Axis,
     Contour,
     Known,
+    Marked,
     Slice,
     Subject,
     acquisition_bounds,
@@ -37,15 +38,28 @@ except ImportError as error:
     raise ImportError("numbo.plot needs Plotly, which is not installed: pip install 'numbo[plot]'.") from error
 
 BAND = "rgba(31, 119, 180, 0.2)"
+#: Height of a figure, of its margins together, and distances of a legend from the panel above it, in pixels.
+HEIGHT = 450
+MARGINS = 180
+BELOW = 45
+CROWDED = 140
+#: About so many decades of a logarithmic axis have labels.
+DECADES = 5
 
 
 def plot_posterior(source: Any, params: Sequence[str] | None = None, *, objective: int = 0) -> go.Figure:
     """Posterior mean and two standard deviations along each parameter, through the best predicted point.
 
     The observations are shown too, those in the model in colour. They are not in the slice: their other parameters
-    differ. Pruned trials are hollow, at the values expected at their ends. Observations that violate a constraint are
-    crosses, and failed trials are lines at the worst value. While none is feasible, the slices go through the
-    observation that violates the constraints least.
+    differ. Those in another branch, with other conditional parameters, are pale. Pruned trials are hollow, at the
+    values expected at their ends, with two standard deviations. Observations that violate a constraint are crosses.
+    Failed trials are plus signs at the worse end of the axis. A dotted line is at the best predicted point; that of a
+    conditional parameter is the best one that has it. While none is feasible, the slices go through the observation
+    that violates the constraints least.
+
+    The axis ends at the worst value that is at most 10 times as far from the best as the 95 % quantile, so that a few
+    wild values do not hide the others. It reaches beyond the values for deviations of the model, by at most twice its
+    length at each end. The rest is cut off.
 
     Args:
         source: a study, a searcher or an optimizer.
@@ -57,47 +71,46 @@ def plot_posterior(source: Any, params: Sequence[str] | None = None, *, objectiv
     """
     subject = Subject(source, objective)
     slices = subject.slices(params)
-    figure = _panels(slices, subject.label)
-    kinds = [one.axis.discrete for one in slices]
-    margin = subject.margin(subject.history())
-    named: set[str] = set()
+    scale = subject.scale([one.known for one in slices], slices)
+    figure = _panels(slices, subject.label, scale.bounds)
     for k, one in enumerate(slices):
-        cell = {"row": k // COLUMNS + 1, "col": k % COLUMNS + 1}
+        cell = _cell(k)
         x = one.axis.values
-        first = kinds.index(one.axis.discrete) == k
-        _add_observations(figure, one.x, one.known.y, one.known, named, cell, bars=not one.axis.discrete)
-        _add_failures(figure, one.failed, margin, named, cell)
+        _add_observations(figure, one.x, one.known.y, one.known, cell, bars=not one.axis.discrete)
+        _add_failures(figure, one.failed, [scale.failed_at] * len(one.failed), cell)
         if one.axis.discrete:
-            error = {"type": "data", "array": 2.0 * one.std}
-            mean = go.Scatter(
-                x=x, y=one.mean, error_y=error, mode="markers", marker={"color": BLUE, "symbol": "diamond"}
-            )
-            figure.add_trace(mean.update(name="mean ± 2 sd", showlegend=first), **cell)
+            look = {"mode": "markers", "marker": {"color": BLUE, "symbol": "diamond"}, "name": "mean ± 2 sd"}
+            figure.add_trace(go.Scatter(x=x, y=one.mean, error_y={"array": 2.0 * one.std}, **look), **cell)
         else:
-            edges = np.concatenate([one.mean + 2.0 * one.std, (one.mean - 2.0 * one.std)[::-1]])
-            band = go.Scatter(x=[*x, *x[::-1]], y=edges, fill="toself", fillcolor=BAND, line={"width": 0})
-            figure.add_trace(band.update(name="± 2 sd", hoverinfo="skip", showlegend=first), **cell)
-            mean = go.Scatter(x=x, y=one.mean, mode="lines", line={"color": BLUE}, name="mean")
-            figure.add_trace(mean.update(showlegend=first), **cell)
-    return figure.update_layout(title=subject.title("Posterior", slices))
+            look = {"fill": "toself", "fillcolor": BAND, "line": {"width": 0}, "name": "± 2 sd", "hoverinfo": "skip"}
+            edges = np.concatenate([one.high, one.low[::-1]])
+            figure.add_trace(go.Scatter(x=[*x, *x[::-1]], y=edges, **look), **cell)
+            figure.add_trace(go.Scatter(x=x, y=one.mean, mode="lines", line={"color": BLUE}, name="mean"), **cell)
+    return _finished(figure, subject.title("Posterior", slices), crowded=any(one.axis.crowded for one in slices))
 
 
 def plot_acquisition(source: Any, params: Sequence[str] | None = None, *, objective: int = 0) -> go.Figure:
     """The acquisition function of the global model along each parameter; otherwise as `plot_posterior`.
 
-    Values more than 50 below the largest one are cut off, since it may be a logarithm. There is one acquisition
-    function for all objectives; the slices go through the best predicted point of ``objective``.
+    Values more than 20 below the largest one are cut off, since it may be a logarithm; categories and few integers
+    with such values are marked below. There is one acquisition function for all objectives; the slices go through the
+    best predicted point of ``objective``.
     """
     subject = Subject(source, objective)
     slices = subject.slices(params)
-    figure = _panels(slices, subject.optimizer.acquisition_name)
+    bounds = acquisition_bounds(slices)
+    figure = _panels(slices, subject.optimizer.acquisition_name, bounds)
     for k, one in enumerate(slices):
         mode = "markers" if one.axis.discrete else "lines"
-        trace = go.Scatter(x=one.axis.values, y=one.acquisition, mode=mode, marker={"color": BLUE}, showlegend=False)
-        figure.add_trace(trace, row=k // COLUMNS + 1, col=k % COLUMNS + 1)
-    if (bounds := acquisition_bounds(slices)) is not None:
-        figure.update_yaxes(range=bounds)
-    return figure.update_layout(title=subject.title("Acquisition function", slices))
+        marker = {"color": BLUE, "symbol": "diamond"}
+        trace = go.Scatter(x=one.axis.values, y=one.acquisition, mode=mode, marker=marker, showlegend=False)
+        figure.add_trace(trace, **_cell(k))
+        lower = one.lower(bounds)
+        if bounds is not None and lower:
+            look = {"mode": "markers", "marker": {"color": GRAY, "symbol": "triangle-down", "size": 9}, "name": LOWER}
+            figure.add_trace(go.Scatter(x=lower, y=bounds[:1] * len(lower), cliponaxis=False, **look), **_cell(k))
+    title = subject.title("Acquisition function", slices)
+    return _finished(figure, title, crowded=any(one.axis.crowded for one in slices))
 
 
 def plot_contour(source: Any, params: Sequence[str] | None = None, *, objective: int = 0) -> go.Figure:
@@ -108,34 +121,46 @@ def plot_contour(source: Any, params: Sequence[str] | None = None, *, objective:
 
     Args:
         source: a study, a searcher or an optimizer.
-        params: names of two parameters; by default the two most relevant ones.
+        params: names of two parameters; by default the two most relevant ones of which, if possible, neither decides
+            whether the other is used.
         objective: as `plot_posterior`.
     """
     subject = Subject(source, objective)
     plane = subject.contour(subject.most_relevant_pair() if params is None else params)
     figure = make_subplots(rows=1, cols=2, subplot_titles=["mean", "standard deviation"], horizontal_spacing=0.17)
-    named: set[str] = set()
+    if plane.cells:  # between edges, or at categories
+        x, y = (axis.values if axis.categories else axis.edges for axis in (plane.first, plane.second))
+    else:
+        x = plane.first.values
+        y = plane.second.values
     for k, (z, colours) in enumerate(((plane.mean, "Viridis"), (plane.std, "Cividis"))):
-        bar = {"x": 0.42 if k == 0 else 1.0, "thickness": 12}
-        cells = plane.first.discrete or plane.second.discrete
-        surface = (go.Heatmap if cells else go.Contour)(x=plane.first.values, y=plane.second.values, z=z)
-        figure.add_trace(surface.update(colorscale=colours, colorbar=bar), row=1, col=k + 1)
-        _add_border(figure, plane, k == 0, {"row": 1, "col": k + 1})
-        _add_observations(figure, plane.x, plane.y, plane.known, named, {"row": 1, "col": k + 1})
-        _set_axis(figure.update_xaxes, plane.first, {"row": 1, "col": k + 1})
-        _set_axis(figure.update_yaxes, plane.second, {"row": 1, "col": k + 1})
-    return figure.update_layout(title=subject.title("Posterior", [plane]), legend=_BELOW, template=_TEMPLATE)
+        cell = _cell(k)
+        bar = {"x": 0.42 if k == 0 else 1.0, "thickness": 12, "exponentformat": "power"}
+        surface = (go.Heatmap if plane.cells else go.Contour)(x=x, y=y, z=z)
+        figure.add_trace(surface.update(colorscale=colours, colorbar=bar), **cell)
+        _add_border(figure, plane, x, y, cell)
+        _add_observations(figure, plane.x, plane.y, plane.known, cell)
+        _add_failures(figure, *plane.failed, cell)
+        for update, axis in ((figure.update_xaxes, plane.first), (figure.update_yaxes, plane.second)):
+            _set_axis(update, axis, cell)
+            if not axis.categories:
+                ends = np.array(axis.edges if plane.cells else axis.values)[[0, -1]]
+                update(range=np.log10(ends) if axis.log else ends, **cell)
+    figure.update_traces(cliponaxis=False, selector={"mode": "markers"})
+    return _finished(figure, subject.title("Posterior", [plane]), crowded=plane.first.crowded)
 
 
 def plot_relevance(source: Any, *, objective: int = 0) -> go.Figure:
-    """Share of each parameter in the variation of the posterior mean (`numbo.optimizers.Explanation`)."""
+    """Share of each parameter in the variation of the posterior mean (`numbo.optimizers.Explanation`).
+
+    Parameters of which nothing is known, since they had the same value in all trials, are named as not varied.
+    """
     subject = Subject(source, objective)
-    relevance = subject.explanation.relevance
-    names = list(relevance)[::-1]
-    shares = list(relevance.values())[::-1]
+    names, shares = subject.relevance()
     figure = go.Figure(go.Bar(x=shares, y=names, orientation="h", marker={"color": BLUE}))
-    figure.update_xaxes(title="share of the variation of the mean", tickformat=".0%", rangemode="tozero")
-    return figure.update_layout(title=subject.titled("Relevance of the parameters"), template=_TEMPLATE)
+    figure.update_xaxes(title="share of the variation of the mean", tickformat=".3~%", rangemode="tozero")
+    figure.update_yaxes(dtick=1).update_layout(height=max(HEIGHT, MARGINS + 20 * len(names)))
+    return _finished(figure, subject.titled("Relevance of the parameters"))
 
 
 def plot_subset(source: Any, *, objective: int = 0) -> go.Figure:
@@ -146,16 +171,14 @@ def plot_subset(source: Any, *, objective: int = 0) -> go.Figure:
     """
     subject = Subject(source, objective)
     known = subject.history()
+    scale = subject.scale([known])
     figure = go.Figure()
-    named: set[str] = set()
-    _add_observations(figure, list(known.rows), known.y, known, named, {}, bars=True)
-    _add_failures(figure, list(subject.failed), subject.margin(known), named, {})
-    figure.update_xaxes(title="observation").update_yaxes(title=subject.label)
-    return figure.update_layout(
-        title=subject.titled(f"The model rests on {known.in_model.sum()} of {len(known.y)} observations"),
-        legend=_BELOW,
-        template=_TEMPLATE,
-    )
+    _add_observations(figure, known.rows, known.y, known, {}, bars=True)
+    _add_failures(figure, subject.failed, [scale.failed_at] * len(subject.failed), {})
+    figure.update_xaxes(title="observation", **_whole(len(known.y) + len(subject.failed)))
+    figure.update_yaxes(title=subject.label, range=scale.bounds)
+    title = f"The model rests on {known.in_model.sum()} of {len(known.y)} observations"
+    return _finished(figure, subject.titled(title))
 
 
 def plot_curves(source: Any) -> go.Figure:
@@ -166,8 +189,9 @@ def plot_curves(source: Any) -> go.Figure:
     ends predicted by the model of curves, with two standard deviations: of the running trials, and of the pruned trials
     with the best predicted ends, at most 12. A dotted line leads from each curve to its end.
 
-    The axis goes from the best value to the worst, or 1.2 times as far as the 95 % quantile if that is less, so that
-    diverging curves do not hide the others. The rest is cut off, including deviations. Infinite values are gaps.
+    The axis goes from the best value to the worst that is at most 1.2 times as far away as the 95 % quantile, so that
+    diverging curves do not hide the others, and beyond by at most half of that for deviations. The rest is cut off.
+    Infinite values are gaps.
 
     Args:
         source: a study, a searcher or an optimizer, by GSSBO or GP-UCB.
@@ -177,12 +201,13 @@ def plot_curves(source: Any) -> go.Figure:
     """
     found = curves_of(Subject(source))
     figure = go.Figure([_curves(group) for group in found.groups])
-    for k, group in enumerate(group for group in found.groups if len(group.end)):
-        _add_ends(figure, group, k == 0)
+    for group in found.groups:
+        if len(group.end):
+            _add_ends(figure, group)
     if found.border is not None:
         figure.add_vline(x=found.border, line={"color": GRAY, "width": 1})
-    figure.update_xaxes(title="step").update_yaxes(title="objective", range=found.bounds)
-    return figure.update_layout(title=found.title, legend=_BELOW, template=_TEMPLATE)
+    figure.update_xaxes(title="step", tickvals=found.ticks).update_yaxes(title="objective", range=found.bounds)
+    return _finished(figure, found.title)
 
 
 def plot_front(source: Any, names: Sequence[str] | None = None, objectives: Sequence[int] | None = None) -> go.Figure:
@@ -193,8 +218,8 @@ def plot_front(source: Any, names: Sequence[str] | None = None, objectives: Sequ
     points, at most 20, are parameters without a trial, with one standard deviation: by the means of the models they lie
     beyond the front (`numbo.optimizers.Snapshot.beyond_front`). The parameters of the point at the pointer are shown.
 
-    Axes go from the best values to the worst, or 1.2 times as far as the 95 % quantile of the values if that is less,
-    but at least to the ends of the front. The rest is cut off.
+    Axes go from the best values to the worst that are at most 1.2 times as far away as the 95 % quantile, and at least
+    to the ends of the front. The rest is cut off.
 
     Args:
         source: a study, a searcher or an optimizer, by GSSBO or GP-UCB.
@@ -218,7 +243,7 @@ def plot_front(source: Any, names: Sequence[str] | None = None, objectives: Sequ
         figure.add_trace(go.Scatter(trace))
     figure.update_xaxes(title=found.names[0], range=found.bounds[0])
     figure.update_yaxes(title=found.names[1], range=found.bounds[1])
-    return figure.update_layout(title=found.title, legend=_BELOW, template=_TEMPLATE)
+    return _finished(figure, found.title)
 
 
 def plot_hypervolume(source: Any, reference: Sequence[float] | None = None) -> go.Figure:
@@ -238,17 +263,20 @@ def plot_hypervolume(source: Any, reference: Sequence[float] | None = None) -> g
     found = hypervolumes_of(Subject(source), reference)
     line = {"color": BLUE, "shape": "hv"}
     figure = go.Figure(go.Scatter(x=np.arange(1, len(found.values) + 1), y=found.values, mode="lines", line=line))
-    figure.update_xaxes(title="trial").update_yaxes(title=found.label, rangemode="tozero")
-    return figure.update_layout(title=found.title, template=_TEMPLATE)
+    figure.update_xaxes(title="trial", **_whole(len(found.values))).update_yaxes(title=found.label, rangemode="tozero")
+    return _finished(figure, found.title)
 
 
 def plot_ask_times(source: Any) -> go.Figure:
-    """Time taken by each suggestion in this process, against the number of observations."""
-    found = Subject(source).explanation
-    milliseconds = 1e3 * found.ask_seconds
-    figure = go.Figure(go.Scatter(x=found.asked_at, y=milliseconds, mode="markers", marker={"color": BLUE, "size": 4}))
-    figure.update_xaxes(title="observations").update_yaxes(title="milliseconds", type="log")
-    return figure.update_layout(title="Time of a suggestion", template=_TEMPLATE)
+    """Time taken by each suggestion in this process, against the number of observations.
+
+    Raises:
+        ValueError: if no point was asked for in this process, as for a study that was loaded.
+    """
+    asked_at, milliseconds = Subject(source).times()
+    figure = go.Figure(go.Scatter(x=asked_at, y=milliseconds, mode="markers", marker={"color": BLUE, "size": 4}))
+    figure.update_xaxes(title="observations").update_yaxes(title="milliseconds", type="log", dtick=1)
+    return _finished(figure, "Time of a suggestion")
 
 
 def plot_batch_sizes(source: Any) -> go.Figure:
@@ -259,25 +287,40 @@ def plot_batch_sizes(source: Any) -> go.Figure:
     """
     sizes = Subject(source).batch_sizes()
     figure = go.Figure(go.Bar(x=np.arange(1, len(sizes) + 1), y=sizes, marker={"color": BLUE}))
-    figure.update_xaxes(title="batch").update_yaxes(title="points")
-    return figure.update_layout(title="Sizes of the batches", template=_TEMPLATE)
+    figure.update_xaxes(title="batch", **_whole(len(sizes))).update_yaxes(title="points", **_whole(max(sizes)))
+    return _finished(figure, "Sizes of the batches")
 
 
 _TEMPLATE = "plotly_white"
 #: Plotly's names of the symbols of observations.
 SYMBOLS = {"circle": "circle", "open": "circle-open", "cross": "x"}
-_BELOW = {"orientation": "h", "yanchor": "top", "y": -0.15, "x": 0.0}
+
+
+def _finished(figure: go.Figure, title: str, *, crowded: bool = False) -> go.Figure:
+    """The figure with a title, and a legend that has each name once, below labels that may be ``crowded``."""
+    named: set[str | None] = {None}
+    for trace in figure.data:
+        if trace.showlegend is None:
+            trace.update(legendgroup=trace.name, showlegend=trace.name not in named)
+            named.add(trace.name)
+    height = (figure.layout.height or HEIGHT) - MARGINS
+    legend = {"orientation": "h", "yanchor": "top", "y": -(CROWDED if crowded else BELOW) / height, "x": 0.0}
+    return figure.update_layout(title=title, legend=legend, template=_TEMPLATE)
+
+
+def _cell(k: int) -> dict[str, int]:
+    """The place of panel ``k``."""
+    return {"row": k // COLUMNS + 1, "col": k % COLUMNS + 1}
+
+
+def _whole(count: int) -> dict[str, int]:
+    """Labels at whole numbers only, which few numbers would not have."""
+    return {"dtick": 1} if count <= FEW_VALUES else {}
 
 
 def _observations_of(found: Front) -> list[dict[str, Any]]:
     """Traces of the observations, and of the infeasible ones."""
-    ((_, name, colour),) = (group for group in GROUPS if not group[0])
-    out = []
-    for met, label, symbol, fill in ((True, name, "circle", colour), (False, name + VIOLATING, "x", CROSSES[colour])):
-        if (found.met == met).any():
-            marker = {"color": fill, "size": 4, "opacity": 0.6, "symbol": symbol}
-            out.append(_along(found.told[found.met == met]) | {"mode": "markers", "name": label, "marker": marker})
-    return out
+    return [_along(found.told[one.rows]) | _look(one) for one in found.known.marked()]
 
 
 def _on_and_beyond(found: Front) -> list[dict[str, Any]]:
@@ -308,24 +351,25 @@ def _front_in_space(found: Front) -> go.Figure:
         figure.add_trace(go.Scatter3d(trace | {"marker": marker}))
     sides = zip("xyz", found.names, found.bounds, strict=True)
     figure.update_scenes({f"{axis}axis": {"title": name, "range": bounds} for axis, name, bounds in sides})
-    return figure.update_layout(title=found.title, legend=_BELOW, template=_TEMPLATE)
+    figure.update_scenes(camera={"eye": dict.fromkeys("xyz", 1.6)}).update_layout(height=1.5 * HEIGHT)
+    return _finished(figure, found.title)
 
 
-def _panels(slices: Sequence[Slice], label: str) -> go.Figure:
-    """One panel per slice."""
+def _panels(slices: Sequence[Slice], label: str, bounds: tuple[float, float] | None) -> go.Figure:
+    """One panel per slice, with a shared y axis."""
     columns = min(COLUMNS, len(slices))
     rows = -(-len(slices) // columns)
-    figure = make_subplots(rows=rows, cols=columns, shared_yaxes=True, vertical_spacing=0.35 / rows)
+    crowded = any(one.axis.crowded for one in slices)
+    spacing = (0.45 if crowded else 0.35) / rows
+    figure = make_subplots(rows=rows, cols=columns, shared_yaxes="all", vertical_spacing=spacing)
     for k, one in enumerate(slices):
-        cell = {"row": k // COLUMNS + 1, "col": k % COLUMNS + 1}
+        cell = _cell(k)
         _set_axis(figure.update_xaxes, one.axis, cell)
-        if cell["col"] == 1:
-            figure.update_yaxes(title=label, **cell)
-        if not one.axis.categories:
-            figure.add_vline(
-                x=one.at, line={"color": GRAY, "dash": "dot", "width": 1}, exclude_empty_subplots=False, **cell
-            )
-    return figure.update_layout(height=120 + 280 * rows, legend=_BELOW | {"y": -0.4 / rows}, template=_TEMPLATE)
+        figure.add_vline(
+            x=one.at, line={"color": GRAY, "dash": "dot", "width": 1}, exclude_empty_subplots=False, **cell
+        )
+    figure.update_yaxes(range=bounds).update_yaxes(title=label, col=1)
+    return figure.update_layout(height=120 + (320 if crowded else 280) * rows)
 
 
 def _set_axis(update: Any, axis: Axis, cell: dict[str, int]) -> None:
@@ -333,8 +377,10 @@ def _set_axis(update: Any, axis: Axis, cell: dict[str, int]) -> None:
     update(title=axis.name, type=kind, exponentformat="power", **cell)
     if axis.categories:
         update(categoryorder="array", categoryarray=axis.values, **cell)
-    elif axis.discrete:
-        update(tickvals=axis.values, **cell)
+    if axis.ticks is not None:
+        update(tickvals=axis.ticks, ticktext=axis.labels, **cell)
+    elif axis.log:
+        update(dtick=math.ceil(math.log10(axis.values[-1] / axis.values[0]) / DECADES), **cell)
 
 
 def _curves(group: CurveGroup) -> go.Scatter:
@@ -346,59 +392,54 @@ def _curves(group: CurveGroup) -> go.Scatter:
     return go.Scatter(x=group.x, y=group.y, mode="lines+markers", name=group.kind, marker=marker, **look)
 
 
-def _add_ends(figure: go.Figure, group: CurveGroup, legend: bool) -> None:
+def _add_ends(figure: go.Figure, group: CurveGroup) -> None:
     """The expected ends of some curves of one kind, and the lines to them."""
     line = {"color": group.colour, "width": 1, "dash": "dot"}
     way = go.Scatter(x=group.way_x, y=group.way_y, mode="lines", line=line, opacity=0.5)
     figure.add_trace(way.update(legendgroup=ENDS, showlegend=False, hoverinfo="skip"))
     error = {"type": "data", "array": 2.0 * group.std, "thickness": 0.7 * group.width, "width": 2}
     ends = go.Scatter(x=group.at, y=group.end, error_y=error, mode="markers", marker={"color": group.colour, "size": 6})
-    figure.add_trace(ends.update(name=ENDS, legendgroup=ENDS, showlegend=legend))
+    figure.add_trace(ends.update(name=ENDS))
 
 
-def _add_border(figure: go.Figure, plane: Contour, legend: bool, cell: dict[str, int]) -> None:
+def _add_border(figure: go.Figure, plane: Contour, x: Any, y: Any, cell: dict[str, int]) -> None:
     """The part of the plane that is probably infeasible."""
-    if plane.probability is None:
+    if not plane.pale.any():
         return
     colour = f"rgba{SHADE}"
-    look = {"name": INFEASIBLE, "legendgroup": INFEASIBLE, "showlegend": legend, "hoverinfo": "skip"}
-    if plane.first.discrete or plane.second.discrete:
-        pale = np.where(plane.probability < 0.5, 1.0, np.nan)
-        shade = go.Heatmap(z=pale, colorscale=[[0.0, colour], [1.0, colour]], showscale=False)
+    if plane.cells:
+        pale = np.where(plane.pale, 1.0, np.nan)
+        shade = go.Heatmap(x=x, y=y, z=pale, colorscale=[[0.0, colour], [1.0, colour]], showscale=False)
     else:
         limits = {"type": "constraint", "operation": ">", "value": 0.5}  # the rest is shaded
         line = {"color": BORDER, "width": 2, "dash": "dash"}
-        shade = go.Contour(z=plane.probability, contours=limits, line=line, fillcolor=colour)
-    figure.add_trace(shade.update(x=plane.first.values, y=plane.second.values, **look), **cell)
+        shade = go.Contour(x=x, y=y, z=plane.probability, contours=limits, line=line, fillcolor=colour, name=INFEASIBLE)
+    figure.add_trace(shade.update(hoverinfo="skip"), **cell)
+    if plane.cells:  # in the legend
+        marker = {"symbol": "square", "size": 10, "color": colour, "line": {"color": GRAY, "width": 1}}
+        figure.add_trace(go.Scatter(x=[None], y=[None], mode="markers", marker=marker, name=INFEASIBLE), **cell)
 
 
 def _add_observations(
-    figure: go.Figure,
-    x: list[Any],
-    y: Any,
-    known: Known,
-    named: set[str],
-    cell: dict[str, int],
-    *,
-    bars: bool = False,
+    figure: go.Figure, x: Any, y: Any, known: Known, cell: dict[str, int], *, bars: bool = False
 ) -> None:
-    """The observations, those in the model above the others; ``named`` are the names that are in the legend already."""
+    """The observations, those in the model above the others."""
     for one in known.marked():
         points = {"x": [x[i] for i in one.rows], "y": [y[i] for i in one.rows]}
-        marker = {"color": one.colour, "size": 4 + 2 * one.in_model, "opacity": 0.6 + 0.3 * one.in_model}
-        marker["symbol"] = SYMBOLS[one.symbol]
-        trace = go.Scatter(**points, mode="markers", marker=marker, name=one.name, legendgroup=one.name)
+        trace = go.Scatter(points | _look(one))
         if bars and one.symbol == "open":
             trace.error_y = {"array": 2.0 * known.std[one.rows], "thickness": 0.6, "width": 0}
-        figure.add_trace(trace.update(showlegend=one.name not in named), **cell)
-        named.add(one.name)
+        figure.add_trace(trace, **cell)
 
 
-def _add_failures(figure: go.Figure, x: list[Any], at: float, named: set[str], cell: dict[str, int]) -> None:
-    """Lines where trials failed."""
-    if not x:
-        return
-    marker = {"color": BORDER, "symbol": "line-ns-open", "size": 9}
-    trace = go.Scatter(x=x, y=[at] * len(x), mode="markers", marker=marker, name=FAILED, legendgroup=FAILED)
-    figure.add_trace(trace.update(showlegend=FAILED not in named), **cell)
-    named.add(FAILED)
+def _look(one: Marked) -> dict[str, Any]:
+    """How observations are drawn."""
+    marker = {"color": one.colour, "size": 4 + 2 * one.in_model, "opacity": 0.6 + 0.3 * one.in_model}
+    return {"mode": "markers", "name": one.name, "marker": marker | {"symbol": SYMBOLS[one.symbol]}}
+
+
+def _add_failures(figure: go.Figure, x: Any, y: Any, cell: dict[str, int]) -> None:
+    """Where trials failed."""
+    if len(x):
+        marker = {"symbol": "cross-thin", "size": 7, "line": {"color": BORDER, "width": 1.5}}
+        figure.add_trace(go.Scatter(x=x, y=y, mode="markers", marker=marker, name=FAILED), **cell)

@@ -9,20 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from numbo.plot._axes import Axis
 from numbo.plot._curves import ENDS, CurveGroup, curves_of
 from numbo.plot._data import (
     BLUE,
     BORDER,
     COLUMNS,
-    CROSSES,
     FAILED,
     GRAY,
-    GROUPS,
     INFEASIBLE,
+    LOWER,
     ORANGE,
     SHADE,
-    VIOLATING,
-    Axis,
     Contour,
     Known,
     Slice,
@@ -33,8 +31,9 @@ from numbo.plot._front import BEYOND_IT, Front, front_of, hypervolumes_of
 
 try:
     from matplotlib import pyplot as plt
+    from matplotlib.collections import PathCollection
     from matplotlib.colors import ListedColormap
-    from matplotlib.ticker import AutoLocator, LogLocator, NullFormatter, PercentFormatter, StrMethodFormatter
+    from matplotlib.ticker import MaxNLocator, NullFormatter
 except ImportError as error:
     raise ImportError(
         "numbo.plot.matplotlib needs Matplotlib, which is not installed: pip install 'numbo[plot]'."
@@ -53,9 +52,6 @@ __all__ = [
     "plot_subset",
 ]
 
-#: A logarithmic axis of less than two decades has labels between the powers of ten; of less than one, round numbers.
-FEW_DECADES = 100.0
-DECADE = 10.0
 #: Largest number of columns of a legend.
 MOST_COLUMNS = 5
 
@@ -64,18 +60,16 @@ def plot_posterior(source: Any, params: Sequence[str] | None = None, *, objectiv
     """As `numbo.plot.plot_posterior`."""
     subject = Subject(source, objective)
     slices = subject.slices(params)
-    axes = _panels(slices, subject.label)
-    margin = subject.margin(subject.history())
+    scale = subject.scale([one.known for one in slices], slices)
+    axes = _panels(slices, subject.label, scale.bounds)
     for ax, one in zip(axes, slices, strict=False):
         x, x_of = _numbers(one.axis, one.x)
-        low = one.mean - 2.0 * one.std
-        high = one.mean + 2.0 * one.std
         _scatter(ax, x_of, one.known.y, one.known, bars=not one.axis.discrete)
-        _mark_failures(ax, _numbers(one.axis, one.failed)[1], margin)
+        _mark_failures(ax, _numbers(one.axis, one.failed)[1], scale.failed_at)
         if one.axis.discrete:
             ax.errorbar(x, one.mean, 2.0 * one.std, fmt="D", color=BLUE, capsize=4, label="mean ± 2 sd", zorder=4)
         else:
-            ax.fill_between(x, low, high, color=BLUE, alpha=0.2, linewidth=0, label="± 2 sd", zorder=1)
+            ax.fill_between(x, one.low, one.high, color=BLUE, alpha=0.2, linewidth=0, label="± 2 sd", zorder=1)
             ax.plot(x, one.mean, color=BLUE, label="mean", zorder=4)
     return _finished(axes, subject.title("Posterior", slices))
 
@@ -84,11 +78,14 @@ def plot_acquisition(source: Any, params: Sequence[str] | None = None, *, object
     """As `numbo.plot.plot_acquisition`."""
     subject = Subject(source, objective)
     slices = subject.slices(params)
-    axes = _panels(slices, subject.optimizer.acquisition_name)
+    bounds = acquisition_bounds(slices)
+    axes = _panels(slices, subject.optimizer.acquisition_name, bounds)
     for ax, one in zip(axes, slices, strict=False):
-        ax.plot(_numbers(one.axis, [])[0], one.acquisition, "D" if one.axis.discrete else "-", color=BLUE)
-    if (bounds := acquisition_bounds(slices)) is not None:
-        axes[0].set_ylim(*bounds)
+        lower = one.lower(bounds)
+        x, x_lower = _numbers(one.axis, lower)
+        ax.plot(x, one.acquisition, "D" if one.axis.discrete else "-", color=BLUE)
+        if bounds is not None and lower:
+            ax.plot(x_lower, bounds[:1] * len(lower), "v", color=GRAY, label=LOWER, clip_on=False)
     return _finished(axes, subject.title("Acquisition function", slices))
 
 
@@ -102,13 +99,15 @@ def plot_contour(source: Any, params: Sequence[str] | None = None, *, objective:
     ):
         x, x_of = _numbers(plane.first, plane.x)
         y, y_of = _numbers(plane.second, plane.y)
-        if plane.first.discrete or plane.second.discrete:
-            surface = ax.pcolormesh(_edges(x, plane.first), _edges(y, plane.second), z, cmap=colours)
+        if plane.cells:
+            surface = ax.pcolormesh(plane.first.edges, plane.second.edges, z, cmap=colours)
         else:
             surface = ax.contourf(x, y, z, levels=20, cmap=colours)
         figure.colorbar(surface, ax=ax)
         _draw_border(ax, x, y, plane)
         _scatter(ax, x_of, y_of, plane.known)
+        _mark_failures(ax, _numbers(plane.first, plane.failed[0])[1], _numbers(plane.second, plane.failed[1])[1])
+        plt.setp([points for points in ax.collections if isinstance(points, PathCollection)], clip_on=False)
         _set_axis(ax.xaxis, ax.set_xscale, plane.first)
         _set_axis(ax.yaxis, ax.set_yscale, plane.second)
         ax.set_title(title)
@@ -118,11 +117,11 @@ def plot_contour(source: Any, params: Sequence[str] | None = None, *, objective:
 def plot_relevance(source: Any, *, objective: int = 0) -> NDArray[np.object_]:
     """As `numbo.plot.plot_relevance`."""
     subject = Subject(source, objective)
-    relevance = subject.explanation.relevance
-    _, ax = plt.subplots(figsize=(7, 1.2 + 0.35 * len(relevance)), layout="constrained")
-    ax.barh(range(len(relevance)), list(relevance.values())[::-1], color=BLUE)
-    ax.set_yticks(range(len(relevance)), list(relevance)[::-1], parse_math=False)
-    ax.xaxis.set_major_formatter(PercentFormatter(1.0))
+    names, shares = subject.relevance()
+    _, ax = plt.subplots(figsize=(7, 1.2 + 0.35 * len(names)), layout="constrained")
+    ax.barh(range(len(names)), shares, color=BLUE)
+    ax.set_yticks(range(len(names)), names, parse_math=False)
+    ax.xaxis.set_major_formatter(lambda share, _: f"{100.0 * share:.3g}%")
     ax.set_xlabel("share of the variation of the mean")
     return _finished(np.array([ax]), subject.titled("Relevance of the parameters"))
 
@@ -131,10 +130,12 @@ def plot_subset(source: Any, *, objective: int = 0) -> NDArray[np.object_]:
     """As `numbo.plot.plot_subset`."""
     subject = Subject(source, objective)
     known = subject.history()
-    _, ax = plt.subplots(figsize=(7, 4.4), layout="constrained")
+    scale = subject.scale([known])
+    ax = _panel("observation", subject.label)
     _scatter(ax, known.rows, known.y, known, bars=True)
-    _mark_failures(ax, subject.failed, subject.margin(known))
-    ax.set(xlabel="observation", ylabel=subject.label)
+    _mark_failures(ax, subject.failed, scale.failed_at)
+    if scale.bounds is not None:
+        ax.set_ylim(scale.bounds)
     title = f"The model rests on {known.in_model.sum()} of {len(known.y)} observations"
     return _finished(np.array([ax]), subject.titled(title))
 
@@ -146,6 +147,8 @@ def plot_curves(source: Any) -> NDArray[np.object_]:
     for group in found.groups:
         _draw_curves(ax, group)
     ax.set(xlabel="step", ylabel="objective")
+    if found.ticks is not None:
+        ax.set_xticks(found.ticks)
     if found.border is not None:
         ax.axvline(found.border, color=GRAY, linewidth=1)
     if found.bounds is not None:
@@ -169,32 +172,38 @@ def plot_front(
 def plot_hypervolume(source: Any, reference: Sequence[float] | None = None) -> NDArray[np.object_]:
     """As `numbo.plot.plot_hypervolume`."""
     found = hypervolumes_of(Subject(source), reference)
-    _, ax = plt.subplots(figsize=(7, 4.4), layout="constrained")
+    ax = _panel("trial", found.label)
     ax.step(np.arange(1, len(found.values) + 1), found.values, where="post", color=BLUE)
-    ax.set(xlabel="trial", ylabel=found.label)
     ax.set_ylim(bottom=0.0)
     return _finished(np.array([ax]), found.title)
 
 
 def plot_ask_times(source: Any) -> NDArray[np.object_]:
     """As `numbo.plot.plot_ask_times`."""
-    found = Subject(source).explanation
-    _, ax = plt.subplots(figsize=(7, 4.4), layout="constrained")
-    ax.semilogy(found.asked_at, 1e3 * found.ask_seconds, ".", color=BLUE, markersize=4)
-    ax.set(xlabel="observations", ylabel="milliseconds")
+    asked_at, milliseconds = Subject(source).times()
+    ax = _panel("observations", "milliseconds")
+    ax.semilogy(asked_at, milliseconds, ".", color=BLUE, markersize=4)
     return _finished(np.array([ax]), "Time of a suggestion")
 
 
 def plot_batch_sizes(source: Any) -> NDArray[np.object_]:
     """As `numbo.plot.plot_batch_sizes`."""
     sizes = Subject(source).batch_sizes()
-    _, ax = plt.subplots(figsize=(7, 4.4), layout="constrained")
+    ax = _panel("batch", "points")
     ax.bar(np.arange(1, len(sizes) + 1), sizes, color=BLUE)
-    ax.set(xlabel="batch", ylabel="points")
+    ax.yaxis.set_major_locator(MaxNLocator("auto", integer=True))
     return _finished(np.array([ax]), "Sizes of the batches")
 
 
-def _panels(slices: Sequence[Slice], label: str) -> NDArray[np.object_]:
+def _panel(xlabel: str, ylabel: str) -> Any:
+    """The only panel of a figure, with numbers of something along its first axis."""
+    _, ax = plt.subplots(figsize=(7, 4.4), layout="constrained")
+    ax.set(xlabel=xlabel, ylabel=ylabel)
+    ax.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
+    return ax
+
+
+def _panels(slices: Sequence[Slice], label: str, bounds: tuple[float, float] | None) -> NDArray[np.object_]:
     """One panel per slice, with a shared y axis."""
     columns = min(COLUMNS, len(slices))
     rows = -(-len(slices) // columns)
@@ -204,12 +213,15 @@ def _panels(slices: Sequence[Slice], label: str) -> NDArray[np.object_]:
         if k >= len(slices):
             ax.set_visible(False)
             continue
-        axis = slices[k].axis
-        _set_axis(ax.xaxis, ax.set_xscale, axis)
-        if not axis.categories:
-            ax.axvline(slices[k].at, color=GRAY, linestyle=":", linewidth=1)
+        one = slices[k]
+        _set_axis(ax.xaxis, ax.set_xscale, one.axis)
+        if one.axis.discrete and len(one.axis.values) > 1:
+            ax.set_xlim(one.axis.edges[[0, -1]])
+        ax.axvline(_numbers(one.axis, [one.at])[1][0], color=GRAY, linestyle=":", linewidth=1)
         if k % columns == 0:
             ax.set_ylabel(label, parse_math=False)
+    if bounds is not None:
+        axes[0, 0].set_ylim(bounds)
     return axes.ravel()
 
 
@@ -226,15 +238,9 @@ def _draw_curves(ax: Any, group: CurveGroup) -> None:
 
 def _draw_front(ax: Any, found: Front, i: int, j: int) -> None:
     """Objectives ``i`` and ``j`` of the front, the observations, and points expected beyond the front."""
-    ((_, name, colour),) = (group for group in GROUPS if not group[0])
     x = found.told[:, i]
     y = found.told[:, j]
-    if found.met.any():
-        look = {"s": 10, "color": colour, "alpha": 0.6, "linewidths": 0, "label": name}
-        ax.scatter(x[found.met], y[found.met], **look)
-    if not found.met.all():
-        look = {"s": 16, "color": CROSSES[colour], "alpha": 0.6, "marker": "x", "label": name + VIOLATING}
-        ax.scatter(x[~found.met], y[~found.met], **look)
+    _scatter(ax, x, y, found.known)
     ax.plot(*found.stairs, color=BLUE, linewidth=1.2, zorder=3)
     if len(found.front):
         ax.plot(found.front[:, i], found.front[:, j], "o", color=BLUE, markersize=5, label=found.label, zorder=4)
@@ -253,25 +259,11 @@ def _set_axis(which: Any, set_scale: Any, axis: Axis) -> None:
     which.set_label_text(axis.name, parse_math=False)
     if axis.log:
         set_scale("log")
-    if axis.categories:
-        which.set_ticks(range(len(axis.values)), axis.values, parse_math=False)
-    elif axis.discrete:
-        which.set_ticks(axis.values, [f"{value:g}" for value in axis.values])
-        which.set_ticks([], minor=True)
-    elif axis.log:
-        _label_decades(which, axis)
-
-
-def _label_decades(which: Any, axis: Axis) -> None:
-    """Label 1, 2 and 5 times the powers of ten of a logarithmic axis of few decades, or round numbers on a short one.
-
-    Otherwise there would be one label, or labels that overlap.
-    """
-    ratio = axis.values[-1] / axis.values[0]
-    if ratio < FEW_DECADES:
-        which.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)) if ratio > DECADE else AutoLocator())
-        which.set_major_formatter(StrMethodFormatter("{x:g}"))
+    if axis.ticks is not None:
+        which.set_ticks(_numbers(axis, axis.ticks)[1], axis.labels, parse_math=False)
         which.set_minor_formatter(NullFormatter())
+    if axis.crowded and which.axis_name == "x":
+        which.set_tick_params(rotation=90)
 
 
 def _numbers(axis: Axis, shown: list[Any]) -> tuple[Any, Any]:
@@ -283,27 +275,21 @@ def _numbers(axis: Axis, shown: list[Any]) -> tuple[Any, Any]:
 
 def _draw_border(ax: Any, x: Any, y: Any, plane: Contour) -> None:
     """The part of the plane that is probably infeasible."""
-    if plane.probability is None:
+    if not plane.pale.any():
         return
     red, green, blue, opacity = SHADE
     shade = red / 255.0, green / 255.0, blue / 255.0, opacity
-    inside = np.ma.masked_invalid(plane.probability)
-    if plane.first.discrete or plane.second.discrete:
-        pale = np.ma.masked_where(~(inside < 0.5).filled(False), inside)
-        ax.pcolormesh(_edges(x, plane.first), _edges(y, plane.second), pale, cmap=ListedColormap([shade]), zorder=1)
+    if plane.cells:
+        pale = np.ma.masked_where(~plane.pale, plane.probability)
+        edges = plane.first.edges, plane.second.edges
+        ax.pcolormesh(*edges, pale, cmap=ListedColormap([shade]), zorder=1)
     else:
+        inside = np.ma.masked_invalid(plane.probability)
         ax.contourf(x, y, inside, levels=[-1.0, 0.5], colors=[shade], zorder=1)
-        if inside.min() < 0.5 < inside.max():
+        if inside.max() > 0.5:
             ax.contour(x, y, inside, levels=[0.5], colors=BORDER, linestyles="--", linewidths=1.6, zorder=1.5)
-    ax.fill([], [], facecolor=shade, edgecolor=BORDER, linestyle="--", label=INFEASIBLE)  # for the legend
-
-
-def _edges(values: Any, axis: Axis) -> NDArray[np.float64]:
-    """The borders (k + 1,) of cells around ``values (k,)``."""
-    centres = np.log(values) if axis.log else np.asarray(values, dtype=np.float64)
-    steps = np.diff(centres) / 2.0
-    edges = np.concatenate([[centres[0] - steps[0]], centres[:-1] + steps, [centres[-1] + steps[-1]]])
-    return np.exp(edges) if axis.log else edges
+    border = {"edgecolor": GRAY} if plane.cells else {"edgecolor": BORDER, "linestyle": "--"}
+    ax.fill([], [], facecolor=shade, label=INFEASIBLE, **border)  # for the legend
 
 
 def _scatter(ax: Any, x: Any, y: Any, known: Known, *, bars: bool = False) -> None:
@@ -325,10 +311,11 @@ def _scatter(ax: Any, x: Any, y: Any, known: Known, *, bars: bool = False) -> No
             ax.errorbar(xs, ys, std, fmt="none", ecolor=one.colour, elinewidth=0.6, alpha=0.5, zorder=2)
 
 
-def _mark_failures(ax: Any, x: Any, at: float) -> None:
-    """Lines where trials failed."""
+def _mark_failures(ax: Any, x: Any, y: Any) -> None:
+    """Where trials failed."""
     if len(x):
-        ax.scatter(x, np.full(len(x), at), marker="|", s=50, color=BORDER, linewidths=1.2, zorder=3, label=FAILED)
+        y = np.broadcast_to(y, len(x))
+        ax.scatter(x, y, marker="+", s=36, color=BORDER, linewidths=1.2, zorder=3, label=FAILED)
 
 
 def _finished(axes: NDArray[np.object_], title: str) -> NDArray[np.object_]:
