@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -57,7 +58,10 @@ def main() -> None:
     try:
         from numbo.optuna._page import look
 
-        print(look(given.storage, given.study, given.sampler, given.html))
+        print(look(given.storage, given.study, given.sampler, given.html), flush=True)
+    except BrokenPipeError:  # the reader has seen enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except (ImportError, ValueError) as error:
         parser.exit(2, f"{error}\n")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sqlite3
 import sys
 from base64 import b64decode
 from html.parser import HTMLParser
@@ -184,6 +186,27 @@ def test_what_cannot_be_read_is_refused_in_one_sentence_and_not_made(monkeypatch
     words = refusal(monkeypatch, capsys, url, "a", "--html", tmp_path / "no folder" / "page.html")
     assert words.startswith("--html must be a file that can be written, got ")
     assert len(words.splitlines()) == 1
+
+
+def test_a_storage_of_another_version_is_refused_and_not_upgraded(monkeypatch, capsys, tmp_path):
+    path = tmp_path / "old.db"
+    optuna.create_study(storage=f"sqlite:///{path}")
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE alembic_version SET version_num = 'v3.0.0.d'")
+    before = path.read_bytes()
+    assert "optuna storage upgrade" in refusal(monkeypatch, capsys, path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("stored", ["sqlite"], indirect=True)
+def test_a_reader_may_close_the_pipe(stored, monkeypatch, capsys):
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as closed:
+        monkeypatch.setattr(sys, "stdout", closed)
+        with pytest.raises(SystemExit) as ended:
+            look(monkeypatch, capsys, stored)
+    assert ended.value.code == 1
 
 
 def test_no_form_of_a_url_makes_a_file(monkeypatch, capsys, tmp_path):
