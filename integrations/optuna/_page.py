@@ -34,11 +34,13 @@ SAMPLERS = {
 PLOTS = {
     "plot_subset": "All trials",
     "plot_posterior": "The model along the most relevant parameters",
-    "plot_contour": "The model over the two most relevant parameters",
+    "plot_contour": "The model over two relevant parameters",
 }
 FRONT_PLOTS = {"plot_front": "The front", "plot_hypervolume": "Its hypervolume", "plot_relevance": "Relevance"}
 SQLITE = b"SQLite format 3\0"
 SQLITE_URL = re.compile(r"sqlite(?:\+\w+)?:///(?P<uri>file:)?(?P<path>[^?]*)")
+#: Cells of a page with more characters than this have several lines where it is narrow.
+LONG = 16
 #: Maximum number of parameters that the model is drawn along.
 SLICES = 6
 #: Maximum number of trials in the table of a page.
@@ -66,8 +68,12 @@ h2 { font-size: 1.15rem; margin: 2rem 0 .5rem }
 .wide { overflow-x: auto }
 table { border-collapse: collapse; min-width: 100% }
 th, td { text-align: left; vertical-align: top; padding: .3rem 1rem .3rem 0; border-bottom: 1px solid var(--line) }
-th { font-weight: 600; max-width: 14rem; overflow-wrap: break-word }
-td { font-variant-numeric: tabular-nums; min-width: 4rem; overflow-wrap: break-word }
+th { font-weight: 600 }
+th:first-child { max-width: 14rem; overflow-wrap: break-word }
+td { font-variant-numeric: tabular-nums; white-space: nowrap }
+td.long { white-space: normal; min-width: 7rem; overflow-wrap: anywhere }
+td.long:nth-child(n+4) { min-width: 14rem }
+@media (max-width: 40rem) { th, td { padding-right: .6rem } th:first-child { max-width: 7rem } }
 summary { cursor: pointer; font-weight: 600; margin-top: 2rem }
 img { display: block; max-width: 100%; min-width: 36rem }
 </style>
@@ -309,7 +315,7 @@ def _table(facts: Facts) -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in facts.columns)
     rows = [f"<tr>{head}</tr>"] * bool(head)
     for first, *others in facts.rows:
-        cells = "".join(f"<td>{escape(cell)}</td>" for cell in others)
+        cells = "".join(f"<td{' class=long' * (len(cell) > LONG)}>{escape(cell)}</td>" for cell in others)
         rows.append(f"<tr><th>{escape(first)}</th>{cells}</tr>")
     return f'<div class="wide"><table>{"".join(rows)}</table></div>'
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import subprocess
 import sys
@@ -11,14 +10,11 @@ import urllib.request
 
 import optuna
 import pytest
+from tests.optuna.browser import chromium
 from tests.optuna.inside import storage_of
 
 import numbo.optuna
 from numbo.optuna import GSSBOSampler
-
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-CHROMIUM = next((path for name in NAMES if (path := shutil.which(name))), None)
-QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
 
 
 @pytest.fixture(params=[1, 2], ids=["one objective", "two objectives"])
@@ -59,13 +55,10 @@ def dashboard(request, tmp_path):
         server.wait()
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
 def test_a_study_in_the_dashboard(dashboard, tmp_path):
-    api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
     url, study = dashboard
     errors = []
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+    with chromium() as browser:
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
         page.set_default_timeout(0)  # however slow the machine
         page.on("pageerror", lambda error: errors.append(str(error)))
@@ -84,7 +77,6 @@ def test_a_study_in_the_dashboard(dashboard, tmp_path):
         page.goto(f"{url}/studies/{number}/trials")
         page.get_by_text("30 Trials").first.wait_for()
         page.screenshot(path=str(tmp_path / "trials.png"))
-        browser.close()
     if len(study.directions) == 1:
         assert f"act: {study.best_params['act']}" in overview
     assert not errors

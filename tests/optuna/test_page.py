@@ -14,6 +14,7 @@ import optuna
 import pytest
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
+from tests.optuna.browser import chromium
 
 import numbo.optuna
 from numbo import __main__ as command
@@ -266,3 +267,26 @@ def test_a_page_with_signs_of_formulas_has_all_plots_of_the_most_relevant_parame
     assert len(pictures) == 3
     drawn = b64decode(pictures[1].partition(",")[2]).decode()
     assert sum(f"<!-- $p^{i}$ -->" in drawn for i in range(9)) == 6
+
+
+GROUND = "getComputedStyle(document.body).backgroundColor"
+PICTURES = "Array.from(document.images, picture => picture.naturalWidth)"
+
+
+@pytest.mark.parametrize("stored", ["sqlite"], indirect=True)
+def test_a_browser_shows_the_page_at_any_width_by_day_and_by_night(stored, monkeypatch, capsys, tmp_path):
+    file = tmp_path / "page.html"
+    look(monkeypatch, capsys, stored, "--html", file)
+    asked = []
+    grounds = []
+    with chromium() as browser:
+        for scheme in ("light", "dark"):
+            page = browser.new_page(viewport={"width": 400, "height": 800}, color_scheme=scheme)
+            page.on("request", lambda request: asked.append(request.url.partition(":")[0]))
+            page.goto(file.as_uri())
+            grounds.append(page.evaluate(GROUND))
+            assert page.evaluate("document.documentElement.scrollWidth") <= 400
+            assert all(width > 0 for width in page.evaluate(PICTURES))
+            page.screenshot(path=str(tmp_path / f"{scheme}.png"), full_page=True)
+    assert set(asked) <= {"file", "data"}
+    assert len(set(grounds)) == 2

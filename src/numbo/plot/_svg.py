@@ -22,7 +22,11 @@ INKED = (
 )
 CLEAR = ("axes.facecolor", "figure.facecolor", "savefig.facecolor")
 LOOK: Any = dict.fromkeys(INKED, INK) | dict.fromkeys(CLEAR, "none")
-STYLE = "<style>svg { color: #222 } @media (prefers-color-scheme: dark) { svg { color: #ddd } }</style>"
+STYLE = """<style>
+svg { color: #222 }
+[id^=QuadMesh] { shape-rendering: crispEdges }
+@media (prefers-color-scheme: dark) { svg { color: #ddd } }
+</style>"""  # crisp: the ground would shine through between the cells
 #: With more marks than this, they become pixels.
 VECTORS = 1000
 
