@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.compare.bbob_report import time_table
 from benchmarks.compare.hpob import CHECKPOINTS, mean_regret, regrets
-from benchmarks.compare.ranks import Runs, bootstrap, finished, grouped, ranks
+from benchmarks.compare.ranks import Runs, bootstrap, finished, grouped
 from benchmarks.compare.study_report import study_table
 from benchmarks.pictures import NAMES
 from benchmarks.problems.hpob import METHODS, tasks
@@ -32,6 +32,8 @@ ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 PLACE = re.compile(r"(<!-- results: ([^>]*?) -->).*?(<!-- end -->)", flags=re.DOTALL)
 
+#: Regrets that differ by less are equal.
+EQUAL = 1e-9
 Table: TypeAlias = list[list[str]]
 
 
@@ -168,8 +170,9 @@ def ahead(name: str, sampler: str, other: str, trials: str) -> str:
     both = [p for p in problems_of(name) if len(finished(runs(name), [sampler, other], [p], int(trials))) == 2]
     if not both:
         return "-"
-    first, second = ranks(runs(name), [sampler, other], both, int(trials)).T
-    return f"{np.sum(first < second)} : {np.sum(first > second)}"
+    found = [[np.median([r["best"][trials] for r in runs(name)[p, s]]) for s in (sampler, other)] for p in both]
+    gaps = np.array(found) @ (-1.0, 1.0)
+    return f"{np.sum(gaps > EQUAL)} : {np.sum(gaps < -EQUAL)}"
 
 
 # -- tables --------------------------------------------------------------------------------------------------------
