@@ -65,7 +65,8 @@ smooth = {f"x{j}": Float(0, 1) for j in range(4)}
 mixed = {"a": Float(0, 1), "b": Int(1, 5), "c": Categorical(list("abc")), "d": Float(1e-5, 1, log=True)}
 settings = [(GSSBO, {}), (GSSBO, {"preset": "paper"}), (GPUCB, {}), (BKB, {}), (BBKB, {}), (SBPE, {"horizon": 60})]
 settings += [(GSSBO, {"settings": GSSBOSettings(criterion=c)}) for c in ("sign", "nystrom", "random", "first")]
-settings += [(GSSBO, {"settings": GSSBOSettings(kernel="rbf")}), (BBKB, {"settings": BBKBSettings(stopping="global-local")})]
+settings += [(GSSBO, {"settings": GSSBOSettings(kernel="rbf")})]
+settings += [(BBKB, {"settings": BBKBSettings(stopping="global-local")})]
 settings += [(BBKB, {"settings": BBKBSettings(initial_dictionary="rls")})]
 for optimizer, options in settings:
     for space in (smooth, mixed):
