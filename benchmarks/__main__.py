@@ -38,6 +38,7 @@ COMMANDS = {
     "first-use": "benchmarks.checks.first_use",
     "compare": "benchmarks.compare.versions",
     "digests": "benchmarks.checks.digests",
+    "trips": "benchmarks.checks.trips",
 }
 
 

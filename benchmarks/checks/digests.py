@@ -4,13 +4,14 @@ A change that only moves code must not change a single bit of any suggestion. Ea
 algorithm over one kind of space, and takes a fingerprint of everything that it returns: points, predictions,
 explanations. In ``"plain"`` runs points come one at a time. In ``"busy"`` runs several are pending, some fail, some are
 released, whole batches and points with fixed values are asked for, and half-way the optimizer is saved and restored.
+In a situation (`benchmarks.checks.situations`) it is pickled and interrupted, too, and runs through adapters; a mark
+for each step names the first one that differs.
 Fingerprints are comparable only on one machine with one set of packages.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import pickle
 import tempfile
@@ -26,6 +27,9 @@ from ray import tune
 from tqdm import tqdm
 
 from benchmarks.arguments import add_names
+from benchmarks.checks import situation_runs
+from benchmarks.checks.fingerprint import Fingerprint, look
+from benchmarks.checks.situations import SITUATIONS
 from numbo import (
     BBKB,
     BKB,
@@ -91,7 +95,10 @@ def value(coordinates: np.ndarray) -> float:
 
 
 def runs() -> Iterator[tuple[str, str, str]]:
-    """All runs: algorithm, kind of space, and mode: ``"plain"``, ``"busy"``, ``"optuna"`` or ``"ray"``."""
+    """All runs: algorithm, kind of space or situation, and mode.
+
+    Modes are ``"plain"``, ``"busy"``, ``"optuna"`` and ``"ray"``, and ``"core"`` for situations.
+    """
     for mode in ("plain", "busy"):
         for name in ALGORITHMS:
             for kind in ("continuous", "mixed", "enumerable", "arms"):
@@ -101,32 +108,12 @@ def runs() -> Iterator[tuple[str, str, str]]:
                     yield name, kind, mode
     yield from ((name, "mixed", "optuna") for name in SAMPLERS)
     yield from ((name, "mixed", "ray") for name in SEARCHERS)
-
-
-class Fingerprint:
-    """A running hash of values, and its state at each mark."""
-
-    def __init__(self) -> None:
-        self._hash = hashlib.sha256()
-        self.marks: list[str] = []
-
-    def add(self, *values: Any) -> None:
-        for one in values:
-            self._hash.update(one.tobytes() if isinstance(one, np.ndarray) else repr(one).encode())
-
-    def mark(self) -> None:
-        self.marks.append(self._hash.hexdigest()[:12])
-
-
-def look(print_: Fingerprint, opt: Any, probes: list[Any]) -> None:
-    """Add everything that inspection of the optimizer returns."""
-    if opt.best is None:
-        return
-    told = opt.explain()
-    print_.add(*opt.predict(probes), opt.acquisition_values(probes), opt.best, opt.best_predicted(), told.members)
-    print_.add(told.relevance, told.lengthscales, told.noise_std, told.buffer_size, told.beta, told.batch_sizes)
-    print_.add(opt.snapshot().predict(probes), opt.snapshot().best_predicted())
-    print_.add(told.effective_dimension, told.region, told.n_told, told.n_pending)
+    for kind, situation in SITUATIONS.items():
+        yield from ((name, kind, "core") for name in situation.algorithms)
+        if situation.optuna:
+            yield from ((name, kind, "optuna") for name in situation.algorithms if name in SAMPLERS)
+        if situation.ray:
+            yield from ((name, kind, "ray") for name in situation.algorithms if name in SEARCHERS)
 
 
 def digest_core(name: str, kind: str, mode: str, steps: int) -> list[str]:
@@ -237,19 +224,31 @@ def digest_ray(name: str, steps: int) -> list[str]:
     return out.marks
 
 
-def measure(path: Path, against: Path | None, names: list[str], steps: int) -> bool:
+def digest(name: str, kind: str, mode: str, steps: int) -> list[str]:
+    """The marks of one run; a situation takes its own number of steps, and fewer if ``steps`` are."""
+    if kind in SITUATIONS:
+        situation = SITUATIONS[kind]
+        count = min(situation.steps, steps)
+        if mode == "optuna":
+            return situation_runs.by_optuna(SAMPLERS[name], situation, count)
+        if mode == "ray":
+            return situation_runs.by_ray(SEARCHERS[name], situation, count)
+        return situation_runs.by_itself(ALGORITHMS[name], situation, count)
+    if mode == "optuna":
+        return digest_optuna(name, steps)
+    if mode == "ray":
+        return digest_ray(name, steps)
+    return digest_core(name, kind, mode, steps)
+
+
+def measure(path: Path, against: Path | None, names: list[str], kinds: list[str] | None, steps: int) -> bool:
     """Write all fingerprints to ``path``; report those that differ from ``against``. Returns whether none does."""
     found = {}
     known = {} if against is None else json.loads(against.read_text())
     started = time.perf_counter()
     same = True
-    for name, kind, mode in tqdm([run for run in runs() if run[0] in names]):
-        if mode == "optuna":
-            marks = digest_optuna(name, steps)
-        elif mode == "ray":
-            marks = digest_ray(name, steps)
-        else:
-            marks = digest_core(name, kind, mode, steps)
+    for name, kind, mode in tqdm([run for run in runs() if run[0] in names and run[1] in (kinds or [run[1]])]):
+        marks = digest(name, kind, mode, steps)
         key = f"{name} {kind} {mode} {steps}"
         found[key] = marks
         if against is not None and known.get(key) != marks:
@@ -268,9 +267,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", type=Path, help="where they are written, as JSON")
     parser.add_argument("--against", type=Path, help="fingerprints of the same machine to compare with")
     add_names(parser, "--algorithms", "algorithm", ALGORITHMS)
+    parser.add_argument("--kinds", nargs="+", help="kinds of spaces and situations, all by default")
     parser.add_argument("--steps", type=int, default=STEPS)
 
 
 def main(arguments: argparse.Namespace) -> None:
-    if not measure(arguments.path, arguments.against, arguments.algorithms, arguments.steps):
+    if not measure(arguments.path, arguments.against, arguments.algorithms, arguments.kinds, arguments.steps):
         raise SystemExit(1)

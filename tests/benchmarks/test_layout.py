@@ -38,6 +38,7 @@ PRIVATE = {
     "tests.harness.forks": {"_exit"},
     "benchmarks.bandits.runner": {"_model", "_sums", "_width"},  # a sample of the posterior of a batch
     "benchmarks.bandits.survival": {"_race"},  # at points of a continuous space
+    "benchmarks.checks.situation_runs": {"_hooks", "_first"},  # to interrupt a call as it begins
     "benchmarks.papers.bkb": {"_model"},  # the variances of a run
     "benchmarks.problems.arms": {"_dataset"},
     "benchmarks.problems.bbob": {"_best_parameter"},  # where the optimum is
