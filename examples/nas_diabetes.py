@@ -14,8 +14,8 @@ import time
 from statistics import median
 
 import optuna
-from numbo.compiling.first_use import announce_compilation, compilation_time
 from numbo.optuna import GSSBOSampler
+from numbo.warming.first_use import announce_compilation, compilation_time
 from tqdm import tqdm
 
 from diabetes import final_error, load

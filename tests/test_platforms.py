@@ -25,7 +25,8 @@ for module, names in (
 """
 USE = """
 import optuna
-from numbo.compiling import ahead, jit, turns
+from numbo.compiling import jit, turns
+from numbo.warming import ahead
 from numbo.optuna import CurvePruner, GSSBOSampler
 
 assert not turns.possible()

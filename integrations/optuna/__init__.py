@@ -5,7 +5,6 @@ try:
 except ImportError as error:
     raise ImportError("numbo.optuna needs Optuna, which is not installed: pip install 'numbo[optuna]'.") from error
 
-from numbo.compiling.first_use import announce_compilation
 from numbo.optuna._algorithms import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
 from numbo.optuna._looking import (
     best_predicted,
@@ -20,6 +19,7 @@ from numbo.optuna._looking import (
 from numbo.optuna._pruner import CurvePruner
 from numbo.optuna._reports import report, should_prune
 from numbo.spaces import Table
+from numbo.warming.first_use import announce_compilation
 
 announce_compilation(logging.get_logger("optuna.numbo").info)
 

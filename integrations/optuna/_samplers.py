@@ -22,7 +22,6 @@ from optuna.trial import FrozenTrial, TrialState
 
 from numbo import _checks
 from numbo._forks import StartsAnew
-from numbo.compiling.ahead import compile_ahead
 from numbo.optimizers import Optimizer, Snapshot, Suggestion
 from numbo.optimizers.parts.settings import INITIAL, Settings, as_call
 from numbo.optuna import _records
@@ -40,6 +39,7 @@ from numbo.optuna._view import FirstTrials, StudyView, checked
 from numbo.optuna._views import Views
 from numbo.optuna._warnings import Once, warn
 from numbo.spaces import Float, Space, Table
+from numbo.warming.ahead import compile_ahead
 
 #: A function from a trial to its constraints.
 ConstraintsFunc: TypeAlias = Callable[[FrozenTrial], Sequence[float]]

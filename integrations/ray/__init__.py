@@ -7,10 +7,10 @@ try:
 except ImportError as error:
     raise ImportError("numbo.ray needs Ray Tune, which is not installed: pip install 'numbo[ray]'.") from error
 
-from numbo.compiling.first_use import announce_compilation
 from numbo.ray._algorithms import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
 from numbo.ray._scheduler import CurveScheduler
 from numbo.spaces import Table
+from numbo.warming.first_use import announce_compilation
 
 announce_compilation(logging.getLogger("ray.tune.search.numbo").info)
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from numbo import _hooks
 
 if TYPE_CHECKING:
-    from numbo.compiling.first_use import warmup
     from numbo.optimizers import (
         BBKB,
         BKB,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     )
     from numbo.selection import select_subset
     from numbo.spaces import Arms, Categorical, Float, Int, Space, Table
+    from numbo.warming.first_use import warmup
 
 __version__ = "1.0.0"
 __all__ = [
@@ -70,12 +70,12 @@ _HOMES = {
     "Space": "numbo.spaces",
     "Table": "numbo.spaces",
     "select_subset": "numbo.selection",
-    "warmup": "numbo.compiling.first_use",
+    "warmup": "numbo.warming.first_use",
 }
 
 
 def _compile_ahead(algorithm: type) -> None:
-    from numbo.compiling.ahead import compile_ahead
+    from numbo.warming.ahead import compile_ahead
 
     compile_ahead(algorithm)
 

@@ -17,7 +17,7 @@ ALGORITHMS = ("GSSBO", "GPUCB", "BKB", "BBKB", "SBPE")
 def info() -> None:
     """Print what a bug report should contain, and warm up."""
     import numbo
-    from numbo.compiling.first_use import cache_path, warmup
+    from numbo.warming.first_use import cache_path, warmup
 
     print(f"numbo       {numbo.__version__}")
     print(f"python      {platform.python_version()} on {platform.platform()}, {os.cpu_count()} cores")

@@ -33,10 +33,10 @@ POLL = 0.1
 CHILD = """
 import json, sys
 sys.path[:], parent, algorithm, part, lock = json.loads(sys.argv[1])
-from numbo.compiling import ahead
+from numbo.warming import ahead
 with ahead.work(parent, algorithm, part, lock) as wanted:
     if wanted:
-        from numbo.compiling.first_use import compile_part
+        from numbo.warming.first_use import compile_part
         compile_part(algorithm, part, lock)
 """
 _lock = threading.RLock()
@@ -62,7 +62,7 @@ def _start(algorithm: type) -> None:
     """Start the processes, if an algorithm's kernels have to be compiled, and processes can compile them."""
     global _owner
     from numbo.compiling import jit, turns  # here, as children import this module before they have work
-    from numbo.compiling.first_use import ALGORITHMS, lock_path
+    from numbo.warming.first_use import ALGORITHMS, lock_path
 
     known = next(cls for cls in algorithm.__mro__ if cls in ALGORITHMS)
     kernels = ALGORITHMS[known]

@@ -13,7 +13,8 @@ import numba
 import pytest
 
 from numbo import GSSBO, Float
-from numbo.compiling import ahead, jit, turns
+from numbo.compiling import jit, turns
+from numbo.warming import ahead
 
 pytestmark = [
     pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="there is nothing to compile"),
@@ -24,7 +25,7 @@ pytestmark = [
 START = """
 import sys
 from numbo import GSSBO, Float
-from numbo.compiling import ahead
+from numbo.warming import ahead
 optimizer = GSSBO({"x": Float(0, 1)}, seed=0)
 optimizer.ask()
 print(*(child.pid for child in ahead._children), flush=True)
@@ -78,7 +79,7 @@ def test_children_end_with_the_process_that_started_them(end, tmp_path):
 UNPICKLED = """
 import pickle, sys
 pickle.loads(bytes.fromhex(sys.stdin.readline())).ask()
-from numbo.compiling import ahead
+from numbo.warming import ahead
 print(*(child.pid for child in ahead._children), flush=True)
 """
 
@@ -158,7 +159,7 @@ def test_an_error_is_no_concern_of_the_user(started, monkeypatch):
 
 
 def test_a_child_writes_to_no_other_cache(tmp_path):
-    code = f"from numbo.compiling.first_use import compile_part; compile_part('GSSBO', 0, {str(tmp_path / 'other')!r})"
+    code = f"from numbo.warming.first_use import compile_part; compile_part('GSSBO', 0, {str(tmp_path / 'other')!r})"
     process = start(tmp_path / "cache", code)
     assert process.wait() == 0
     assert not list((tmp_path / "cache").rglob("*.nbi"))
@@ -166,7 +167,7 @@ def test_a_child_writes_to_no_other_cache(tmp_path):
 
 WORK = """
 import os, sys
-from numbo.compiling import ahead
+from numbo.warming import ahead
 with ahead.work(os.getppid(), "GSSBO", 0, sys.argv[1]) as mine:
     print(mine, os.nice(0), flush=True)
 """

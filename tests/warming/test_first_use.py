@@ -13,7 +13,7 @@ import numba
 import pytest
 
 from numbo import warmup
-from numbo.compiling import first_use
+from numbo.warming import first_use
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="there is nothing to compile")
 
@@ -34,7 +34,7 @@ def ready():
 PARTS = """
 import numbo
 from numbo import Float
-from numbo.compiling.first_use import compile_part
+from numbo.warming.first_use import compile_part
 from numbo.compiling import jit
 from numbo.kernels.acquisition import mean_variance
 
@@ -93,7 +93,7 @@ print(ready() - before)
 AHEAD = """
 from numba.core import event
 from numbo import GSSBO, Float
-from numbo.compiling import ahead
+from numbo.warming import ahead
 
 
 class Listener(event.Listener):
@@ -167,7 +167,7 @@ def test_on_a_warm_machine_nothing_starts_in_the_background(warm, algorithm):
 @pytest.mark.slow
 def test_what_is_not_in_the_cache_is_compiled_in_the_background_or_announced(warm, tmp_path):
     folder = Path(
-        run("from numbo.compiling.first_use import cache_path; print(cache_path())", cache=tmp_path).stdout.strip()
+        run("from numbo.warming.first_use import cache_path; print(cache_path())", cache=tmp_path).stdout.strip()
     )
     assert folder.is_relative_to(tmp_path)
     shutil.copytree(warm, folder, dirs_exist_ok=True)
