@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import optuna
+from optuna.trial import TrialState
 from ray import tune
 
 from benchmarks.checks.fingerprint import Fingerprint, look
@@ -127,7 +128,7 @@ def by_optuna(sampler: Any, situation: Situation, steps: int) -> list[str]:
         if len(running) >= situation.workers:
             _end(study, names, *running.pop(int(rng.integers(len(running)))))
         if step % LOOK_EVERY == LOOK_EVERY - 1:
-            shown = [trial.params for trial in study.get_trials()[:PROBES] if trial.params]
+            shown = [trial.params for trial in study.get_trials(states=[TrialState.COMPLETE])[:PROBES]]
             out.add(*asked.predict(shown, study))
             out.add(asked.front(study) if len(directions) > 1 else asked.best_predicted(study))
         out.mark()
@@ -160,9 +161,9 @@ def _end(study: optuna.Study, names: Sequence[str], trial: optuna.Trial, told: T
     for step, reported in (told.reports or {}).items():
         trial.report(reported, step)
     if told.value is None:
-        study.tell(trial, state=optuna.trial.TrialState.FAIL)
+        study.tell(trial, state=TrialState.FAIL)
     elif told.stopped:
-        study.tell(trial, state=optuna.trial.TrialState.PRUNED)
+        study.tell(trial, state=TrialState.PRUNED)
     else:
         study.tell(trial, told.value)
 

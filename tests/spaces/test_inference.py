@@ -189,6 +189,19 @@ def test_a_simple_condition_is_a_better_reason_than_a_new_program():
     assert usage.since == {}
 
 
+def test_a_threshold_of_an_integer_is_a_better_reason_than_certain_values_of_another():
+    """The widths of a first layer, which all networks have, may happen to tell the deeper ones from the others."""
+    records = [
+        Record(number, {"n": float(n), "w1": float(w1)} | ({"w2": 16.0} if n >= 2 else {}), True)
+        for number, (n, w1) in enumerate([(1, 9), (3, 12), (2, 40), (1, 20), (1, 63), (4, 8)])
+    ]
+    words = {name: str(condition) for name, condition in found(records).conditions(DIMENSIONS).items()}
+    assert words == {"w2": "n >= 2"}
+    # as long as it is the only reason, it is one
+    alone = [r._replace(values={name: v for name, v in r.values.items() if name != "n"}) for r in records]
+    assert str(found(alone).conditions(DIMENSIONS)["w2"]) == "w1 is 8, 12 or 40"
+
+
 def test_a_copy_goes_its_own_way():
     records = list(trials(60))
     usage = found(records[:40])
