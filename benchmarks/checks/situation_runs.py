@@ -130,7 +130,10 @@ def by_optuna(sampler: Any, situation: Situation, steps: int) -> list[str]:
         if step % LOOK_EVERY == LOOK_EVERY - 1:
             shown = [trial.params for trial in study.get_trials(states=[TrialState.COMPLETE])[:PROBES]]
             out.add(*asked.predict(shown, study))
-            out.add(asked.front(study) if len(directions) > 1 else asked.best_predicted(study))
+            if len(directions) > 1:
+                out.add([(one.number, values) for one, values in asked.front(study)])
+            else:
+                out.add(asked.best_predicted(study))
         out.mark()
     return out.marks
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import secrets
 import threading
@@ -21,9 +22,10 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from numbo import _checks
+from numbo._descriptions import completed
 from numbo._forks import StartsAnew
+from numbo._settings import INITIAL, Settings, as_call
 from numbo.optimizers import Optimizer, Snapshot, Suggestion
-from numbo.optimizers.parts.settings import INITIAL, Settings, as_call
 from numbo.optuna import _records
 from numbo.optuna._distributions import (
     Searched,
@@ -75,9 +77,9 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
     with newly fitted hyperparameters, so its suggestions may differ. `predict` and similar methods need a ``study``.
 
     Args:
-        seed: seed of the suggestions; ``None`` draws one.
-        n_startup_trials: number of finished or running trials before the model takes over from the initial
-            design.
+        seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
+        n_startup_trials: number of finished or running trials before the model takes over from the initial design; by
+            default 10.
         independent_sampler: sampler for parameters that are not in the suggestion; by default the model, given the
             trial's other values; a parameter that the model does not know gets its usual value in the first trial that
             asks for it, and is random in others.
@@ -86,10 +88,14 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             it is used, such as ``(FloatDistribution(0, 1), {"optimizer": "sgd"})``; or a `Table`, whose rows are
             suggested. By default, all parameters of the trials, with inferred conditions; the first trial is then
             sampled independently.
-        constraints_func: returns the constraints of a trial that has ended, a sequence of numbers that are met at 0 or
-            less.
-        settings: the algorithm's settings, as its optimizer in `numbo` takes them. Trials count as failures if they
-            failed, or were pruned before their first report.
+        constraints_func: takes a trial that has ended and returns its constraints, a sequence of numbers that are met
+            at 0 or less, as in Optuna's samplers. Constraints of ``trial.set_constraint`` need no setting.
+        settings: all settings of the algorithm, as its optimizer in `numbo` takes them; settings given by name take
+            precedence. Trials count as failures if they failed, or were pruned before their first report.
+
+    Raises:
+        ValueError: for an invalid value of a setting.
+        TypeError: for an unknown setting.
     """
 
     _optimizer: type[Optimizer]
@@ -134,6 +140,13 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         stand_in = {f"x{j}": Float(0.0, 1.0) for j in range(settings.dimensions)}
         # report invalid settings here, not during the study
         self._make(to_space(searched) if searched.distributions else Space(stand_in), ("minimize",))
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if hasattr(cls, "_optimizer"):
+            cls.__doc__ = completed(
+                cls, inspect.signature(cls).parameters, [cls._optimizer, cls._optimizer.settings_class]
+            )
 
     def _make(self, space: Space | Table, directions: tuple[str, ...], constraints: tuple[str, ...] = ()) -> Optimizer:
         goal: dict[str, Any] = {"direction": directions[0]} if len(directions) == 1 else {"directions": directions}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from numbo._settings import names_checked
 from numbo._types import AvoidRepeats, Preset
 from numbo.optimizers import BBKB, BKB, GSSBO, SBPE, BBKBSettings, BKBSettings, GSSBOSettings, SBPESettings
-from numbo.optimizers.parts.settings import names_checked
 from numbo.ray._arguments import Mode, Relation
 from numbo.ray._searchers import NumboSearch
 from numbo.spaces import Table
@@ -17,31 +17,15 @@ class GSSBOSearch(NumboSearch):
     """GSSBO: a GP on a chosen subset of the trials, with a local search around the best.
 
     Args:
-        space: domains as in ``param_space``, or a `Table`, whose rows are suggested; by default, the ``param_space``
-            of the `Tuner`.
         metric: name of the reported value; by default that of the `TuneConfig`. Or a list of two to five: then give
             the `TuneConfig` one of them with its mode, for Tune's own best result, or neither.
         mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`. For several metrics, a list of as many.
-        points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
-            that they leave out are suggested. A config outside of the space, or with other constants, is evaluated all
-            the same, but not learned; a warning says so then.
         evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
             or mappings of metrics, including those with constraints, such as ``{"loss": 0.5, "latency": 12.0}``. For
             several metrics, sequences of as many numbers, or mappings.
-        seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_initial: number of trials before the model takes over from the initial design; by default 3.
         constraints: bounds of reported metrics, such as ``{"latency": ("<=", 20.0), "size": (">=", 1e6)}``. The last
             reported value counts; the bound of a metric that a trial never reports counts as met.
-        avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,
-            the default, observed points may be measured again if values are noisy.
-        buffer_size: M, number of trials that the model is fitted to; by default 128, or more with a large initial
-            design.
-        preset: ``"default"``, or ``"paper"`` for the algorithm as published; in place of ``settings``.
-        settings: all settings of the algorithm, `numbo.GSSBOSettings`; settings given by name take precedence.
-
-    Raises:
-        ValueError: for an invalid value of a setting, an invalid space or an invalid point.
-        TypeError: for an unknown setting.
     """
 
     _optimizer = GSSBO
@@ -89,26 +73,8 @@ class BKBSearch(_BoundedSearch):
     """BKB: GP-UCB on a sparse posterior of all trials.
 
     Args:
-        space: domains as in ``param_space``, or a `Table`, whose rows are suggested; by default, the ``param_space``
-            of the `Tuner`.
-        metric: name of the reported value; by default that of the `TuneConfig`.
-        mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
-        points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
-            that they leave out are suggested. A config outside of the space, or with other constants, is evaluated all
-            the same, but not learned; a warning says so then.
-        evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
-            or mappings of metrics.
-        seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
-        n_initial: number of trials before the model takes over from the initial design; by default 10.
-        avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,
-            the default, observed points may be measured again if values are noisy.
-        beta: ``"paper"``, ``"reference"``, or a multiplier of the standard deviation; by default 2.
         settings: all settings of the algorithm, `numbo.BKBSettings`; settings given by name take precedence. ``delta``
             follows from the ``num_samples`` of the `TuneConfig` unless it is set, or is 0.1 without them.
-
-    Raises:
-        ValueError: for an invalid value of a setting, an invalid space or an invalid point.
-        TypeError: for an unknown setting.
     """
 
     _optimizer = BKB
@@ -144,26 +110,8 @@ class BBKBSearch(_BoundedSearch):
     """BBKB: batched GP-UCB on a sparse posterior of all trials, for many workers.
 
     Args:
-        space: domains as in ``param_space``, or a `Table`, whose rows are suggested; by default, the ``param_space``
-            of the `Tuner`.
-        metric: name of the reported value; by default that of the `TuneConfig`.
-        mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
-        points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
-            that they leave out are suggested. A config outside of the space, or with other constants, is evaluated all
-            the same, but not learned; a warning says so then.
-        evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
-            or mappings of metrics.
-        seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
-        n_initial: number of trials before the model takes over from the initial design; by default 10.
-        avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,
-            the default, observed points may be measured again if values are noisy.
-        beta: ``"paper"``, ``"reference"``, or a multiplier of the standard deviation; by default 2.
         settings: all settings of the algorithm, `numbo.BBKBSettings`; settings given by name take precedence. ``delta``
             follows from the ``num_samples`` of the `TuneConfig` unless it is set, or is 0.1 without them.
-
-    Raises:
-        ValueError: for an invalid value of a setting, an invalid space or an invalid point.
-        TypeError: for an unknown setting.
     """
 
     _optimizer = BBKB
@@ -201,26 +149,8 @@ class SBPESearch(NumboSearch):
     For noisy objectives and large budgets.
 
     Args:
-        space: domains as in ``param_space``, or a `Table`, whose rows are suggested; by default, the ``param_space``
-            of the `Tuner`.
-        metric: name of the reported value; by default that of the `TuneConfig`.
-        mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
-        points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
-            that they leave out are suggested. A config outside of the space, or with other constants, is evaluated all
-            the same, but not learned; a warning says so then.
-        evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
-            or mappings of metrics.
-        seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
-        n_initial: number of trials before the model takes over from the initial design; by default 10.
-        avoid_repeats: whether to avoid points that were observed or are running while others are left. With ``"auto"``,
-            the default, observed points may be measured again if values are noisy.
         horizon: approximate number of trials; by default the ``num_samples`` of the `TuneConfig`, or 1000 if that is
             unknown.
-        settings: all settings of the algorithm, `numbo.SBPESettings`; settings given by name take precedence.
-
-    Raises:
-        ValueError: for an invalid value of a setting, an invalid space or an invalid point.
-        TypeError: for an unknown setting.
     """
 
     _optimizer = SBPE

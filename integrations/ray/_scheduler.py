@@ -9,8 +9,8 @@ from ray.tune.experiment import Trial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
 from numbo import _checks
+from numbo._settings import as_call
 from numbo.models.stopping import Stopping
-from numbo.optimizers.parts.settings import as_call
 from numbo.ray._arguments import Mode, agreed, check_objectives
 from numbo.trials import Goal
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,8 +13,9 @@ from ray.tune.result import TRAINING_ITERATION as ITERATION
 from ray.tune.search import Searcher
 
 from numbo import _checks
+from numbo._descriptions import completed
+from numbo._settings import as_call
 from numbo.optimizers import GLOBAL, Optimizer, Settings
-from numbo.optimizers.parts.settings import as_call
 from numbo.ray._arguments import (
     Mode,
     Relation,
@@ -55,20 +57,22 @@ class NumboSearch(InspectedSearch):
     Args:
         space: domains as in ``param_space``, or a `Table`, whose rows are suggested; by default, the ``param_space``
             of the `Tuner`.
-        metric: name of the reported value, by default that of the `TuneConfig`; or a list of several.
-        mode: ``"min"`` or ``"max"``, by default that of the `TuneConfig`; or a list, one for each metric.
+        metric: name of the reported value; by default that of the `TuneConfig`.
+        mode: ``"min"`` or ``"max"``; by default that of the `TuneConfig`.
         points_to_evaluate: configs to try first, exactly as given, nested or flat, with or without constants. Values
             that they leave out are suggested. A config outside of the space, or with other constants, is evaluated all
             the same, but not learned; a warning says so then.
         evaluated_rewards: known values of all ``points_to_evaluate``, which are then learned instead of tried: numbers,
-            or mappings of metrics, including those with constraints; for several metrics, sequences of as many numbers.
-        seed: seed of the suggestions; ``None`` draws one.
-        n_initial: number of trials before the model takes over from the initial design.
+            or mappings of metrics.
+        seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
+        n_initial: number of trials before the model takes over from the initial design; by default 10.
         constraints: bounds of reported metrics: ``"<="`` or ``">="`` and a number for each.
-        settings: the algorithm's settings, as its optimizer in `numbo` takes them.
+        settings: all settings of the algorithm, as its optimizer in `numbo` takes them; settings given by name take
+            precedence.
 
     Raises:
-        ValueError: for invalid settings, spaces or points.
+        ValueError: for an invalid value of a setting, an invalid space or an invalid point.
+        TypeError: for an unknown setting.
     """
 
     _takes_several: ClassVar[bool] = False  # objectives
@@ -119,6 +123,13 @@ class NumboSearch(InspectedSearch):
             check_runnable(self._points, self._tune_space)
             self._make(self._tune_space.space)
             self._start()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if hasattr(cls, "_optimizer"):
+            cls.__doc__ = completed(
+                cls, inspect.signature(cls).parameters, [cls._optimizer, cls._optimizer.settings_class]
+            )
 
     def __repr__(self) -> str:
         given = {name: value or None for name, value in self._given.items() if name != "space"}

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from tests.runs import new_run, tell
 
-from numbo import Float, Space
+from numbo import Float, GSSBOSettings, Space
 from numbo.models import ExactGP
 from numbo.models.outputs import Outputs
 from numbo.search.gp_search import GPSearch
@@ -15,19 +15,6 @@ from numbo.search.local_search import LocalSearch
 from numbo.trials import Goal
 
 CUBE = Space({name: Float(0.0, 1.0) for name in "xyz"})
-#: One suggestion of the global model after the other.
-DEFAULTS = {
-    "kernel": "matern52",
-    "acquisition": "alternate",
-    "beta": 2.0,
-    "trend": True,
-    "additive": True,
-    "winsorize": True,
-    "warp": True,
-    "all_data": True,
-    "cover_categories": True,
-    "avoid_ties": True,
-}
 
 
 def bowl(p):
@@ -47,7 +34,7 @@ def sampled(space, n, value=bowl, seed=0, noise=0.0, run=None, **settings):
 def global_search(run, **settings):
     """A global search that the noise of the run listens to."""
     goal = run.goal if len(run.goal.directions) > 1 or run.goal.constraints else Goal(("maximize",))
-    search = GPSearch(run.space.categorical, run.space.conditional, goal=goal, **(DEFAULTS | settings))
+    search = GPSearch(run.space, GSSBOSettings(**settings), goal)
     run.listen(search.outputs.objectives)
     return search
 

@@ -1,4 +1,4 @@
-"""The search with a GP over the whole space: its candidates, what stands out from noise, and the view of its model."""
+"""The search with a GP over the whole space: its candidates, and the view of its model."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ import pytest
 from tests.runs import new_run, tell
 from tests.search.searches import CUBE, bowl, everything, global_search, sampled
 
-from numbo import Arms, Categorical, Float, Int, Space
-from numbo.kernels.acquisition import mean_variance
-from numbo.search.combinations import EVERY
-from numbo.search.gp_search import ARMS, BEST, STANDS_OUT
+from numbo import Arms
+from numbo.search.gp_search import ARMS
 from numbo.search.maximiser import PERIOD
 from numbo.spaces.arms import NEIGHBOURS
 
@@ -108,14 +106,6 @@ def test_of_few_arms_the_best_is_suggested_and_of_many_the_best_around(A):
         assert scores[row] >= scores[np.setdiff1d(near, np.arange(25))].max() - 1e-9
 
 
-def test_where_nothing_is_left_a_point_of_the_design_is_suggested():
-    space = Space({"k": Int(0, 4)})
-    run = sampled(space, 0, avoid_repeats=True)
-    for k in range(5):
-        tell(run, {"k": k}, float(k))
-    assert suggested(global_search(run), run) in space.grid()
-
-
 def test_fixed_values_are_kept_and_the_rest_is_chosen_for_them():
     run = sampled(CUBE, 60, lambda p: -((p["x"] - p["y"]) ** 2) - (p["z"] - 0.5) ** 2)
     search = global_search(run)
@@ -130,100 +120,10 @@ def test_suggestions_on_lines_differ_from_the_best_point_in_one_coordinate():
     run = sampled(CUBE, 20)
     search = global_search(run)
     for _ in range(4 * PERIOD):
-        x = search.next_point(run, np.arange(run.history.n), lines=True)
+        x = search.best_among(run, everything(run), lambda: search.lines(run))
         best = run.history.X[search.surrogate.rows[np.argmax(search.surrogate.means)]]
         assert np.sum(x != best) == 1
         tell(run, CUBE.decode(x), bowl(CUBE.decode(x)))
-
-
-def test_lines_of_which_every_point_was_tried_give_way_to_the_whole_space():
-    space = Space({f"c{i}": Categorical(list("abcdef")) for i in range(7)})
-    run = new_run(space, avoid_repeats=True)
-    best = dict.fromkeys(space.names, "a")
-    tell(run, best, 1.0)
-    for name in best:
-        for c in "bcdef":
-            tell(run, best | {name: c}, 0.5)
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        tell(run, {name: "abcdef"[rng.integers(6)] for name in best}, 0.0)
-    search = global_search(run)
-    p = space.decode(search.next_point(run, np.arange(run.history.n), lines=True))
-    assert sum(p[name] != "a" for name in p) >= 2
-    assert not np.array_equal(space.encode(p), run.space_filling())
-
-
-def test_every_second_suggestion_covers_a_combination_of_categories():
-    space = Space({"a": Categorical(list("xyz")), "b": Categorical(list("uv")), "c": Float(0.0, 1.0)})
-    run = sampled(space, 4, lambda p: p["c"] - (p["a"] == "x"))
-    search = global_search(run)
-    while search.covers(run) or run.step % EVERY:
-        seen = {(p["a"], p["b"]) for p in run.history.trials.params}
-        due = search.covers(run)
-        p = space.decode(suggested(search, run))
-        assert due == (run.step % EVERY == 0)
-        assert not due or (p["a"], p["b"]) not in seen
-        tell(run, p, p["c"] - (p["a"] == "x"))
-    assert len({(p["a"], p["b"]) for p in run.history.trials.params}) == 6
-    assert not global_search(run, cover_categories=False).covers(run)
-
-
-# -- what stands out from noise --------------------------------------------------------------------------------------
-
-
-def noisy(value, space=CUBE, seed=0):
-    """A run with repeats that show the noise, and a search whose model is up to date."""
-    run, rng = new_run(space), np.random.default_rng(seed)
-    points = [space.decode(x) for x in rng.random((60, space.d))]
-    for p in points + points[:2]:
-        tell(run, p, value(p, rng.normal()))
-    search = global_search(run)
-    search.update(run, everything(run))
-    assert run.noise.found
-    return run, search
-
-
-def test_the_luckiest_value_of_noise_alone_does_not_stand_out_and_a_hill_does():
-    run, search = noisy(lambda p, e: e)
-    assert not search.stands_out(run)
-    with run.available.fixing(np.array([0.5, np.nan, np.nan])):
-        assert search.stands_out(run)  # a slice has nothing to do with it
-    run, search = noisy(lambda p, e: 30.0 * bowl(p) + e)
-    assert search.stands_out(run)
-
-
-def rise_and_noise(run, search):
-    """How far the best mean lies above the median over the space, and the deviation of the noise of all members."""
-    anywhere = run.space.snap(run.design.candidates.even(64))
-    middle = np.median(mean_variance(search.surrogate.posterior, anywhere)[0])
-    return search.surrogate.means.max() - middle, np.sqrt(search.surrogate.gp.covariance.noise_variance)
-
-
-@pytest.mark.parametrize("height", [0.5, 1.0, 2.0, 4.0, 8.0])
-def test_what_stands_out_does_so_by_its_rise_in_units_of_the_noise_of_the_best(height):
-    run, search = noisy(lambda p, e: height * bowl(p) + e)
-    rise, noise = rise_and_noise(run, search)
-    gp = search.surrogate.gp
-    best = np.argsort(-gp.fitted_means)[:BEST]
-    residual, variance = gp.leave_one_out()
-    ratio = min(np.mean(residual[best] ** 2 / variance[best]), 1.0)
-    assert search.stands_out(run) == (rise >= STANDS_OUT * noise * np.sqrt(ratio))
-
-
-def test_the_noise_of_the_worst_members_says_nothing_of_that_of_the_best():
-    """Where it is in proportion to the value, the optimum would never stand out from the noise of all."""
-    run, search = noisy(lambda p, e: -p["x"] * (1.0 + 0.8 * e), Space({"x": Float(0.0, 1.0)}))
-    rise, noise = rise_and_noise(run, search)
-    assert rise < STANDS_OUT * noise
-    assert search.stands_out(run)
-
-
-def test_without_noise_or_a_model_everything_stands_out():
-    run = sampled(CUBE, 30)
-    search = global_search(run)
-    assert search.stands_out(run)
-    search.update(run, everything(run))
-    assert search.stands_out(run)
 
 
 # -- the view --------------------------------------------------------------------------------------------------------

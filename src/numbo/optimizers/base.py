@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from abc import abstractmethod
@@ -13,15 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbo import _checks, _hooks
+from numbo._descriptions import completed
 from numbo._imports import load_needed
 from numbo._interrupts import interrupts_get_out
+from numbo._settings import Settings
 from numbo._types import Array, Direction
 from numbo.inspection import Inspectable
 from numbo.models.bounds import off_bounds
 from numbo.models.curves import LARGEST_STD, Curves
 from numbo.optimizers._transaction import Transaction
-from numbo.optimizers.parts.settings import Settings
 from numbo.optimizers.port import Port
+from numbo.rules import Opening, Rule, first_of
 from numbo.run.run import Run, Suggestion
 from numbo.search.trust_region import Region
 from numbo.spaces import Arms, Space, domain_of
@@ -44,14 +47,18 @@ class Optimizer(Port, Inspectable):
     """Ask/tell optimisation of a black box over a `Space`, or over explicit `Arms`.
 
     Args:
-        space: a `Space` or a mapping of names to dimensions; points are dicts of values by name. Or
-        arms: an explicit set of arms, an array (A, d) of features or `numbo.Arms`; points are then row indices.
+        space: what is searched: a `numbo.Space`, or a mapping of names to `Float`, `Int` and `Categorical`; or
+        arms: an explicit set of arms, an array (A, d) of features or `numbo.Arms`. Points are then row indices.
         direction: ``"minimize"`` or ``"maximize"``; by default spaces are minimised and arms are maximised.
-        directions: of several objectives, in place of ``direction``; only GSSBO and GP-UCB.
-        constraints: names of values that have to be 0 or less (`tell`); only GSSBO and GP-UCB.
+        directions: of two to five objectives, in place of ``direction``; `tell` then takes as many values.
+        constraints: names of values that have to be 0 or less; `tell` takes these values.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
-        settings: the settings of the algorithm.
+        settings: all settings; settings given by name take precedence.
         use_curves: whether to learn from the curves of stopped trials (`numbo.models.curves`).
+
+    Raises:
+        ValueError: for an unsupported value.
+        TypeError: for an unknown setting.
 
     Attributes:
         settings_class: the type of the settings.
@@ -60,7 +67,8 @@ class Optimizer(Port, Inspectable):
         avoid_repeats: whether to avoid points that were observed or are pending while others are left.
     """
 
-    settings_class: ClassVar[type[Settings]]
+    settings_class: ClassVar[type[Settings]] = Settings
+    _rules: tuple[Rule, ...]
     _takes_std: ClassVar[bool] = False
 
     def __init__(
@@ -96,6 +104,10 @@ class Optimizer(Port, Inspectable):
         self._strangers = 0
         #: The kinds of trouble that a warning has told.
         self._warned_of: set[str] = set()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.__doc__ = completed(cls, inspect.signature(cls).parameters, [cls.settings_class])
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_") and "_run" in vars(self) and name in {*ARGUMENTS, *self.settings_class.names()}:
@@ -140,7 +152,7 @@ class Optimizer(Port, Inspectable):
         fixed: Array | None = None,
         propose: Callable[[], Suggestion] | None = None,
     ) -> Suggestion:
-        """The next point: from the initial design, a repeat to find out about noise, or by the algorithm.
+        """The next point: from the initial design, or by the rules of the algorithm.
 
         Args:
             seed, position, fixed: as for `Port.suggest`; ``fixed (d,)`` is NaN for free coordinates.
@@ -150,20 +162,22 @@ class Optimizer(Port, Inspectable):
         load_needed()
         run = self._run
         with run.times.ask(run.history.n), run.available.fixing(fixed):
-            if self._initial:
-                return Suggestion(run.first_point(self.n_initial, position))
+            opening = self._opening
+            if opening.lasts(run):
+                return opening.point(run, position)
             if seed is not None:
                 run.rng = np.random.default_rng(seed)
-            if propose is None and (x := run.available.probe()) is not None:
-                return Suggestion(x)
             x, origin = run.attempt(propose or self._propose, lambda: Suggestion(run.space_filling(position)))
             return Suggestion(run.available.fix(off_bounds(x, run.feasibility.closed, run.available.taken)), origin)
 
     @property
-    def _initial(self) -> bool:
-        """Whether the initial design goes on, or there are no data for the search yet."""
-        history = self._run.history
-        return self._run.step < self.n_initial or history.blind
+    def _opening(self) -> Opening:
+        """The initial design."""
+        return Opening(self.n_initial)
+
+    def _propose(self) -> Suggestion:
+        """The suggestion of the first rule that has one; there is at least one success at that time."""
+        return first_of(self._rules, self._run)
 
     # -- tell --------------------------------------------------------------------------------------------------
 
@@ -402,10 +416,6 @@ class Optimizer(Port, Inspectable):
         return self._run.history.best_of(self._run.goal)
 
     # -- supplied by an algorithm, with `_view` ----------------------------------------------------------------------
-
-    @abstractmethod
-    def _propose(self) -> Suggestion:
-        """The next point by the algorithm; there is at least one success at that time."""
 
     def _scores(self, run: Run, X: Array) -> Array:
         """The acquisition function (c,) of the next suggestion at ``X (c, d)``; ``run`` as in `_view`."""

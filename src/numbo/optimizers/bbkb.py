@@ -36,13 +36,14 @@ from typing import Any, ClassVar
 from numpy.typing import ArrayLike
 
 from numbo import _checks
+from numbo._settings import checked, names_checked
 from numbo._types import Array, AvoidRepeats, Direction, ScheduledBeta, Stopping
 from numbo.models.confidence import SCHEDULES, Confidence, Information
 from numbo.models.feedback import Change, FeedbackModel, NewBatch, SparseStatus
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
-from numbo.optimizers.parts.settings import checked, names_checked
 from numbo.optimizers.parts.sparse import SparseSettings, sparse_search
+from numbo.rules import Loop, Probe, Rule
 from numbo.run.run import Run, Suggestion
 from numbo.spaces import Arms, Space
 
@@ -58,12 +59,6 @@ class BBKBSettings(SparseSettings):
     """Settings of `BBKB`.
 
     Args:
-        n_initial: number of points of the space-filling initial design: by default 1 under a fixed kernel, otherwise
-            10.
-        avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
-            the default for spaces, observed points may be measured again where values are noisy; False for arms.
-        learn_failures: whether failures depend on the parameters: ``True`` weights points by their probability of
-            success, ``False`` only never repeats a point that failed, ``"auto"`` lets the data decide between the two.
         ratio_threshold: C~ >= 1, the factor by which variances may shrink inside a batch.
         stopping: ``"global"`` (lemma 1) or ``"global-local"`` (lemma 3 once lemma 1 fails: larger batches).
         beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the standard deviation.
@@ -71,26 +66,8 @@ class BBKBSettings(SparseSettings):
             points as long as later dictionaries give at most three times that variance (section 4, appendix A.5), and
             of P / 3 in the worst case of lemma 2, and no failures are learned. For arms and spaces that can be
             enumerated.
-        kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
-        lengthscale: a number or (d,), fixes the kernel; in the units of the arms' features, or of the unit cube that a
-            space is mapped to. A fixed kernel has unit variance, and values are not standardised.
-        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective, at least 1e-6;
-            lambda is its square. Without these two, the kernel is learned from the data, on a schedule.
-        norm_bound: F, a bound on the objective's RKHS norm under the kernel.
-        delta: failure probability of the confidence bounds; by default 0.1.
-        qbar: oversampling factor of the dictionary. With infinity every observed point is an atom: the exact GP.
         max_dictionary: maximum number of atoms in a draw, ``None`` for no limit; ``"auto"`` is 96 where the kernel
             is learned, and no limit under a fixed one.
-        initial_dictionary: how the first dictionary is drawn from a history, ``"bless"`` or ``"rls"``.
-        resparsify: the dictionary is drawn again when the history has grown by this share; in between, new points join
-            it with their sampling probability as feedback is taken in. 0, the default under a fixed kernel, draws it at
-            the end of every batch, as the papers do; the default where the kernel is learned is 0.1.
-        trend: whether a learned kernel has a linear and quadratic part.
-        winsorize: whether outliers on the bad side are clipped under a learned kernel.
-
-    Raises:
-        ValueError: for an unsupported value.
-        TypeError: for an unknown setting.
     """
 
     ratio_threshold: float = checked(2.0, _checks.number, 1.0)
@@ -113,24 +90,7 @@ class BBKB(Optimizer):
         opt.tell(batch, [reward(arm) for arm in batch])
 
     Args:
-        space: what is searched: a `numbo.Space`, or a mapping of names to `Float`, `Int` and `Categorical`; or
-        arms: an explicit set of arms, an array (A, d) of features or `numbo.Arms`. Points are then row indices.
-        direction: ``"minimize"`` or ``"maximize"``; by default spaces are minimised and arms are maximised.
-        n_initial: number of points of the space-filling initial design: by default 1 under a fixed kernel, otherwise
-            10.
-        seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
-        avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
-            the default for spaces, observed points may be measured again where values are noisy; False for arms.
         beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the standard deviation; by default 2.
-        lengthscale: a number or (d,), fixes the kernel; in the units of the arms' features, or of the unit cube that a
-            space is mapped to. A fixed kernel has unit variance, and values are not standardised.
-        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective, at least 1e-6;
-            lambda is its square. Without these two, the kernel is learned from the data, on a schedule.
-        settings: all settings; settings given by name take precedence.
-
-    Raises:
-        ValueError: for an unsupported value.
-        TypeError: for an unknown setting.
     """
 
     settings: BBKBSettings
@@ -191,7 +151,11 @@ class BBKB(Optimizer):
 
     # -- algorithm 1 -------------------------------------------------------------------------------------------
 
-    def _propose(self) -> Suggestion:
+    @property
+    def _rules(self) -> tuple[Rule, ...]:  # type: ignore[override]
+        return Probe(), Loop(self._next)
+
+    def _next(self) -> Suggestion:
         self._run.fork_search_rng()
         return self._turn()
 
@@ -211,7 +175,7 @@ class BBKB(Optimizer):
     def _choose_batch(self, limit: int | None) -> list[Any]:
         """Points until the batch is over, all by turns of the same loop."""
         design = self.n_initial - self._run.step
-        batch = [self._hand_out(self._suggest(propose=self._propose))]  # no repeat that probes for noise
+        batch = [self._hand_out(self._suggest(propose=self._next))]  # no repeat that probes for noise
         if design > 0:
             wanted = design if limit is None else min(design, limit)
             return batch + [self._hand_out() for _ in range(wanted - 1)]

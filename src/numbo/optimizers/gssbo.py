@@ -1,7 +1,7 @@
 """GSSBO: Bayesian optimisation on a subset chosen by gradient information (Wei et al., algorithm 1).
 
 Each round of `GSSBO` is a round of the algorithm, with its line numbers. A round begins with the update for the last
-point, lines 5 to 17, and ends with the next point, line 3 (`GSSBO._propose_globally`).
+point, lines 5 to 17, and ends with the next point, line 3 (`numbo.rules.everywhere.Everywhere`).
 
     1      the first ``n_initial`` points are a scrambled Sobol design
     3      the next point maximises the acquisition function on the current GP           `GPSearch.next_point`
@@ -19,7 +19,6 @@ a trust region, and a population search. ``preset="paper"`` is the algorithm as 
 from __future__ import annotations
 
 import copy
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -29,6 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbo import _checks
+from numbo._settings import ACQUISITIONS, GPSettings, checked, names_checked
 from numbo._types import (
     AcquisitionName,
     Array,
@@ -46,17 +46,28 @@ from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
 from numbo.optimizers.parts.buffer import RULES, DynamicBuffer
-from numbo.optimizers.parts.settings import GPSettings, checked, names_checked
-from numbo.run.run import Run, Suggestion
-from numbo.search.engine import Engine
+from numbo.rules import (
+    Again,
+    Everywhere,
+    Filling,
+    GlobalModel,
+    InTurn,
+    Lines,
+    Opening,
+    Probe,
+    Rebuilt,
+    Rule,
+    Scouts,
+    Untried,
+)
+from numbo.run.run import Run
 from numbo.search.front_search import FrontSearch
 from numbo.search.gp_search import GPSearch
 from numbo.search.local_search import LocalSearch
-from numbo.search.maximiser import ACQUISITIONS
 from numbo.search.population_search import PopulationSearch
 from numbo.search.trust_region import Region
 from numbo.spaces import Arms, Space
-from numbo.trials import SCOUT, best_first
+from numbo.trials import best_first
 from numbo.trials.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -69,11 +80,6 @@ if TYPE_CHECKING:
 #: the inner six tenths of each range. On plateaus, tables of networks in eight dimensions, regrets after 60 trials once
 #: were .34 with 5 points and .25 with 10.
 FEW = 3
-#: In spaces of fewer dimensions, or under noise, the global model looks everywhere. With lines in all spaces, smooth
-#: and noisy problems in up to ten dimensions were worse after 100 trials, and functions of Rastrigin, Levy and Powell
-#: in 20 dimensions better after 1,000: ``benchmarks/results/compare-lines-everywhere.md``. With lines as they are:
-#: ``benchmarks/results/compare-population.md``.
-LINES_FROM = 12
 #: M, unless it is set; more with a large initial design, so that the criterion has a choice.
 BUFFER_SIZE = 128
 PRESETS: dict[str, dict[str, Any]] = {
@@ -102,13 +108,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 TURN = 4
 #: The same with several objectives. On nine problems, one seed of 300 trials, it was better on six than one in four.
 TURN_OF_FRONT = 2
-#: Under a pruner scouts, points that fill the space, are cheap. A scout is the best by the model of this many points.
-#: On curves of networks (TaskSet, Hyperband, cost of 60 full runs) regrets were .13 with half of the cost spent on
-#: scouts, .16 with a fifth, and .23 without; with the next point instead of the best of four .14, with the best of
-#: sixteen .21. On LCBench they were .05, .07, .08 with the best of four, and .08 with the next point. At that time
-#: their share did not yet depend on the cost that stopping has saved; ``benchmarks/results/curves.md`` has both
-#: together.
-SCOUTED = 4
+#: See `numbo.rules.filling.Scouts`.
 SCOUTING = 0.5
 #: Number of observations that a local model is conditioned on if the buffer has no fixed size.
 LOCAL_SIZE = 128
@@ -155,6 +155,9 @@ class Subset:
             self._selected_at = n
         return self._selected
 
+    def record(self, n: int, seconds: float) -> None:
+        self.buffer.record(n, seconds)
+
     def _select(self, run: Run, surrogate: Surrogate, pool: ObservationIndices, size: int) -> Indices:
         """Positions in ``pool`` of the subset: initial, newest and best samples, and the criterion's choice."""
         history = run.history
@@ -193,11 +196,6 @@ class GSSBOSettings(GPSettings):
     """Settings of `GSSBO`; ``GSSBOSettings.of_preset("paper")`` are those of the paper.
 
     Args:
-        n_initial: number of points of the initial design before the model takes over; by default 3.
-        avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
-            the default, observed points may be measured again if values are noisy.
-        learn_failures: whether failures depend on the parameters: ``True`` weights points by their probability of
-            success, ``False`` only never repeats a point that failed, ``"auto"`` lets the data decide between the two.
         use_curves: whether the final value of a stopped trial, and its uncertainty, are predicted from its curve.
             Otherwise, and with several objectives, its last value counts as its final one.
         buffer_size: M, number of observations that the model is fitted to, at least ``n_initial + 2``; ``"dynamic"``
@@ -213,12 +211,6 @@ class GSSBOSettings(GPSettings):
             so these are many points. By default 0.5. Without ``use_curves``, reports are not kept, so nothing is known
             of the cost: nothing is spent then by default, and other shares than 0 are refused. With several objectives,
             nothing is spent either.
-        kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
-        acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
-            ``"alternate"``: the global model alternates between the two, local ones take log EI. EI exploits where the
-            model is confident; UCB lets the search escape when EI stalls. Of several objectives it is always the
-            expected hypervolume improvement.
-        beta: the multiplier of UCB, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015, section 4).
         criterion: how the subset is chosen, one of `numbo.selection.CRITERIA`. This setting and the following ones are
             for ablations and reproductions.
         buffer_factor: Z, above 1: the ratio of iteration costs at which the dynamic buffer switches.
@@ -229,9 +221,6 @@ class GSSBOSettings(GPSettings):
             others. The model has to be accurate where the optimum may be (quality and diversity, Moss et al. 2023).
         reselect: the subset is chosen from all data when the history has grown by this share, and in between from the
             last subset and the new observations. 0 chooses from all data every time.
-        trend: whether the covariance has a linear and quadratic part.
-        additive: whether the covariance has an additive part, a sum of functions of one coordinate each.
-        winsorize: whether outliers on the bad side are clipped if the model then predicts better.
         warp: whether the global model is fitted to the logarithm of the gap to the best value if it then predicts
             better.
         all_data: whether the posterior uses all observations if values are noisy, with the subset as its atoms.
@@ -242,10 +231,6 @@ class GSSBOSettings(GPSettings):
             are any; not if there are more than 40 combinations, nor in spaces that are enumerated.
         avoid_ties: whether to avoid points so near a known point that they most likely have exactly its value, if
             values tie (accuracies, steps). Values are then assumed to be exact.
-
-    Raises:
-        ValueError: for an unsupported value.
-        TypeError: for an unknown setting.
     """
 
     acquisition: AcquisitionName = checked("alternate", _checks.one_of, ACQUISITIONS)
@@ -319,23 +304,8 @@ class GSSBO(Optimizer):
         opt.tell(p, objective(p))
 
     Args:
-        space: the space: a `numbo.Space`, or a mapping of names to `Float`, `Int` and `Categorical`; or
-        arms: an explicit set of arms, an array (A, d) of features or `numbo.Arms`. Points are then row indices.
-        direction: ``"minimize"`` or ``"maximize"``; by default spaces are minimised and arms are maximised.
-        directions: of two to five objectives, in place of ``direction``; `tell` then takes as many values.
-        constraints: names of values that have to be 0 or less; `tell` takes these values.
         n_initial: number of points of the initial design before the model takes over; by default 3.
-        seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
-        avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
-            the default, observed points may be measured again if values are noisy.
-        buffer_size: M, number of observations that the model is fitted to, at least ``n_initial + 2``; by default 128,
-            or more with a large initial design.
         preset: ``"default"``, or ``"paper"`` for the algorithm as published; in place of ``settings``.
-        settings: all settings; settings given by name take precedence.
-
-    Raises:
-        ValueError: for an unsupported value.
-        TypeError: for an unknown setting.
     """
 
     settings: GSSBOSettings
@@ -371,21 +341,7 @@ class GSSBO(Optimizer):
             settings=settings,
             use_curves=settings.use_curves,
         )
-        self._search = GPSearch(
-            self.space.categorical,
-            self.space.conditional,
-            kernel=settings.kernel,
-            acquisition=settings.acquisition,
-            beta=settings.beta,
-            trend=settings.trend,
-            additive=settings.additive,
-            winsorize=settings.winsorize,
-            warp=settings.warp,
-            all_data=settings.all_data,
-            cover_categories=settings.cover_categories,
-            avoid_ties=settings.avoid_ties,
-            goal=self._run.goal,
-        )
+        self._search = GPSearch(self.space, settings, self._run.goal)
         self._subset = Subset(
             settings.buffer(self.space.d),
             self.n_initial,
@@ -394,19 +350,51 @@ class GSSBO(Optimizer):
             elites=settings.elites,
             reselect=settings.reselect,
         )
-        self._engines: tuple[Engine, ...] = ()
-        if settings.trust_region and self._run.grid is None:
-            new = self._search.new_surrogate
-            limit = self._search.new_constraint
-            models = Outputs(partial(new, **LOCAL_REFIT), partial(limit, **LOCAL_REFIT), self._run.goal)
-            size = self._subset.buffer.size or LOCAL_SIZE
-            local = FrontSearch if self._run.history.several else LocalSearch
-            beside = local(self.space, models, size, self._search.maximiser)
-            self._engines = (beside,)
-            if settings.population and not self._run.history.several:
-                self._engines = (beside, PopulationSearch(self.space, beside, number=1))
+        self._engines = self._new_engines(settings)
+        self._rules = self._new_rules()
         asks = settings.all_data and self.avoid_repeats == "auto"
         self._run.listen(*(models.objectives for models in self._models), asks=asks)
+
+    def _new_engines(self, settings: GSSBOSettings) -> tuple[LocalSearch, ...] | tuple[LocalSearch, PopulationSearch]:
+        """The searches beside the global model."""
+        several = self._run.history.several
+        if not settings.trust_region or self._run.grid is not None:
+            return ()
+        new = partial(self._search.new_surrogate, **LOCAL_REFIT)
+        limit = partial(self._search.new_constraint, **LOCAL_REFIT)
+        models = Outputs(new, limit, self._run.goal)
+        kind = FrontSearch if several else LocalSearch
+        local = kind(self.space, models, self._subset.buffer.size or LOCAL_SIZE, self._search.maximiser)
+        if several or not settings.population:
+            return (local,)
+        return local, PopulationSearch(self.space, local, number=1)
+
+    def _new_rules(self) -> tuple[Rule, ...]:
+        """Who makes the next suggestion, after the initial design.
+
+        One suggestion in `TURN` is by the algorithm of the paper, the last rule, and those for single categories are by
+        its model, too. The engines make the others.
+        """
+        run = self._run
+        settings = self.settings
+        model = GlobalModel(self._search, self._subset)
+        turn = TURN_OF_FRONT if run.history.several else TURN
+        space = run.named_space
+        engines = self._engines
+        rules: list[Rule] = [
+            Probe(),
+            Rebuilt(model, self.n_initial + turn),
+            Scouts(model, settings.scouted, self.n_initial),
+        ]
+        if space is not None:
+            rules.append(Again(model, space))
+        if space is not None and settings.cover_categories:
+            rules.append(Untried(model, space))
+        if engines:
+            rules += [Filling(self._search.surrogate, turn), InTurn(engines, turn)]
+        if engines and settings.coordinate_lines:
+            rules.append(Lines(model, engines[0]))
+        return (*rules, Everywhere(model))
 
     @property
     def _models(self) -> list[Outputs]:
@@ -414,72 +402,8 @@ class GSSBO(Optimizer):
         return [self._search.outputs, *(one for engine in self._engines for one in engine.models)]
 
     @property
-    def _initial(self) -> bool:
-        """Whether the initial design goes on; failures are replaced by up to as many more points of it.
-
-        Of 30 runs with four failures among their first five trials, 22 were worse after fifteen trials than with five
-        successes.
-        """
-        history = self._run.history
-        few = history.n + len(history.pending) < self.n_initial and history.step < 2 * self.n_initial
-        return few or history.blind
-
-    # -- algorithm 1 -------------------------------------------------------------------------------------------
-
-    def _propose(self) -> Suggestion:
-        """One suggestion in `TURN` is by the algorithm; suggestions that cover categories are by its model, too.
-
-        The engines make the others, in turns; an eager engine comes first, even if it is not its turn. As long as the
-        best point does not stand out from the noise, engines have nothing to start from, and points fill the space.
-        """
-        run = self._run
-        engines = self._engines
-        turn = TURN_OF_FRONT if run.history.several else TURN
-        if self._search.surrogate.updated_at == 0 and run.history.n >= self.n_initial + turn:
-            self._search.update(run, self._subset.members(run, self._search))  # rebuilt from its trials
-        if run.history.scout_is_due(self.settings.scouted):
-            return self._scout()
-        if self._search.covers(run):
-            return self._propose_globally()
-        # the number of the engines' suggestions: a Sobol set without every fourth point would leave a slab empty
-        theirs = run.step - run.step // turn
-        if engines and run.step % turn and not self._search.stands_out(run):
-            return Suggestion(run.scout(theirs))
-        first = theirs % max(len(engines), 1)
-        in_turn = engines[first:] + engines[:first]
-        eager = [engine for engine in in_turn if engine.eager(run)]
-        others = [engine for engine in in_turn if engine not in eager] if run.step % turn else []
-        for engine in eager + others:
-            if (found := engine.propose(run)) is not None:
-                return found
-        return self._propose_globally()
-
-    def _scout(self) -> Suggestion:
-        """The best of the next `SCOUTED` space-filling points, by the model."""
-        run = self._run
-        search = self._search
-        first = self.n_initial + SCOUTED * (run.history.effort.scouts + run.history.pending_scouts())
-        X = np.array([run.scout(first + k) for k in range(SCOUTED)])
-        values = search.scores(run, self._subset.members(run, search), X)
-        return Suggestion(X[np.argmax(values)], SCOUT)
-
-    @property
-    def _narrow(self) -> bool:
-        """Whether the local search has narrowed down, and lines through the best point are worth while."""
-        run = self._run
-        if self.space.d < LINES_FROM or run.noise.found or run.history.several or run.available.fixed is not None:
-            return False
-        return any(isinstance(engine, LocalSearch) and engine.trust_region.narrow for engine in self._engines)
-
-    def _propose_globally(self) -> Suggestion:
-        """Lines 5 to 17 for the last point, and line 3: the next one."""
-        run = self._run
-        started = time.perf_counter()
-        members = self._subset.members(run, self._search)  # lines 5 to 14
-        lines = self.settings.coordinate_lines and self._narrow
-        x = self._search.next_point(run, members, lines=lines)  # lines 15, 17 and 3
-        self._subset.buffer.record(run.history.n, time.perf_counter() - started)
-        return Suggestion(x)
+    def _opening(self) -> Opening:
+        return Opening(self.n_initial, replaces_failures=True)
 
     def _observed(self, i: int, y: float, origin: int) -> None:
         for engine in self._engines:

@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbo import _checks
+from numbo._settings import checked, names_checked
 from numbo._types import Array, Direction, Mask, PhaseBeta
 from numbo.models import SparseGP
 from numbo.models.confidence import sparse_confidence, uniform_confidence, union_bound
@@ -41,8 +42,8 @@ from numbo.models.feedback import Change, SparseStatus
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
 from numbo.optimizers.parts.race import WIDTH, Filter, lambda_max, race_of
-from numbo.optimizers.parts.settings import checked, names_checked
 from numbo.optimizers.parts.sparse import SparseSettings, sparse_search
+from numbo.rules import Loop, Probe, Rule
 from numbo.run.availability import ENUMERABLE
 from numbo.run.run import Run, Suggestion
 from numbo.spaces import Arms, Space
@@ -59,38 +60,14 @@ class SBPESettings(SparseSettings):
     """Settings of `SBPE`.
 
     Args:
-        n_initial: number of points of the space-filling initial design: by default 1 under a fixed kernel, otherwise
-            10.
-        avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
-            the default for spaces, observed points may be measured again where values are noisy; False for arms.
-        learn_failures: whether failures depend on the parameters: ``True`` weights points by their probability of
-            success, ``False`` only never repeats a point that failed, ``"auto"`` lets the data decide between the two.
         horizon: N, the expected number of evaluations, by default 1000; it determines the sizes of the batches.
         beta: multiplier of the standard deviation in the bounds. ``"union"`` is ``sqrt(2 log(4 B |X| / delta))``: with
             probability ``1 - delta``, a draw from the model is within its bounds at all points and after each of the B
             batches (Srinivas et al. 2010, lemma 5.1); a space too large to be enumerated counts as the largest one that
             can be. ``"paper"`` is theorem 3.5, or corollary 3.7 in a continuous space, for an objective within
             `norm_bound`. Or a number.
-        kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
-        lengthscale: a number or (d,), fixes the kernel; in the units of the arms' features, or of the unit cube that a
-            space is mapped to. A fixed kernel has unit variance, and values are not standardised.
-        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective, at least 1e-6;
-            lambda is its square. Without these two, the kernel is learned from the data, on a schedule.
-        norm_bound: F, a bound on the objective's RKHS norm under the kernel.
-        delta: failure probability of the confidence bounds; by default 0.1.
-        qbar: oversampling factor of the dictionary. With infinity every observed point is an atom: the exact GP.
         max_dictionary: maximum number of atoms in a draw, ``None`` for no limit; ``"auto"`` is 256 where the kernel
             is learned, and no limit under a fixed one.
-        initial_dictionary: how the first dictionary is drawn from a history, ``"bless"`` or ``"rls"``.
-        resparsify: the dictionary is drawn again when the history has grown by this share; in between, new points join
-            it with their sampling probability as feedback is taken in. 0, the default under a fixed kernel, draws it at
-            the end of every batch, as the papers do; the default where the kernel is learned is 0.1.
-        trend: whether a learned kernel has a linear and quadratic part.
-        winsorize: whether outliers on the bad side are clipped under a learned kernel.
-
-    Raises:
-        ValueError: for an unsupported value.
-        TypeError: for an unknown setting.
     """
 
     #: Judging needs a model that is nearly exact: with too few atoms, bounds stay so wide that nothing is eliminated.
@@ -110,24 +87,8 @@ class SBPE(Optimizer):
         opt = SBPE(arms=features, horizon=2000, seed=0)
 
     Args:
-        space: what is searched: a `numbo.Space`, or a mapping of names to `Float`, `Int` and `Categorical`; or
-        arms: an explicit set of arms, an array (A, d) of features or `numbo.Arms`. Points are then row indices.
-        direction: ``"minimize"`` or ``"maximize"``; by default spaces are minimised and arms are maximised.
-        n_initial: number of points of the space-filling initial design: by default 1 under a fixed kernel, otherwise
-            10.
-        seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
-        horizon: N, the expected number of evaluations, by default 1000; it determines the sizes of the batches.
         beta: multiplier of the standard deviation in the bounds: ``"union"``, the default, ``"paper"``, or a number
             (`SBPESettings`).
-        lengthscale: a number or (d,), fixes the kernel; in the units of the arms' features, or of the unit cube that a
-            space is mapped to. A fixed kernel has unit variance, and values are not standardised.
-        noise_std: standard deviation of the noise under a fixed kernel, in the units of the objective, at least 1e-6;
-            lambda is its square. Without these two, the kernel is learned from the data, on a schedule.
-        settings: all settings; settings given by name take precedence.
-
-    Raises:
-        ValueError: for an unsupported value.
-        TypeError: for an unknown setting.
     """
 
     settings: SBPESettings
@@ -204,7 +165,11 @@ class SBPE(Optimizer):
 
     # -- algorithm 1 -------------------------------------------------------------------------------------------
 
-    def _propose(self) -> Suggestion:
+    @property
+    def _rules(self) -> tuple[Rule, ...]:  # type: ignore[override]
+        return Probe(), Loop(self._next)
+
+    def _next(self) -> Suggestion:
         run = self._run
         model = self._model
         with run.times.phase("selection"):

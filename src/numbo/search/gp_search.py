@@ -3,40 +3,27 @@
 from __future__ import annotations
 
 import copy
-import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from numbo._types import Array, Mask, ObservationIndices
+from numbo._settings import GPSettings
+from numbo._types import Array, ObservationIndices
 from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition
-from numbo.models.moments import moments
 from numbo.models.outputs import Outputs
 from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
 from numbo.run.candidates import CANDIDATES, elite_rows
 from numbo.run.run import Run
-from numbo.search.combinations import Combinations
-from numbo.search.maximiser import Maximiser
-from numbo.search.second_chance import SecondChance
+from numbo.search.maximiser import STARTS, Maximiser
 from numbo.search.utility import Utility
-from numbo.spaces import Corners
-from numbo.trials import Data, Goal, History, best_first
+from numbo.spaces import Corners, Domain
+from numbo.trials import Data, Goal, History
 
 #: Up to this number of arms, all are candidates. Of more, this many random ones are, and those around the best.
 ARMS = 2048
-#: The best mean stands out if it exceeds the median over `EVEN` points of the space by `STANDS_OUT` standard deviations
-#: of the noise. The largest of some hundred values of pure noise exceeds it by 2.5 to 3. Of 80 runs of 150 trials on
-#: two bumps over a noisy plateau, 6 never left the plateau without this rule, 4 with 1.0, one with 2.5, and none with
-#: 3.0. Cost on other problems: ``benchmarks/results/compare-stands-out.md``.
-STANDS_OUT = 3.0
-EVEN = 64
-#: That noise is estimated from this many of the best members: if noise is proportional to the value, the optimum never
-#: stands out from the noise of all members. On spheres in six dimensions with noise of 0.8 of the value, or exponential
-#: around it, mean regrets of 14 seeds were a seventh and a quarter smaller; with 8 members they were not. Other
-#: problems: ``benchmarks/results/compare-noise-of-the-best.md``.
-BEST = 4
 #: With several objectives: number of points of the front around which candidates lie, and number of candidates
 #: anywhere.
 FRONT_ELITES = 4
@@ -52,56 +39,19 @@ class GPSearch:
     """Suggests the point that maximises an acquisition function of an exact GP over the whole space.
 
     Args:
-        categorical: (d,) which dimensions compare by equality.
-        optional: (d,) which dimensions may be inactive.
-        kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
-        acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
-            ``"alternate"``: log EI; the global model alternates between it and UCB. EI exploits where the model is
-            confident; UCB lets the search escape when EI stalls. With ``all_data``, it is UCB under strong noise.
-        beta: the multiplier of UCB, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015, section 4).
-        trend, additive, winsorize: as `numbo.models.surrogate.Surrogate`.
-        warp: as there, for the global model only.
-        all_data: whether the posterior uses all observations under noise; otherwise it uses the members only.
-        cover_categories: whether each combination of categories is tried, if there are few
-            (`numbo.search.combinations`).
-        avoid_ties: whether to avoid points so near a known point that they most likely have exactly its value
-            (`numbo.run.resolution`).
+        space: the searched space.
+        settings: the kernel, the acquisition function, and what values and models are made of.
         goal: the objectives and constraints.
 
     Attributes:
         outputs: the global models.
     """
 
-    def __init__(
-        self,
-        categorical: Mask,
-        optional: Mask,
-        *,
-        kernel: str,
-        acquisition: str,
-        beta: float | str,
-        trend: bool,
-        additive: bool,
-        winsorize: bool,
-        warp: bool,
-        all_data: bool = False,
-        cover_categories: bool = False,
-        avoid_ties: bool = False,
-        goal: Goal = ONE,
-    ) -> None:
-        self._kinds = categorical, optional
-        self._settings: dict[str, Any] = {
-            "kernel": kernel,
-            "trend": trend,
-            "additive": additive,
-            "winsorize": winsorize,
-            "all_data": all_data,
-        }
-        self._cover_categories = cover_categories
-        self._combinations: Combinations | None = None
-        self._second_chance: SecondChance | None = None
-        self.outputs = Outputs(lambda: self.new_surrogate(warp=warp), self.new_constraint, goal)
-        self.maximiser = Maximiser(acquisition, beta, self.surrogate, avoid_ties=avoid_ties)
+    def __init__(self, space: Domain, settings: GPSettings, goal: Goal = ONE) -> None:
+        self._kinds = space.categorical, space.conditional
+        self._settings = settings
+        self.outputs = Outputs(lambda: self.new_surrogate(warp=settings.warp), self.new_constraint, goal)
+        self.maximiser = Maximiser(settings.acquisition, settings.beta, self.surrogate, avoid_ties=settings.avoid_ties)
 
     @property
     def surrogate(self) -> Surrogate:
@@ -110,7 +60,9 @@ class GPSearch:
 
     def new_surrogate(self, **options: Any) -> Surrogate:
         """Another model with the same settings."""
-        return Surrogate(*self._kinds, **(self._settings | options))
+        own = self._settings
+        usual = {"kernel": own.kernel, "trend": own.trend, "additive": own.additive, "all_data": own.all_data}
+        return Surrogate(*self._kinds, **({**usual, "winsorize": own.winsorize} | options))
 
     def new_constraint(self, **options: Any) -> Surrogate:
         """A model of a constraint, without winsorising, which could clip values across the limit 0."""
@@ -141,82 +93,33 @@ class GPSearch:
         self.outputs.constraints.update(history, members)
         return data
 
-    def next_point(self, run: Run, members: ObservationIndices, *, lines: bool = False) -> Array:
-        """The next point (d,) by a model on ``members`` of the history, over the whole space.
+    def next_point(self, run: Run, members: ObservationIndices) -> Array | None:
+        """The next point (d,) by a model on ``members`` of the history, over the whole space; None if none is left."""
+        models = self._updated(run, members)
+        groups = self._candidates(run, members, run.history.scores(members))
+        return self._best(run, models, groups, STARTS)
 
-        With ``lines`` it differs from the best point in one coordinate, as long as there is one that was not tried
-        (coordinate LineBO, Kirschner et al. 2019): a point that differs in every coordinate is rarely an improvement.
+    def best_among(self, run: Run, members: ObservationIndices, points: Callable[[], Array]) -> Array | None:
+        """The best of some ``points (c, d)``, made once the model is up to date; None if all of them are taken."""
+        models = self._updated(run, members)
+        x = self._best(run, models, [points()], 0)
+        if x is None:
+            models.release()
+        return x
+
+    def _updated(self, run: Run, members: ObservationIndices) -> Outputs:
+        """The models for the next suggestion.
+
+        Fixed values may be far from the optimum, where the model of the search is imprecise.
         """
-        everywhere = Corners.of_cube(run.space.d)
         with run.times.phase("model"):
             data = self.update(run, members)
-            # fixed values may be far from the optimum, where the model of the search is imprecise
-            models = self.outputs if run.available.fixed is None else self.outputs.shown(data)
-        x = None
+            return self.outputs if run.available.fixed is None else self.outputs.shown(data)
+
+    def _best(self, run: Run, models: Outputs, groups: Sequence[Array], starts: int) -> Array | None:
+        everywhere = Corners.of_cube(run.space.d)
         exploring = self.maximiser.exploring(run)
-        if (other := self._categories(run)) is not None:
-            x = self.maximiser.best(run, models, [other], everywhere, starts=0, exploring=exploring)
-            if x is not None:
-                return x
-            models.release()
-        if lines:
-            x = self.maximiser.best(run, models, [self._lines(run)], everywhere, starts=0, exploring=exploring)
-            models.release()
-        if x is None:
-            groups = self._candidates(run, members, run.history.scores(members))
-            x = self.maximiser.best(run, models, groups, everywhere, exploring=exploring)
-        return run.space_filling() if x is None else x
-
-    def stands_out(self, run: Run) -> bool:
-        """Whether the best point stands out from the noise; otherwise a local search would settle at a lucky value.
-
-        It uses the model of the last update, and the noise among its best members (`_noise_of_the_best`).
-        """
-        surrogate = self.surrogate
-        several = run.history.several
-        if several or len(surrogate.members) == 0 or run.available.fixed is not None or not run.noise.found:
-            return True
-        surrogate.release()
-        anywhere = run.space.snap(run.design.candidates.even(EVEN))
-        rise = float(surrogate.means.max() - np.median(moments(surrogate.posterior, anywhere).mean))
-        return rise >= STANDS_OUT * self._noise_of_the_best()
-
-    def _noise_of_the_best(self) -> float:
-        """Standard deviation of the noise among the best members: at most that of all, less if residuals are
-        smaller."""
-        gp = self.surrogate.gp
-        best = best_first(gp.fitted_means)[:BEST]
-        alone = gp.leave_one_out()
-        ratio = float(np.mean(alone.residual[best] ** 2 / alone.variance[best]))
-        return math.sqrt(gp.covariance.noise_variance * min(ratio, 1.0))
-
-    def covers(self, run: Run) -> bool:
-        """Whether the next suggestion tries certain categories: an untried combination, or one by `SecondChance`."""
-        chance = self._chance(run)
-        again = chance is not None and chance.due(run) is not None
-        return again or self._covering(run) is not None
-
-    def _categories(self, run: Run) -> Array | None:
-        """Points (c, d) with categories that are due: one by `SecondChance`, or the untried combinations."""
-        chance = self._chance(run)
-        if chance is not None and (points := chance.candidates(run)) is not None:
-            return points
-        combinations = self._covering(run)
-        return None if combinations is None else combinations.candidates(run)
-
-    def _chance(self, run: Run) -> SecondChance | None:
-        if self._second_chance is None and run.named_space is not None:
-            self._second_chance = SecondChance(run.named_space)
-        return self._second_chance
-
-    def _covering(self, run: Run) -> Combinations | None:
-        """The combinations of categories, if an untried one is due."""
-        space = run.named_space
-        if space is None or run.grid is not None or not self._cover_categories:
-            return None
-        if self._combinations is None:
-            self._combinations = Combinations(space)
-        return self._combinations if self._combinations.due(run) else None
+        return self.maximiser.best(run, models, groups, everywhere, starts=starts, exploring=exploring)
 
     def _candidates(self, run: Run, members: ObservationIndices, scores: Array) -> list[Array]:
         """Unseen points of a finite space, or a shifted Sobol set and perturbations of the best members by ``scores``.
@@ -248,7 +151,7 @@ class GPSearch:
             return members[elite_rows(run.history.X[members], scores)]
         return run.rng.choice(front, min(len(front), FRONT_ELITES), replace=False)
 
-    def _lines(self, run: Run) -> Array:
+    def lines(self, run: Run) -> Array:
         """Points that differ in one coordinate from the best point by the model."""
         rows = self.surrogate.rows
         means = self.surrogate.means

@@ -22,7 +22,6 @@ from numbo.spaces import Corners
 from numbo.trials import best_first
 from numbo.trials.front import BEYOND, beaten, joined, non_dominated
 
-ACQUISITIONS = ("ucb", "log_ei", "alternate")
 #: The global model switches its acquisition function after this many suggestions.
 PERIOD = 4
 STARTS = 3

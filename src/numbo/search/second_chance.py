@@ -14,7 +14,7 @@ import numpy as np
 
 from numbo._types import Array, Indices, Mask
 from numbo.run.run import Run
-from numbo.search.combinations import with_categories
+from numbo.search.categories import with_categories
 from numbo.spaces import INACTIVE, SearchSpace
 from numbo.trials.points import point_keys
 

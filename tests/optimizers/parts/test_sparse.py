@@ -10,10 +10,10 @@ from tests.helpers import make_points
 from tests.runs import new_run, tell
 
 from numbo import Arms, Categorical, Float, Space
+from numbo._settings import INITIAL
 from numbo.kernels.covariance import MATERN32, MATERN52
 from numbo.models.confidence import Information
 from numbo.models.dictionaries import DictionaryRule
-from numbo.optimizers.parts.settings import INITIAL
 from numbo.optimizers.parts.sparse import DELTA, LEAST_NOISE, RESPARSIFY, SparseSettings, sparse_search
 from numbo.search.arm_search import ArmSearch
 from numbo.search.box_search import BoxSearch

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from numbo import _checks
+from numbo._settings import Settings, checked
 from numbo._types import Array, InitialDictionary, Kernel, MaxDictionary
 from numbo.models.confidence import Information
 from numbo.models.dictionaries import DictionaryRule
 from numbo.models.feedback import FeedbackModel
 from numbo.models.gp import FAMILIES
 from numbo.models.learned_kernel import LearnedKernel
-from numbo.optimizers.parts.settings import Settings, checked
 from numbo.run.run import Run
 from numbo.search.arm_search import ArmSearch
 from numbo.search.box_search import BoxSearch
@@ -69,7 +69,6 @@ class SparseSettings(Settings):
             10.
         avoid_repeats: whether to avoid points that were observed or are pending while others are left. With ``"auto"``,
             the default for spaces, observed points may be measured again where values are noisy; False for arms.
-        learn_failures: as `Settings`.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         lengthscale: a number or (d,), fixes the kernel; in the units of the arms' features, or of the unit cube that a
             space is mapped to. A fixed kernel has unit variance, and values are not standardised.

@@ -7,31 +7,33 @@ import itertools
 import numpy as np
 
 from numbo._types import Array, Indices
-from numbo.run.run import Run
-from numbo.spaces import INACTIVE, SearchSpace
-from numbo.spaces.dimensions import middles
-from numbo.trials import best_first
+from numbo.rules.everywhere import GlobalModel
+from numbo.rules.rule import Circumstance, is_turn, space_enumerated, values_fixed
+from numbo.run.run import Run, Suggestion
+from numbo.search.categories import with_categories
+from numbo.spaces import SearchSpace
 
 #: Maximum number of combinations that are tried one by one; with `EVERY`, this takes up to the first 80 or 90 trials.
 LISTED = 40
 #: One suggestion in this many tries an untried combination. In a test with 27 combinations whose best one has the worst
-#: single effects (as in ``tests/search/test_combinations.py``), all are tried by the 47th trial with 2, in 20 seeds,
+#: single effects (as in ``tests/rules/test_untried.py``), all are tried by the 47th trial with 2, in 20 seeds,
 #: and by the 67th with 3. Without the rule, 11 of 40 seeds have the best by the 60th. Cost on other problems:
 #: ``benchmarks/results/compare-cover.md``.
 EVERY = 2
-#: Number of candidates for each combination: the best points with changed categories, and points anywhere. Not tuned.
-NEAR_BEST = 4
-RANDOM = 12
 
 
-class Combinations:
+class Untried:
     """The combinations of the categorical dimensions of a space that are always active.
 
     Args:
+        model: the global model, which chooses among all untried combinations.
         space: the searched space.
     """
 
-    def __init__(self, space: SearchSpace) -> None:
+    silent_with: tuple[Circumstance, ...] = (values_fixed, space_enumerated)
+
+    def __init__(self, model: GlobalModel, space: SearchSpace) -> None:
+        self._model = model
         self._space = space
         self._at: Indices = np.flatnonzero(space.categorical & ~space.conditional)
         sizes = space.sizes[self._at].astype(int).tolist()
@@ -52,30 +54,8 @@ class Combinations:
     def _of(self, X: Array) -> set[tuple[int, ...]]:
         return set(map(tuple, self._space.cells(X)[:, self._at].tolist()))
 
-    def due(self, run: Run) -> bool:
-        """Whether the next suggestion is to try an untried combination."""
-        return run.available.fixed is None and run.step % EVERY == 0 and len(self.untried(run)) > 0
-
-    def candidates(self, run: Run) -> Array:
-        """Points (c, d) with untried combinations: other coordinates from the best points, or anywhere."""
-        return with_categories(self._space, run, self._at, self.untried(run))
-
-
-def with_categories(space: SearchSpace, run: Run, at: Indices, numbers: Indices) -> Array:
-    """Points (c, d) with each row of ``numbers (k, m)``, the categories of the coordinates ``at (m,)``.
-
-    Other coordinates are from the best points, or anywhere.
-    """
-    history = run.history
-    best = history.X[best_first(history.scores())[:NEAR_BEST]]
-    anywhere = run.design.candidates.spread(RANDOM, run.rng)
-    dormant = run.dormant(run.rng)
-    filled = best if dormant is None else np.where(best == INACTIVE, dormant[:1], best)
-    base = np.concatenate([filled, anywhere])
-    points = []
-    for row in numbers:
-        some = base.copy()
-        for j, number in zip(at, row, strict=True):
-            some[:, j] = middles(space[space.names[j]], np.array([number]))[0]
-        points.append(some)
-    return space.snap(np.concatenate(points))
+    def propose(self, run: Run) -> Suggestion | None:
+        if not is_turn(run.step, EVERY) or not len(untried := self.untried(run)):
+            return None
+        x = self._model.best(run, lambda: with_categories(self._space, run, self._at, untried))
+        return None if x is None else Suggestion(x)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.helpers import MOSTLY, configured, over_seeds, seeded
+from tests.rules.models import Everything
+from tests.runs import tell
+from tests.search.searches import global_search, sampled
 
 from numbo import GSSBO, Categorical, Float, Int, Space
-from numbo.search.combinations import EVERY, LISTED
+from numbo.rules import GlobalModel, Untried
+from numbo.rules.untried import EVERY, LISTED
 
 SPACE = {
     "a": Categorical(list("xyz")),
@@ -130,3 +134,18 @@ def test_a_restored_search_goes_on_with_those_that_are_left():
         assert p == q
         opt.tell(p, value(p))
         twin.tell(q, value(q))
+
+
+def test_every_second_suggestion_covers_a_combination_of_categories():
+    space = Space({"a": Categorical(list("xyz")), "b": Categorical(list("uv")), "c": Float(0.0, 1.0)})
+    run = sampled(space, 4, lambda p: p["c"] - (p["a"] == "x"))
+    model = GlobalModel(global_search(run), Everything())
+    rule = Untried(model, space)
+    for _ in range(20):
+        seen = {(p["a"], p["b"]) for p in run.history.trials.params}
+        found = rule.propose(run)
+        assert (found is not None) == (run.step % EVERY == 0 and len(seen) < 6)
+        p = space.decode(model.best(run) if found is None else found.x)
+        assert found is None or (p["a"], p["b"]) not in seen
+        tell(run, p, p["c"] - (p["a"] == "x"))
+    assert len({(p["a"], p["b"]) for p in run.history.trials.params}) == 6

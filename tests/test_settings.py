@@ -16,7 +16,7 @@ from numbo import (
     SBPESettings,
     _checks,
 )
-from numbo.optimizers.parts.settings import INITIAL, Settings, checked, names_checked
+from numbo._settings import INITIAL, Settings, checked, names_checked
 
 SETTINGS = [GSSBOSettings, GPUCBSettings, BKBSettings, BBKBSettings, SBPESettings]
 every = pytest.mark.parametrize("cls", SETTINGS, ids=lambda cls: cls.__name__)

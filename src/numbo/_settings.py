@@ -9,16 +9,16 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import Field, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
 from numbo import _checks
+from numbo._descriptions import completed
 from numbo._types import AcquisitionName, AvoidRepeats, Beta, Kernel, LearnFailures
 from numbo.models.gp import FAMILIES
-from numbo.search.maximiser import ACQUISITIONS
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -27,6 +27,7 @@ P = ParamSpec("P")
 
 #: Points of the initial design, unless it is set.
 INITIAL = 10
+ACQUISITIONS = ("ucb", "log_ei", "alternate")
 
 
 def checked(default: Any, check: Callable[..., Any], *accepted: Any, **options: Any) -> Any:
@@ -36,6 +37,10 @@ def checked(default: Any, check: Callable[..., Any], *accepted: Any, **options: 
         return value if value is None and default is None else check(name, value, *accepted, **options)
 
     return field(default=default, metadata={"check": of})
+
+
+def _fields(cls: type) -> Iterable[tuple[str, Field[Any]]]:
+    return vars(cls).get("__dataclass_fields__", {}).items()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +63,12 @@ class Settings:
     n_initial: int | None = checked(None, _checks.integer, 1)
     avoid_repeats: AvoidRepeats | None = checked(None, _checks.one_of, _checks.AUTO)
     learn_failures: LearnFailures = checked("auto", _checks.one_of, _checks.AUTO)
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        usual = {name: one.init for base in reversed(cls.__mro__[1:]) for name, one in _fields(base)}
+        own = {name: getattr(vars(cls).get(name), "init", True) for name in inspect.get_annotations(cls)}
+        cls.__doc__ = completed(cls, [name for name, init in (usual | own).items() if init])
 
     def __new__(cls, **given: Any) -> Self:
         _checks.known_settings(cls.__name__, given, cls.names())
@@ -109,7 +120,6 @@ class GPSettings(Settings):
     """Settings of algorithms with an exact Gaussian process.
 
     Args:
-        n_initial, avoid_repeats, learn_failures: as `Settings`.
         use_curves: whether the curve of a trial that was stopped says where it would have ended, and how uncertain
             that is (`numbo.models.curves`). Otherwise, and with several objectives, its last value counts as its final
             one.
@@ -118,7 +128,8 @@ class GPSettings(Settings):
             ``"alternate"``: the global model alternates between the two, local ones take log EI. EI exploits where the
             model is confident; UCB lets the search escape when EI stalls. Of several objectives it is always the
             expected hypervolume improvement.
-        beta: the multiplier of UCB, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015, section 4).
+        beta: the multiplier of UCB, by default 2, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015,
+            section 4).
         trend: whether the covariance has a linear and quadratic part.
         additive: whether the covariance has an additive part, a sum of functions of one coordinate each.
         winsorize: whether outliers on the bad side are clipped if the model then predicts better.
@@ -133,6 +144,9 @@ class GPSettings(Settings):
     additive: bool = checked(False, _checks.flag)
     winsorize: bool = checked(False, _checks.flag)
     warp: bool = checked(False, _checks.flag)
+    #: Settings of GSSBO alone.
+    all_data: bool = field(default=False, init=False)
+    avoid_ties: bool = field(default=False, init=False)
 
 
 def as_call(

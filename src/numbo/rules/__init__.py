@@ -1,0 +1,27 @@
+"""Who makes the next suggestion: an algorithm has a list of rules, and the first that has a point makes it."""
+
+from numbo.rules.again import Again
+from numbo.rules.everywhere import Everywhere, GlobalModel, Lines, Members, Rebuilt
+from numbo.rules.filling import Filling, Scouts
+from numbo.rules.in_turn import InTurn
+from numbo.rules.opening import Opening, Probe
+from numbo.rules.rule import Loop, Rule, first_of
+from numbo.rules.untried import Untried
+
+__all__ = [
+    "Again",
+    "Everywhere",
+    "Filling",
+    "GlobalModel",
+    "InTurn",
+    "Lines",
+    "Loop",
+    "Members",
+    "Opening",
+    "Probe",
+    "Rebuilt",
+    "Rule",
+    "Scouts",
+    "Untried",
+    "first_of",
+]

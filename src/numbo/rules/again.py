@@ -1,0 +1,32 @@
+"""A category that has only failed, or a branch that was never tried, when it is due."""
+
+from __future__ import annotations
+
+from numbo._types import Array
+from numbo.rules.everywhere import GlobalModel
+from numbo.rules.rule import Circumstance, space_enumerated, values_fixed
+from numbo.run.run import Run, Suggestion
+from numbo.search.second_chance import SecondChance
+from numbo.spaces import SearchSpace
+
+
+class Again:
+    """The category that is due by `SecondChance`, with other values by the global model."""
+
+    silent_with: tuple[Circumstance, ...] = (values_fixed, space_enumerated)
+
+    def __init__(self, model: GlobalModel, space: SearchSpace) -> None:
+        self._model = model
+        self._chance = SecondChance(space)
+
+    def propose(self, run: Run) -> Suggestion | None:
+        run.available.forgiven = frozenset()
+        if self._chance.due(run) is None:
+            return None
+        x = self._model.best(run, lambda: self._points(run))
+        return None if x is None else Suggestion(x)
+
+    def _points(self, run: Run) -> Array:
+        points = self._chance.candidates(run)
+        assert points is not None
+        return points

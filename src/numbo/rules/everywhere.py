@@ -1,0 +1,111 @@
+"""The global model: the best point of the whole space, or of the points that a rule restricts it to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from numbo._types import Array, ObservationIndices
+from numbo.rules.rule import Circumstance, noise_found, several_objectives, values_fixed
+from numbo.run.run import Run, Suggestion
+from numbo.search.gp_search import GPSearch
+from numbo.search.local_search import LocalSearch
+
+#: In spaces of fewer dimensions, or under noise, the global model looks everywhere. With lines in all spaces, smooth
+#: and noisy problems in up to ten dimensions were worse after 100 trials, and functions of Rastrigin, Levy and Powell
+#: in 20 dimensions better after 1,000: ``benchmarks/results/compare-lines-everywhere.md``. With lines as they are:
+#: ``benchmarks/results/compare-population.md``.
+LINES_FROM = 12
+
+
+class Members(Protocol):
+    """Chooses the observations that the global model is conditioned on."""
+
+    def members(self, run: Run, search: GPSearch) -> ObservationIndices: ...
+
+    def record(self, n: int, seconds: float) -> None:
+        """Learn how many ``seconds`` a suggestion has taken with ``n`` observations."""
+
+
+@dataclass(frozen=True)
+class GlobalModel:
+    """A search over the whole space, and the observations that its model is conditioned on.
+
+    Args:
+        search, chosen: these two.
+    """
+
+    search: GPSearch
+    chosen: Members
+
+    def best(self, run: Run, among: Callable[[], Array] | None = None) -> Array | None:
+        """The best point (d,), by default of the whole space; None if all points ``among`` which it is are taken.
+
+        The points (c, d) are made once the model is up to date.
+        """
+        started = time.perf_counter()
+        members = self.chosen.members(run, self.search)
+        x = self.search.next_point(run, members) if among is None else self.search.best_among(run, members, among)
+        self.chosen.record(run.history.n, time.perf_counter() - started)
+        return x
+
+    def scores(self, run: Run, X: Array) -> Array:
+        """The acquisition function (c,) at points ``X (c, d)``."""
+        return self.search.scores(run, self.chosen.members(run, self.search), X)
+
+    def update(self, run: Run) -> None:
+        self.search.update(run, self.chosen.members(run, self.search))
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """No suggestion: the global model of an optimizer that was rebuilt from its trials is updated before others ask it.
+
+    Args:
+        model: the global model.
+        least: number of observations from which on it would have been updated.
+    """
+
+    model: GlobalModel
+    least: int
+    silent_with: tuple[Circumstance, ...] = ()
+
+    def propose(self, run: Run) -> None:
+        if self.model.search.surrogate.updated_at == 0 and run.history.n >= self.least:
+            self.model.update(run)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """In many dimensions, once a local search has narrowed down: what differs from the best point in one coordinate.
+
+    A point that differs in every coordinate is rarely an improvement (coordinate LineBO, Kirschner et al. 2019).
+
+    Args:
+        model: the global model.
+        local: the local search.
+    """
+
+    model: GlobalModel
+    local: LocalSearch
+    silent_with: tuple[Circumstance, ...] = (noise_found, several_objectives, values_fixed)
+
+    def propose(self, run: Run) -> Suggestion | None:
+        if run.space.d < LINES_FROM or not self.local.trust_region.narrow:
+            return None
+        x = self.model.best(run, lambda: self.model.search.lines(run))
+        return None if x is None else Suggestion(x)
+
+
+@dataclass(frozen=True)
+class Everywhere:
+    """The best point of the whole space, or a space-filling one if none is left."""
+
+    model: GlobalModel
+    silent_with: tuple[Circumstance, ...] = ()
+
+    def propose(self, run: Run) -> Suggestion:
+        x = self.model.best(run)
+        return Suggestion(run.space_filling() if x is None else x)

@@ -1,0 +1,36 @@
+"""Searches that take turns with the global model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from numbo.rules.rule import Circumstance, is_turn, space_enumerated
+from numbo.run.run import Run, Suggestion
+from numbo.search.engine import Engine
+
+
+@dataclass(frozen=True)
+class InTurn:
+    """Engines, one after the other; an eager one comes first, even if it is not their turn.
+
+    Args:
+        engines: the searches.
+        turn: one suggestion in this many is left to the rules that follow.
+    """
+
+    engines: tuple[Engine, ...]
+    turn: int
+    silent_with: tuple[Circumstance, ...] = (space_enumerated,)
+
+    def propose(self, run: Run) -> Suggestion | None:
+        first = of_engines(run.step, self.turn) % max(len(self.engines), 1)
+        in_turn = self.engines[first:] + self.engines[:first]
+        eager = [engine for engine in in_turn if engine.eager(run)]
+        others = [] if is_turn(run.step, self.turn) else [engine for engine in in_turn if engine not in eager]
+        found = (engine.propose(run) for engine in eager + others)
+        return next((suggestion for suggestion in found if suggestion is not None), None)
+
+
+def of_engines(step: int, turn: int) -> int:
+    """The number of the engines' suggestions, of which one in ``turn`` is missing, before a ``step``."""
+    return step - step // turn

@@ -1,0 +1,83 @@
+"""A rule, the circumstances in which it is silent, and the list of rules of an algorithm.
+
+A circumstance is a function of the run, asked when it matters: models that are fitted while one suggestion is made may
+find noise, or find that there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from numbo.run.run import Run, Suggestion
+
+Circumstance = Callable[[Run], bool]
+
+
+def values_fixed(run: Run) -> bool:
+    """Whether the suggestion must keep some given values."""
+    return run.available.fixed is not None
+
+
+def several_objectives(run: Run) -> bool:
+    return run.history.several
+
+
+def noise_found(run: Run) -> bool:
+    return run.noise.found
+
+
+def constraints_given(run: Run) -> bool:
+    return run.history.constrained
+
+
+def trials_stopped(run: Run) -> bool:
+    """Whether some values are not final."""
+    return not run.history.all_final
+
+
+def space_enumerated(run: Run) -> bool:
+    """Whether the points of the space are kept as a list."""
+    return run.grid is not None
+
+
+class Rule(Protocol):
+    """One way to come to the next suggestion.
+
+    Attributes:
+        silent_with: circumstances, each of which silences it.
+    """
+
+    @property
+    def silent_with(self) -> tuple[Circumstance, ...]: ...
+
+    def propose(self, run: Run) -> Suggestion | None:
+        """The next point; None if it has none, or if it is not its turn."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The loop of a paper, which always has a next point."""
+
+    turn: Callable[[], Suggestion]
+    silent_with: tuple[Circumstance, ...] = ()
+
+    def propose(self, run: Run) -> Suggestion:
+        return self.turn()
+
+
+def silent(rule: Rule, run: Run) -> bool:
+    """Whether a circumstance silences a rule."""
+    return any(holds(run) for holds in rule.silent_with)
+
+
+def first_of(rules: Iterable[Rule], run: Run) -> Suggestion:
+    """The suggestion of the first of the ``rules`` that has one; the last always has."""
+    found = (rule.propose(run) for rule in rules if not silent(rule, run))
+    return next(suggestion for suggestion in found if suggestion is not None)
+
+
+def is_turn(step: int, every: int) -> bool:
+    """Whether a suggestion is among those of which there is one in ``every``, by the number of points before it."""
+    return step % every == 0
