@@ -21,6 +21,9 @@ class Defaults(Extension):
             attr.value = value.arguments[0]
 
     def on_class_instance(self, *, cls: Class, **_: Any) -> None:
-        made = getattr(import_module(cls.module.canonical_path), cls.name, None)
-        if cls.docstring is not None and made is not None and made.__doc__:
+        module = cls.module.canonical_path
+        if cls.docstring is None or not module.startswith("numbo."):
+            return
+        made = getattr(import_module(module), cls.name, None)
+        if made is not None and made.__doc__:
             cls.docstring.value = inspect.cleandoc(made.__doc__)

@@ -67,6 +67,19 @@ def test_an_argument_is_a_setting_or_concerns_the_domain(cls):
     assert set(signature(cls)) - others <= set(OF[cls].names())
 
 
+@pytest.mark.parametrize("cls", OPTIMIZERS, ids=lambda cls: cls.__name__)
+def test_capabilities_are_those_of_the_arguments(cls):
+    able = cls.capabilities
+    assert ("constraints" in signature(cls)) == able.constraints
+    assert ("directions" in signature(cls)) == (able.objectives > 1)
+    opt = cls({"x": Float(0, 1)})
+    if able.std:
+        opt.tell({"x": 0.5}, 1.0, std=0.1)
+    else:
+        with pytest.raises(ValueError, match=rf"^std is not supported by {cls.__name__}: "):
+            opt.tell({"x": 0.5}, 1.0, std=0.1)
+
+
 @pytest.mark.parametrize("cls", [*ALL, *SETTINGS], ids=lambda cls: cls.__name__)
 def test_docstrings_describe_every_argument(cls):
     names = cls.names() if cls in SETTINGS else list(signature(cls))

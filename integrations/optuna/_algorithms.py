@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from optuna.samplers import BaseSampler
 
-from numbo import _checks
 from numbo._settings import names_checked
 from numbo._types import AvoidRepeats, Beta, BufferSize, PhaseBeta, Preset, ScheduledBeta
 from numbo.optimizers import (
@@ -34,9 +33,6 @@ class GSSBOSampler(NumboSampler):
     """
 
     _optimizer = GSSBO
-    _usual_startup = None
-    _constrained = True
-    _most_objectives = _checks.MOST_OBJECTIVES
 
     @names_checked(GSSBOSettings)
     def __init__(
@@ -68,8 +64,6 @@ class GPUCBSampler(NumboSampler):
     """GP-UCB on all trials, the exact baseline: for comparisons, and for up to a few hundred trials."""
 
     _optimizer = GPUCB
-    _constrained = True
-    _most_objectives = _checks.MOST_OBJECTIVES
 
     @names_checked(GPUCBSettings)
     def __init__(

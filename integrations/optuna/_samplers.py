@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
@@ -99,9 +99,6 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
     """
 
     _optimizer: type[Optimizer]
-    _constrained: ClassVar[bool] = False
-    _most_objectives: ClassVar[int] = 1
-    _usual_startup: ClassVar[int | None] = 10
     _latest: Callable[[], Study | None]
 
     def __init__(
@@ -134,7 +131,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         self._space_known = search_space is not None
         self._start()
         if given is None and settings.n_initial is None:
-            given = self._usual_startup
+            given = self._optimizer.capabilities.usual_initial
         self._n_initial = None if given is None else max(1, given)
         self._settings = settings.of(settings, n_initial=self._n_initial)
         stand_in = {f"x{j}": Float(0.0, 1.0) for j in range(settings.dimensions)}
@@ -150,7 +147,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
 
     def _make(self, space: Space | Table, directions: tuple[str, ...], constraints: tuple[str, ...] = ()) -> Optimizer:
         goal: dict[str, Any] = {"direction": directions[0]} if len(directions) == 1 else {"directions": directions}
-        if self._constrained:
+        if self._optimizer.capabilities.constraints:
             goal["constraints"] = constraints
         return self._optimizer(space, **goal, seed=self._seed, settings=self._settings)
 
@@ -365,11 +362,11 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
 
     def _refuses(self, study: Study) -> bool:
         """Whether the study has more objectives than the sampler takes."""
-        return len(study.directions) > self._most_objectives
+        return len(study.directions) > self._optimizer.capabilities.objectives
 
     def _raise_error_if_multi_objective(self, study: Study) -> None:
         if self._refuses(study):
-            most = self._most_objectives
+            most = self._optimizer.capabilities.objectives
             takes = "one objective" if most == 1 else f"up to {most} objectives"
             other = (
                 "use GSSBOSampler for several" if most == 1 else "use NSGAIISampler or TPESampler of Optuna for more"
@@ -383,7 +380,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         self._remember(study)  # the objective may have used the sampler for another study
         if self._constraints_func is not None:
             _process_constraints_after_trial(partial(_constraints, self._constraints_func), study, trial, state)
-        if not self._constrained and _records.constraints_of(trial):
+        if not self._optimizer.capabilities.constraints and _records.constraints_of(trial):
             message = f"Constraints have been set, but {type(self).__name__} does not use them: GSSBOSampler does."
             self._once.warn(study, "constraints", message)
         if self._independent_sampler is not None:

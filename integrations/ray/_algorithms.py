@@ -29,8 +29,6 @@ class GSSBOSearch(NumboSearch):
     """
 
     _optimizer = GSSBO
-    _usual_initial = None
-    _takes_several = True
 
     @names_checked(GSSBOSettings)
     def __init__(

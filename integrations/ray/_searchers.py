@@ -7,7 +7,7 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 from ray.tune.result import TRAINING_ITERATION as ITERATION
 from ray.tune.search import Searcher
@@ -75,8 +75,6 @@ class NumboSearch(InspectedSearch):
         TypeError: for an unknown setting.
     """
 
-    _takes_several: ClassVar[bool] = False  # objectives
-    _usual_initial: ClassVar[int | None] = 10
     #: Arguments of the constructor, as far as nothing else tells them later.
     _given: Mapping[str, Any] = {}
 
@@ -93,7 +91,9 @@ class NumboSearch(InspectedSearch):
         constraints: Mapping[str, tuple[Relation, float]] | None = None,
         settings: Settings,
     ) -> None:
-        super().__init__(*check_objectives(type(self).__name__, metric, mode, several=self._takes_several))
+        super().__init__(
+            *check_objectives(type(self).__name__, metric, mode, several=self._optimizer.capabilities.objectives > 1)
+        )
         self._limits = check_constraints(constraints)
         self._points = check_points(points_to_evaluate)
         self._given = {"space": space, "points_to_evaluate": list(self._points)}
@@ -106,7 +106,7 @@ class NumboSearch(InspectedSearch):
             self._points = []
         self._seed = _checks.seed(seed)
         if settings.n_initial is None and n_initial is None:
-            n_initial = self._usual_initial
+            n_initial = self._optimizer.capabilities.usual_initial
         self._settings = settings.of(settings, n_initial=n_initial)
         self._num_samples: int | None = None
         self._limited = False
@@ -135,7 +135,7 @@ class NumboSearch(InspectedSearch):
         given = {name: value or None for name, value in self._given.items() if name != "space"}
         given["space"] = self._given.get("space")
         goal = {"metric": self._metric, "mode": self._mode, "seed": self._seed, "constraints": self._limits or None}
-        return as_call(self, given | goal, self._settings, {"n_initial": self._usual_initial})
+        return as_call(self, given | goal, self._settings, {"n_initial": self._optimizer.capabilities.usual_initial})
 
     # -- setting up --------------------------------------------------------------------------------------------
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tests.helpers import MOSTLY, configured, history_of, over_seeds, reseeded, seeded
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, GSSBOSettings, Int, Space
-from numbo.optimizers import gssbo
 from numbo.optimizers.base import STATE_FORMAT, STRANGERS
+from numbo.rules import everywhere
 from numbo.run.availability import PROBED, SOON
 
 MAKERS = {
@@ -57,7 +57,7 @@ MIXED = Space(
 def clock(monkeypatch):
     """What the rule "time" reads: suggestions take longer and longer, by as much on any machine."""
     looks = itertools.count()
-    monkeypatch.setattr(gssbo, "time", SimpleNamespace(perf_counter=lambda: 1e-4 * next(looks) ** 1.5))
+    monkeypatch.setattr(everywhere, "time", SimpleNamespace(perf_counter=lambda: 1e-4 * next(looks) ** 1.5))
 
 
 @pytest.fixture(params=[name for name in MAKERS if name != "GSSBO-dynamic"])

@@ -159,7 +159,7 @@ def test_a_warm_machine_compiles_nothing(warm):
 
 @pytest.mark.parametrize("algorithm", ["GSSBO", "BBKB"])
 def test_on_a_warm_machine_nothing_starts_in_the_background(warm, algorithm):
-    imports = f"from numbo import {algorithm}, Float; from numbo.compiling import ahead"
+    imports = f"from numbo import {algorithm}, Float; from numbo.warming import ahead"
     code = f"{imports}; {algorithm}({{'x': Float(0, 1)}}, seed=0).ask()"
     assert run(f"{code}; print(ahead._children)", ahead="1").stdout.strip() == "[]"
 

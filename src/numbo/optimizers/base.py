@@ -8,6 +8,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
@@ -17,7 +18,7 @@ from numbo import _checks, _hooks
 from numbo._descriptions import completed
 from numbo._imports import load_needed
 from numbo._interrupts import interrupts_get_out
-from numbo._settings import Settings
+from numbo._settings import INITIAL, Settings
 from numbo._types import Array, Direction
 from numbo.inspection import Inspectable
 from numbo.models.bounds import off_bounds
@@ -43,6 +44,23 @@ STRANGERS = 20
 ARGUMENTS = ("direction", "directions", "constraints", "settings", "preset")
 
 
+@dataclass(frozen=True)
+class Capabilities:
+    """What an algorithm takes.
+
+    Attributes:
+        objectives: largest number of objectives.
+        constraints: whether there may be constraints.
+        std: whether values may have known standard deviations.
+        usual_initial: number of points of the initial design in studies of the frameworks; None if the settings say it.
+    """
+
+    objectives: int = 1
+    constraints: bool = False
+    std: bool = False
+    usual_initial: int | None = INITIAL
+
+
 class Optimizer(Port, Inspectable):
     """Ask/tell optimisation of a black box over a `Space`, or over explicit `Arms`.
 
@@ -62,6 +80,7 @@ class Optimizer(Port, Inspectable):
 
     Attributes:
         settings_class: the type of the settings.
+        capabilities: what the algorithm takes.
         settings: the settings as given.
         n_initial: number of points of the space-filling initial design before the model takes over.
         avoid_repeats: whether to avoid points that were observed or are pending while others are left.
@@ -69,7 +88,7 @@ class Optimizer(Port, Inspectable):
 
     settings_class: ClassVar[type[Settings]] = Settings
     _rules: tuple[Rule, ...]
-    _takes_std: ClassVar[bool] = False
+    capabilities: ClassVar[Capabilities] = Capabilities()
 
     def __init__(
         self,
@@ -268,7 +287,7 @@ class Optimizer(Port, Inspectable):
         """The variance of a value with this standard deviation; 0 if it is None."""
         if std is None:
             return 0.0
-        if not self._takes_std:
+        if not self.capabilities.std:
             raise ValueError(f"std is not supported by {type(self).__name__}: GSSBO and GPUCB take it; got {std!r}.")
         if self._run.history.several:
             raise ValueError(f"std is that of one objective, and there are {self._run.history.k}; got {std!r}.")

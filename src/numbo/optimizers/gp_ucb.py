@@ -13,7 +13,7 @@ from numbo import _checks
 from numbo._settings import GPSettings, names_checked
 from numbo._types import Array, AvoidRepeats, Beta, Direction, ObservationIndices
 from numbo.models.view import ModelView
-from numbo.optimizers.base import Optimizer
+from numbo.optimizers.base import Capabilities, Optimizer
 from numbo.rules import Again, Everywhere, GlobalModel, Probe, Rule
 from numbo.run.run import Run
 from numbo.search.gp_search import GPSearch
@@ -52,7 +52,7 @@ class GPUCB(Optimizer):
 
     settings: GPUCBSettings
     settings_class = GPUCBSettings
-    _takes_std = True
+    capabilities = Capabilities(_checks.MOST_OBJECTIVES, constraints=True, std=True)
 
     @names_checked(GPUCBSettings)
     def __init__(

@@ -44,7 +44,7 @@ from numbo.models.outputs import Outputs
 from numbo.models.subsets import CRITERIA, Pool
 from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
-from numbo.optimizers.base import Optimizer
+from numbo.optimizers.base import Capabilities, Optimizer
 from numbo.optimizers.parts.buffer import RULES, DynamicBuffer
 from numbo.rules import (
     Again,
@@ -310,7 +310,7 @@ class GSSBO(Optimizer):
 
     settings: GSSBOSettings
     settings_class = GSSBOSettings
-    _takes_std = True
+    capabilities = Capabilities(_checks.MOST_OBJECTIVES, constraints=True, std=True, usual_initial=None)
 
     @names_checked(GSSBOSettings)
     def __init__(

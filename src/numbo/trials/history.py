@@ -40,6 +40,8 @@ class History:
 
     Attributes:
         trials: everything told, in order.
+        k, several: number of objectives, and whether it is more than one.
+        constrained: whether there are constraints.
         n: number of observations.
         first: the first observation at each point, by its identity.
         again: for each observation that is not the first at its point, the index of the first and its own.
@@ -135,6 +137,9 @@ class History:
 
     def _derive(self) -> None:
         """Reset everything to the state without trials."""
+        self.k = self.trials.Y.shape[1]
+        self.several = self.k > 1
+        self.constrained = self.trials.C.shape[1] > 0
         self.n = 0
         self.best = -1
         self.effort = Effort()
@@ -212,9 +217,8 @@ class History:
         x = self.trials.X[t]
         y = float(self.trials.Y[t, 0])
         key = point_key(x)
-        self.effort.add(
-            self.trials.reported(t), scout=bool(self.trials.origins[t] == SCOUT), stopped=self.trials.stopped(t)
-        )
+        stopped = self.trials.stopped(t)
+        self.effort.add(self.trials.reported(t), scout=bool(self.trials.origins[t] == SCOUT), stopped=stopped)
         if math.isnan(y):
             self._failures.append((t, key))
             self.failed_counts[key] += 1
@@ -235,7 +239,7 @@ class History:
         first = self.first.setdefault(key, i)
         if first != i:
             self.again.append((first, i))
-        if self.trials.stopped(t):
+        if stopped:
             self._stopped.append(i)
         if self.ends is not None and self._stopped:
             self._expect(i)
@@ -294,21 +298,6 @@ class History:
         """The score of observation ``i``; one standard deviation less if its end is only expected."""
         score = float(self.scores(np.array([i]))[0]) if self.constrained else float(self._y[i])
         return score - math.sqrt(self._variance[i]) if self.stopped(i) else score
-
-    @property
-    def k(self) -> int:
-        """Number of objectives."""
-        return self.trials.Y.shape[1]
-
-    @property
-    def several(self) -> bool:
-        """Whether there are several objectives."""
-        return self.k > 1
-
-    @property
-    def constrained(self) -> bool:
-        """Whether there are constraints."""
-        return self.trials.C.shape[1] > 0
 
     @property
     def C(self) -> Array:
