@@ -45,8 +45,8 @@ def completed(cls: type, names: Iterable[str], others: Iterable[type] = ()) -> s
     listed = "\n".join(arguments[name] for name in names if name in arguments)
     whole["Args"] = f"\n{listed}\n"
     order = ["Args", "Attributes", "Raises", "Warns"]
-    text = [f"{name}:\n{whole[name].strip(chr(10)).rstrip()}" for name in order if whole.get(name, "").strip()]
-    return "\n\n".join([whole[""].rstrip(), *text]) + "\n"
+    told = {name: whole.get(name, "").strip("\n").rstrip() for name in order}
+    return "\n\n".join([whole[""].rstrip(), *(f"{name}:\n{text}" for name, text in told.items() if text)]) + "\n"
 
 
 def _first_of(found: Iterable[Mapping[str, str]]) -> dict[str, str]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from tests.rules.models import Everything
 from tests.runs import new_run, tell
 from tests.search.searches import CUBE, global_search, sampled
 
 from numbo import Categorical, Int, Space
+from numbo.optimizers.gp_ucb import Everything
 from numbo.rules import Everywhere, GlobalModel, Lines
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.helpers import MOSTLY, configured, over_seeds, seeded
-from tests.rules.models import Everything
 from tests.runs import tell
 from tests.search.searches import global_search, sampled
 
 from numbo import GSSBO, Categorical, Float, Int, Space
+from numbo.optimizers.gp_ucb import Everything
 from numbo.rules import GlobalModel, Untried
 from numbo.rules.untried import EVERY, LISTED
 

@@ -45,9 +45,11 @@ class Everything:
 
 
 class GPUCB(Optimizer):
-    """Exact GP-UCB. O(n^2) a suggestion and O(n^3) at a refit: for comparison, and for a few hundred trials.
+    """Exact GP-UCB, for comparison, and for a few hundred trials.
 
-    opt = GPUCB({"x": Float(-5, 5)}, beta="log", seed=0)
+        opt = GPUCB({"x": Float(-5, 5)}, beta="log", seed=0)
+
+    A suggestion takes O(n^2), and a refit O(n^3).
     """
 
     settings: GPUCBSettings

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbo._types import Array
 from numbo.rules.everywhere import GlobalModel
 from numbo.rules.rule import Circumstance, space_enumerated, values_fixed
 from numbo.run.run import Run, Suggestion
@@ -21,12 +20,8 @@ class Again:
 
     def propose(self, run: Run) -> Suggestion | None:
         run.available.forgiven = frozenset()
-        if self._chance.due(run) is None:
+        again = self._chance.due(run)
+        if again is None:
             return None
-        x = self._model.best(run, lambda: self._points(run))
+        x = self._model.best(run, lambda: self._chance.points(run, *again))
         return None if x is None else Suggestion(x)
-
-    def _points(self, run: Run) -> Array:
-        points = self._chance.candidates(run)
-        assert points is not None
-        return points

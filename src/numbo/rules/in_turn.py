@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from numbo.rules.rule import Circumstance, is_turn, space_enumerated
+from numbo.rules.rule import Circumstance, is_turn
 from numbo.run.run import Run, Suggestion
 from numbo.search.engine import Engine
 
@@ -14,16 +14,16 @@ class InTurn:
     """Engines, one after the other; an eager one comes first, even if it is not their turn.
 
     Args:
-        engines: the searches.
+        engines: the searches, at least one.
         turn: one suggestion in this many is left to the rules that follow.
     """
 
     engines: tuple[Engine, ...]
     turn: int
-    silent_with: tuple[Circumstance, ...] = (space_enumerated,)
+    silent_with: tuple[Circumstance, ...] = ()
 
     def propose(self, run: Run) -> Suggestion | None:
-        first = of_engines(run.step, self.turn) % max(len(self.engines), 1)
+        first = of_engines(run.step, self.turn) % len(self.engines)
         in_turn = self.engines[first:] + self.engines[:first]
         eager = [engine for engine in in_turn if engine.eager(run)]
         others = [] if is_turn(run.step, self.turn) else [engine for engine in in_turn if engine not in eager]

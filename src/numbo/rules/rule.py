@@ -28,15 +28,6 @@ def noise_found(run: Run) -> bool:
     return run.noise.found
 
 
-def constraints_given(run: Run) -> bool:
-    return run.history.constrained
-
-
-def trials_stopped(run: Run) -> bool:
-    """Whether some values are not final."""
-    return not run.history.all_final
-
-
 def space_enumerated(run: Run) -> bool:
     """Whether the points of the space are kept as a list."""
     return run.grid is not None

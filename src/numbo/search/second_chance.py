@@ -49,15 +49,17 @@ class SecondChance:
         self._known = 0
 
     def candidates(self, run: Run) -> Array | None:
-        """Points (c, d) with the category that is due; None if there is none.
+        """Points (c, d) with the category that is due; None if there is none."""
+        run.available.forgiven = frozenset()
+        again = self.due(run)
+        return None if again is None else self.points(run, *again)
+
+    def points(self, run: Run, at: int, category: int) -> Array:
+        """Points (c, d) with a ``category`` of the coordinate ``at``.
 
         They may have failed: the category may have one point only.
         """
-        run.available.forgiven = frozenset()
-        again = self.due(run)
-        if again is None:
-            return None
-        points = with_categories(self._space, run, np.array([again[0]]), np.array([[again[1]]]))
+        points = with_categories(self._space, run, np.array([at]), np.array([[category]]))
         run.available.forgiven = frozenset(point_keys(points))
         return points
 
