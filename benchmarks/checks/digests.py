@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import pickle
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -22,14 +21,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import optuna
-from ray import tune
 from tqdm import tqdm
 
 from benchmarks.arguments import add_names
 from benchmarks.checks import situation_runs
 from benchmarks.checks.fingerprint import Fingerprint, look
-from benchmarks.checks.situations import SITUATIONS
+from benchmarks.checks.situations import MIXED, SITUATIONS, value
 from numbo import (
     BBKB,
     BKB,
@@ -51,7 +48,6 @@ STEPS = 300
 #: Number of steps between inspections of the model.
 LOOK_EVERY = 50
 WORKERS = 5
-CHOICES: list[Any] = ["a", "b", None, 3]
 FIXED: dict[str, Any] = {"lengthscale": 0.3, "noise_std": 0.1}
 ALGORITHMS: dict[str, Callable[..., Any]] = {
     "GSSBO": GSSBO,
@@ -86,12 +82,7 @@ def space(kind: str) -> Any:
         return {"x": Float(-2, 3), "y": Float(1e-4, 1, log=True), "z": Float(0, 1)}
     if kind == "enumerable":
         return {"i": Int(0, 19), "j": Float(0, 1, step=0.125), "c": Categorical(["a", "b", "c"])}
-    return {"x": Float(-2, 3), "i": Int(1, 512, log=True), "k": Int(0, 6), "c": Categorical(CHOICES)}
-
-
-def value(coordinates: np.ndarray) -> float:
-    """The objective at a point ``coordinates (d,)`` of the unit cube."""
-    return float(np.sum((coordinates - 0.37) ** 2) + 0.3 * np.sum(np.cos(9.0 * coordinates)) + coordinates[0])
+    return MIXED
 
 
 def runs() -> Iterator[tuple[str, str, str]]:
@@ -106,8 +97,6 @@ def runs() -> Iterator[tuple[str, str, str]]:
                     name != BATCHED or kind in ("enumerable", "arms")
                 ):
                     yield name, kind, mode
-    yield from ((name, "mixed", "optuna") for name in SAMPLERS)
-    yield from ((name, "mixed", "ray") for name in SEARCHERS)
     for kind, situation in SITUATIONS.items():
         yield from ((name, kind, "core") for name in situation.algorithms)
         if situation.optuna:
@@ -166,64 +155,6 @@ def digest_core(name: str, kind: str, mode: str, steps: int) -> list[str]:
     return out.marks
 
 
-def digest_optuna(name: str, steps: int) -> list[str]:
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    out = Fingerprint()
-    waiting = []
-    sampler = SAMPLERS[name](seed=5, warn_independent_sampling=False)
-    study = optuna.create_study(sampler=sampler)
-    study.enqueue_trial({"x": 0.5, "i": 3})
-    for step in range(steps):
-        trial = study.ask()
-        x = [trial.suggest_float("x", -2, 3), trial.suggest_int("i", 1, 512, log=True), trial.suggest_int("k", 0, 6)]
-        x.append(CHOICES.index(trial.suggest_categorical("c", CHOICES)))
-        out.add(trial.params)
-        waiting.append((trial, value(np.array(x) / [3, 512, 6, 4])))
-        if len(waiting) == WORKERS:
-            done, result = waiting.pop(step % WORKERS)
-            if step % 11 == 5:
-                study.tell(done, state=optuna.trial.TrialState.FAIL)
-            elif step % 7 == 3:
-                done.report(result, 1)
-                study.tell(done, state=optuna.trial.TrialState.PRUNED)
-            else:
-                study.tell(done, result)
-        if step % LOOK_EVERY == LOOK_EVERY - 1:
-            points = [t.params for t in study.get_trials()[:20]]
-            out.add(*sampler.predict(points, study), sampler.best_predicted(study))
-            out.mark()
-    return out.marks
-
-
-def digest_ray(name: str, steps: int) -> list[str]:
-    out = Fingerprint()
-    domains = {
-        "x": tune.uniform(-2, 3),
-        "i": tune.lograndint(1, 513),
-        "k": tune.randint(0, 7),
-        "c": tune.choice(CHOICES),
-    }
-    searcher = SEARCHERS[name](domains, metric="loss", mode="min", seed=5)
-    live = []
-    for step in range(steps):
-        config = searcher.suggest(f"t{step}")
-        out.add(config)
-        live.append((f"t{step}", config))
-        if len(live) == WORKERS:
-            trial, done = live.pop(step % WORKERS)
-            x = np.array([done["x"] / 3, done["i"] / 512, done["k"] / 6, CHOICES.index(done["c"]) / 4])
-            searcher.on_trial_complete(trial, {"loss": value(x)}, error=step % 9 == 4)
-        if step % LOOK_EVERY == LOOK_EVERY - 1:
-            out.add(*searcher.predict([c for _, c in live]), searcher.best_predicted())
-            out.mark()
-        if step == steps // 2:
-            with tempfile.TemporaryDirectory() as folder:
-                searcher.save(f"{folder}/state.pkl")
-                searcher = SEARCHERS[name](metric="loss", mode="min", seed=6)
-                searcher.restore(f"{folder}/state.pkl")
-    return out.marks
-
-
 def digest(name: str, kind: str, mode: str, steps: int) -> list[str]:
     """The marks of one run; a situation takes its own number of steps, and fewer if ``steps`` are."""
     if kind in SITUATIONS:
@@ -234,10 +165,6 @@ def digest(name: str, kind: str, mode: str, steps: int) -> list[str]:
         if mode == "ray":
             return situation_runs.by_ray(SEARCHERS[name], situation, count)
         return situation_runs.by_itself(ALGORITHMS[name], situation, count)
-    if mode == "optuna":
-        return digest_optuna(name, steps)
-    if mode == "ray":
-        return digest_ray(name, steps)
     return digest_core(name, kind, mode, steps)
 
 

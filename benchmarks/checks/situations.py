@@ -104,6 +104,15 @@ def reporting(x: np.ndarray, params: Params, rng: np.random.Generator) -> Told:
     return Told(reports[last], reports=reports, stopped=stopped)
 
 
+def untidy(x: np.ndarray, params: Params, rng: np.random.Generator) -> Told:
+    """One trial of ten fails, and one of seven is stopped at its first report."""
+    end = value(x)
+    if rng.random() < 0.1:
+        return Told(None)
+    stopped = bool(rng.random() < 1.0 / 7.0)
+    return Told(end, reports={1: end} if stopped else None, stopped=stopped)
+
+
 def several(k: int, *, noise: float = 0.0, limited: bool = False) -> Callable[..., Told]:
     """``k`` objectives that contradict each other, with a constraint if ``limited``."""
 
@@ -151,6 +160,12 @@ CATEGORIES: dict[str, Any] = {
 TWO = {"directions": ("minimize", "maximize")}
 THREE = {"directions": ("minimize", "minimize", "maximize")}
 LIMITS = tuple(f"c{j}" for j in range(14))
+MIXED: dict[str, Any] = {
+    "x": Float(-2, 3),
+    "i": Int(1, 512, log=True),
+    "k": Int(0, 6),
+    "c": Categorical(["a", "b", None, 3]),
+}
 _table = np.random.default_rng(11).random((180, 4))
 #: A table has rows twice, and a column that says nothing.
 TABLE = np.vstack([_table, _table[:20]])
@@ -187,6 +202,9 @@ SITUATIONS: dict[str, Situation] = {
     "few integers": Situation({"i": Int(1, 4), "j": Int(0, 5), "x": Categorical(["a", "b"])}, plain, {}, ALL, 60),
     "a table": Situation(Arms(TABLE), plain, {"direction": "minimize"}, ALL, 60),
     "a noisy table": Situation(Arms(TABLE), noisy, {"direction": "maximize"}, ALL, 60, workers=4),
+    "a mixed space": Situation(
+        MIXED, untidy, algorithms=ALL, steps=300, workers=5, fixed={"x": 0.5, "i": 3}, optuna=True, ray=True
+    ),
     "fixed values": Situation(
         CATEGORIES | box(2), plain, algorithms=ALL, steps=70, fixed={"x": 0.4, "a": "q"}, optuna=True
     ),
