@@ -87,6 +87,14 @@ def test_docstrings_describe_every_argument(cls):
     assert "\nRaises:\n    ValueError: " in cls.__doc__
 
 
+@pytest.mark.parametrize("cls", [*ALL, *SETTINGS], ids=lambda cls: cls.__name__)
+def test_the_size_of_the_initial_design_that_is_described_is_the_usual_one(cls):
+    (name,) = {"n_initial", "n_startup_trials"} & set(described(cls))
+    text = " ".join(re.search(rf"^    {name}: (.*?)^    \w+: ", cls.__doc__, flags=re.MULTILINE | re.DOTALL)[1].split())
+    settings = cls() if cls in SETTINGS else OF[cls]()
+    assert int(re.findall(r"\d+", text)[-1]) == settings.initial(2)
+
+
 @pytest.mark.parametrize("cls", ALL, ids=lambda cls: cls.__name__)
 def test_a_misspelt_setting_names_the_users_class(cls):
     users = type("Users", (cls,), {})

@@ -108,7 +108,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 TURN = 4
 #: The same with several objectives. On nine problems, one seed of 300 trials, it was better on six than one in four.
 TURN_OF_FRONT = 2
-#: See `numbo.rules.filling.Scouts`.
+#: The share of the cost that is spent on scouts; other shares: `numbo.rules.filling.SCOUTED`.
 SCOUTING = 0.5
 #: Number of observations that a local model is conditioned on if the buffer has no fixed size.
 LOCAL_SIZE = 128
@@ -196,6 +196,7 @@ class GSSBOSettings(GPSettings):
     """Settings of `GSSBO`; ``GSSBOSettings.of_preset("paper")`` are those of the paper.
 
     Args:
+        n_initial: number of points of the initial design before the model takes over; by default 3.
         use_curves: whether the final value of a stopped trial, and its uncertainty, are predicted from its curve.
             Otherwise, and with several objectives, its last value counts as its final one.
         buffer_size: M, number of observations that the model is fitted to, at least ``n_initial + 2``; ``"dynamic"``
@@ -212,7 +213,7 @@ class GSSBOSettings(GPSettings):
             of the cost: nothing is spent then by default, and other shares than 0 are refused. With several objectives,
             nothing is spent either.
         criterion: how the subset is chosen, one of `numbo.selection.CRITERIA`. This setting and the following ones are
-            for ablations and reproductions.
+            for ablations and reproductions, and so are ``trend``, ``additive``, ``winsorize`` and ``warp``.
         buffer_factor: Z, above 1: the ratio of iteration costs at which the dynamic buffer switches.
         buffer_rule: ``"work"`` (a cost model, reproducible) or ``"time"`` (the wall clock, as in the paper).
         perturbation: sigma_d, standard deviation of the noise on the gradients with ``"sign"``, and on the logarithm of
@@ -304,7 +305,6 @@ class GSSBO(Optimizer):
         opt.tell(p, objective(p))
 
     Args:
-        n_initial: number of points of the initial design before the model takes over; by default 3.
         preset: ``"default"``, or ``"paper"`` for the algorithm as published; in place of ``settings``.
     """
 
