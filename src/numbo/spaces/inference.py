@@ -224,7 +224,8 @@ class Usage:
         apart = (inside.bits & outside.bits) == 0
         listed = apart.all(axis=0) & inside.listed & outside.listed & (category | integer)
         explains = parent & (listed | ((above | below) & ~category))
-        # programs branch on categories, loop up to integers, and seldom depend on certain integers or a real parameter
+        # programs branch on categories, loop up to integers, and seldom depend on certain integers or a real parameter;
+        # runs of the branching family are as before: ``benchmarks/results/compare-thresholds.md``
         kind = np.where(category, 0.0, np.where(integer, np.where(above | below, 1.0, 1.5), 2.0))
         rank = (kind * len(names) - explains.sum(axis=0)) * 1e12 + uses
         best = np.argmin(np.where(explains, rank, np.inf), axis=1)
