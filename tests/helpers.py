@@ -188,7 +188,7 @@ class Early(GSSBO):
     @functools.wraps(GSSBO.__init__)
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if self._engines and self.directions is None:
+        if self._engines and len(self.directions) == 1:
             beside = self._engines[0]
             assert isinstance(beside, LocalSearch)
             self._engines = (beside, EarlyPopulation(self.space, beside, number=1))
@@ -197,7 +197,7 @@ class Early(GSSBO):
 
 def history_of(opt: Optimizer) -> History:
     """The history of an optimizer, rebuilt from its state, without pending points."""
-    curves = getattr(opt.settings, "use_curves", False) and opt.directions is None
+    curves = getattr(opt.settings, "use_curves", False) and len(opt.directions) == 1
     return History.of(opt.state_dict()["run"]["history"], Curves() if curves else None)
 
 

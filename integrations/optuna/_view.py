@@ -355,11 +355,11 @@ class StudyView:
         A trial pruned before it reported anything is a failure: objectives reject points in this way.
         """
         assert self.optimizer is not None
-        if self.optimizer.directions is not None:
+        if (k := len(self.optimizer.directions)) > 1:
             if trial.state == TrialState.COMPLETE:
                 return trial.values
             pruned = trial.state == TrialState.PRUNED
-            found = _records.last_report(trial, len(self.optimizer.directions)) if pruned else None
+            found = _records.last_report(trial, k) if pruned else None
             return None if found is None else found[1]
         if trial.state == TrialState.COMPLETE:
             return trial.value

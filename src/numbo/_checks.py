@@ -159,8 +159,10 @@ def constraint_names(names: Any) -> tuple[str, ...]:
     return found
 
 
-def directions(direction: Any, given: Any) -> tuple[str, ...]:
-    """The directions of several objectives."""
+def directions(direction: Any, given: Any, usual: str) -> tuple[str, ...]:
+    """The direction of each objective: one ``direction``, or those ``given``; ``usual`` if neither is."""
+    if given is None:
+        return (one_of("direction", usual if direction is None else direction, DIRECTIONS),)
     found = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str | Mapping) else ()
     if not 1 <= len(found) <= MOST_OBJECTIVES or any(one not in DIRECTIONS for one in found):
         raise ValueError(

@@ -81,6 +81,7 @@ class Optimizer(Port, Inspectable):
     Attributes:
         settings_class: the type of the settings.
         capabilities: what the algorithm takes.
+        directions: (k,) ``"minimize"`` or ``"maximize"`` for each objective.
         settings: the settings as given.
         n_initial: number of points of the space-filling initial design before the model takes over.
         avoid_repeats: whether to avoid points that were observed or are pending while others are left.
@@ -103,19 +104,15 @@ class Optimizer(Port, Inspectable):
         use_curves: bool = False,
     ) -> None:
         domain = domain_of(type(self).__name__, space, arms)
-        self.directions = None if directions is None else _checks.directions(direction, directions)
-        if direction is None and directions is None:
-            direction = "maximize" if domain.explicit else "minimize"
-        self.direction = direction
-        if self.directions is None:
-            self.direction = _checks.one_of("direction", direction, _checks.DIRECTIONS)
+        usual = "maximize" if domain.explicit else "minimize"
+        self.directions = _checks.directions(direction, directions, usual)
         self.settings = settings
         self.n_initial = settings.initial(domain.d)
         self.avoid_repeats = settings.avoiding(domain.explicit)
         stream = _checks.random_stream(seed)
         self.constraints = _checks.constraint_names(constraints)
-        goal = Goal((str(self.direction),) if self.directions is None else self.directions, self.constraints)
-        ends = Curves() if use_curves and len(goal.directions) == 1 else None
+        goal = Goal(self.directions, self.constraints)
+        ends = Curves() if use_curves and len(self.directions) == 1 else None
         self._run = Run(domain, goal, self.avoid_repeats, settings.learn_failures, stream, ends)
         self._transaction = Transaction()
         #: Whether a point was handed out since one was told, and how many in a row were told then that are not pending.
@@ -132,6 +129,11 @@ class Optimizer(Port, Inspectable):
         if not name.startswith("_") and "_run" in vars(self) and name in {*ARGUMENTS, *self.settings_class.names()}:
             raise AttributeError(f"{name} is a setting of {type(self).__name__}, which cannot be changed later.")
         super().__setattr__(name, value)
+
+    @property
+    def direction(self) -> str | None:
+        """The direction of a single objective, None with several."""
+        return self.directions[0] if len(self.directions) == 1 else None
 
     @property
     def space(self) -> Any:
@@ -490,8 +492,8 @@ class Optimizer(Port, Inspectable):
 
     def _arguments(self) -> dict[str, Any]:
         """The constructor's arguments without space, seed and settings; a subclass adds its own."""
-        goal = {name: getattr(self, name) for name in ("direction", "directions", "constraints")}
-        return {name: value for name, value in goal.items() if value}
+        goal = {"direction": self.direction} if len(self.directions) == 1 else {"directions": self.directions}
+        return goal | ({"constraints": self.constraints} if self.constraints else {})
 
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to continue exactly from here: settings, observations, pending points, RNG. Plain data."""
