@@ -19,6 +19,7 @@ COMMANDS = {
     "hpob": "benchmarks.compare.hpob",
     "bayesmark": "benchmarks.compare.bayesmark",
     "curves": "benchmarks.compare.curves",
+    "real": "benchmarks.compare.real",
     "record-curves": "benchmarks.problems.record_curves",
     "constrained": "benchmarks.compare.constrained",
     "fronts": "benchmarks.compare.fronts",

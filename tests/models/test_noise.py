@@ -148,9 +148,61 @@ def test_a_claim_is_not_believed_before_somebody_has_looked():
     assert not trusting.unsettled
     assert not Noise(seen, (Model(NOISY),), asks=True).unsettled
     assert not Noise(seen, (Model(None),), asks=True).unsettled
-    seen.add(np.array([40.0]), 0.0, {}, ASKED, final=False)  # repeats would say nothing
-    assert asking.credible(0.1)
-    assert not asking.unsettled
+
+
+def test_only_finished_trials_are_evidence_of_noise():
+    """Whatever else was stopped; a point's first finished trial is what later ones are compared with."""
+    points, values = distinct(SMOOTH)
+    seen = history(points, values)
+    known = Noise(seen, (Model(0.1),), asks=True)
+    seen.add(np.array([3.0]), 5.0, {}, ASKED, final=False)  # a repeat that was stopped
+    seen.add(np.array([50.0]), 7.0, {}, ASKED, final=False)  # a new point, stopped at first
+    seen.add(np.array([50.0]), 0.2, {}, ASKED)
+    assert (known.share, known.measured, known.checks) == (0.0, 0, 1)
+    assert not known.credible(0.1)
+    seen.add(np.array([50.0]), 0.6, {}, ASKED)
+    seen.add(np.array([3.0]), values[3] - 0.2, {}, ASKED)
+    assert known.deviation == pytest.approx(math.sqrt((0.4**2 + 0.2**2) / 4.0))
+    assert known.credible(0.1)
+    assert known.checks == 3
+    fresh = Noise(seen, (Model(0.1),), asks=True)
+    assert (fresh.share, fresh.checks, fresh.found) == (known.share, known.checks, known.found)
+
+
+def test_ties_are_counted_among_finished_trials():
+    points, values = distinct(SMOOTH)
+    seen = history([*points, 3], [*values, values[3]])
+    for k in range(60):
+        seen.add(np.array([100.0 + k]), 0.5, {}, ASKED, final=False)  # a step at which many were stopped
+    assert Noise(seen).refuted
+
+
+def told_with(variances, noise, repeats, common=0.0, seed=0):
+    """A history of thirty values with known variances, and some repeats."""
+    rng = np.random.default_rng(seed)
+    out = History(1)
+    for x in [*range(30), *range(repeats)]:
+        error = math.sqrt(variances + common) * rng.normal()
+        out.add(np.array([float(x)]), math.sin(x) + noise * error, {}, ASKED, variance=noise**2 * variances)
+    return out
+
+
+def test_known_variances_are_noise_where_they_matter():
+    assert Noise(told_with(0.25, 1.0, 0)).found
+    assert not Noise(told_with(0.25, 1e-3, 0)).found
+    assert Noise(told_with(0.25, 1.0, 0)).known == pytest.approx(
+        0.25 / robust_std(told_with(0.25, 1.0, 0).values()) ** 2
+    )
+    assert not Noise(told_with(0.25, 1.0, 0), (Model(0.5),), asks=True).unsettled  # nothing is left to find out
+
+
+def test_repeats_that_known_variances_explain_are_no_common_noise():
+    within = [Noise(told_with(0.25, 1.0, 10, seed=seed)) for seed in range(40)]
+    assert np.mean([one.share == 0.0 for one in within]) > 0.8
+    assert all(one.deviation == 0.0 for one in within if one.share == 0.0)
+    assert all(one.found for one in within)
+    beyond = [Noise(told_with(0.01, 1.0, 25, common=0.5, seed=seed)) for seed in range(40)]
+    assert np.median([one.deviation for one in beyond]) == pytest.approx(math.sqrt(0.5), rel=0.15)
 
 
 def test_claims_are_the_largest_of_the_models_that_have_one():

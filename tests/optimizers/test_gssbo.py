@@ -277,14 +277,15 @@ def test_as_long_as_nothing_stands_out_from_the_noise_points_fill_the_space():
     assert np.mean(local[60:]) < 0.2, MOSTLY  # three of four otherwise
 
 
+@pytest.mark.parametrize("std", [None, 1.0])
 @over_seeds(0.8, of=24)
-def test_a_bump_on_a_noisy_floor_is_found():
-    """Two of three runs never left the floor before, and 34 of 40 find the bump now."""
+def test_a_bump_on_a_noisy_floor_is_found(std):
+    """Two of three runs never left the floor before, and 34 of 40 find the bump now, whoever knows the noise."""
     rng = np.random.default_rng(seeded(100))
     opt = GSSBO({name: Float(0, 1) for name in "xyz"}, seed=seeded(0), direction="maximize")
     for _ in range(150):
         p = opt.ask()
-        opt.tell(p, bump(p, rng.normal()))
+        opt.tell(p, bump(p, rng.normal()), std=std)
     assert bump(opt.best_predicted()[0], 0.0) > 3.0, MOSTLY  # noise deviations above the floor
 
 

@@ -24,7 +24,6 @@ def noise(found=False, **others):
     known = {
         "found": found,
         "claimed": 0.5 if found else None,
-        "repeatable": True,
         "checks": 0,
         "unmeasured": False,
         "unsettled": False,
@@ -194,7 +193,6 @@ def test_the_first_repeats_come_at_any_time_and_pending_ones_count():
         (noise(found=True, checks=SOON), True),
         (noise(plausible=lambda claimed: True), True),  # claimed, but nobody has looked
         (noise(), False),
-        (noise(found=True, checks=SOON, repeatable=False), False),
     ],
 )
 def test_once_no_new_point_is_left_any_may_be_repeated_where_noise_is_plausible(known, repeats):

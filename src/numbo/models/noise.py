@@ -7,11 +7,16 @@ continuous values never do. So each repeated point with equal values multiplies 
 chance of a tie (`Tie`) under noise, and by 1 without noise. Noise is refuted when the repeats together are `ODDS` times
 as probable without it.
 
+Trials that were stopped are no evidence: their last values differ without noise. Where values were told with their own
+variances, `known` is what these alone amount to: it is noise, too, and of the differences of repeats only what it does
+not explain is common noise.
+
 The terms of `Noise`, from the weakest to the strongest:
 
     claimed      the noise variance that a model estimates
     plausible    it is large enough to matter (`NOISY`), and repeats do not refute it
-    credible     repeats differ as much; or it is plausible, and a repeat was made if the search asks for one
+    credible     repeats differ as much, or known variances matter; or it is plausible, and a repeat was made if the
+                 search asks for one
     found        the largest claim is credible: points may be measured again, posteriors average
     refuted      repeats agree, and would not have under noise: the values are exact, whatever models claim
     unsettled    one more measurement of the best point could decide
@@ -41,6 +46,8 @@ SCATTER = 1e-4
 #: Noise is refuted if the repeats are this many times as probable without it: strong evidence according to Kass &
 #: Raftery (1995), "Bayes Factors".
 ODDS = 20.0
+#: Differences of repeats are more than variances explain if they are so many standard errors larger.
+SURPRISE = 2.0
 #: Values with at most this many levels are coarse, like outcomes of 0 or 1. Their noise varies over the space, and may
 #: be small near the best value, whatever a model claims. If coarseness were defined by steps in units of the spread,
 #: errors of a classifier that are concentrated at the best value would count as coarse, at a cost of 6 to 9 repeats in
@@ -111,6 +118,10 @@ class Repeats(NamedTuple):
     Attributes:
         known: number of repeats evaluated so far.
         norm: root of the sum of the squares of the ``gaps``.
+        explained: the same of the deviations of the gaps by the variances that were told.
+        surprise: sum of the squares of the gaps in units of these deviations; infinite where none was told.
+        unfinished: number of repeats that were stopped.
+        finished: the first finished observation at a point whose first observation was stopped.
         asked: the first repeat that was asked for, by the index of the first observation at its point.
         agreed: repeats that were asked for and have exactly the value of their point's first observation.
         copies: repeats with that value that were told without being asked for; no other point has their value.
@@ -119,6 +130,10 @@ class Repeats(NamedTuple):
 
     known: int = 0
     norm: float = 0.0
+    explained: float = 0.0
+    surprise: float = 0.0
+    unfinished: int = 0
+    finished: Mapping[int, int] = {}
     asked: Mapping[int, int] = {}
     agreed: tuple[int, ...] = ()
     copies: tuple[int, ...] = ()
@@ -145,6 +160,7 @@ class Noise:
         self._output = output
         self._cached = Repeats()
         self._spread = 0, 0.0
+        self._told = 0, 0.0
         self._found_ties: dict[int, Tie] = {}
         self._left_out: tuple[Repeats | None, bool, ObservationIndices] = None, False, np.empty(0, dtype=np.int64)
 
@@ -153,6 +169,7 @@ class Noise:
         twin = Noise(history, (Claimed(self.claimed),), asks=self.asks, output=self._output)
         twin._cached = self._cached
         twin._spread = self._spread
+        twin._told = self._told
         twin._found_ties = dict(self._found_ties)
         return twin
 
@@ -172,48 +189,64 @@ class Noise:
         return max((claim for claim in claims if claim is not None), default=None)
 
     @property
-    def repeatable(self) -> bool:
-        """Whether repeats are evidence: values that are not final may differ without noise."""
-        return self._history.all_final
-
-    @property
     def measured(self) -> int:
-        """Number of repeats, without copies."""
+        """Number of repeats, without copies and those that were stopped."""
         return len(self._repeats.gaps)
 
     @property
     def checks(self) -> int:
-        """Number of times that a point was evaluated again: repeats, and failures, which say nothing about noise."""
-        return self.measured + self._history.failed_again
+        """Number of times that a point was evaluated again: repeats, stopped ones and failures included."""
+        repeats = self._repeats
+        return len(repeats.gaps) + repeats.unfinished + self._history.failed_again
+
+    @property
+    def known(self) -> float:
+        """The median variance that values were told with, in units of that of all values without outliers."""
+        history = self._history
+        if self._told[0] != history.n:
+            variance = history.told_variance if self._output == 0 else np.empty(0)
+            told = float(np.median(variance)) if variance.any() else 0.0
+            spread = self._scale() if told > 0.0 else 1.0
+            self._told = history.n, (math.sqrt(told) / spread) ** 2 if spread > 0.0 else 0.0
+        return self._told[1]
 
     @property
     def share(self) -> float:
-        """Variance of the noise by repeats, in units of that of all values without outliers; 0 without repeats."""
+        """Variance of the common noise by repeats, in units of that of all values without outliers; 0 without repeats.
+
+        It is 0 as well if the variances that values were told with explain the differences.
+        """
+        spread = self._scale() if self._repeats.norm > 0.0 else 0.0
+        ratio = self._common / spread if spread > 0.0 else 0.0
+        return ratio * ratio / (2.0 * max(len(self._repeats.gaps), 1))  # `**` would raise if this is infinite
+
+    @property
+    def _common(self) -> float:
+        """Root of the sum of squares of the gaps, less what variances that were told explain."""
         repeats = self._repeats
-        if not (repeats.norm > 0.0 and self.repeatable):
+        count = len(repeats.gaps)
+        if repeats.surprise <= count + SURPRISE * math.sqrt(2.0 * count):
             return 0.0
-        spread = self._scale()
-        ratio = repeats.norm / spread if spread > 0.0 else 0.0
-        return ratio * ratio / (2.0 * len(repeats.gaps))  # `**` would raise if this is infinite
+        part = min(repeats.explained / repeats.norm, 1.0)
+        return repeats.norm * math.sqrt(1.0 - part * part)
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of the noise by repeats, in units of the values; 0 without noise.
+        """Standard deviation of the common noise by repeats, in units of the values; 0 without noise.
 
         Unlike `scatter` it is not robust: the median difference of outcomes of 0 or 1 may be 0.
         """
-        if self.share <= SCATTER:
-            return 0.0
-        repeats = self._repeats
-        return repeats.norm / math.sqrt(2.0 * len(repeats.gaps))
+        return self._common / math.sqrt(2.0 * len(self._repeats.gaps)) if self.share > SCATTER else 0.0
 
     @property
     def scatter(self) -> float:
         """Standard deviation of the noise by repeats, in units of the values, robust to outliers; 0 without noise."""
         if self.share <= SCATTER:
             return 0.0
-        gaps = sorted(self._repeats.gaps)
-        return min(gaps[len(gaps) // 2] / MEDIAN_GAP, float(np.finfo(float).max))
+        repeats = self._repeats
+        gaps = sorted(repeats.gaps)
+        typical = min(gaps[len(gaps) // 2] / MEDIAN_GAP, float(np.finfo(float).max))
+        return typical * (self._common / repeats.norm)
 
     @property
     def refuted(self) -> bool:
@@ -223,7 +256,7 @@ class Noise:
         agrees is not enough then, however rare ties are elsewhere: accuracies on 50 to 200 samples agree at the best
         point in 0.4 to 0.2 of cases, and for pairs of other points in 0.05 to 0.02.
         """
-        if not (self._repeats.asked and self.repeatable) or self.share > SCATTER:
+        if not self._repeats.asked or self.share > SCATTER or self.known > NOISY:
             return False
         ties = self._ties.values()
         if len(ties) == 1 and not all(one.continuous for one in ties):
@@ -240,11 +273,11 @@ class Noise:
 
         If the search asks, a check is a repeat that differs, or that agrees where ties are too common to refute noise.
         """
-        if self.share > NOISY:
+        if self.share > NOISY or self.known > NOISY:
             return True
         if not self.plausible(claimed):
             return False
-        return not (self.asks and self.repeatable) or bool(self._repeats.asked) or self.share > SCATTER
+        return not self.asks or bool(self._repeats.asked) or self.share > SCATTER
 
     @property
     def found(self) -> bool:
@@ -261,7 +294,7 @@ class Noise:
         If values are so coarse that ties are weak evidence, like outcomes of 0 or 1, one in `COARSELY` is used,
         whatever a model claims: it may fit the outcomes as if they were the objective.
         """
-        if not (self.asks and self.repeatable) or self.share > SCATTER:
+        if not self.asks or self.share > SCATTER or self.known > NOISY:
             return False
         n = self._history.n
         ties = self._ties.values()
@@ -299,8 +332,8 @@ class Noise:
 
     @property
     def unmeasured(self) -> bool:
-        """Whether repeats would be evidence, but no point was evaluated again, or is pending again."""
-        return self.repeatable and not self.checks and not self._history.pending_again()
+        """Whether no point was evaluated again, or is pending again."""
+        return not self.checks and not self._history.pending_again()
 
     @property
     def _repeats(self) -> Repeats:
@@ -321,24 +354,38 @@ class Noise:
         if missing := asked.keys() - known.keys():
             repeated = np.zeros(history.n, dtype=bool)
             repeated[[i for _, i in history.again]] = True
+            final = history.final
             for first in missing:
                 i = asked[first]
-                others = ~repeated[:i]
-                others[first] = False
+                one = self._repeats.finished.get(first, first)
+                others = ~repeated[:i] & final[:i]
+                others[one] = False
                 y = history.output(self._output)
-                known[first] = tie(y[:i][others], float(y[first]), float(y[i]))
+                known[first] = tie(y[:i][others], float(y[one]), float(y[i]))
         return {first: known[first] for first in asked}
 
     def _with(self, repeats: Repeats) -> Repeats:
         """``repeats`` and the new ones in the history."""
         history = self._history
         norm = repeats.norm
+        explained = repeats.explained
+        surprise = repeats.surprise
+        unfinished = repeats.unfinished
+        finished = dict(repeats.finished)
         asked_again = dict(repeats.asked)
         agreed = list(repeats.agreed)
         copies = list(repeats.copies)
         gaps = list(repeats.gaps)
         y = history.output(self._output)
-        for first, i in history.again[repeats.known :]:
+        final = history.final
+        variance = history.variance if self._output == 0 else np.zeros(history.n)
+        for point, i in history.again[repeats.known :]:
+            first = finished.get(point, point)
+            if not (final[first] and final[i]):
+                unfinished += not final[i]
+                if final[i]:
+                    finished[point] = i
+                continue
             one = float(y[first])
             other = float(y[i])
             gap = 0.0 if one == other else one - other  # the values may be infinite
@@ -352,10 +399,26 @@ class Noise:
                     copies.append(i)
                 continue
             norm = math.hypot(norm, gap)  # values may be of any size
+            told = math.sqrt(variance[first] + variance[i])
+            explained = math.hypot(explained, told)
+            if gap != 0.0:
+                ratio = abs(gap) / told if told > 0.0 else math.inf
+                surprise += ratio * ratio
             gaps.append(abs(gap))
             if asked:
-                asked_again.setdefault(first, i)
-        return Repeats(len(history.again), norm, asked_again, tuple(agreed), tuple(copies), tuple(gaps))
+                asked_again.setdefault(point, i)
+        return Repeats(
+            len(history.again),
+            norm,
+            explained,
+            surprise,
+            unfinished,
+            finished,
+            asked_again,
+            tuple(agreed),
+            tuple(copies),
+            tuple(gaps),
+        )
 
     def _scale(self) -> float:
         """`robust_std` of all values."""

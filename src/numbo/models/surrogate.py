@@ -20,7 +20,7 @@ from numbo.kernels.acquisition import Posterior
 from numbo.models.fitc import FITC
 from numbo.models.gp import ExactGP, Frame
 from numbo.models.moments import Prediction, mean_at, moments
-from numbo.models.noise import Noise
+from numbo.models.noise import NOISY, Noise
 from numbo.models.overlay import Overlay
 from numbo.models.priors import VALUES, Prior
 from numbo.models.sparse_gp import SparseGP
@@ -209,6 +209,7 @@ class Surrogate:
         n = data.n
         noisy = self.averages(noise)
         self.targets.deviation = noise.deviation if noisy and anchor < 0 else 0.0
+        self.targets.uncertain = noise.known > NOISY
         overlay = self._overlay
         if overlay is not None and anchor == overlay.anchor and not (self.fits.due(n) or overlay.stale(data)):
             self.release()

@@ -29,6 +29,8 @@ class Targets:
         decisions: number of fits.
         deviation: standard deviation of the noise that repeats show, in units of the values; 0 if they show none, or
             fits are not to know it.
+        uncertain: whether variances that values were told with matter. Nothing is warped then: in warped units the
+            variance of a value depends on its luck.
     """
 
     def __init__(self, *, winsorize: bool, warp: bool) -> None:
@@ -38,6 +40,7 @@ class Targets:
         self.transform = OutputTransform(0.0, 1.0)
         self.decisions = 0
         self.deviation = 0.0
+        self.uncertain = False
 
     def of(self, data: Data) -> Data:
         """The ``data`` with targets in place of values, by a transform fitted to them."""
@@ -58,7 +61,10 @@ class Targets:
         is kept (Rasmussen & Williams 2006, section 5.4.2).
         """
         inner = ~self.outliers(data.y)
-        kinds = ["plain"] + ["winsorize"] * (not inner.all()) + ["log"] * self.warp
+        warp = self.warp and not self.uncertain
+        if self.kind == "log" and not warp:
+            self.kind = "plain"
+        kinds = ["plain"] + ["winsorize"] * (not inner.all()) + ["log"] * warp
         decision, step = divmod(self.decisions, DECISION_EVERY)
         settled = settled and self.decisions > 0 and self.kind in kinds
         self.decisions += 1

@@ -129,7 +129,7 @@ class Port(ABC):
             return False
         auto = run.available.avoid_repeats == "auto"
         unknown = auto and run.noise.claimed is None and run.history.n >= self.n_initial
-        if not (unknown and run.noise.repeatable):
+        if not unknown:
             return True
         claimed = run.attempt(lambda: self._view(run.quiet()).claimed_noise, lambda: 0.0)
         return not run.noise.plausible(claimed)

@@ -98,4 +98,5 @@ def _noise_of_the_best(surrogate: Surrogate) -> float:
     best = best_first(gp.fitted_means)[:BEST]
     alone = gp.leave_one_out()
     ratio = float(np.mean(alone.residual[best] ** 2 / alone.variance[best]))
-    return math.sqrt(gp.covariance.noise_variance * min(ratio, 1.0))
+    noise = gp.covariance.noise_variance + float(np.mean(gp.extra[best]))
+    return math.sqrt(noise * min(ratio, 1.0))

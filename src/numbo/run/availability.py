@@ -170,8 +170,6 @@ class Availability:
             return not self.avoid_repeats
         history = self._history
         noise = self._noise
-        if not noise.repeatable:
-            return False
         if not noise.found:
             return self.grid is not None and noise.plausible(noise.claimed) and not self._anything_new()
         checks = noise.checks

@@ -78,7 +78,9 @@ class Maximiser:
     def _strong_noise(self, run: Run) -> bool:
         """Whether the model averages noise, and this is so strong that improvements are too uncertain for EI."""
         claimed = self._noise_model.claimed_noise
-        return self._noise_model.averages(run.noise) and claimed is not None and claimed > STRONG_NOISE
+        if claimed is None or not self._noise_model.averages(run.noise):
+            return False
+        return claimed + run.noise.known > STRONG_NOISE
 
     def best(
         self,

@@ -376,10 +376,19 @@ class History:
         return int(self.trials.origins[self._positions[i]]) != UNASKED
 
     @property
+    def final(self) -> Mask:
+        """Whether each observation (n,) is of a finished evaluation; other values may differ without noise."""
+        return self.trials.final[self._positions[: self.n]]
+
+    @property
     def all_final(self) -> bool:
-        """Whether all observations are final; values that are not may differ without noise."""
-        trials = self.trials
-        return bool(trials.final.all()) or bool(trials.final[self._positions[: self.n]].all())
+        """Whether all observations are final."""
+        return bool(self.trials.final.all()) or bool(self.final.all())
+
+    @property
+    def told_variance(self) -> Array:
+        """The variances with which the values of finished evaluations were told."""
+        return self.trials.variance[self._positions[: self.n][self.final]]
 
     def params(self, i: int) -> Any:
         """The parameters of observation ``i``, exactly as told."""
