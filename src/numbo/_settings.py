@@ -128,8 +128,8 @@ class GPSettings(Settings):
             ``"alternate"``: the global model alternates between the two, local ones take log EI. EI exploits where the
             model is confident; UCB lets the search escape when EI stalls. Of several objectives it is always the
             expected hypervolume improvement.
-        beta: the multiplier of UCB, by default 2, or ``"log"`` for ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015,
-            section 4).
+        beta: the multiplier of UCB, where that is the acquisition function; by default 2, or ``"log"`` for
+            ``sqrt(0.2 d log(2 t))`` (Kandasamy et al. 2015, section 4).
         trend: whether the covariance has a linear and quadratic part.
         additive: whether the covariance has an additive part, a sum of functions of one coordinate each.
         winsorize: whether outliers on the bad side are clipped if the model then predicts better.

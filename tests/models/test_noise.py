@@ -410,3 +410,16 @@ def test_asking_whether_a_space_is_exhausted_changes_nothing():
         for opt in twins:
             assert opt.exhausted in (True, False)
             opt.tell(found, 1.0)
+
+
+def test_the_noise_of_a_second_objective_is_that_of_its_own_history():
+    """Contours of one objective look at a history that has no other."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        opt = GSSBO({"x": Int(0, 40), "y": Int(0, 40)}, directions=("minimize", "minimize"), seed=seed)
+        for _ in range(30):
+            p = opt.ask()
+            opt.tell(p, [round(((p["x"] - 9) / 40) ** 2 + 0.3 * rng.integers(0, 2), 3), ((p["y"] - 20) / 40) ** 2])
+        for objective in (0, 1):
+            alone = opt._run.of_output(objective)
+            assert alone.noise.refuted == opt._run.noises[objective].refuted

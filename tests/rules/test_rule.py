@@ -6,10 +6,11 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 from tests.runs import new_run, tell
 
-from numbo import GSSBO, Float
-from numbo.rules.rule import first_of, noise_found, values_fixed
+from numbo import GPUCB, GSSBO, Float
+from numbo.rules.rule import Loop, first_of, noise_found, values_fixed
 from numbo.run.run import Suggestion
 from numbo.spaces import Space
 
@@ -58,7 +59,7 @@ def test_the_rule_of_the_guide_can_be_added():
     exec(code, defined)
     opt = GSSBO({"x": Float(0, 1), "y": Float(0, 1)}, seed=0)
     probe, *others = opt._rules
-    opt._rules = (probe, defined["MedianAgain"](), *others)
+    opt._listed = (probe, defined["MedianAgain"](), *others)
     points = []
     for step in range(30):
         p = opt.ask()
@@ -67,3 +68,29 @@ def test_the_rule_of_the_guide_can_be_added():
             assert p == known[len(known) // 2][0]
         points.append((p, p["x"] + p["y"]))
         opt.tell(*points[-1])
+
+
+def test_the_loop_of_an_algorithm_of_the_guide_goes_on_after_an_interrupt(monkeypatch):
+    """An interrupted call is repaired from the trials by a twin, whose loop must not stay."""
+
+    class Counting(GPUCB):
+        def _new_rules(self):
+            return (Loop(self._next),)
+
+        def _next(self):
+            self._turns = getattr(self, "_turns", 0) + 1
+            return Suggestion(self._run.rng.random(self.space.d))
+
+    opt = Counting({"x": Float(0, 1)}, seed=0, n_initial=1)
+    for _ in range(3):
+        opt.tell(opt.ask(), 0.5)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(opt._run.history), "add", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            opt.tell({"x": 0.3}, 0.2)
+    opt.tell(opt.ask(), 0.1)
+    assert opt._rules[0].turn.__self__ is opt
+
+
+def interrupted(*args, **kwargs):
+    raise KeyboardInterrupt

@@ -164,9 +164,13 @@ class Noise:
         self._found_ties: dict[int, Tie] = {}
         self._left_out: tuple[Repeats | None, bool, ObservationIndices] = None, False, np.empty(0, dtype=np.int64)
 
-    def of(self, history: History) -> Noise:
-        """The same evidence for a copy of the history; later claims of the models do not affect it."""
-        twin = Noise(history, (Claimed(self.claimed),), asks=self.asks, output=self._output)
+    def of(self, history: History, *, output: int | None = None) -> Noise:
+        """The same evidence for a copy of the history; later claims of the models do not affect it.
+
+        ``output`` is its number in the copy, by default the same.
+        """
+        number = self._output if output is None else output
+        twin = Noise(history, (Claimed(self.claimed),), asks=self.asks, output=number)
         twin._cached = self._cached
         twin._spread = self._spread
         twin._told = self._told

@@ -88,7 +88,6 @@ class Optimizer(Port, Inspectable):
     """
 
     settings_class: ClassVar[type[Settings]] = Settings
-    _rules: tuple[Rule, ...]
     capabilities: ClassVar[Capabilities] = Capabilities()
 
     def __init__(
@@ -115,6 +114,7 @@ class Optimizer(Port, Inspectable):
         ends = Curves() if use_curves and len(self.directions) == 1 else None
         self._run = Run(domain, goal, self.avoid_repeats, settings.learn_failures, stream, ends)
         self._transaction = Transaction()
+        self._listed: tuple[Rule, ...] | None = None
         #: Whether a point was handed out since one was told, and how many in a row were told then that are not pending.
         self._handed_out = False
         self._strangers = 0
@@ -195,6 +195,17 @@ class Optimizer(Port, Inspectable):
     def _opening(self) -> Opening:
         """The initial design."""
         return Opening(self.n_initial)
+
+    @property
+    def _rules(self) -> tuple[Rule, ...]:
+        """Who makes the next suggestion, after the initial design."""
+        if self._listed is None:
+            self._listed = self._new_rules()
+        return self._listed
+
+    @abstractmethod
+    def _new_rules(self) -> tuple[Rule, ...]:
+        """The rules, in the order in which they speak; the last always has a point."""
 
     def _propose(self) -> Suggestion:
         """The suggestion of the first rule that has one; there is at least one success at that time."""
@@ -486,7 +497,8 @@ class Optimizer(Port, Inspectable):
         twin._run.warned = run.warned
         twin._transaction = self._transaction
         twin._warned_of = self._warned_of
-        vars(self).update(vars(twin))  # one step: an interrupt comes before or after it
+        # one step: an interrupt comes before or after it; rules may hold methods of their optimizer
+        vars(self).update(vars(twin) | {"_listed": None})
 
     # -- state ---------------------------------------------------------------------------------------------------
 

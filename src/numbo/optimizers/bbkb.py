@@ -151,8 +151,7 @@ class BBKB(Optimizer):
 
     # -- algorithm 1 -------------------------------------------------------------------------------------------
 
-    @property
-    def _rules(self) -> tuple[Rule, ...]:  # type: ignore[override]
+    def _new_rules(self) -> tuple[Rule, ...]:
         return Probe(), Loop(self._next)
 
     def _next(self) -> Suggestion:

@@ -83,11 +83,13 @@ class GPUCB(Optimizer):
             use_curves=settings.use_curves,
         )
         self._search = GPSearch(self.space, settings, self._run.goal)
+        self._run.listen(self._search.outputs.objectives)
+
+    def _new_rules(self) -> tuple[Rule, ...]:
         model = GlobalModel(self._search, Everything())
         named = self._run.named_space
         again = () if named is None else (Again(model, named),)
-        self._rules: tuple[Rule, ...] = (Probe(), *again, Everywhere(model))
-        self._run.listen(self._search.outputs.objectives)
+        return Probe(), *again, Everywhere(model)
 
     def _scores(self, run: Run, X: Array) -> Array:
         return self._search.copy().scores(run, Everything().members(run, self._search), X)

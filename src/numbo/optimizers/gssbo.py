@@ -3,7 +3,7 @@
 Each round of `GSSBO` is a round of the algorithm, with its line numbers. A round begins with the update for the last
 point, lines 5 to 17, and ends with the next point, line 3 (`numbo.rules.everywhere.Everywhere`).
 
-    1      the first ``n_initial`` points are a scrambled Sobol design
+    1      the first ``n_initial`` points are a scrambled Sobol design, but for the usual point, which is the first
     3      the next point maximises the acquisition function on the current GP           `GPSearch.next_point`
     4      it is evaluated and told
     5-10   as soon as an iteration costs more than Z initial ones, M = |D|               `DynamicBuffer`
@@ -13,7 +13,8 @@ point, lines 5 to 17, and ends with the next point, line 3 (`numbo.rules.everywh
     15, 17 the GP is updated with the subset, or with all samples before the switch      `GPSearch.next_point`
 
 The default preset adds engines (`numbo.search.engine`), which make three of four suggestions or more: a local search in
-a trust region, and a population search. ``preset="paper"`` is the algorithm as published.
+a trust region, and a population search. ``preset="paper"`` is the algorithm as published, and what failures and unclear
+noise need (`Probe`, `Again`).
 """
 
 from __future__ import annotations
@@ -214,8 +215,9 @@ class GSSBOSettings(GPSettings):
             nothing is spent either.
         criterion: how the subset is chosen, one of `numbo.selection.CRITERIA`. This setting and the following ones are
             for ablations and reproductions, and so are ``trend``, ``additive``, ``winsorize`` and ``warp``.
-        buffer_factor: Z, above 1: the ratio of iteration costs at which the dynamic buffer switches.
-        buffer_rule: ``"work"`` (a cost model, reproducible) or ``"time"`` (the wall clock, as in the paper).
+        buffer_factor: Z, above 1: the ratio of iteration costs at which a dynamic buffer switches.
+        buffer_rule: how these are measured: ``"work"`` (a cost model, reproducible) or ``"time"`` (the wall clock, as
+            in the paper).
         perturbation: sigma_d, standard deviation of the noise on the gradients with ``"sign"``, and on the logarithm of
             the residuals with ``"nystrom"``; other criteria ignore it.
         elites: share of the subset, below 1, that is reserved for the best observations; the criterion chooses the
@@ -229,7 +231,8 @@ class GSSBOSettings(GPSettings):
             (Kirschner et al. 2019) when the local search has narrowed down; only with ``trust_region``, in 12 or more
             dimensions, with one objective, and without noise.
         cover_categories: whether every second suggestion tries an untried combination of categories, as long as there
-            are any; not if there are more than 40 combinations, nor in spaces that are enumerated.
+            are any; only of two or more that do not depend on others, not if there are more than 40 combinations, nor
+            in spaces that are enumerated.
         avoid_ties: whether to avoid points so near a known point that they most likely have exactly its value, if
             values tie (accuracies, steps). Values are then assumed to be exact.
     """
@@ -351,7 +354,6 @@ class GSSBO(Optimizer):
             reselect=settings.reselect,
         )
         self._engines = self._new_engines(settings)
-        self._rules = self._new_rules()
         asks = settings.all_data and self.avoid_repeats == "auto"
         self._run.listen(*(models.objectives for models in self._models), asks=asks)
 
@@ -370,10 +372,8 @@ class GSSBO(Optimizer):
         return local, PopulationSearch(self.space, local, number=1)
 
     def _new_rules(self) -> tuple[Rule, ...]:
-        """Who makes the next suggestion, after the initial design.
-
-        One suggestion in `TURN` is by the algorithm of the paper, the last rule, and those for single categories are by
-        its model, too. The engines make the others.
+        """One suggestion in `TURN` is by the algorithm of the paper, the last rule, and those for single categories are
+        by its model, too. The engines make the others.
         """
         run = self._run
         settings = self.settings

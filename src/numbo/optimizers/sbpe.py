@@ -165,8 +165,7 @@ class SBPE(Optimizer):
 
     # -- algorithm 1 -------------------------------------------------------------------------------------------
 
-    @property
-    def _rules(self) -> tuple[Rule, ...]:  # type: ignore[override]
+    def _new_rules(self) -> tuple[Rule, ...]:
         return Probe(), Loop(self._next)
 
     def _next(self) -> Suggestion:

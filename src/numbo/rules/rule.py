@@ -66,9 +66,12 @@ def silent(rule: Rule, run: Run) -> bool:
 def first_of(rules: Iterable[Rule], run: Run) -> Suggestion:
     """The suggestion of the first of the ``rules`` that has one; the last always has."""
     found = (rule.propose(run) for rule in rules if not silent(rule, run))
-    return next(suggestion for suggestion in found if suggestion is not None)
+    for suggestion in found:
+        if suggestion is not None:
+            return suggestion
+    raise LookupError("No rule has a suggestion; the last one must always have one.")
 
 
 def is_turn(step: int, every: int) -> bool:
-    """Whether a suggestion is among those of which there is one in ``every``, by the number of points before it."""
+    """Whether a suggestion is among those of which there is one in ``every``, by the number of those before it."""
     return step % every == 0

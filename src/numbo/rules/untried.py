@@ -38,7 +38,7 @@ class Untried:
         self._at: Indices = np.flatnonzero(space.categorical & ~space.conditional)
         sizes = space.sizes[self._at].astype(int).tolist()
         # a single category is left to the model, whose additive part learns single effects
-        few = len(sizes) > 1 and float(np.prod(space.sizes[self._at])) <= LISTED
+        few = sum(size > 1 for size in sizes) > 1 and float(np.prod(space.sizes[self._at])) <= LISTED
         self._left = set(itertools.product(*map(range, sizes))) if few else set()
         self._known = 0
 
@@ -55,7 +55,7 @@ class Untried:
         return set(map(tuple, self._space.cells(X)[:, self._at].tolist()))
 
     def propose(self, run: Run) -> Suggestion | None:
-        if not is_turn(run.step, EVERY) or not len(untried := self.untried(run)):
+        if not is_turn(run.turn, EVERY) or not len(untried := self.untried(run)):
             return None
         x = self._model.best(run, lambda: with_categories(self._space, run, self._at, untried))
         return None if x is None else Suggestion(x)

@@ -174,7 +174,7 @@ class Availability:
             return self.grid is not None and noise.plausible(noise.claimed) and not self._anything_new()
         checks = noise.checks
         few = checks < SOON and checks + history.pending_again() < SOON
-        in_turn = history.step % AGAIN == AGAIN - 1 and checks >= SOON
+        in_turn = history.turn % AGAIN == AGAIN - 1 and checks >= SOON
         return self.race is not None or in_turn or few or not self._anything_new()
 
     def probe(self) -> Array | None:

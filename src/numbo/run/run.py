@@ -97,6 +97,11 @@ class Run:
         return self.history.step
 
     @property
+    def turn(self) -> int:
+        """Number of suggestions so far, by which rules take turns (`History.turn`)."""
+        return self.history.turn
+
+    @property
     def noise(self) -> Noise:
         """The noise of the first objective."""
         return self.noises[0]
@@ -136,7 +141,7 @@ class Run:
         twin = copy.copy(self)
         twin.goal = Goal((self.goal.directions[output],), self.goal.constraints)
         twin.history = self.history.of_output(output)
-        twin.noises = (self.noises[output].of(twin.history),)
+        twin.noises = (self.noises[output].of(twin.history, output=0),)
         return twin
 
     def space_filling(self, position: int | None = None) -> Array:
@@ -227,8 +232,9 @@ class Run:
         if space is None or not space.conditional.any():
             return None
         history = self.history
-        compared = history.scores() if history.constrained or history.several else history.y
-        self._awake = self._awake.seeing(history.X, compared)
+        changing = history.constrained or history.several or not history.all_final
+        known = BestWhereActive.of_none(space.d) if changing else self._awake
+        self._awake = known.seeing(history.X, history.scores() if changing else history.y)
         return self._awake.filled(space.rounded(rng.random((DORMANT, space.d))))
 
     # -- state -------------------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ class Maximiser:
 
     def exploring(self, run: Run) -> bool:
         """Whether it is the global model's turn to explore; False unless acquisition functions alternate."""
-        return self._acquisition == "alternate" and (run.step // PERIOD) % 2 == 0 and run.available.fixed is None
+        return self._acquisition == "alternate" and (run.turn // PERIOD) % 2 == 0 and run.available.fixed is None
 
     def acquisition(self, run: Run, outputs: Outputs, *, exploring: bool = False) -> Acquisition:
         """The acquisition function of one objective; if ``exploring``, with ``"alternate"``, UCB instead of log EI.

@@ -47,6 +47,7 @@ class History:
         again: for each observation that is not the first at its point, the index of the first and its own.
         failed_counts: how often a point failed, by its identity.
         failed_again: how many trials failed at a point with an observation.
+        told_again: how many trials that no search asked for are at a point that was told before.
         excluded: points without a result that must not be suggested.
         pending: points without a result yet, by their keys.
         best: index of the best observation, -1 before the first, by the first objective. Observations that meet all
@@ -133,6 +134,11 @@ class History:
         """Number of points that were told or are pending."""
         return self.told + len(self.pending)
 
+    @property
+    def turn(self) -> int:
+        """As `step`, without values told once more: it grows by one for each suggestion, however often it is told."""
+        return self.step - self.told_again
+
     # -- derived from the trials -----------------------------------------------------------------------------------
 
     def _derive(self) -> None:
@@ -158,6 +164,7 @@ class History:
         self._stopped: list[int] = []
         self.failed_counts: Counter[bytes] = Counter()
         self.failed_again = 0
+        self.told_again = 0
         #: Positions of failures among all trials, and the identities of their points.
         self._failures: list[tuple[int, bytes]] = []
 
@@ -195,6 +202,11 @@ class History:
             first = self.first.setdefault(keys[t], i)
             if first != i:
                 self.again.append((first, i))
+        told: dict[bytes, int] = {}
+        unasked = trials.origins[:count] == UNASKED
+        self.told_again = sum(
+            told.setdefault(key, t) < t for t, key in enumerate(keys) if unasked[t] or key not in told
+        )
         found = ((t, self.first.get(key, self.n)) for t, key in self._failures)
         self.failed_again = sum(i < self.n and int(positions[i]) < t for t, i in found)
         meets = self.meets(np.arange(self.n))
@@ -218,7 +230,9 @@ class History:
         y = float(self.trials.Y[t, 0])
         key = point_key(x)
         stopped = self.trials.stopped(t)
-        self.effort.add(self.trials.reported(t), scout=bool(self.trials.origins[t] == SCOUT), stopped=stopped)
+        origin = int(self.trials.origins[t])
+        self.effort.add(self.trials.reported(t), scout=origin == SCOUT, stopped=stopped)
+        self.told_again += origin == UNASKED and (key in self.first or key in self.failed_counts)
         if math.isnan(y):
             self._failures.append((t, key))
             self.failed_counts[key] += 1
