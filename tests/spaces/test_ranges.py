@@ -41,9 +41,20 @@ def fits(params):
     for name, (parent, bounds) in RULES.items():
         if name in params and params[parent] in bounds:
             low, high = bounds[params[parent]]
-            if not low * (1 - 1e-12) <= params[name] <= high * (1 + 1e-12):
+            if not low <= params[name] <= high:
                 return False
     return True
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(1e-8, 1e8), st.floats(1e-8, 1e8), st.booleans())
+def test_rounding_leads_out_of_no_range(one, other, log):
+    """A value beyond its range by the last digit is none that a program could have had."""
+    low, high = sorted((one, other))
+    dimensions = {"kind": Categorical(["a", "b"]), "x": Float(1e-8, 1e8, log=log)}
+    space = Space(dimensions, ranges={"x": RangeRule("kind", {"a": (low, high)})})
+    for u in (0.0, 0.3, 1.0):
+        assert low <= space.decode(space.snap(np.array([[0.25, u]]))[0])["x"] <= high
 
 
 @settings(max_examples=60, deadline=None)

@@ -98,6 +98,7 @@ class Space(Mapping[str, Dimension]):
         self.conditional: Mask = self.optional | np.array([name in self.conditions for name in self])
         self._branching = bool(self.conditional.any())
         self._activity = Activity(self._dimensions, self.conditions, ranges) if self.conditions or ranges else None
+        self._ranges = dict(ranges)
         at = {name: j for j, name in enumerate(self)}
         self._limits = [
             Limits(at[name], at[rule.parent], self[name], self[rule.parent], rule) for name, rule in ranges.items()
@@ -254,11 +255,16 @@ class Space(Mapping[str, Dimension]):
 
     def decode(self, x: Array) -> dict[str, Any]:
         """User values of the active dimensions at the point ``x (d,)``."""
-        return {
+        found = {
             name: p.from_unit(float(u))
             for (name, p), u in zip(self._dimensions.items(), x, strict=True)
             if u != INACTIVE
         }
+        for name, rule in self._ranges.items():
+            if name in found and found.get(rule.parent) in rule.bounds:
+                low, high = rule.bounds[found[rule.parent]]
+                found[name] = min(max(found[name], low), high)  # rounding may lead out of it
+        return found
 
     def representable(self, x: Array) -> Array:
         """The coordinates (d,) of the user values at ``x (d,)``; nearby coordinates may have the same user values."""
