@@ -23,7 +23,7 @@ def holding(*outcomes):
 def test_one_seed_is_enough_where_it_holds():
     test, seeds = holding(True)
     over_seeds()(test)()
-    assert seeds == [3]
+    assert seeds == [seeded(3)]
 
 
 def test_other_seeds_are_tried_and_all_are_different():

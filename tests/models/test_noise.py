@@ -360,8 +360,9 @@ def test_a_rough_objective_is_searched_as_without_averaging_to_the_last_bit():
             again += 1  # noise was claimed
         else:
             expected = suggested(plain, t)
-            np.testing.assert_array_equal(found.x, expected.x)
-            assert found.origin == expected.origin
+            # without averaging, a claim of noise counts before it is checked: some seeds fill the space then
+            assert np.array_equal(found.x, expected.x), MOSTLY
+            assert found.origin == expected.origin, MOSTLY
         params = opt.space.decode(found.x)
         for one in (opt, plain):
             one.hold(t, params, found.origin)

@@ -161,7 +161,7 @@ def test_a_warning_is_not_repeated_by_a_restored_search(caplog, tmp_path):
 
 # -- points that were evaluated elsewhere ------------------------------------------------------------------------------
 
-POINTS = [{"x": 0.25 * k, "y": 0.5} for k in range(5)]
+POINTS = [{"x": 0.25 * k, "y": 0.3 + 0.1 * k} for k in range(5)]
 
 
 def known(search):
@@ -173,9 +173,9 @@ def test_evaluated_points_teach_what_trials_teach():
     results = [result_of(point) for point in POINTS]
     nested = [{"loss": r["loss"], "latency": r["latency"], "size": r["size"], "other": {"a": "b"}} for r in results]
     rewarded = GSSBOSearch(
-        SPACE, "loss", "min", seed=0, constraints=LIMITS, points_to_evaluate=POINTS, evaluated_rewards=nested
+        SPACE, "loss", "min", seed=seeded(0), constraints=LIMITS, points_to_evaluate=POINTS, evaluated_rewards=nested
     )
-    given = GSSBOSearch(SPACE, "loss", "min", seed=0, constraints=LIMITS, points_to_evaluate=POINTS)
+    given = GSSBOSearch(SPACE, "loss", "min", seed=seeded(0), constraints=LIMITS, points_to_evaluate=POINTS)
     for k, (point, result) in enumerate(zip(POINTS, results, strict=True)):
         assert given.suggest(f"t{k}") == point
         given.on_trial_complete(f"t{k}", result)

@@ -18,7 +18,7 @@ from numbo.ray import BBKBSearch, BKBSearch, CurveScheduler, GSSBOSearch, SBPESe
 
 SPACE = {"net": {"x": tune.uniform(0.0, 1.0)}, "y": tune.uniform(0.0, 1.0), "fixed": 3}
 GOAL = {"metric": ["accuracy", "latency"], "mode": ["max", "min"]}
-POINTS = [{"net": {"x": 0.25 * k}, "y": 0.5} for k in range(5)]
+POINTS = [{"net": {"x": 0.25 * k}, "y": 0.4 + 0.05 * k} for k in range(5)]
 
 
 def result_of(config):
@@ -277,7 +277,7 @@ def test_known_points_teach_what_trials_teach():
         given.on_trial_complete(f"t{k}", result)
         added.add_evaluated_point(point, values[k], metrics=result)
     rewarded = searcher(constraints=limits, points_to_evaluate=POINTS, evaluated_rewards=results)
-    late = GSSBOSearch(**GOAL, seed=0, constraints=limits, points_to_evaluate=POINTS, evaluated_rewards=results)
+    late = GSSBOSearch(**GOAL, seed=seeded(0), constraints=limits, points_to_evaluate=POINTS, evaluated_rewards=results)
     assert late.set_search_properties("latency", "min", SPACE)
     for other in (added, rewarded, late):
         assert_same(other, given)

@@ -216,6 +216,7 @@ def test_a_rough_function_is_evaluated_at_nearly_all_points(always):
     assert (state["generation"] - before) * state["now"]["size"] < 1.5 * 160, MOSTLY
 
 
+@over_seeds()
 def test_points_that_are_pending_told_or_failed_are_not_proposed_again(always):
     run, search = begun(value=rough)
     seen = set()
@@ -233,6 +234,7 @@ def test_points_that_are_pending_told_or_failed_are_not_proposed_again(always):
         point = run.history.pending.pop(key)
         observe(run, search, point.params, float("nan"), point.origin)
     found = search.propose(run)
+    assert found is not None, MOSTLY
     assert found.x.tobytes() not in seen
 
 
@@ -570,6 +572,7 @@ FEW_OR_MANY = Space(
 
 
 @pytest.mark.parametrize("looked_around", [10**9, 0])
+@over_seeds()
 def test_a_record_with_too_few_numbers_ends_it_whoever_asks(always, looked_around):
     def value(p):
         z = 20.0 * np.array([v - 0.4 for v in p.values() if isinstance(v, float)])
@@ -582,6 +585,7 @@ def test_a_record_with_too_few_numbers_ends_it_whoever_asks(always, looked_aroun
     origins = []
     while len(origins) < 3:
         found = search.propose(run)
+        assert found is not None, MOSTLY
         p = run.space.decode(found.x)
         observe(run, search, p, value(p), found.origin)
         origins.append(found.origin)
