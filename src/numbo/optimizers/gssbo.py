@@ -49,6 +49,7 @@ from numbo.optimizers.base import Capabilities, Optimizer
 from numbo.optimizers.parts.buffer import RULES, DynamicBuffer
 from numbo.rules import (
     Again,
+    Ends,
     Everywhere,
     Filling,
     GlobalModel,
@@ -394,6 +395,8 @@ class GSSBO(Optimizer):
             rules += [Filling(self._search.surrogate, turn), InTurn(engines, turn)]
         if engines and settings.coordinate_lines:
             rules.append(Lines(model, engines[0]))
+        if settings.trust_region:
+            rules.append(Ends(model))
         return (*rules, Everywhere(model))
 
     @property

@@ -1,7 +1,7 @@
 """Who makes the next suggestion: an algorithm has a list of rules, and the first that has a point makes it."""
 
 from numbo.rules.again import Again
-from numbo.rules.everywhere import Everywhere, GlobalModel, Lines, Members, Rebuilt
+from numbo.rules.everywhere import Ends, Everywhere, GlobalModel, Lines, Members, Rebuilt
 from numbo.rules.filling import Filling, Scouts
 from numbo.rules.in_turn import InTurn
 from numbo.rules.opening import Opening, Probe
@@ -10,6 +10,7 @@ from numbo.rules.untried import Untried
 
 __all__ = [
     "Again",
+    "Ends",
     "Everywhere",
     "Filling",
     "GlobalModel",

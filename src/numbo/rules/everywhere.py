@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from numbo._types import Array, ObservationIndices
-from numbo.rules.rule import Circumstance, noise_found, several_objectives, values_fixed
+from numbo.rules.rule import Circumstance, is_turn, noise_found, several_objectives, space_enumerated, values_fixed
 from numbo.run.run import Run, Suggestion
 from numbo.search.gp_search import GPSearch
 from numbo.search.local_search import LocalSearch
+from numbo.search.maximiser import TURN_OF_END
 
 #: In spaces of fewer dimensions, or under noise, the global model looks everywhere. With lines in all spaces, smooth
 #: and noisy problems in up to ten dimensions were worse after 100 trials, and functions of Rastrigin, Levy and Powell
@@ -21,6 +22,8 @@ LINES_FROM = 12
 #: The global model is updated at the latest when it lacks more than this number of observations. In turns it is so far
 #: sooner, but for processes that share trials and take strict turns themselves: three of four had models of ten points.
 STALE = 32
+#: Ends of a front are looked for from so many observations on. Before, the front is short everywhere.
+ENDS_FROM = 50
 
 
 class Members(Protocol):
@@ -43,14 +46,18 @@ class GlobalModel:
     search: GPSearch
     chosen: Members
 
-    def best(self, run: Run, among: Callable[[], Array] | None = None) -> Array | None:
+    def best(self, run: Run, among: Callable[[], Array] | None = None, *, ends: bool = False) -> Array | None:
         """The best point (d,), by default of the whole space; None if all points ``among`` which it is are taken.
 
-        The points (c, d) are made once the model is up to date.
+        The points (c, d) are made once the model is up to date. With ``ends``, the best one for an end of the front;
+        None as well if that is not worth it.
         """
         started = time.perf_counter()
         members = self.chosen.members(run, self.search)
-        x = self.search.next_point(run, members) if among is None else self.search.best_among(run, members, among)
+        if among is None:
+            x = self.search.next_point(run, members, ends=ends)
+        else:
+            x = self.search.best_among(run, members, among)
         self.chosen.record(run.history.n, time.perf_counter() - started)
         return x
 
@@ -103,6 +110,27 @@ class Lines:
         if run.space.d < LINES_FROM or not self.local.trust_region.narrow:
             return None
         x = self.model.best(run, lambda: self.model.search.lines(run))
+        return None if x is None else Suggestion(x)
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Of several objectives, the best of one alone, in turns, where it is worth it: a piece of the front beyond a gap.
+
+    It lies outside of the box that the known front spans, so there is no hypervolume that it could add.
+
+    Args:
+        model: the global model.
+    """
+
+    model: GlobalModel
+    silent_with: tuple[Circumstance, ...] = (values_fixed, space_enumerated)
+
+    def propose(self, run: Run) -> Suggestion | None:
+        history = run.history
+        if not (history.several and history.any_feasible and is_turn(run.turn, TURN_OF_END)) or history.n < ENDS_FROM:
+            return None
+        x = self.model.best(run, ends=True)
         return None if x is None else Suggestion(x)
 
 

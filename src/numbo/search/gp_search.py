@@ -93,11 +93,14 @@ class GPSearch:
         self.outputs.constraints.update(history, members)
         return data
 
-    def next_point(self, run: Run, members: ObservationIndices) -> Array | None:
-        """The next point (d,) by a model on ``members`` of the history, over the whole space; None if none is left."""
+    def next_point(self, run: Run, members: ObservationIndices, *, ends: bool = False) -> Array | None:
+        """The next point (d,) by a model on ``members`` of the history, over the whole space; None if none is left.
+
+        With ``ends``, one that moves an end of the front; None if that is not worth it.
+        """
         models = self._updated(run, members)
         groups = self._candidates(run, members, run.history.scores(members))
-        return self._best(run, models, groups, STARTS)
+        return self._best(run, models, groups, STARTS, ends=ends)
 
     def best_among(self, run: Run, members: ObservationIndices, points: Callable[[], Array]) -> Array | None:
         """The best of some ``points (c, d)``, made once the model is up to date; None if all of them are taken."""
@@ -116,10 +119,14 @@ class GPSearch:
             data = self.update(run, members)
             return self.outputs if run.available.fixed is None else self.outputs.shown(data)
 
-    def _best(self, run: Run, models: Outputs, groups: Sequence[Array], starts: int) -> Array | None:
+    def _best(
+        self, run: Run, models: Outputs, groups: Sequence[Array], starts: int, *, ends: bool = False
+    ) -> Array | None:
         everywhere = Corners.of_cube(run.space.d)
         exploring = self.maximiser.exploring(run)
-        return self.maximiser.best(run, models, groups, everywhere, starts=starts, exploring=exploring)
+        return self.maximiser.best(
+            run, models, groups, everywhere, starts=starts, exploring=exploring, ends=ends
+        )
 
     def _candidates(self, run: Run, members: ObservationIndices, scores: Array) -> list[Array]:
         """Unseen points of a finite space, or a shifted Sobol set and perturbations of the best members by ``scores``.
