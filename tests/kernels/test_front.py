@@ -28,7 +28,7 @@ def naive_hypervolume(points, reference):
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
 def test_cells_are_what_no_point_dominates_each_once(k):
     points, reference = sphere(12, k) if k > 1 else np.array([[0.7]]), np.full(k, -0.2)
-    lower, upper = cells(np.ascontiguousarray(points[np.lexsort(-points.T)]), reference)
+    lower, upper, _ = cells(np.ascontiguousarray(points[np.lexsort(-points.T)]), reference)
     drawn = np.random.default_rng(1).uniform(-0.2, 1.3, size=(4000, k))
     inside = ((drawn[:, None] > lower) & (drawn[:, None] <= upper)).all(axis=2).sum(axis=1)
     dominated = (drawn[:, None] <= points).all(axis=2).any(axis=1)
@@ -209,3 +209,12 @@ def test_isolation_and_extent():
 @pytest.mark.parametrize("best", [np.inf, 1e308])
 def test_what_exceeds_all_numbers_is_infinite(best):
     assert hypervolume(np.array([[best, 1.0], [0.0, 1e3]]), np.array([-1e3, -1e3])) == np.inf
+
+
+@pytest.mark.parametrize("k", [3, 4, 5])
+def test_small_volumes_within_a_large_box_keep_their_digits(k):
+    """A share of 1e-12 of the box: what is subtracted from the whole would be lost."""
+    points = np.full((k, k), 1e-3)
+    points[np.arange(k), np.arange(k)] = 1e3
+    exact = k * 1e3 * 1e-3 ** (k - 1) - (k - 1) * 1e-3**k
+    assert hypervolume(points, np.zeros(k)) == pytest.approx(exact, rel=1e-13)

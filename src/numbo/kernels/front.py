@@ -44,17 +44,24 @@ class Front(NamedTuple):
 def cells(points, reference):
     """Lower and upper corners (c, k) of the cells above ``reference (k,)`` that the ``points (f, k)`` do not dominate.
 
+    The third result is the volume that they dominate there: the sum of what each adds to those before it.
+
     Each point removes the region that it dominates from the cells so far, which leaves up to k boxes of a cell. Boxes
     that form a larger box are merged. With points in descending order of the last objective there are then ``f + 1``
     cells for two objectives, and about ``2 f`` for three.
     """
     k = len(reference)
-    lower, upper = reference.copy().reshape(1, k), np.full((1, k), np.inf)
+    lower, upper, volume = reference.copy().reshape(1, k), np.full((1, k), np.inf), 0.0
     for p in points:
         hit = np.ones(len(lower), dtype=np.bool_)
         for c in range(len(lower)):
             for j in range(k):
                 hit[c] &= lower[c, j] < p[j]
+            if hit[c]:
+                gain = 1.0
+                for j in range(k):
+                    gain *= min(upper[c, j], p[j]) - lower[c, j]
+                volume += gain
         room = k * int(hit.sum())
         new_lower, new_upper, count = np.empty((room, k)), np.empty((room, k)), 0
         for axis in range(k):  # the last objective first: the box above the point in it is not cut further
@@ -75,7 +82,7 @@ def cells(points, reference):
         kept_lower, kept_upper = lower[~hit], upper[~hit]
         lower = np.concatenate((kept_lower, new_lower[:count]))
         upper = np.concatenate((kept_upper, new_upper[:count]))
-    return lower, upper
+    return lower, upper, volume
 
 
 @subroutine
@@ -104,16 +111,23 @@ def merged(lower, upper, first, count):
     return count
 
 
-def divided(above: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+class Divided(NamedTuple):
+    """Lower and upper corners (c, k) of `cells`, and the volume that points dominate."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+    volume: float
+
+
+def divided(above: np.ndarray, reference: np.ndarray) -> Divided:
     """The `cells` of points (f, k) that lie ``above`` the ``reference (k,)``, in the order that gives few cells."""
     ordered = above[np.lexsort(-above.T)]
-    lower, upper = cells(np.ascontiguousarray(ordered), np.ascontiguousarray(reference))
-    return lower, upper
+    return Divided(*cells(np.ascontiguousarray(ordered), np.ascontiguousarray(reference)))
 
 
 def front_of(points: np.ndarray, reference: np.ndarray) -> Front:
     """The front of ``points (f, k)``, which do not dominate each other, above ``reference (k,)``."""
-    lower, upper = divided(points[(points > reference).all(axis=1)], reference)
+    lower, upper, _ = divided(points[(points > reference).all(axis=1)], reference)
     values = [np.unique(np.concatenate([lower[:, j], upper[:, j], [np.inf]])) for j in range(len(reference))]
     bounds = np.full((len(values), max(map(len, values))), np.inf)
     for j, own in enumerate(values):
@@ -131,14 +145,7 @@ def hypervolume(points: np.ndarray, reference: np.ndarray) -> float:
         y = above[np.argsort(-above[:, 0])]
         with np.errstate(over="ignore"):
             return float(np.sum((y[:, 0] - reference[0]) * np.diff(y[:, 1], prepend=reference[1])))
-    top = above.max(axis=0)
-    with np.errstate(over="ignore"):
-        whole = np.prod(top - reference)
-    if np.isinf(whole):
-        return math.inf
-    lower, upper = divided(above, reference)
-    sides = np.maximum(np.minimum(upper, top) - lower, 0.0)
-    return float(whole - np.prod(sides, axis=1).sum())
+    return float(divided(above, reference).volume)
 
 
 @subroutine
