@@ -255,7 +255,7 @@ def test_where_points_are_chosen_by_variance_pending_ones_count_as_told():
     told.hold(30)
     told.take_in()
     assert model.assumes
-    model.end_exploration()
+    model.end_exploration(told.history)
     told.take_in()
     assert not model.assumes
     assert told.points(model.batch.pulls) == [30]
@@ -311,7 +311,7 @@ def test_a_restored_model_goes_on_as_the_original(one_by_one, resparsify, by_var
         elif action == "tell":
             told.tell(i)
         elif action == "explored":
-            told.model.end_exploration()
+            told.model.end_exploration(told.history)
         elif action == "forget":
             told.model.forget(told.history.n - 1)
         told.sync()

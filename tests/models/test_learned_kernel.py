@@ -182,3 +182,16 @@ def test_a_restored_kernel_is_the_same_and_due_at_the_same_time():
     state = kernel.state_dict()
     kernel.learn(X[:20], wave(X[:20]) ** 2, rng())
     assert not np.array_equal(state["theta"], state_of(kernel))  # a state is a copy
+
+
+def test_a_kernel_is_learned_from_the_best_by_the_model_not_from_the_luckiest():
+    X = make_points(400, 2)
+    y = wave(X) + 3.0 * rng(1).normal(size=400)
+    found = []
+    for means in (None, wave(X)):
+        kernel = learned()
+        kernel.learn(X, y, rng(2), means)
+        found.append(kernel._sample(y if means is None else means, rng(2)))
+    best = np.argsort(-wave(X))[:32]
+    assert np.isin(best, found[1]).all()
+    assert not np.isin(best, found[0]).all()

@@ -23,6 +23,7 @@ from numbo.models.batch_model import Base, Batch, Joint
 from numbo.models.confidence import Information
 from numbo.models.dictionaries import DictionaryRule
 from numbo.models.learned_kernel import LearnedKernel
+from numbo.models.moments import moments
 from numbo.models.sparse_gp import SparseGP
 from numbo.models.view import ModelView
 from numbo.trials import History, Pulls
@@ -154,6 +155,8 @@ class FeedbackModel:
         self.draws = 0
         self.information = 0.0
         self.effective_dimension = 0.0
+        #: The number of observations at which all pulls of an exploration have been counted.
+        self._explored = 0
 
     @property
     def empty(self) -> bool:
@@ -182,8 +185,12 @@ class FeedbackModel:
         self.fed_back = window
         self.drawn_at = window
 
-    def end_exploration(self) -> None:
-        """From now on, values count as well; a dictionary for which pending points were assumed told is to be drawn."""
+    def end_exploration(self, history: History) -> None:
+        """From now on, values count as well; a dictionary for which pending points were assumed told is to be drawn.
+
+        The information of the exploration is counted when its values are taken in: its variances have shrunk by then.
+        """
+        self._explored = history.n + len(history.pending)
         self.by_variance = False
 
     # -- pulls -------------------------------------------------------------------------------------------------
@@ -257,7 +264,13 @@ class FeedbackModel:
                 arrived[number] -= 1
                 self.information += math.log1p(self._counting.weight * variance)
         grown = n - self.drawn_at >= self.resparsify * (self.drawn_at - self.window)
-        if grown or self.dictionary.overgrown(self.base.gp.m) or self._learning_is_due(n) or self.assumes:
+        if (
+            self.fed_back < self._explored
+            or grown
+            or self.dictionary.overgrown(self.base.gp.m)
+            or self._learning_is_due(n)
+            or self.assumes
+        ):
             return self.redraw(history, rng)
         variances = self.base.variance(self.pulls.X[fresh])
 
@@ -284,7 +297,8 @@ class FeedbackModel:
         numbers = np.flatnonzero(wanted)
         learned = self._learning_is_due(history.n)
         if learned:
-            self.kernel.learn(history.X, history.values(), rng)
+            means = None if first else moments(self.base.posterior, history.X).mean
+            self.kernel.learn(history.X, history.values(), rng, means)
         if first:
             chosen, certain = self.dictionary.first(self.kernel.covariance, pulls.X[numbers], rng)
         else:  # lines 11 to 15; a point that was pulled several times counts as often
@@ -294,7 +308,8 @@ class FeedbackModel:
         base = self._conditioned(draw, counts, self._sums(history))  # lines 17 and 18
         gp = base.gp
         self.effective_dimension = float(np.sum(counts[numbers] * gp.variances()))
-        if first or self.by_variance or self.assumes:  # batches count neither a first history nor pulls assumed told
+        # batches count neither a first history nor pulls assumed told, and those of an exploration for too much
+        if first or self.by_variance or self.fed_back < self._explored or self.assumes:
             arrivals = np.searchsorted(numbers, np.concatenate([told, assumed]))
             self.information = self._counting.carried(gp, arrivals)
         self._draw = draw
@@ -448,6 +463,7 @@ class FeedbackModel:
             "kernel": self.kernel.state_dict(),
             "pulls": self.pulls.X.copy(),
             "by_variance": self.by_variance,
+            "explored": self._explored,
             "counters": (self.window, self.fed_back, self.drawn_at, self.draws),
             "numbers": (self.information, self.effective_dimension),
         }
@@ -464,6 +480,7 @@ class FeedbackModel:
         self.kernel.restore(state["kernel"])
         self.pulls.restore(state["pulls"])
         self.by_variance = state["by_variance"]
+        self._explored = state["explored"]
         self.window, self.fed_back, self.drawn_at, self.draws = state["counters"]
         self.information, self.effective_dimension = state["numbers"]
         if "draw" not in state:

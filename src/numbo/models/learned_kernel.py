@@ -103,18 +103,22 @@ class LearnedKernel:
         self.transform = OutputTransform.fit(y, "winsorize" if self.winsorize else "plain")
         return self.transform.forward(y)
 
-    def learn(self, X: Array, y: Array, rng: np.random.Generator) -> None:
-        """Learn from the best of the observations ``X (n, d)``, ``y (n,)`` and a random sample of the others."""
-        members = self._sample(y, rng)
+    def learn(self, X: Array, y: Array, rng: np.random.Generator, means: Array | None = None) -> None:
+        """Learn from the best of the observations ``X (n, d)``, ``y (n,)`` and a random sample of the others.
+
+        The best are those with the highest ``means (n,)`` by the model before, if there is one: the best values are the
+        luckiest ones.
+        """
+        members = self._sample(y if means is None else means, rng)
         self._gp.fit(X[members], self.fit_transform(y)[members])
         self.fits.done(len(y))
 
-    def _sample(self, y: Array, rng: np.random.Generator) -> Indices:
-        """Indices of the observations, with values ``y (n,)``, from which hyperparameters are learned."""
-        n = len(y)
+    def _sample(self, scores: Array, rng: np.random.Generator) -> Indices:
+        """Indices of the observations, with ``scores (n,)``, from which hyperparameters are learned."""
+        n = len(scores)
         if n <= FIT_SIZE:
             return np.arange(n)
-        order = best_first(y)
+        order = best_first(scores)
         others = rng.choice(order[FIT_SIZE // 4 :], FIT_SIZE - FIT_SIZE // 4, replace=False)
         return np.sort(np.concatenate([order[: FIT_SIZE // 4], others]))
 

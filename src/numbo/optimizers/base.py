@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 #: Version of the result of `Optimizer.state_dict`.
-STATE_FORMAT = 14
+STATE_FORMAT = 15
 #: A warning says that others than the points asked for are told, after this number in a row. Not tuned.
 STRANGERS = 20
 #: Arguments of constructors that are no settings, but cannot be changed either.

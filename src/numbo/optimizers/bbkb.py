@@ -214,7 +214,7 @@ class BBKB(Optimizer):
     def _end_exploration(self) -> None:
         """Let values matter from now on; a dictionary that counted pending points as observations is drawn again."""
         model = self._model
-        model.end_exploration()
+        model.end_exploration(self._run.history)
         if model.assumes:
             self._follow(model.redraw(self._run.history, self._run.rng))
         self._chooser.start(model, self._width)

@@ -124,9 +124,7 @@ class GPSearch:
     ) -> Array | None:
         everywhere = Corners.of_cube(run.space.d)
         exploring = self.maximiser.exploring(run)
-        return self.maximiser.best(
-            run, models, groups, everywhere, starts=starts, exploring=exploring, ends=ends
-        )
+        return self.maximiser.best(run, models, groups, everywhere, starts=starts, exploring=exploring, ends=ends)
 
     def _candidates(self, run: Run, members: ObservationIndices, scores: Array) -> list[Array]:
         """Unseen points of a finite space, or a shifted Sobol set and perturbations of the best members by ``scores``.
