@@ -30,6 +30,8 @@ TABLE = "numbo:table"
 PIECE = 2045
 #: Prefix of the user attributes for the reports of a trial with several objectives, by step.
 REPORT = "numbo:report:"
+#: The user attribute for the standard deviation of a trial's value.
+STD = "numbo:std"
 #: Optuna's key of a list of constraints, and the prefix of its keys of named constraints.
 CONSTRAINTS = "constraints"
 

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
+from numbo import _checks
 from numbo.optimizers import GLOBAL, Optimizer, Snapshot
 from numbo.optuna import _records
 from numbo.optuna._distributions import KnownSpace, RunningSpace, Searched, to_internal, to_space
@@ -276,11 +277,32 @@ class StudyView:
             self._value(trial),
             origin=origin,
             key=trial.number,
+            std=self._std(trial),
             partial=trial.state == TrialState.PRUNED,
             reports=trial.intermediate_values,
             constraints=_records.constraints_of(trial) if self.optimizer.constraints else None,
         )
         self.told.append(trial.number)
+
+    def _std(self, trial: FrozenTrial) -> float | None:
+        """The known standard deviation of a complete trial's value, by its user attribute; None if it has none."""
+        assert self.optimizer is not None
+        known = trial.user_attrs.get(_records.STD)
+        if known is None or trial.state != TrialState.COMPLETE:
+            return None
+        if not self.optimizer.capabilities.std or len(self.optimizer.directions) > 1:
+            self._warn_of_std("is used by GSSBOSampler and GPUCBSampler alone, and with one objective.")
+            return None
+        if not _checks.is_finite(known) or known < 0.0:
+            self._warn_of_std(f"must be a finite number of at least 0, got {known!r} in trial {trial.number}.")
+            return None
+        return float(known)
+
+    def _warn_of_std(self, words: str) -> None:
+        cause = _records.STD, words.partition(",")[0]
+        if cause not in self._warned:
+            self._warned.add(cause)
+            warn(f"The user attribute {_records.STD!r} {words}")
 
     def _learn_what_fits(self, trial: FrozenTrial, published: Published, error: str) -> None:
         """Learn a trial with a value, which contradicts the conditions, where the rest of its values is.

@@ -196,6 +196,7 @@ class Port(ABC):
         *,
         origin: int,
         key: Hashable,
+        std: Any = None,
         partial: bool = False,
         reports: Mapping[Any, Any] | None = None,
         constraints: Mapping[str, Any] | None = None,
@@ -207,7 +208,7 @@ class Port(ABC):
         Raises:
             ValueError: as `Optimizer.tell`.
         """
-        told = self._record(params, value, constraints=constraints, reports=reports)
+        told = self._record(params, value, std, constraints, reports)
         self._store(told, key, origin, partial=partial)
 
     # -- supplied by `Optimizer` -------------------------------------------------------------------------------------
