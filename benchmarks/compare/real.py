@@ -30,10 +30,11 @@ from benchmarks.storage import load
 MARKS = (60, 150)
 
 
-def _gssbo(seed: int) -> BaseSampler:
+def _gssbo(seed: int, **settings: Any) -> BaseSampler:
+    from numbo import GSSBOSettings
     from numbo.optuna import GSSBOSampler
 
-    return GSSBOSampler(seed=seed)
+    return GSSBOSampler(seed=seed, settings=GSSBOSettings(**settings))
 
 
 def _tpe(seed: int) -> BaseSampler:
@@ -42,6 +43,7 @@ def _tpe(seed: int) -> BaseSampler:
 
 SAMPLERS: dict[str, Callable[[int], BaseSampler]] = {
     "GSSBO": _gssbo,
+    "GSSBO-no-scouts": lambda seed: _gssbo(seed, scouting=0.0),
     "TPE": _tpe,
     "Random": lambda seed: optuna.samplers.RandomSampler(seed=seed),
 }
