@@ -49,6 +49,7 @@ from numbo.optimizers.base import Capabilities, Optimizer
 from numbo.optimizers.parts.buffer import RULES, DynamicBuffer
 from numbo.rules import (
     Again,
+    Elsewhere,
     Ends,
     Everywhere,
     Filling,
@@ -390,7 +391,7 @@ class GSSBO(Optimizer):
         if space is not None:
             rules.append(Again(model, space))
         if space is not None and settings.cover_categories:
-            rules.append(Untried(model, space))
+            rules += [Untried(model, space), Elsewhere(model, space)]
         if engines:
             rules += [Filling(self._search.surrogate, turn), InTurn(engines, turn)]
         if engines and settings.coordinate_lines:

@@ -6,10 +6,11 @@ from numbo.rules.filling import Filling, Scouts
 from numbo.rules.in_turn import InTurn
 from numbo.rules.opening import Opening, Probe
 from numbo.rules.rule import Loop, Rule, first_of
-from numbo.rules.untried import Untried
+from numbo.rules.untried import Elsewhere, Untried
 
 __all__ = [
     "Again",
+    "Elsewhere",
     "Ends",
     "Everywhere",
     "Filling",

@@ -1,14 +1,19 @@
-"""Trying each combination of categories, if there are few: no other trial shows how categories interact."""
+"""Trying each combination of categories and small integers, if there are few: no other trial shows how they interact.
+
+Those of categories are tried early. Those of small integers are left to the model, which knows their order, until no
+trial has been a record for a while: a search that has converged would spend the rest of its trials on last digits.
+"""
 
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 
 from numbo._types import Array, Indices
 from numbo.rules.everywhere import GlobalModel
-from numbo.rules.rule import Circumstance, is_turn, space_enumerated, values_fixed
+from numbo.rules.rule import Circumstance, is_turn, several_objectives, space_enumerated, values_fixed
 from numbo.run.run import Run, Suggestion
 from numbo.search.categories import with_categories
 from numbo.spaces import SearchSpace
@@ -20,26 +25,32 @@ LISTED = 40
 #: and by the 67th with 3. Without the rule, 11 of 40 seeds have the best by the 60th. Cost on other problems:
 #: ``benchmarks/results/compare-cover.md``.
 EVERY = 2
+#: Dimensions with at most this many values, and this number of their combinations, are looked at once records stand
+#: still for this number of observations; one suggestion in so many then tries one.
+SMALL = 16
+LISTED_LATE = 256
+STILL = 12
+SELDOM = 2
+#: Improvements by less than this share of the distance of the best from the median observation are last digits.
+DIGITS = 0.01
 
 
-class Untried:
-    """The combinations of the categorical dimensions of a space that are always active.
+class Combinations:
+    """The combinations of some dimensions of a space that have neither been told nor are pending.
 
     Args:
         model: the global model, which chooses among all untried combinations.
         space: the searched space.
+        at: the dimensions, which are always active.
+        most: maximum number of combinations; if there are more, none is tried.
     """
 
-    silent_with: tuple[Circumstance, ...] = (values_fixed, space_enumerated)
-
-    def __init__(self, model: GlobalModel, space: SearchSpace) -> None:
+    def __init__(self, model: GlobalModel, space: SearchSpace, at: Indices, most: int) -> None:
         self._model = model
         self._space = space
-        self._at: Indices = np.flatnonzero(space.categorical & ~space.conditional)
-        sizes = space.sizes[self._at].astype(int).tolist()
-        # a single category is left to the model, whose additive part learns single effects
-        few = sum(size > 1 for size in sizes) > 1 and float(np.prod(space.sizes[self._at])) <= LISTED
-        self._left = set(itertools.product(*map(range, sizes))) if few else set()
+        self._at = at
+        sizes = space.sizes[at].astype(int).tolist()
+        self._left = set(itertools.product(*map(range, sizes))) if math.prod(sizes) <= most else set()
         self._known = 0
 
     def untried(self, run: Run) -> Indices:
@@ -54,8 +65,56 @@ class Untried:
     def _of(self, X: Array) -> set[tuple[int, ...]]:
         return set(map(tuple, self._space.cells(X)[:, self._at].tolist()))
 
-    def propose(self, run: Run) -> Suggestion | None:
-        if not is_turn(run.turn, EVERY) or not len(untried := self.untried(run)):
+    def best(self, run: Run) -> Suggestion | None:
+        """The best point with an untried combination; None if there is none left."""
+        if not len(untried := self.untried(run)):
             return None
         x = self._model.best(run, lambda: with_categories(self._space, run, self._at, untried))
         return None if x is None else Suggestion(x)
+
+
+class Untried(Combinations):
+    """The combinations of the categorical dimensions of a space that are always active.
+
+    Args:
+        model: the global model, which chooses among all untried combinations.
+        space: the searched space.
+    """
+
+    silent_with: tuple[Circumstance, ...] = (values_fixed, space_enumerated)
+
+    def __init__(self, model: GlobalModel, space: SearchSpace) -> None:
+        at = np.flatnonzero(space.categorical & ~space.conditional)
+        # a single category is left to the model, whose additive part learns single effects
+        several = np.count_nonzero(space.sizes[at] > 1.0) > 1
+        super().__init__(model, space, at, LISTED if several else 0)
+
+    def propose(self, run: Run) -> Suggestion | None:
+        return self.best(run) if is_turn(run.turn, EVERY) else None
+
+
+class Elsewhere(Combinations):
+    """Of all small dimensions, once records stand still: one good combination or value may be like no other.
+
+    Args:
+        model: the global model, which chooses among all untried combinations.
+        space: the searched space.
+    """
+
+    silent_with: tuple[Circumstance, ...] = (values_fixed, space_enumerated, several_objectives)
+
+    def __init__(self, model: GlobalModel, space: SearchSpace) -> None:
+        at = np.flatnonzero((space.sizes > 1.0) & (space.sizes <= SMALL) & ~space.conditional)
+        super().__init__(model, space, at, LISTED_LATE if len(at) else 0)
+
+    def propose(self, run: Run) -> Suggestion | None:
+        return self.best(run) if is_turn(run.turn, SELDOM) and stands_still(run) else None
+
+
+def stands_still(run: Run) -> bool:
+    """Whether the newest `STILL` observations have improved the best one by last digits at most."""
+    scores = run.history.scores()
+    if len(scores) <= STILL:
+        return False
+    before = float(scores[:-STILL].max())
+    return float(scores[-STILL:].max()) - before <= DIGITS * (before - float(np.median(scores)))
