@@ -26,7 +26,9 @@ LISTED = 40
 #: ``benchmarks/results/compare-cover.md``.
 EVERY = 2
 #: Dimensions with at most this many values, and this number of their combinations, are looked at once records stand
-#: still for this number of observations; one suggestion in so many then tries one.
+#: still for this number of observations; one suggestion in so many then tries one. With one in four, a good one of 64
+#: combinations was not found within 100 trials in five of ten runs (``tests/rules/test_untried.py``), and without the
+#: rule in seven. Cost on other problems: ``benchmarks/results/compare-elsewhere.md``.
 SMALL = 16
 LISTED_LATE = 256
 STILL = 12
