@@ -33,8 +33,9 @@ SMALL = 16
 LISTED_LATE = 256
 STILL = 12
 SELDOM = 2
-#: Improvements by less than this share of the distance of the best from the median observation are last digits.
+#: Improvements by less than this share of the distance of the best from the median of the first ones are last digits.
 DIGITS = 0.01
+USUAL = 20
 
 
 class Combinations:
@@ -119,4 +120,5 @@ def stands_still(run: Run) -> bool:
     if len(scores) <= STILL:
         return False
     before = float(scores[:-STILL].max())
-    return float(scores[-STILL:].max()) - before <= DIGITS * (before - float(np.median(scores)))
+    gain = float(scores[-STILL:].max()) - before
+    return gain <= DIGITS * (before - float(np.median(scores[:USUAL])))
