@@ -156,17 +156,23 @@ def _lines(rows: list[dict[str, Any]], trials: int) -> list[str]:
     for pruner in pruners:
         for problem in problems:
             cells = [found.get((sampler, pruner, problem), {}) for sampler in samplers]
-            seeds = sorted(set.intersection(*(set(cell) for cell in cells)))
-            if not seeds:
+            if not any(cells):
                 continue
-            values = [np.array([cell[seed]["recommended"] for seed in seeds]) for cell in cells]
-            shown = [f"{np.median(v):.4f} ({np.max(v):.4f})" for v in values]
-            pairs = [
-                f"{other} {int((values[0] < v).sum())}:{int((values[0] > v).sum())}"
-                for other, v in zip(samplers[1:], values[1:], strict=True)
-            ]
-            lines.append(f"| {pruner} | {problem} | {len(seeds)} | {' | '.join(shown)} | {', '.join(pairs)} |")
+            shown = [_shown([one["recommended"] for one in cell.values()]) for cell in cells]
+            pairs = [f"{n} {_pairs(cells[0], cell)}" for n, cell in zip(samplers[1:], cells[1:], strict=True) if cell]
+            seeds = max(map(len, cells))
+            lines.append(f"| {pruner} | {problem} | {seeds} | {' | '.join(shown)} | {', '.join(pairs)} |")
     return lines
+
+
+def _shown(values: list[float]) -> str:
+    return f"{np.median(values):.4f} ({np.max(values):.4f})" if values else ""
+
+
+def _pairs(one: dict[int, dict[str, Any]], other: dict[int, dict[str, Any]]) -> str:
+    """Wins and losses of the first, over the seeds of both."""
+    gaps = [one[seed]["recommended"] - other[seed]["recommended"] for seed in one.keys() & other.keys()]
+    return f"{sum(gap < 0.0 for gap in gaps)}:{sum(gap > 0.0 for gap in gaps)}"
 
 
 def _luck(rows: list[dict[str, Any]], trials: int) -> list[str]:

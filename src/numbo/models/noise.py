@@ -7,7 +7,9 @@ continuous values never do. So each repeated point with equal values multiplies 
 chance of a tie (`Tie`) under noise, and by 1 without noise. Noise is refuted when the repeats together are `ODDS` times
 as probable without it.
 
-Trials that were stopped are no evidence: their last values differ without noise. Where values were told with their own
+Last values of trials that were stopped differ without noise. They are compared with others of their point at the last
+step that both have reported: `hinted` says how they differ there, which shows that there is noise, but not how much
+there is in the end. Where values were told with their own
 variances, `known` is what these alone amount to: it is noise, too, and of the differences of repeats only what it does
 not explain is common noise.
 
@@ -121,6 +123,7 @@ class Repeats(NamedTuple):
         explained: the same of the deviations of the gaps by the variances that were told.
         surprise: sum of the squares of the gaps in units of these deviations; infinite where none was told.
         unfinished: number of repeats that were stopped.
+        hints: the squares of their differences, in units of the variance of all values at the same step.
         finished: the first finished observation at a point whose first observation was stopped.
         asked: the first repeat that was asked for, by the index of the first observation at its point.
         agreed: repeats that were asked for and have exactly the value of their point's first observation.
@@ -133,6 +136,7 @@ class Repeats(NamedTuple):
     explained: float = 0.0
     surprise: float = 0.0
     unfinished: int = 0
+    hints: tuple[float, ...] = ()
     finished: Mapping[int, int] = {}
     asked: Mapping[int, int] = {}
     agreed: tuple[int, ...] = ()
@@ -225,6 +229,12 @@ class Noise:
         return ratio * ratio / (2.0 * max(len(self._repeats.gaps), 1))  # `**` would raise if this is infinite
 
     @property
+    def hinted(self) -> float:
+        """Variance of the noise by repeats that were stopped, in units of that of all values at the same step."""
+        hints = self._repeats.hints
+        return float(np.mean(hints)) / 2.0 if hints else 0.0
+
+    @property
     def _common(self) -> float:
         """Root of the sum of squares of the gaps, less what variances that were told explain."""
         repeats = self._repeats
@@ -277,7 +287,7 @@ class Noise:
 
         If the search asks, a check is a repeat that differs, or that agrees where ties are too common to refute noise.
         """
-        if self.share > NOISY or self.known > NOISY:
+        if max(self.share, self.known, self.hinted) > NOISY:
             return True
         if not self.plausible(claimed):
             return False
@@ -298,7 +308,7 @@ class Noise:
         If values are so coarse that ties are weak evidence, like outcomes of 0 or 1, one in `COARSELY` is used,
         whatever a model claims: it may fit the outcomes as if they were the objective.
         """
-        if not self.asks or self.share > SCATTER or self.known > NOISY:
+        if not self.asks or self.share > SCATTER or max(self.known, self.hinted) > NOISY:
             return False
         n = self._history.n
         ties = self._ties.values()
@@ -306,6 +316,8 @@ class Noise:
         spent = self.checks + self._history.pending_again()
         if ties and not refuted and all(one.coarse for one in ties):
             return spent < n // COARSELY
+        if not spent and self._history.effort.stopped:
+            return True
         allowed = 1 + (n + FIRST) // LATER
         return (self.claimed or 0.0) > NOISY and spent < (allowed if refuted else max(2, allowed))
 
@@ -375,6 +387,7 @@ class Noise:
         explained = repeats.explained
         surprise = repeats.surprise
         unfinished = repeats.unfinished
+        hints = list(repeats.hints)
         finished = dict(repeats.finished)
         asked_again = dict(repeats.asked)
         agreed = list(repeats.agreed)
@@ -387,6 +400,7 @@ class Noise:
             first = finished.get(point, point)
             if not (final[first] and final[i]):
                 unfinished += not final[i]
+                hints += self._hint(first, i)
                 if final[i]:
                     finished[point] = i
                 continue
@@ -417,12 +431,27 @@ class Noise:
             explained,
             surprise,
             unfinished,
+            tuple(hints),
             finished,
             asked_again,
             tuple(agreed),
             tuple(copies),
             tuple(gaps),
         )
+
+    def _hint(self, one: int, other: int) -> list[float]:
+        """By how much two trials of a point differ at the last step of both; empty if they have none in common."""
+        trials = self._history.trials
+        pair = self._history.positions(np.array([one, other])).tolist()
+        curves = trials.curves_of(np.array(pair))
+        if len(curves) < 2:
+            return []
+        step = min(curve.steps[-1] for curve in curves)
+        before = [c.at(step) for c in trials.curves[: pair[1]] if c is not None and c.steps[0] <= step <= c.steps[-1]]
+        spread = robust_std(finite_range(np.array(before))) if before else 0.0
+        gap = curves[0].at(step) - curves[1].at(step)
+        ratio = gap / spread if spread > 0.0 else 0.0
+        return [ratio * ratio] if math.isfinite(ratio) else []
 
     def _scale(self) -> float:
         """`robust_std` of all values."""

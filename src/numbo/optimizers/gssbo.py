@@ -49,6 +49,7 @@ from numbo.optimizers.base import Capabilities, Optimizer
 from numbo.optimizers.parts.buffer import RULES, DynamicBuffer
 from numbo.rules import (
     Again,
+    Confirm,
     Elsewhere,
     Ends,
     Everywhere,
@@ -386,6 +387,7 @@ class GSSBO(Optimizer):
         rules: list[Rule] = [
             Probe(),
             Rebuilt(model, self.n_initial + turn),
+            Confirm(self._search.surrogate),
             Scouts(model, settings.scouted, self.n_initial),
         ]
         if space is not None:

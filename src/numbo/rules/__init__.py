@@ -1,6 +1,7 @@
 """Who makes the next suggestion: an algorithm has a list of rules, and the first that has a point makes it."""
 
 from numbo.rules.again import Again
+from numbo.rules.confirm import Confirm
 from numbo.rules.everywhere import Ends, Everywhere, GlobalModel, Lines, Members, Rebuilt
 from numbo.rules.filling import Filling, Scouts
 from numbo.rules.in_turn import InTurn
@@ -10,6 +11,7 @@ from numbo.rules.untried import Elsewhere, Untried
 
 __all__ = [
     "Again",
+    "Confirm",
     "Elsewhere",
     "Ends",
     "Everywhere",
