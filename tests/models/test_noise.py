@@ -159,11 +159,12 @@ def test_only_finished_trials_are_evidence_of_noise():
     seen.add(np.array([50.0]), 7.0, {}, ASKED, final=False)  # a new point, stopped at first
     seen.add(np.array([50.0]), 0.2, {}, ASKED)
     assert (known.share, known.measured, known.checks) == (0.0, 0, 1)
-    assert not known.credible(0.1)
+    assert not known.shown
+    assert known.credible(0.1)  # where ends are expected only, a claim is more than noise of measurements
     seen.add(np.array([50.0]), 0.6, {}, ASKED)
     seen.add(np.array([3.0]), values[3] - 0.2, {}, ASKED)
     assert known.deviation == pytest.approx(math.sqrt((0.4**2 + 0.2**2) / 4.0))
-    assert known.credible(0.1)
+    assert known.shown
     assert known.checks == 3
     fresh = Noise(seen, (Model(0.1),), asks=True)
     assert (fresh.share, fresh.checks, fresh.found) == (known.share, known.checks, known.found)

@@ -24,6 +24,7 @@ def noise(found=False, **others):
     known = {
         "found": found,
         "claimed": 0.5 if found else None,
+        "shown": found,
         "checks": 0,
         "unmeasured": False,
         "unsettled": False,

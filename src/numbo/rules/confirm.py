@@ -39,7 +39,7 @@ class Confirm:
     def propose(self, run: Run) -> Suggestion | None:
         history = run.history
         wanted = history.effort.stopped > 0 and run.available.avoid_repeats == "auto"
-        if not (wanted and is_turn(run.turn, TURN) and run.noise.found) or not len(self.surrogate.members):
+        if not (wanted and is_turn(run.turn, TURN) and run.noise.shown) or not len(self.surrogate.members):
             return None
         rows = np.flatnonzero(history.final & history.meets(np.arange(history.n)))
         self.surrogate.release()

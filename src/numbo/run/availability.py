@@ -170,6 +170,8 @@ class Availability:
             return not self.avoid_repeats
         history = self._history
         noise = self._noise
+        if not (history.all_final or noise.shown):
+            return False
         if not noise.found:
             return self.grid is not None and noise.plausible(noise.claimed) and not self._anything_new()
         checks = noise.checks
