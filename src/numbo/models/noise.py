@@ -18,7 +18,8 @@ The terms of `Noise`, from the weakest to the strongest:
     claimed      the noise variance that a model estimates
     plausible    it is large enough to matter (`NOISY`), and repeats do not refute it
     shown        repeats differ as much, or known variances matter
-    credible     it is shown; or it is plausible, and a repeat was made if the search asks for one, or trials were stopped
+    credible     it is shown; or it is plausible, and a repeat was made if the search asks for one; or trials were
+                 stopped, and it is claimed
     found        the largest claim is credible: points may be measured again, posteriors average
     refuted      repeats agree, and would not have under noise: the values are exact, whatever models claim
     unsettled    one more measurement of the best point could decide

@@ -89,14 +89,15 @@ def stands_out(run: Run, surrogate: Surrogate) -> bool:
     surrogate.release()
     anywhere = run.space.snap(run.design.candidates.even(EVEN))
     rise = float(surrogate.means.max() - np.median(moments(surrogate.posterior, anywhere).mean))
-    return rise >= STANDS_OUT * _noise_of_the_best(surrogate)
+    return rise >= STANDS_OUT * _noise_of_the_best(run, surrogate)
 
 
-def _noise_of_the_best(surrogate: Surrogate) -> float:
+def _noise_of_the_best(run: Run, surrogate: Surrogate) -> float:
     """Standard deviation of the noise among the best members: at most that of all, less if residuals are smaller."""
     gp = surrogate.gp
     best = best_first(gp.fitted_means)[:BEST]
     alone = gp.leave_one_out()
     ratio = float(np.mean(alone.residual[best] ** 2 / alone.variance[best]))
-    noise = gp.covariance.noise_variance + float(np.mean(gp.extra[best]))
+    told = float(np.mean(gp.extra[best])) if run.noise.known > 0.0 else 0.0  # else it is of ends that are expected
+    noise = gp.covariance.noise_variance + told
     return math.sqrt(noise * min(ratio, 1.0))
