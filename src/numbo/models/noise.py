@@ -66,6 +66,10 @@ DUST = 1e-9
 #: Of the first `FIRST` observations, at most two are used to check a claim of noise; of `LATER` later ones, one is.
 FIRST = 100
 LATER = 200
+#: Where trials were stopped, a model sees too little of the noise to claim it: once this number have run to their end,
+#: the best point is measured again anyway. At the twentieth trial, whatever had ended, this cost too much on TaskSet
+#: under Hyperband: regrets of 16 runs were .28 after the cost of 60 full runs, .14 with this rule, and .13 without.
+FINISHED = 12
 #: Distance of the quartiles of a normal distribution, in standard deviations.
 QUARTILES = 1.349
 #: Median absolute difference of two normal values, in standard deviations.
@@ -312,8 +316,9 @@ class Noise:
     def unsettled(self) -> bool:
         """Whether one more measurement of the best point could decide whether a model's noise is real.
 
-        This is so if a model claims noise and no repeat confirms it. Among the first hundred observations at most two
-        measurements are used for this, the second one only if noisy values might have tied; later, one in two hundred.
+        This is so if a model claims noise and no repeat confirms it, or if trials were stopped and none was repeated.
+        Among the first hundred observations at most two measurements are used for this, the second one only if noisy
+        values might have tied; later, one in two hundred.
 
         If values are so coarse that ties are weak evidence, like outcomes of 0 or 1, one in `COARSELY` is used,
         whatever a model claims: it may fit the outcomes as if they were the objective.
@@ -326,7 +331,7 @@ class Noise:
         spent = self.checks + self._history.pending_again()
         if ties and not refuted and all(one.coarse for one in ties):
             return spent < n // COARSELY
-        if not spent and self._history.effort.stopped:
+        if not spent and self._history.effort.stopped and np.count_nonzero(self._history.final) >= FINISHED:
             return True
         allowed = 1 + (n + FIRST) // LATER
         return (self.claimed or 0.0) > NOISY and spent < (allowed if refuted else max(2, allowed))
