@@ -24,7 +24,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 from benchmarks import processes
 from benchmarks.arguments import add_name, add_names, add_runs, results
 from benchmarks.compare.curves import PRUNERS
-from benchmarks.problems.programs import Program, names, program
+from benchmarks.problems.programs import PROGRAMS, Program, names
 from benchmarks.storage import load
 
 MARKS = (60, 150)
@@ -109,7 +109,7 @@ def run_one(sampler: str, pruner: str, name: str, seed: int, trials: int) -> dic
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     number = zlib.crc32(f"{name} {seed}".encode())
     rng = np.random.default_rng(number)
-    of = program(name)
+    of = PROGRAMS[name]
     study = optuna.create_study(
         study_name=f"{name} {seed}", sampler=SAMPLERS[sampler](number), pruner=PRUNERS[pruner](of.steps)
     )

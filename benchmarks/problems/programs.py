@@ -61,6 +61,16 @@ def data(name: str, tested: float = 0.35) -> Data:
     return Data(X[:count], y[:count], X[count:], y[count:])
 
 
+def drawn(name: str, rng: np.random.Generator, *, tested: bool) -> Data:
+    """Two thirds of the rows that a training may draw from, and the others, or if ``tested`` those put aside."""
+    X, y, held, answers = data(name)
+    order = rng.permutation(len(X))
+    learned = order[: 2 * len(X) // 3]
+    if not tested:
+        held, answers = X[order[len(learned) :]], y[order[len(learned) :]]
+    return Data(X[learned], y[learned], held, answers)
+
+
 class Program(ABC):
     """What is tuned; smaller values are better.
 
@@ -135,11 +145,7 @@ class Diabetes(Program):
         count = sum(a * b for a, b in itertools.pairwise([10, *units, 1]))
         if count > LIMIT:
             raise TooLargeError(f"{count} weights do not fit.")
-        X, y, held, answers = data("diabetes")
-        order = rng.permutation(len(X))
-        learned = order[: 2 * len(X) // 3]
-        if not tested:
-            held, answers = X[order[len(learned) :]], y[order[len(learned) :]]
+        X, y, held, answers = drawn("diabetes", rng, tested=tested)
         network = MLPRegressor(
             hidden_layer_sizes=units,
             activation=config["activation"],
@@ -153,7 +159,7 @@ class Diabetes(Program):
         for _ in range(self.steps):
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
-                network.partial_fit(X[learned], y[learned])
+                network.partial_fit(X, y)
                 value = float(np.mean((network.predict(held) - answers) ** 2))
             yield value if value < 1e6 else math.nan
 
@@ -188,23 +194,19 @@ class Classes(Program):
     def values(self, config: Mapping[str, Any], rng: np.random.Generator, *, tested: bool = False) -> Iterator[float]:
         from sklearn.metrics import log_loss
 
-        X, y, held, answers = data(self._name)
-        order = rng.permutation(len(X))
-        learned = order[: 2 * len(X) // 3]
-        if not tested:
-            held, answers = X[order[len(learned) :]], y[order[len(learned) :]]
-        if config["model"] == "boosting" and config["subsample"] * len(learned) < 2 * config["least"]:
+        X, y, held, answers = drawn(self._name, rng, tested=tested)
+        if config["model"] == "boosting" and config["subsample"] * len(X) < 2 * config["least"]:
             raise ValueError("There are fewer rows than two leaves need.")
         model = self._model(config, int(rng.integers(2**31)))
-        classes = np.unique(y)
+        classes = np.unique(data(self._name).y)
         for step in range(1, self.steps + 1):
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
                 if config["model"] == "network":
                     for _ in range(2):
-                        model.partial_fit(X[learned], y[learned], classes=classes)
+                        model.partial_fit(X, y, classes=classes)
                 else:
-                    model.set_params(n_estimators=3 * step).fit(X[learned], y[learned])
+                    model.set_params(n_estimators=3 * step).fit(X, y)
                 chances = model.predict_proba(held)
             if not np.isfinite(chances).all():
                 yield math.nan
@@ -236,12 +238,14 @@ class Classes(Program):
         return GradientBoostingClassifier(learning_rate=config["shrinkage"], subsample=config["subsample"], **shape)
 
 
-@cache
-def program(name: str) -> Program:
-    """The program of this name."""
-    return {"digits": Digits, "diabetes": Diabetes}[name]() if name in ("digits", "diabetes") else Classes(name)
+PROGRAMS: dict[str, Program] = {
+    "digits": Digits(),
+    "cancer": Classes("cancer"),
+    "diabetes": Diabetes(),
+    "wine": Classes("wine"),
+}
 
 
 def names(*, apart: bool = False) -> list[str]:
     """The programs that settings may be chosen on, or those put ``apart``."""
-    return [name for name in ("digits", "cancer", "diabetes", "wine") if (name in APART) == apart]
+    return [name for name in PROGRAMS if (name in APART) == apart]
