@@ -49,8 +49,8 @@ class GlobalModel:
     def best(self, run: Run, among: Callable[[], Array] | None = None, *, ends: bool = False) -> Array | None:
         """The best point (d,), by default of the whole space; None if all points ``among`` which it is are taken.
 
-        The points (c, d) are made once the model is up to date. With ``ends``, the best one for an end of the front;
-        None as well if that is not worth it.
+        The points (c, d) are made once the model is up to date. With ``ends``, the best one for an end of the front,
+        where that is worth it.
         """
         started = time.perf_counter()
         members = self.chosen.members(run, self.search)

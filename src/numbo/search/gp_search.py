@@ -96,7 +96,7 @@ class GPSearch:
     def next_point(self, run: Run, members: ObservationIndices, *, ends: bool = False) -> Array | None:
         """The next point (d,) by a model on ``members`` of the history, over the whole space; None if none is left.
 
-        With ``ends``, one that moves an end of the front; None if that is not worth it.
+        With ``ends``, one that moves an end of the front, where that is worth it.
         """
         models = self._updated(run, members)
         groups = self._candidates(run, members, run.history.scores(members))

@@ -28,8 +28,9 @@ STARTS = 3
 #: If noise is more than this share of the variance of the values, improvements are too uncertain for EI.
 STRONG_NOISE = 0.06
 #: With several objectives, one suggestion in this many looks for the end of a front, if it is expected to move by this
-#: share of the front's width: by log EI and by UCB with this multiplier in turn. Either alone found all of zdt3's front
-#: in 20 dimensions within 200 trials less often (``benchmarks/results/fronts.md``).
+#: share of the front's width: by log EI and by UCB with this multiplier in turn. With either alone, all of zdt3's front
+#: in 20 dimensions was found within 200 trials in six of ten runs, with both in eight. On other fronts:
+#: ``benchmarks/results/compare-ends.md``.
 TURN_OF_END = 8
 WORTH = 1e-3
 UCB_OF_END = 2.0
@@ -114,8 +115,7 @@ class Maximiser:
             exploring: as in `acquisition`.
             center: the observation around which pending points matter most; by default, the best one. With several
                 objectives, the front is represented most densely around it.
-            ends: whether an end of the front is to be moved (`of_end`), instead of its volume to grow. None if it is
-                not worth it.
+            ends: whether an end of the front is to be moved, where it is worth it (`of_end`).
         """
         available = run.available
         surrogate = outputs.first
@@ -131,10 +131,7 @@ class Maximiser:
                 groups = [*groups, _again(run.history.X, surrogate, corners)]
             groups = [available.fix_points(group, dormant) for group in groups]
             if ends:
-                end = self.of_end(run, outputs, np.concatenate(groups))
-                if end is None:
-                    return None
-                utility = end
+                utility = self.of_end(run, outputs, np.concatenate(groups))
             elif run.history.several:
                 utility = self.improving(run, outputs, center)
             else:
@@ -157,16 +154,17 @@ class Maximiser:
         terms = [Term(posterior, acquisition) for posterior in outputs.posteriors]
         return Utility((*terms, *outputs.constraints.padded()), front=self._front(run, outputs, center))
 
-    def of_end(self, run: Run, outputs: Outputs, X: Array) -> Utility | None:
+    def of_end(self, run: Run, outputs: Outputs, X: Array) -> Utility:
         """The log expected improvement of the best of one objective alone, times the probability that constraints hold.
 
         The objective is that with the largest one at some of the points ``X (c, d)``, as a share of the front's width.
-        None if that is less than `WORTH`. Every second time it is the objective's upper confidence bound.
+        Every second time it is the objective's upper confidence bound. If the share is less than `WORTH`, or there is
+        no front, it is the improvement of the volume (`improving`).
         """
-        known = self._expected(run, outputs, run.history.front.rows)
-        known = known[outputs.constraints.met(run.history, run.history.front.rows)] if len(known) else known
-        if not len(known):
-            return None
+        rows = outputs.front_rows(run.history)
+        if not len(rows):
+            return self.improving(run, outputs)
+        known = self._expected(run, outputs, rows)
         gains = []
         for one, best, width in zip(outputs.objectives, known.max(axis=0), np.ptp(known, axis=0), strict=True):
             pending = mean_at(one.posterior, one.pending).max(initial=-np.inf)
@@ -176,7 +174,7 @@ class Maximiser:
             gains.append((gain, term))
         gain, term = max(gains, key=lambda found: found[0])
         if gain <= math.log(WORTH):
-            return None
+            return self.improving(run, outputs)
         if run.turn // TURN_OF_END % 2:
             term = term._replace(acquisition=Acquisition(UCB, UCB_OF_END, run.success(), float(known.min())))
         return Utility(outputs.constraints.weigh(term, feasible=True))
