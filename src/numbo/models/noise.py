@@ -68,7 +68,8 @@ FIRST = 100
 LATER = 200
 #: Where trials were stopped, a model sees too little of the noise to claim it: once this number have run to their end,
 #: the best point is measured again anyway. At the twentieth trial, whatever had ended, this cost too much on TaskSet
-#: under Hyperband: regrets of 16 runs were .28 after the cost of 60 full runs, .14 with this rule, and .13 without.
+#: under Hyperband, and helped the programs of `benchmarks.problems.programs` more than this rule does:
+#: ``benchmarks/results/compare-confirm.md``. Numbers in between were not tried.
 FINISHED = 12
 #: Distance of the quartiles of a normal distribution, in standard deviations.
 QUARTILES = 1.349
@@ -219,8 +220,9 @@ class Noise:
         if self._told[0] != history.n:
             variance = history.told_variance if self._output == 0 else np.empty(0)
             told = float(np.median(variance)) if variance.any() else 0.0
-            spread = self._scale() if told > 0.0 else 1.0
-            self._told = history.n, (math.sqrt(told) / spread) ** 2 if spread > 0.0 else 0.0
+            spread = self._scale() if told > 0.0 else 0.0
+            ratio = math.sqrt(told) / spread if spread > 0.0 else 0.0
+            self._told = history.n, ratio * ratio
         return self._told[1]
 
     @property
@@ -292,7 +294,7 @@ class Noise:
 
         If the search asks, a check is a repeat that differs, or that agrees where ties are too common to refute noise.
         Where trials were stopped, ends are expected only, and what a model claims is more than noise of measurements:
-        it averages anyway. Rough values (TaskSet, under Hyperband) were searched worse in four of four runs otherwise.
+        it averages anyway.
         """
         if self.shown:
             return True
@@ -323,7 +325,7 @@ class Noise:
         If values are so coarse that ties are weak evidence, like outcomes of 0 or 1, one in `COARSELY` is used,
         whatever a model claims: it may fit the outcomes as if they were the objective.
         """
-        if not self.asks or self.share > SCATTER or max(self.known, self.hinted) > NOISY:
+        if not self.asks or self.share > SCATTER or self.shown:
             return False
         n = self._history.n
         ties = self._ties.values()
@@ -441,17 +443,17 @@ class Noise:
             if asked:
                 asked_again.setdefault(point, i)
         return Repeats(
-            len(history.again),
-            norm,
-            explained,
-            surprise,
-            unfinished,
-            tuple(hints),
-            finished,
-            asked_again,
-            tuple(agreed),
-            tuple(copies),
-            tuple(gaps),
+            known=len(history.again),
+            norm=norm,
+            explained=explained,
+            surprise=surprise,
+            unfinished=unfinished,
+            hints=tuple(hints),
+            finished=finished,
+            asked=asked_again,
+            agreed=tuple(agreed),
+            copies=tuple(copies),
+            gaps=tuple(gaps),
         )
 
     def _hint(self, one: int, other: int) -> list[float]:

@@ -235,7 +235,9 @@ class GSSBOSettings(GPSettings):
             dimensions, with one objective, and without noise.
         cover_categories: whether every second suggestion tries an untried combination of categories, as long as there
             are any; only of two or more that do not depend on others, not if there are more than 40 combinations, nor
-            in spaces that are enumerated.
+            in spaces that are enumerated. And whether, once twelve observations have improved the best one by last
+            digits at most, untried combinations of categories and of integers with at most 16 values are tried as
+            well, if there are at most 256.
         avoid_ties: whether to avoid points so near a known point that they most likely have exactly its value, if
             values tie (accuracies, steps). Values are then assumed to be exact.
     """

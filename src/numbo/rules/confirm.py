@@ -16,7 +16,7 @@ from numbo.trials import best_first
 #: One suggestion in this many, among so many of the best points by the model, each of which is measured so often, with
 #: at most so many repeats, as those that are stopped do not count. Of two programs under the median rule and Hyperband,
 #: six seeds of 60 trials, the true values of the recommended ones were .17, .071, .142, .078 in the median without the
-#: rule and the check that it builds on, and .14, .059, .164, .065 with them; others: ``benchmarks/results/real.md``.
+#: rule and the check that it builds on, and .14, .059, .164, .065 with them: ``benchmarks/results/compare-confirm.md``.
 TURN = 8
 AMONG = 3
 MOST = 3
@@ -44,7 +44,10 @@ class Confirm:
         rows = np.flatnonzero(history.final & history.meets(np.arange(history.n)))
         self.surrogate.release()
         rows = rows[best_first(moments(self.surrogate.posterior, history.X[rows]).mean)]
-        firsts = [history.first_at(x) for x in history.X[rows]]
+        first_at = np.arange(history.n)
+        for first, i in history.again:
+            first_at[i] = first
+        firsts = first_at[rows].tolist()
         points = list(dict.fromkeys(firsts))[:AMONG]
         counts = Counter(firsts)
         repeats = Counter(first for first, _ in history.again)

@@ -232,8 +232,9 @@ class Run:
         if space is None or not space.conditional.any():
             return None
         history = self.history
+        # scores of earlier observations change with each new one, if they are no values
         changing = history.constrained or history.several or not history.all_final
-        known = BestWhereActive.of_none(space.d) if changing else self._awake
+        known = BestWhereActive.of_none(space.d) if changing and self._awake.n < history.n else self._awake
         self._awake = known.seeing(history.X, history.scores() if changing else history.y)
         return self._awake.filled(space.rounded(rng.random((DORMANT, space.d))))
 

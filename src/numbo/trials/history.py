@@ -202,11 +202,10 @@ class History:
             first = self.first.setdefault(keys[t], i)
             if first != i:
                 self.again.append((first, i))
-        told: dict[bytes, int] = {}
-        unasked = trials.origins[:count] == UNASKED
-        self.told_again = sum(
-            told.setdefault(key, t) < t for t, key in enumerate(keys) if unasked[t] or key not in told
-        )
+        told = set[bytes]()
+        for key, unasked in zip(keys, (trials.origins[:count] == UNASKED).tolist(), strict=True):
+            self.told_again += unasked and key in told
+            told.add(key)
         found = ((t, self.first.get(key, self.n)) for t, key in self._failures)
         self.failed_again = sum(i < self.n and int(positions[i]) < t for t, i in found)
         meets = self.meets(np.arange(self.n))
@@ -402,7 +401,7 @@ class History:
     @property
     def told_variance(self) -> Array:
         """The variances with which the values of finished evaluations were told."""
-        return self.trials.variance[self._positions[: self.n][self.final]]
+        return self.variance[self.final]
 
     def params(self, i: int) -> Any:
         """The parameters of observation ``i``, exactly as told."""
