@@ -39,6 +39,7 @@ DOMAIN = {"space", "arms", "direction", "directions", "constraints", "seed", "se
 OF_SAMPLERS = {"seed", "n_startup_trials", "independent_sampler", "warn_independent_sampling", "search_space"}
 OF_SEARCHERS = {"space", "metric", "mode", "points_to_evaluate", "evaluated_rewards", "seed"}
 CONSTRAINED = {"constraints", "constraints_func"}
+EARLIER = {"earlier"}
 
 
 def signature(cls):
@@ -58,12 +59,12 @@ def make(cls, **settings):
 def test_signatures_are_short_and_spelled_out(cls):
     kinds = {p.kind for p in signature(cls).values()}
     assert not kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}
-    assert len(signature(cls)) <= (12 if OF[cls] is GSSBOSettings else 10)
+    assert len(signature(cls)) <= (13 if OF[cls] is GSSBOSettings else 11)
 
 
 @pytest.mark.parametrize("cls", ALL, ids=lambda cls: cls.__name__)
 def test_an_argument_is_a_setting_or_concerns_the_domain(cls):
-    others = DOMAIN | OF_SAMPLERS | OF_SEARCHERS | CONSTRAINED
+    others = DOMAIN | OF_SAMPLERS | OF_SEARCHERS | CONSTRAINED | EARLIER
     assert set(signature(cls)) - others <= set(OF[cls].names())
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from numbo.selection import select_subset
     from numbo.spaces import Arms, Categorical, Float, Int, Space, Table
+    from numbo.trials.earlier import EarlierStudy
     from numbo.warming.first_use import warmup
 
 __version__ = "1.0.0"
@@ -43,6 +44,7 @@ __all__ = [
     "BBKBSettings",
     "BKBSettings",
     "Categorical",
+    "EarlierStudy",
     "Float",
     "GPUCBSettings",
     "GSSBOSettings",
@@ -65,6 +67,7 @@ _HOMES = {
         ("BBKBSettings", "BKBSettings", "GPUCBSettings", "GSSBOSettings", "SBPESettings"), "numbo.optimizers"
     ),
     "Categorical": "numbo.spaces",
+    "EarlierStudy": "numbo.trials.earlier",
     "Float": "numbo.spaces",
     "Int": "numbo.spaces",
     "Space": "numbo.spaces",

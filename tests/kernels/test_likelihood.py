@@ -10,11 +10,12 @@ from numbo.kernels.covariance import RBF, stationary
 from numbo.kernels.likelihood import WORKSPACE, unpack
 
 
-def log_marginal_likelihood(theta, XT, y, cov, extra=None):
+def log_marginal_likelihood(theta, XT, y, cov, extra=None, known=None):
     extra = np.zeros(len(y)) if extra is None else extra
+    known = np.empty((0, 0)) if known is None else known
     dirty = np.full((WORKSPACE, len(y), len(y)), np.nan)
     return likelihood.log_marginal_likelihood(
-        theta, XT, y, extra, cov.family, cov.categorical, cov.center, cov.radius, cov.optional, dirty
+        theta, XT, y, extra, cov.family, cov.categorical, cov.center, cov.radius, cov.optional, known, dirty
     )
 
 
@@ -89,3 +90,15 @@ def test_a_singular_matrix_is_reported_not_raised():
     value, gradient = log_marginal_likelihood(theta, XT, y, plain)
     assert value == -np.inf
     assert (gradient == 0.0).all()
+
+
+def test_a_known_part_of_the_covariance_matrix(covariance):
+    X, XT, y = data(covariance)
+    F = np.random.default_rng(3).normal(size=(9, 2))
+    known, theta = F @ F.T, theta_of(covariance)
+    K = naive.gram(covariance, X) + covariance.noise_variance * np.eye(9) + known
+    expected = -0.5 * (y @ np.linalg.solve(K, y) + np.linalg.slogdet(K)[1] + 9 * np.log(2 * np.pi))
+    value, gradient = log_marginal_likelihood(theta, XT, y, covariance, known=known)
+    assert value == pytest.approx(expected, rel=1e-9)
+    numerical = naive.numerical_gradient(lambda t: log_marginal_likelihood(t, XT, y, covariance, known=known)[0], theta)
+    np.testing.assert_allclose(gradient, numerical, rtol=1e-5, atol=1e-6)

@@ -109,6 +109,8 @@ class Explanation:
         effective_dimension: of a sparse model, ``sum var~(x_s)`` over the observations, at most the number of
             different ones; None for other models.
         batch_sizes: of the batches that ended.
+        studies: how much the predictions of earlier studies count in the model, by their names: their expected weights.
+            All are 0 before the model has spoken.
         region: the trust region, if there is one.
         phases: seconds of the last ask by phase: ``"selection"`` of the subset, or of the race at the end of a batch of
             S-BPE; ``"model"`` for fitting and conditioning; ``"search"`` for finding the point.
@@ -141,6 +143,7 @@ class Explanation:
     beta: float | None = None
     effective_dimension: float | None = None
     batch_sizes: tuple[int, ...] = ()
+    studies: dict[str, float] = field(default_factory=dict)
     region: Region | None = None
     phases: dict[str, float] = field(default_factory=dict)
     asked_at: Indices = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
@@ -187,6 +190,8 @@ class Explanation:
             lines.append(("beta", f"{self.beta:.3g}"))
         if self.batch_sizes:
             lines.append(("batches", f"{len(self.batch_sizes)}, the last of {self.batch_sizes[-1]}"))
+        if self.studies:
+            lines.append(("earlier", _counting(self.studies)))
         if self.region is not None:
             lines.append(("region", f"number {self.region.number}, length {self.region.length:.3g}"))
         if self.phases:
@@ -204,3 +209,11 @@ class Explanation:
 def _shares(shares: dict[str, float]) -> str:
     """Shares in words."""
     return ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
+
+
+def _counting(studies: dict[str, float]) -> str:
+    """Which earlier studies count, in words."""
+    listed = sorted(studies.items(), key=lambda one: -abs(one[1]))
+    shown = ", ".join(f"{name} {weight:.2g}" for name, weight in listed[:SHOWN])
+    rest = f", and {len(listed) - SHOWN} that count less" if len(listed) > SHOWN else ""
+    return f"weights of what they predict: {shown}{rest}"

@@ -484,6 +484,7 @@ class Snapshot:
             beta=view.beta,
             effective_dimension=view.effective_dimension,
             batch_sizes=view.batch_sizes,
+            studies=view.studies,
             region=self._region,
             phases=dict(self._times.phases),
             asked_at=np.array([n for n, _ in self._times.asks], dtype=np.int64),

@@ -12,10 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from numbo.compiling.jit import jit, subroutine
+from numbo.kernels.basis import Basis, add_features_gradient_into, lift, prior_mean, with_features
 from numbo.kernels.cholesky import accumulate, lower_product_into, unwhiten_into, whiten_into
 from numbo.kernels.covariance import (
     MATERN52,
     Covariance,
+    add_basis_into,
+    add_covariance_gradient_into,
     add_products_into,
     correlations_into,
     covariances_into,
@@ -42,6 +45,8 @@ class Posterior(NamedTuple):
 
     Pending points, whose value is still unknown, take part in ``W`` with ``alpha = 0``: they shrink the variance and
     leave the mean unchanged (hallucination, Desautels et al. 2014, section 3.2).
+
+    With a ``basis``, the rows of ``X`` are lifted (`numbo.kernels.basis`), and kernels take lifted points.
     """
 
     covariance: Covariance
@@ -51,6 +56,11 @@ class Posterior(NamedTuple):
     alpha: np.ndarray
     W: np.ndarray
     WT: np.ndarray
+    basis: Basis | None = None
+
+    def lifted(self, Z: np.ndarray) -> np.ndarray:
+        """The points ``Z (c, d)`` with their features, if there is a basis (`numbo.kernels.basis.with_features`)."""
+        return with_features(self.basis, Z)
 
 
 class Success(NamedTuple):
@@ -192,6 +202,8 @@ def mean_variance(posterior, Z):
                 var[c] -= V[i, c] * V[i, c]
         for c in range(size):
             var[c] = max(var[c], 0.0)
+    for c in range(count):
+        mean[c] += prior_mean(posterior.basis, Z[c])
     return mean, variance
 
 
@@ -265,8 +277,9 @@ def acquisition_values(posterior: Posterior, acquisition: Acquisition, Z: np.nda
     Not a kernel itself, so that the kernels it calls are compiled once, for all callers.
     """
     kind, parameter, success, worst = acquisition
-    mean, variance = mean_variance(posterior, Z)
-    values = unweighted_values(kind, parameter, posterior.covariance, Z, mean, variance)
+    lifted = posterior.lifted(Z)
+    mean, variance = mean_variance(posterior, lifted)
+    values = unweighted_values(kind, parameter, posterior.covariance, lifted, mean, variance)
     if len(success.alpha) == 0:
         return values
     return weighted_values(kind, worst, success.threshold, values, success_probabilities(success, Z))
@@ -274,12 +287,12 @@ def acquisition_values(posterior: Posterior, acquisition: Acquisition, Z: np.nda
 
 @subroutine
 def moments_into(posterior, offsets, columns, x, slope, q, products):
-    """Posterior mean and standard deviation at ``x (d,)``.
+    """Posterior mean and standard deviation at ``x (d,)``, which is lifted if the posterior has a basis.
 
     ``slope``, ``q`` and ``products (n,)`` are overwritten with the input of `moments_gradient_into`. ``offsets`` and
     ``columns`` are from `active_columns`, for the points that ``posterior`` is conditioned on.
     """
-    cov, n, d = posterior.covariance, posterior.n, x.shape[0]
+    cov, n = posterior.covariance, posterior.n
     k, v = np.empty(n), np.empty(n)
     alone = is_stationary_alone(cov)
     if alone:
@@ -291,11 +304,12 @@ def moments_into(posterior, offsets, columns, x, slope, q, products):
         k[i] *= cov.signal_variance
         slope[i] *= 2.0 * cov.signal_variance  # 2 s rho'(r2)
     if not alone:
-        add_products_into(cov, d, n, products, v, q, k)
+        add_products_into(cov, cov.categorical.shape[0], n, products, v, q, k)
+    add_basis_into(cov, posterior.XT, n, x, k)
     whiten_into(posterior.WT, n, k, v)  # v = W k
     unwhiten_into(posterior.W, n, v, q)  # q = W^T W k, so that d |W k|^2 = 2 q^T dk
     prior = prior_variance(cov, x)
-    mu, var = 0.0, prior
+    mu, var = prior_mean(posterior.basis, x), prior
     for i in range(n):
         mu += k[i] * posterior.alpha[i]
         var -= v[i] * v[i]
@@ -303,60 +317,23 @@ def moments_into(posterior, offsets, columns, x, slope, q, products):
 
 
 @subroutine
-def moments_gradient_into(posterior, x, sd, d_mu, d_sd, slope, q, products, gradient):
+def moments_gradient_into(posterior, x, slopes, sd, d_mu, d_sd, slope, q, products, gradient):
     """Write the gradient of a function of mean and sd, with derivatives ``d_mu`` and ``d_sd``, to ``gradient (d,)``.
 
-    It is zero in categorical dimensions. ``slope``, ``q`` and ``products`` are those of `moments_into`; ``q`` is
-    overwritten.
+    It is zero in categorical dimensions. ``x`` and ``slopes`` are from `numbo.kernels.basis.lift`. ``slope``, ``q`` and
+    ``products`` are those of `moments_into`; ``q`` is overwritten.
     """
-    cov, n, d = posterior.covariance, posterior.n, x.shape[0]
-    alone = is_stationary_alone(cov)
+    cov, n = posterior.covariance, posterior.n
     # mu = alpha^T k and sd^2 = k(x, x) - |W k|^2, so that by the chain rule
     #   da = d_sd / (2 sd) dk(x, x) + sum_i c_i dk_i,  c_i = d_mu alpha_i - d_sd / sd q_i
+    d_variance = 0.5 * d_sd / sd
     prior_variance_gradient_into(cov, x, gradient)
-    for j in range(d):
-        gradient[j] *= 0.5 * d_sd / sd
-    of_kernel, linear, quadratic, effects = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
-    scale, weight = 1.0 / (cov.radius * cov.radius), cov.additive_weight
-    # dk_i / dx_j is the sum of these, with t = X_ij - center_j; factors that do not depend on i follow after the loop:
-    #   stationary            2 s rho'(r2) w_j (x_j - X_ij)
-    #   linear, interactions  (a1 + 2 a3 <u, v>) t / radius^2
-    #   quadratic             2 a2 (x_j - center_j) t^2 / radius^4
-    #   main effects          -2 (b / d) weight (x_j - X_ij) kappa_j^2
+    for j in range(gradient.shape[0]):
+        gradient[j] *= d_variance
     for i in range(n):
-        row = posterior.X[i]
-        q[i] = c = d_mu * posterior.alpha[i] - d_sd / sd * q[i]
-        radial = c * slope[i]
-        for j in range(d):
-            of_kernel[j] += radial * (x[j] - row[j])
-        if not alone:
-            bilinear = c * (cov.linear_variance + 2.0 * cov.interaction_variance * products[i])
-            for j in range(d):
-                t, diff = row[j] - cov.center[j], x[j] - row[j]
-                linear[j] += bilinear * t
-                quadratic[j] += c * (t * t)
-                kappa = 1.0 / (1.0 + weight * (diff * diff))
-                effects[j] += c * diff * (kappa * kappa)
-    for j in range(d):
-        if cov.optional[j] and x[j] >= 0.0:  # once more: inactive rows enter the stationary part only
-            of_kernel[j] = linear[j] = quadratic[j] = effects[j] = 0.0
-            for i in range(n):
-                value_ij = posterior.X[i, j]
-                active = value_ij >= 0.0
-                diff = x[j] - (value_ij if active else 0.5)
-                of_kernel[j] += q[i] * slope[i] * diff
-                if active and not alone:
-                    t = value_ij - cov.center[j]
-                    linear[j] += q[i] * (cov.linear_variance + 2.0 * cov.interaction_variance * products[i]) * t
-                    quadratic[j] += q[i] * (t * t)
-                    kappa = 1.0 / (1.0 + weight * (diff * diff))
-                    effects[j] += q[i] * diff * (kappa * kappa)
-        if cov.categorical[j] or (cov.optional[j] and x[j] < 0.0):
-            gradient[j] = 0.0
-        else:
-            gradient[j] += cov.inverse_squared_lengthscales[j] * of_kernel[j] + scale * linear[j]
-            gradient[j] += 2.0 * cov.quadratic_variance * scale * scale * (x[j] - cov.center[j]) * quadratic[j]
-            gradient[j] -= 2.0 * cov.additive_variance / d * weight * effects[j]
+        q[i] = d_mu * posterior.alpha[i] - d_sd / sd * q[i]
+    add_covariance_gradient_into(cov, posterior.X, n, x, q, slope, products, gradient)
+    add_features_gradient_into(posterior.basis, cov, posterior.X, n, x, slopes, d_mu, d_variance, q, gradient)
 
 
 @subroutine
@@ -367,9 +344,10 @@ def acquisition_gradient_into(posterior, acquisition, offsets, columns, x, gradi
     """
     n = posterior.n
     slope, q, products = np.empty(n), np.empty(n), np.empty(n)
-    mu, sd = moments_into(posterior, offsets, columns, x, slope, q, products)
+    z, slopes = lift(posterior.basis, x)
+    mu, sd = moments_into(posterior, offsets, columns, z, slope, q, products)
     value, d_mu, d_sd = acquisition_terms(acquisition.kind, acquisition.parameter, mu, sd)
-    moments_gradient_into(posterior, x, sd, d_mu, d_sd, slope, q, products, gradient)
+    moments_gradient_into(posterior, z, slopes, sd, d_mu, d_sd, slope, q, products, gradient)
     if acquisition.success.alpha.shape[0] == 0:
         return value
     return weighted_gradient_into(acquisition.kind, acquisition.worst, acquisition.success, x, value, gradient)

@@ -17,6 +17,7 @@ from numbo.kernels.acquisition import (
     moments_into,
     weighted_gradient_into,
 )
+from numbo.kernels.basis import lift
 from numbo.kernels.front import improvement_gradient_into
 from numbo.kernels.optional import active_columns
 
@@ -91,13 +92,17 @@ def front_gradient_into(terms, front, layouts, x, gradient, other):
     mu, sd, d_mu, d_sd = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
     for j in range(k):
         n = terms[j].posterior.n
-        mu[j], sd[j] = moments_into(terms[j].posterior, *layouts[j], x, slope[j, :n], q[j, :n], products[j, :n])
+        z, _ = lift(terms[j].posterior.basis, x)
+        mu[j], sd[j] = moments_into(terms[j].posterior, *layouts[j], z, slope[j, :n], q[j, :n], products[j, :n])
     value = improvement_gradient_into(front, mu, sd, d_mu, d_sd)
     for i in range(x.shape[0]):
         gradient[i] = 0.0
     for j in range(k):
         posterior, n = terms[j].posterior, terms[j].posterior.n
-        moments_gradient_into(posterior, x, sd[j], d_mu[j], d_sd[j], slope[j, :n], q[j, :n], products[j, :n], other)
+        z, slopes = lift(posterior.basis, x)
+        moments_gradient_into(
+            posterior, z, slopes, sd[j], d_mu[j], d_sd[j], slope[j, :n], q[j, :n], products[j, :n], other
+        )
         for i in range(x.shape[0]):
             gradient[i] += other[i]
     success = terms[0].acquisition.success

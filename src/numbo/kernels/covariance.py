@@ -1,10 +1,11 @@
 """Covariance functions: stationary ARD kernels over mixed inputs, a linear and quadratic trend, and main effects.
 
-    k(x, z) = s * rho(r2) + a1 <u, v> + a2 <u^2, v^2> + a3 <u, v>^2 + b mean_j kappa_j
+    k(x, z) = s * rho(r2) + a1 <u, v> + a2 <u^2, v^2> + a3 <u, v>^2 + b mean_j kappa_j + e <phi(x), phi(z)>
     r2      = sum_j w_j (x_j - z_j)^2      over numerical dimensions
             + sum_j w_j [x_j != z_j]       over categorical dimensions (Hamming distance)
     u       = (x - center) / radius        over numerical dimensions; v likewise from z; u^2 and v^2 elementwise
     kappa_j = 1 / (1 + c (x_j - z_j)^2)    in numerical dimensions, [x_j = z_j] in categorical ones
+    phi     = features that follow the coordinates of a lifted point (`numbo.kernels.basis`); most points have none
 
 An optional dimension may be inactive, with a negative coordinate. The point then lies beside the middle of the range,
 at the distance APART in an extra dimension. In place of (x_j - z_j)^2, an active and an inactive point have
@@ -13,7 +14,7 @@ dimensions that are active at both points.
 
 Glossary: ``XT (d, n)`` points by column; ``x (d,)`` one point; ``w (d,)`` inverse squared lengthscales;
 ``s`` signal variance; ``a1``, ``a2``, ``a3`` trend variances; ``b`` additive variance; ``c`` inverse squared
-lengthscale of the additive part; ``rho`` the correlation as a function of ``r2``.
+lengthscale of the additive part; ``e`` basis variance; ``rho`` the correlation as a function of ``r2``.
 
 The trend is Bayesian linear regression on ``u``, ``u^2`` and all products ``u_i u_j`` in its kernel form (Rasmussen
 & Williams 2006, sections 2.7 and 4.2.2): it makes the prior variance depend on ``x``.
@@ -65,6 +66,7 @@ class Covariance(NamedTuple):
     additive_variance: float
     additive_weight: float
     optional: np.ndarray
+    basis_variance: float = 0.0
 
 
 def stationary(
@@ -165,7 +167,7 @@ def squared_distances_into(w, categorical, optional, XT, n, x, r2):
     gaps = np.empty(n if optional.any() else 0)
     for i in range(n):
         r2[i] = 0.0
-    for j in range(x.shape[0]):
+    for j in range(min(w.shape[0], x.shape[0])):  # points may be lifted; those of a `Success` have a coordinate more
         row, xj, wj = XT[j], x[j], w[j]
         if optional[j]:
             optional_gaps_into(categorical[j], row, n, xj, gaps)
@@ -196,7 +198,7 @@ def products_into(cov, XT, n, x, offsets, columns, r2, linear, quadratic, effect
             squares[i] = 0.0
     held, branching = -1, offsets.shape[0] > 0
     gaps = np.empty(n if branching else 0)
-    for j in range(x.shape[0]):
+    for j in range(w.shape[0]):
         if branching and cov.optional[j]:
             if x[j] < 0.0:
                 add_inactive_gaps_into(cov.categorical[j], XT[j], n, columns, offsets[j], offsets[j + 1], w[j], r2)
@@ -268,7 +270,18 @@ def covariances_into(cov, XT, n, x, offsets, columns, out):
         correlations_into(cov.family, n, out, slope)
         for i in range(n):
             out[i] *= cov.signal_variance
-        add_products_into(cov, x.shape[0], n, linear, quadratic, effects, out)
+        add_products_into(cov, cov.categorical.shape[0], n, linear, quadratic, effects, out)
+    add_basis_into(cov, XT, n, x, out)
+
+
+@subroutine
+def add_basis_into(cov, XT, n, x, out):
+    """Add the term of the features between ``x`` and ``n`` columns of ``XT``, if they are lifted, to ``out[:n]``."""
+    if cov.basis_variance > 0.0:
+        for j in range(cov.categorical.shape[0], x.shape[0]):
+            row, xj = XT[j], cov.basis_variance * x[j]
+            for i in range(n):
+                out[i] += row[i] * xj
 
 
 @jit
@@ -281,17 +294,20 @@ def covariance_into(cov, XT, n, x, out):
 @jit
 def prior_variance(cov, x):
     """k(x, x); it depends on x if there is a trend, or an additive part and inactive dimensions."""
-    value = cov.signal_variance + cov.additive_variance
+    value, d = cov.signal_variance + cov.additive_variance, cov.categorical.shape[0]
     if not is_stationary_alone(cov):
         linear = 0.0
-        for j in range(x.shape[0]):
+        for j in range(d):
             if cov.optional[j] and x[j] < 0.0:
-                value -= cov.additive_variance / x.shape[0]
+                value -= cov.additive_variance / d
             elif not cov.categorical[j]:
                 u2 = ((x[j] - cov.center[j]) / cov.radius) ** 2
                 linear += u2
                 value += cov.quadratic_variance * (u2 * u2)
         value += (cov.linear_variance + cov.interaction_variance * linear) * linear
+    if cov.basis_variance > 0.0:
+        for j in range(d, x.shape[0]):
+            value += cov.basis_variance * (x[j] * x[j])
     return value
 
 
@@ -306,17 +322,68 @@ def prior_variances(cov, X):
 
 @subroutine
 def prior_variance_gradient_into(cov, x, out):
-    """d k(x, x) / dx; zero in categorical dimensions."""
+    """d k(x, x) / dx, without the term of the features; zero in categorical dimensions."""
     linear = 0.0
-    for j in range(x.shape[0]):
+    for j in range(out.shape[0]):
         if not (cov.categorical[j] or (cov.optional[j] and x[j] < 0.0)):
             linear += ((x[j] - cov.center[j]) / cov.radius) ** 2
     common = 2.0 * cov.linear_variance + 4.0 * cov.interaction_variance * linear
-    for j in range(x.shape[0]):
+    for j in range(out.shape[0]):
         out[j] = 0.0
         if not (cov.categorical[j] or (cov.optional[j] and x[j] < 0.0)):
             u = (x[j] - cov.center[j]) / cov.radius
             out[j] = (common * u + 4.0 * cov.quadratic_variance * (u * u * u)) / cov.radius
+
+
+@subroutine
+def add_covariance_gradient_into(cov, X, n, x, q, slope, products, gradient):
+    """Add d/dx of ``sum_i q_i k(x, X_i)`` over the first ``n`` rows of ``X``, without the term of the features.
+
+    ``slope (n,)`` is ``2 s rho'(r2)``, and ``products (n,)`` is ``<u, v>``, of `products_into`. The ``gradient (d,)``
+    becomes zero in categorical and inactive dimensions.
+    """
+    d = gradient.shape[0]
+    alone = is_stationary_alone(cov)
+    of_kernel, linear, quadratic, effects = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
+    scale, weight = 1.0 / (cov.radius * cov.radius), cov.additive_weight
+    # dk_i / dx_j is the sum of these, with t = X_ij - center_j; factors that do not depend on i follow after the loop:
+    #   stationary            2 s rho'(r2) w_j (x_j - X_ij)
+    #   linear, interactions  (a1 + 2 a3 <u, v>) t / radius^2
+    #   quadratic             2 a2 (x_j - center_j) t^2 / radius^4
+    #   main effects          -2 (b / d) weight (x_j - X_ij) kappa_j^2
+    for i in range(n):
+        row, c = X[i], q[i]
+        radial = c * slope[i]
+        for j in range(d):
+            of_kernel[j] += radial * (x[j] - row[j])
+        if not alone:
+            bilinear = c * (cov.linear_variance + 2.0 * cov.interaction_variance * products[i])
+            for j in range(d):
+                t, diff = row[j] - cov.center[j], x[j] - row[j]
+                linear[j] += bilinear * t
+                quadratic[j] += c * (t * t)
+                kappa = 1.0 / (1.0 + weight * (diff * diff))
+                effects[j] += c * diff * (kappa * kappa)
+    for j in range(d):
+        if cov.optional[j] and x[j] >= 0.0:  # once more: inactive rows enter the stationary part only
+            of_kernel[j] = linear[j] = quadratic[j] = effects[j] = 0.0
+            for i in range(n):
+                value_ij = X[i, j]
+                active = value_ij >= 0.0
+                diff = x[j] - (value_ij if active else 0.5)
+                of_kernel[j] += q[i] * slope[i] * diff
+                if active and not alone:
+                    t = value_ij - cov.center[j]
+                    linear[j] += q[i] * (cov.linear_variance + 2.0 * cov.interaction_variance * products[i]) * t
+                    quadratic[j] += q[i] * (t * t)
+                    kappa = 1.0 / (1.0 + weight * (diff * diff))
+                    effects[j] += q[i] * diff * (kappa * kappa)
+        if cov.categorical[j] or (cov.optional[j] and x[j] < 0.0):
+            gradient[j] = 0.0
+        else:
+            gradient[j] += cov.inverse_squared_lengthscales[j] * of_kernel[j] + scale * linear[j]
+            gradient[j] += 2.0 * cov.quadratic_variance * scale * scale * (x[j] - cov.center[j]) * quadratic[j]
+            gradient[j] -= 2.0 * cov.additive_variance / d * weight * effects[j]
 
 
 @jit

@@ -73,6 +73,7 @@ def unpack(theta, family, categorical, center, radius, optional):
         variance,
         weight,
         optional,
+        0.0,
     )
 
 
@@ -96,10 +97,11 @@ def parameters(theta, categorical, radius):
 
 
 @jit
-def log_marginal_likelihood(theta, XT, y, extra, family, categorical, center, radius, optional, workspace):
+def log_marginal_likelihood(theta, XT, y, extra, family, categorical, center, radius, optional, known, workspace):
     """Value and gradient (len(theta),) of log p(y | X, theta); (-inf, 0) if K is not positive definite.
 
-    ``extra (n,)`` are known variances of the values, in addition to the common noise. ``workspace (WORKSPACE, n, n)``
+    ``extra (n,)`` are known variances of the values, in addition to the common noise. ``known (n, n)`` is a known part
+    of K; if there is none, it has no rows. ``workspace (WORKSPACE, n, n)``
     is overwritten; allocating it at every call would cost as much as the arithmetic.
     """
     d, n = XT.shape
@@ -128,6 +130,9 @@ def log_marginal_likelihood(theta, XT, y, extra, family, categorical, center, ra
         if trend or additive:
             add_products_into(cov, d, i, linear_products[i], quadratic_products[i], effects[i], row)
         row[i] = prior_variance(cov, x) + noise + extra[i]
+        if known.shape[0] > 0:
+            for k in range(i + 1):
+                row[k] += known[i, k]
         for k in range(i):
             K[k, i] = row[k]
     if not cholesky_into(K, n, L):
@@ -144,7 +149,7 @@ def log_marginal_likelihood(theta, XT, y, extra, family, categorical, center, ra
     inverse = K
     inverse_into(W, n, inverse)
     lengthscale_sums = np.zeros((d, n))
-    linear = quadratic = interaction = effect = weight = noise_sum = extra_sum = 0.0
+    linear = quadratic = interaction = effect = weight = noise_sum = extra_sum = known_sum = 0.0
     coefficient, gaps = np.empty(n), np.empty(n)
     for i in range(n):
         G, slope = inverse[i], slopes[i]
@@ -153,6 +158,9 @@ def log_marginal_likelihood(theta, XT, y, extra, family, categorical, center, ra
         noise_sum += G[i]
         extra_sum += extra[i] * G[i]
         G[i] *= 0.5  # the triangle below counts twice
+        if known.shape[0] > 0:
+            for k in range(i + 1):
+                known_sum += G[k] * known[i, k]
         for k in range(i):
             coefficient[k] = G[k] * slope[k]
         for j in range(d):
@@ -199,7 +207,7 @@ def log_marginal_likelihood(theta, XT, y, extra, family, categorical, center, ra
         gradient[j] = cov.inverse_squared_lengthscales[j] * total
     linear, quadratic, interaction, effect = a1 * linear, a2 * quadratic, a3 * interaction, b * effect
     gradient[d + 1] = 0.5 * noise * noise_sum
-    gradient[d] = 0.5 * (trace - extra_sum) - gradient[d + 1] - linear - quadratic - interaction - effect
+    gradient[d] = 0.5 * (trace - extra_sum) - gradient[d + 1] - linear - quadratic - interaction - effect - known_sum
     if trend:
         gradient[d + 2] = linear
         gradient[d + 3] = quadratic

@@ -43,7 +43,7 @@ def active_columns(XT, optional):
     Returns:
         the pair of ``offsets (d + 1,)`` and ``columns``; both are empty if no dimension is optional.
     """
-    d, n = XT.shape
+    d, n = optional.shape[0], XT.shape[1]
     if not optional.any():
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     offsets = np.zeros(d + 1, dtype=np.int64)

@@ -19,6 +19,7 @@ import numpy as np
 from numbo._rows import distinct_rows
 from numbo._types import Array, Indices
 from numbo.kernels.acquisition import Posterior
+from numbo.kernels.basis import Basis, prior_means, with_features
 from numbo.kernels.covariance import Covariance
 from numbo.models.dictionaries import unrepresented
 from numbo.models.pending import extended
@@ -33,14 +34,17 @@ class FITC:
         covariance: the covariance function; its noise variance lambda must be positive.
         data: the observations.
         atoms: (m, d) some of their points.
+        basis: the predictions of earlier studies, if the covariance has their term.
 
     Attributes:
         gp: the underlying sparse model of weighted points.
         lacking: whether a point that should be an atom (`unrepresented`) was measured again since the model was built.
     """
 
-    def __init__(self, covariance: Covariance, data: Data, atoms: Array) -> None:
-        self.gp = SparseGP(covariance, atoms)
+    def __init__(self, covariance: Covariance, data: Data, atoms: Array, basis: Basis | None = None) -> None:
+        self._basis = basis
+        data = data._replace(X=with_features(basis, data.X))
+        self.gp = SparseGP(covariance, with_features(basis, atoms))
         distinct = distinct_rows(data.X)
         X = data.X[distinct.first]
         self._point = distinct.kind
@@ -49,7 +53,8 @@ class FITC:
         self._open = unrepresented(covariance, X, Z)
         weights = self._weight(data.variance)
         self._counts: Array = np.bincount(self._point, weights).astype(np.float64)
-        self._averages = np.bincount(self._point, weights * data.y) / self._counts
+        self._prior = prior_means(basis, X)
+        self._averages = np.bincount(self._point, weights * (data.y - self._prior[self._point])) / self._counts
         self._roots = self._root(self._counts, self._open)
         self.gp.condition_embedded(X, Z * self._roots[:, None])
         self.gp.set_values(self._roots * self._averages)
@@ -66,10 +71,13 @@ class FITC:
 
     def add(self, x: Array, y: float, variance: float = 0.0) -> None:
         """Add an observation. O(m^2)."""
-        x = np.ascontiguousarray(x)
+        x = with_features(self._basis, np.ascontiguousarray(x)[None])[0]
         weight = self._weight(variance)
         i = self._number.setdefault(x.tobytes(), len(self._counts))
         self._point = np.append(self._point, i)
+        if i == len(self._counts):
+            self._prior = np.append(self._prior, prior_means(self._basis, x[None]))
+        y -= float(self._prior[i])
         if i == len(self._counts):
             Z = self.gp.embed(x[None])
             self._counts = np.append(self._counts, weight)
@@ -112,7 +120,8 @@ class FITC:
     @property
     def posterior(self) -> Posterior:
         """The posterior in the form of an exact GP on the atoms."""
-        return self.gp.posterior if self._expecting is None else self._expecting.gp.posterior
+        gp = self.gp if self._expecting is None else self._expecting.gp
+        return gp.posterior._replace(basis=self._basis)
 
     def extended(self, points: Array, most: int | None = None) -> Posterior:
         """The posterior given observations at ``points (p, d)`` too (`numbo.models.pending.extended`)."""
@@ -123,5 +132,5 @@ class FITC:
         """Posterior mean (n,) at each observation, in their order, and then at the expected ones."""
         if self._expecting is not None:
             return self._expecting.fitted_means
-        out: Array = (self.gp.means() / self._roots)[self._point]
+        out: Array = (self.gp.means() / self._roots + self._prior)[self._point]
         return out

@@ -17,6 +17,7 @@ import numpy as np
 
 from numbo._types import Array, Mask
 from numbo.kernels.acquisition import Posterior
+from numbo.kernels.basis import Basis, prior_means
 from numbo.kernels.cholesky import (
     cholesky_append,
     cholesky_into,
@@ -27,12 +28,14 @@ from numbo.kernels.cholesky import (
 from numbo.kernels.covariance import MATERN32, MATERN52, RBF, Covariance, covariance_into, gram_into, prior_variance
 from numbo.kernels.likelihood import PARAMETERS, WORKSPACE, log_marginal_likelihood, parameters
 from numbo.models.descent import minimize
+from numbo.models.earlier import SILENT, Sources, Weights
 from numbo.models.moments import Prediction, moments
 from numbo.models.pending import extended
 from numbo.models.priors import VALUES, LogDensity, Prior, default_theta, log_bounds, log_prior
 
 logger = logging.getLogger("numbo")
 
+NOTHING = np.empty((0, 0))
 FAMILIES = {"matern52": MATERN52, "matern32": MATERN32, "rbf": RBF}
 #: Maximum jitter, as a share of the mean of the diagonal; if it is not enough, correlations are ignored.
 MAX_JITTER = 1e-2
@@ -87,6 +90,8 @@ class ExactGP:
         self.theta = self._default_theta()
         self.center = np.full(len(self.categorical), 0.5)
         self.radius = 0.5
+        self.sources: Sources | None = None
+        self.weights = SILENT
         self._covariance: tuple[Any, Covariance] | None = None
         self.n = 0
         self._allocate(0)
@@ -94,7 +99,7 @@ class ExactGP:
     @property
     def covariance(self) -> Covariance:
         """The current covariance function, in the form that kernels take; made once for each ``theta`` and frame."""
-        key = self.theta.tobytes(), self.radius
+        key = self.theta.tobytes(), self.radius, self.weights.variance
         known = self._covariance
         if known is None or known[0] != key or known[1].center is not self.center:
             known = key, self._new_covariance()
@@ -109,6 +114,7 @@ class ExactGP:
             center=self.center,
             radius=self.radius,
             optional=self.optional,
+            basis_variance=self.weights.variance,
             **dict(zip(PARAMETERS, numbers, strict=True)),
         )
 
@@ -121,9 +127,18 @@ class ExactGP:
         return default_theta(len(self.categorical), self.trend, self.additive)
 
     def log_posterior(
-        self, theta: Array, XT: Array, y: Array, extra: Array | None = None, workspace: Array | None = None
+        self,
+        theta: Array,
+        XT: Array,
+        y: Array,
+        extra: Array | None = None,
+        known: Array = NOTHING,
+        workspace: Array | None = None,
     ) -> LogDensity:
-        """Log marginal likelihood plus log prior of the hyperparameters, up to a constant."""
+        """Log marginal likelihood plus log prior of the hyperparameters, up to a constant.
+
+        ``known (n, n)`` is a known part of the covariance matrix; without rows, there is none.
+        """
         extra = np.zeros(len(y)) if extra is None else extra
         if workspace is None:
             workspace = np.empty((WORKSPACE, len(y), len(y)))
@@ -138,6 +153,7 @@ class ExactGP:
                 self.center,
                 self.radius,
                 self.optional,
+                known,
                 workspace,
             )
         )
@@ -168,6 +184,7 @@ class ExactGP:
         XT = np.ascontiguousarray(X.T)
         d = len(self.categorical)
         extra = np.zeros(len(y)) if extra is None else extra
+        y, known_part = self._told_by_sources(X, y, self.weights)
         workspace = np.empty((WORKSPACE, len(y), len(y)))
         starts = [self.theta.copy(), self._default_theta()]
         bounds = log_bounds(d, self.trend, self.additive)
@@ -177,7 +194,7 @@ class ExactGP:
             bounds[d + 1, 0] = max(bounds[d + 1, 0], math.log(least_noise))
         for theta in starts:
             theta[d + 1] = np.clip(theta[d + 1], *bounds[d + 1])
-        values = [self.log_posterior(theta, XT, y, extra, workspace).value for theta in starts]
+        values = [self.log_posterior(theta, XT, y, extra, known_part, workspace).value for theta in starts]
         self.theta = starts[int(np.argmax(values))]
         known = max(values)
         if not math.isfinite(known):
@@ -189,7 +206,7 @@ class ExactGP:
         start[variances] = np.maximum(start[variances], LOG_TREND_START)
 
         def negative(theta: Array) -> tuple[float, Array]:
-            found = self.log_posterior(theta, XT, y, extra, workspace)
+            found = self.log_posterior(theta, XT, y, extra, known_part, workspace)
             if not (math.isfinite(found.value) and np.isfinite(found.gradient).all()):
                 return 1e25, np.zeros_like(theta)
             return -found.value, -found.gradient
@@ -199,6 +216,52 @@ class ExactGP:
             self.theta = found.x
             known = -found.value
         return known
+
+    # -- earlier studies -----------------------------------------------------------------------------------------
+
+    def learn_from(self, sources: Sources) -> None:
+        """Take in earlier studies, whose weights `weigh` learns; they have no influence before."""
+        self.sources = sources
+
+    def weigh(self, X: Array, y: Array, extra: Array | None = None) -> None:
+        """Choose the weights of the earlier studies, given the hyperparameters, for ``X (n, d)``, ``y (n,)``.
+
+        The log prior of the weights and the marginal likelihood decide (`Sources.proposals`).
+        """
+        if self.sources is None:
+            return
+        XT = np.ascontiguousarray(X.T)
+        workspace = np.empty((WORKSPACE, len(y), len(y)))
+
+        def evidence(weights: Weights) -> float:
+            rest, known = self._told_by_sources(X, y, weights)
+            return self.log_posterior(self.theta, XT, rest, extra, known, workspace).value + weights.log_prior
+
+        self.set_weights(max(self.sources.proposals(X), key=evidence))
+
+    def set_weights(self, weights: Weights) -> None:
+        """Set the weights of the earlier studies."""
+        self.weights = weights
+
+    @property
+    def basis(self) -> Basis | None:
+        """The earlier studies in the form that kernels take; None if they have no influence."""
+        if self.sources is None or self.weights.silent:
+            return None
+        return self.sources.basis(self.weights)
+
+    def lifted(self, X: Array) -> Array:
+        """``X (n, d)``, with the features of earlier studies if they have an influence."""
+        if self.sources is None or self.weights.silent:
+            return X
+        return np.concatenate([X, self.sources.features(X) - self.weights.shifts], axis=1)
+
+    def _told_by_sources(self, X: Array, y: Array, weights: Weights) -> tuple[Array, Array]:
+        """What the earlier studies leave of ``y (n,)``, and their part (n, n) of the covariance matrix."""
+        if self.sources is None or weights.silent:
+            return y, NOTHING
+        F = self.sources.features(X) - weights.shifts
+        return y - weights.mean * F.sum(axis=1), weights.variance * np.einsum("ij,kj->ik", F, F)
 
     def start_anew(self) -> None:
         """Let the next fit start only from the defaults."""
@@ -220,12 +283,14 @@ class ExactGP:
         from 1e-10 of its mean; the result is always a usable posterior.
         """
         n = len(X)
-        if not n + spare <= len(self._y) <= 2 * (n + spare):
-            self._allocate(n + spare)
+        X = self.lifted(X)
+        if not n + spare <= len(self._y) <= 2 * (n + spare) or X.shape[1] != self._X.shape[1]:
+            self._allocate(n + spare, X.shape[1])
         self.n = n
         self._X[:n] = X
         self._XT[:, :n] = X.T
-        self._y[:n] = y
+        self._prior[:n] = prior_means(self.basis, X)
+        self._y[:n] = y - self._prior[:n]
         self._extra[:n] = 0.0 if extra is None else extra
         cov = self.covariance
         jitter = 0.0
@@ -250,7 +315,8 @@ class ExactGP:
         """
         cov = self.covariance
         first = self.n
-        for x, value, known in zip(X, y, extra, strict=True):
+        X = self.lifted(X)
+        for x, prior, value, known in zip(X, prior_means(self.basis, X), y, extra, strict=True):
             n = self.n
             if n == len(self._y):
                 self._grow()
@@ -260,7 +326,8 @@ class ExactGP:
                 continue
             self._X[n] = x
             self._XT[:, n] = x
-            self._y[n] = value
+            self._prior[n] = prior
+            self._y[n] = value - prior
             self._extra[n] = known
             self.n = n + 1
         self._solve()
@@ -274,7 +341,7 @@ class ExactGP:
 
     def set_values(self, y: Array) -> None:
         """Replace the values by ``y (n,)``; variances do not depend on them. O(n^2)."""
-        self._y[: self.n] = y
+        self._y[: self.n] = y - self._prior[: self.n]
         self._solve()
 
     def extended(self, points: Array, most: int | None = None) -> Posterior:
@@ -289,12 +356,13 @@ class ExactGP:
     @property
     def points(self) -> Array:
         """The points (n, d) that the model is conditioned on."""
-        return self._X[: self.n]
+        return self._X[: self.n, : len(self.categorical)]
 
     @property
     def values(self) -> Array:
         """The values (n,) that the model is conditioned on."""
-        return self._y[: self.n]
+        out: Array = self._y[: self.n] + self._prior[: self.n]
+        return out
 
     @property
     def extra(self) -> Array:
@@ -315,7 +383,7 @@ class ExactGP:
     @property
     def posterior(self) -> Posterior:
         """The posterior in the form that kernels take: a live view, which later changes of this GP alter."""
-        return Posterior(self.covariance, self.n, self._X, self._XT, self._alpha, self._W, self._WT)
+        return Posterior(self.covariance, self.n, self._X, self._XT, self._alpha, self._W, self._WT, self.basis)
 
     def _solve(self) -> None:
         """alpha = K^-1 y."""
@@ -325,11 +393,12 @@ class ExactGP:
         unwhiten_into(self._W, self.n, v, out)
         self._alpha[: self.n] = out
 
-    def _allocate(self, capacity: int) -> None:
-        d = len(self.categorical)
-        self._X = np.zeros((capacity, d))
-        self._XT = np.zeros((d, capacity))
+    def _allocate(self, capacity: int, width: int | None = None) -> None:
+        width = len(self.categorical) if width is None else width
+        self._X = np.zeros((capacity, width))
+        self._XT = np.zeros((width, capacity))
         self._y = np.zeros(capacity)
+        self._prior = np.zeros(capacity)
         self._alpha = np.zeros(capacity)
         self._extra = np.zeros(capacity)
         self._K = np.zeros((capacity, capacity))
@@ -338,9 +407,10 @@ class ExactGP:
         self._WT = np.zeros((capacity, capacity))
 
     def _grow(self) -> None:
-        old = (self._X, self._XT, self._y, self._alpha, self._extra, self._L, self._W, self._WT)
+        names = ("_X", "_XT", "_y", "_prior", "_alpha", "_extra", "_L", "_W", "_WT")
+        old = [getattr(self, name) for name in names]
         n = self.n
-        self._allocate(max(2 * n, n + 8))
-        new = (self._X, self._XT, self._y, self._alpha, self._extra, self._L, self._W, self._WT)
+        self._allocate(max(2 * n, n + 8), self._X.shape[1])
+        new = [getattr(self, name) for name in names]
         for source, target in zip(old, new, strict=True):
             target[tuple(slice(0, s) for s in source.shape)] = source

@@ -53,9 +53,9 @@ class Overlay:
         self._first_rows = len(rows)
         targets = transformed(data.at(rows), transform)
         atoms = data.X[members]
-        self.model = FITC(gp.covariance, targets, atoms)
+        self.model = FITC(gp.covariance, targets, atoms, gp.basis)
         if len(again := self.model.unrepresented()[:MORE]):
-            self.model = FITC(gp.covariance, targets, np.concatenate([atoms, targets.X[again]]))
+            self.model = FITC(gp.covariance, targets, np.concatenate([atoms, targets.X[again]]), gp.basis)
 
     def stale(self, data: Data) -> bool:
         """Whether enough of the ``data`` is new to choose other atoms, or used values have changed.

@@ -30,6 +30,7 @@ def extended(posterior: Posterior, points: Array, noise: float, most: int | None
     """
     if len(points) == 0:
         return posterior
+    points = posterior.lifted(points)
     W, chosen = extend(posterior, np.ascontiguousarray(points.T), noise, len(points) if most is None else most)
     return _with_points(posterior, points[chosen], W, np.ascontiguousarray(W.T))
 
@@ -39,7 +40,7 @@ def _with_points(posterior: Posterior, points: Array, W: Array, WT: Array) -> Po
     m = posterior.n
     X = np.concatenate([posterior.X[:m], points])
     alpha = np.append(posterior.alpha[:m], np.zeros(len(points)))
-    return Posterior(posterior.covariance, len(X), X, np.ascontiguousarray(X.T), alpha, W, WT)
+    return Posterior(posterior.covariance, len(X), X, np.ascontiguousarray(X.T), alpha, W, WT, posterior.basis)
 
 
 class Represented(NamedTuple):

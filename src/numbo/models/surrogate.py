@@ -17,6 +17,7 @@ import numpy as np
 
 from numbo._types import Array, Mask, ObservationIndices
 from numbo.kernels.acquisition import Posterior
+from numbo.models.earlier import Weights
 from numbo.models.fitc import FITC
 from numbo.models.gp import ExactGP, Frame
 from numbo.models.moments import Prediction, mean_at, moments
@@ -239,7 +240,11 @@ class Surrogate:
         if self.fits.due(data.n):
             if frame is not None:
                 self.gp.set_frame(frame)
+            if self.gp.sources is not None:
+                self.gp.weigh(*self.targets.of(data.at(members)))
             self.targets.fit(self.gp, data.at(members), settled=data.n >= SETTLED and not noisy)
+            if self.gp.sources is not None:
+                self.gp.weigh(*self.targets.of(data.at(members)))
             self.fits.done(data.n)
             grew = False
             self.claimed_noise = float(self.gp.covariance.noise_variance)
@@ -302,6 +307,7 @@ class Surrogate:
     def state_dict(self) -> dict[str, Any]:
         return {
             "theta": self.gp.theta.copy(),
+            "weights": tuple(self.gp.weights),
             "center": self.gp.center.copy(),
             "radius": self.gp.radius,
             "kind": self.targets.kind,
@@ -320,6 +326,7 @@ class Surrogate:
         The factor is rebuilt by the original steps, so that it is bitwise identical.
         """
         self.gp.set_theta(state["theta"].copy())
+        self.gp.set_weights(Weights(*state["weights"]))
         self.gp.set_frame(Frame(state["center"].copy(), state["radius"]))
         self.targets.restore(state["kind"], state["decisions"])
         self.fits.done(state["fitted_at"])

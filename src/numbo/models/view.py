@@ -40,6 +40,7 @@ class ModelView:
         buffer_size: number of observations in a chosen subset; None if there is no limit (yet).
         constraints: the models of the constraints; empty without constraints.
         feasible: whether an observation meets all of them; as long as none does, the objective does not count.
+        studies: the expected weights of what earlier studies predict, by their names; 0 while they have no influence.
         others: with several objectives, the views of the others.
         improving: with several objectives, the function (c,) that the next suggestion maximises, in place of
             ``acquisition``.
@@ -62,6 +63,7 @@ class ModelView:
     buffer_size: int | None = None
     constraints: Constraints = field(default_factory=Constraints)
     feasible: bool = True
+    studies: dict[str, float] = field(default_factory=dict)
     others: tuple[ModelView, ...] = ()
     improving: Callable[[Array], Array] | None = None
 
@@ -100,5 +102,6 @@ class ModelView:
         if self.sparse is None:
             found.std[self.members] = 0.0
             return found
-        missing = unrepresented(self.sparse.covariance, X, self.sparse.embed(X))
+        lifted = self.posterior.lifted(X)
+        missing = unrepresented(self.sparse.covariance, lifted, self.sparse.embed(lifted))
         return Prediction(found.mean, np.sqrt(missing) * self.transform.scale)

@@ -23,6 +23,7 @@ from numbo._types import Array, Direction
 from numbo.inspection import Inspectable
 from numbo.models.bounds import off_bounds
 from numbo.models.curves import LARGEST_STD, Curves
+from numbo.models.sources import sources_of
 from numbo.optimizers._transaction import Transaction
 from numbo.optimizers.port import Port
 from numbo.rules import Opening, Rule, first_of
@@ -30,6 +31,7 @@ from numbo.run.run import Run, Suggestion
 from numbo.search.trust_region import Region
 from numbo.spaces import Arms, Space, domain_of
 from numbo.trials import UNASKED, Goal, History, own, point_key
+from numbo.trials.earlier import earlier_studies
 from numbo.trials.record import Record
 
 if TYPE_CHECKING:
@@ -37,11 +39,11 @@ if TYPE_CHECKING:
 
 
 #: Version of the result of `Optimizer.state_dict`.
-STATE_FORMAT = 15
+STATE_FORMAT = 16
 #: A warning says that others than the points asked for are told, after this number in a row. Not tuned.
 STRANGERS = 20
 #: Arguments of constructors that are no settings, but cannot be changed either.
-ARGUMENTS = ("direction", "directions", "constraints", "settings", "preset")
+ARGUMENTS = ("direction", "directions", "constraints", "settings", "preset", "earlier")
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,9 @@ class Optimizer(Port, Inspectable):
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
         settings: all settings; settings given by name take precedence.
         use_curves: whether to learn from the curves of stopped trials (`numbo.models.curves`).
+        earlier: studies of other tasks to learn from, each an `EarlierStudy` or a pair of points and values; their
+            parameters, ranges and scales may differ. Those that mislead lose their influence within a few trials. Only
+            GSSBO and GP-UCB.
 
     Raises:
         ValueError: for an unsupported value.
@@ -101,16 +106,19 @@ class Optimizer(Port, Inspectable):
         seed: _checks.Seed = None,
         settings: Settings,
         use_curves: bool = False,
+        earlier: Any = (),
     ) -> None:
         domain = domain_of(type(self).__name__, space, arms)
         usual = "maximize" if domain.explicit else "minimize"
         self.directions = _checks.directions(direction, directions, usual)
         self.settings = settings
-        self.n_initial = settings.initial(domain.d)
         self.avoid_repeats = settings.avoiding(domain.explicit)
         stream = _checks.random_stream(seed)
         self.constraints = _checks.constraint_names(constraints)
         goal = Goal(self.directions, self.constraints)
+        self.earlier = earlier_studies(earlier)
+        self._sources = sources_of(domain, goal, self.earlier)
+        self.n_initial = 1 if self._sources and settings.n_initial is None else settings.initial(domain.d)
         ends = Curves() if use_curves and len(self.directions) == 1 else None
         self._run = Run(domain, goal, self.avoid_repeats, settings.learn_failures, stream, ends)
         self._transaction = Transaction()
@@ -504,8 +512,11 @@ class Optimizer(Port, Inspectable):
 
     def _arguments(self) -> dict[str, Any]:
         """The constructor's arguments without space, seed and settings; a subclass adds its own."""
-        goal = {"direction": self.direction} if len(self.directions) == 1 else {"directions": self.directions}
-        return goal | ({"constraints": self.constraints} if self.constraints else {})
+        goal: dict[str, Any] = {"direction": self.direction}
+        if len(self.directions) > 1:
+            goal = {"directions": self.directions}
+        goal |= {"constraints": self.constraints} if self.constraints else {}
+        return goal | ({"earlier": [study.state_dict() for study in self.earlier]} if self.earlier else {})
 
     def state_dict(self) -> dict[str, Any]:
         """Everything needed to continue exactly from here: settings, observations, pending points, RNG. Plain data."""

@@ -14,7 +14,7 @@ from numbo._settings import GPSettings, names_checked
 from numbo._types import Array, AvoidRepeats, Beta, Direction, ObservationIndices
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Capabilities, Optimizer
-from numbo.rules import Again, Everywhere, GlobalModel, Probe, Rule
+from numbo.rules import Again, Everywhere, GlobalModel, Opening, Probe, Recalled, Rule
 from numbo.run.run import Run
 from numbo.search.gp_search import GPSearch
 from numbo.spaces import Arms, Space
@@ -67,6 +67,7 @@ class GPUCB(Optimizer):
         constraints: Sequence[str] = (),
         n_initial: int | None = None,
         seed: _checks.Seed = None,
+        earlier: Sequence[Any] = (),
         avoid_repeats: AvoidRepeats | None = None,
         beta: Beta | None = None,
         settings: GPUCBSettings | None = None,
@@ -81,8 +82,9 @@ class GPUCB(Optimizer):
             seed=seed,
             settings=settings,
             use_curves=settings.use_curves,
+            earlier=earlier,
         )
-        self._search = GPSearch(self.space, settings, self._run.goal)
+        self._search = GPSearch(self.space, settings, self._run.goal, self._sources)
         self._run.listen(self._search.outputs.objectives)
 
     def _new_rules(self) -> tuple[Rule, ...]:
@@ -90,6 +92,10 @@ class GPUCB(Optimizer):
         named = self._run.named_space
         again = () if named is None else (Again(model, named),)
         return Probe(), *again, Everywhere(model)
+
+    @property
+    def _opening(self) -> Opening:
+        return Recalled(self.n_initial, sources=self._sources) if self._sources else Opening(self.n_initial)
 
     def _scores(self, run: Run, X: Array) -> Array:
         return self._search.copy().scores(run, Everything().members(run, self._search), X)

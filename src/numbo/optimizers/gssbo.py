@@ -60,6 +60,8 @@ from numbo.rules import (
     Opening,
     Probe,
     Rebuilt,
+    Recalled,
+    Recalling,
     Rule,
     Scouts,
     Untried,
@@ -331,6 +333,7 @@ class GSSBO(Optimizer):
         constraints: Sequence[str] = (),
         n_initial: int | None = None,
         seed: _checks.Seed = None,
+        earlier: Sequence[Any] = (),
         avoid_repeats: AvoidRepeats | None = None,
         buffer_size: BufferSize | None = None,
         preset: Preset | None = None,
@@ -348,8 +351,9 @@ class GSSBO(Optimizer):
             seed=seed,
             settings=settings,
             use_curves=settings.use_curves,
+            earlier=earlier,
         )
-        self._search = GPSearch(self.space, settings, self._run.goal)
+        self._search = GPSearch(self.space, settings, self._run.goal, self._sources)
         self._subset = Subset(
             settings.buffer(self.space.d),
             self.n_initial,
@@ -394,6 +398,8 @@ class GSSBO(Optimizer):
         ]
         if space is not None:
             rules.append(Again(model, space))
+        if self._sources:
+            rules.append(Recalling(model))
         if space is not None and settings.cover_categories:
             rules += [Untried(model, space), Elsewhere(model, space)]
         if engines:
@@ -411,6 +417,8 @@ class GSSBO(Optimizer):
 
     @property
     def _opening(self) -> Opening:
+        if self._sources:
+            return Recalled(self.n_initial, replaces_failures=True, sources=self._sources)
         return Opening(self.n_initial, replaces_failures=True)
 
     def _observed(self, i: int, y: float, origin: int) -> None:

@@ -2,10 +2,10 @@
 
 from numbo.rules.again import Again
 from numbo.rules.confirm import Confirm
-from numbo.rules.everywhere import Ends, Everywhere, GlobalModel, Lines, Members, Rebuilt
+from numbo.rules.everywhere import Ends, Everywhere, GlobalModel, Lines, Members, Rebuilt, Recalling
 from numbo.rules.filling import Filling, Scouts
 from numbo.rules.in_turn import InTurn
-from numbo.rules.opening import Opening, Probe
+from numbo.rules.opening import Opening, Probe, Recalled
 from numbo.rules.rule import Loop, Rule, first_of
 from numbo.rules.untried import Elsewhere, Untried
 
@@ -24,6 +24,8 @@ __all__ = [
     "Opening",
     "Probe",
     "Rebuilt",
+    "Recalled",
+    "Recalling",
     "Rule",
     "Scouts",
     "Untried",

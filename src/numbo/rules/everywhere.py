@@ -22,6 +22,8 @@ LINES_FROM = 12
 #: The global model is updated at the latest when it lacks more than this number of observations. In turns it is so far
 #: sooner, but for processes that share trials and take strict turns themselves: three of four had models of ten points.
 STALE = 32
+#: With earlier studies, engines are silent up to so many observations.
+RECALLED = 20
 #: Ends of a front are looked for from so many observations on. Before, the front is short everywhere.
 ENDS_FROM = 50
 
@@ -67,6 +69,26 @@ class GlobalModel:
 
     def update(self, run: Run) -> None:
         self.search.update(run, self.chosen.members(run, self.search))
+
+
+@dataclass(frozen=True)
+class Recalling:
+    """The best point of the whole space, as long as earlier studies have an influence and trials are few.
+
+    A local search would leave what they know unused.
+
+    Args:
+        model: the global model.
+    """
+
+    model: GlobalModel
+    silent_with: tuple[Circumstance, ...] = (values_fixed,)
+
+    def propose(self, run: Run) -> Suggestion | None:
+        if run.history.n >= RECALLED or not (run.history.n < 2 or self.model.search.recalling):
+            return None
+        x = self.model.best(run)
+        return None if x is None else Suggestion(x)
 
 
 @dataclass(frozen=True)

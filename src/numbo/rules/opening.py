@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from numbo.models.earlier import Sources
+from numbo.models.sources import opening
 from numbo.rules.rule import Circumstance, values_fixed
+from numbo.run.candidates import CANDIDATES
 from numbo.run.run import Run, Suggestion
 
 
@@ -31,6 +34,24 @@ class Opening:
     def point(self, run: Run, position: int | None) -> Suggestion:
         """The point at a ``position`` of the design, by default at the number of points so far."""
         return Suggestion(run.first_point(self.n, position))
+
+
+@dataclass(frozen=True)
+class Recalled(Opening):
+    """The first points by what earlier studies predict, and then those of the design.
+
+    Args:
+        sources: the earlier studies, for each objective.
+    """
+
+    sources: tuple[Sources, ...] = ()
+
+    def point(self, run: Run, position: int | None) -> Suggestion:
+        number = run.step if position is None else position
+        candidates = run.space.snap(run.design.candidates.even(CANDIDATES)) if run.grid is None else run.grid
+        points = opening(run.space, self.sources, candidates, number + 1)
+        free = [x for x in run.available.fix_points(points, None)[number:] if not run.available.taken(x)]
+        return Suggestion(free[0]) if free else super().point(run, position)
 
 
 @dataclass(frozen=True)

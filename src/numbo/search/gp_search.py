@@ -12,6 +12,8 @@ import numpy as np
 from numbo._settings import GPSettings
 from numbo._types import Array, ObservationIndices
 from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition
+from numbo.models.earlier import Sources
+from numbo.models.moments import study_weights
 from numbo.models.outputs import Outputs
 from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
@@ -42,21 +44,29 @@ class GPSearch:
         space: the searched space.
         settings: the kernel, the acquisition function, and what values and models are made of.
         goal: the objectives and constraints.
+        sources: the earlier studies that the models of the objectives learn from, for each objective; empty for none.
 
     Attributes:
         outputs: the global models.
     """
 
-    def __init__(self, space: Domain, settings: GPSettings, goal: Goal = ONE) -> None:
+    def __init__(self, space: Domain, settings: GPSettings, goal: Goal = ONE, sources: Sequence[Sources] = ()) -> None:
         self._kinds = space.categorical, space.conditional
         self._settings = settings
         self.outputs = Outputs(lambda: self.new_surrogate(warp=settings.warp), self.new_constraint, goal)
+        for one, own in zip(self.outputs.objectives, sources, strict=False):
+            one.gp.learn_from(own)
         self.maximiser = Maximiser(settings.acquisition, settings.beta, self.surrogate, avoid_ties=settings.avoid_ties)
 
     @property
     def surrogate(self) -> Surrogate:
         """The model of the first objective."""
         return self.outputs.first
+
+    @property
+    def recalling(self) -> bool:
+        """Whether earlier studies have an influence on the model of an objective."""
+        return any(one.gp.basis is not None for one in self.outputs.objectives)
 
     def new_surrogate(self, **options: Any) -> Surrogate:
         """Another model with the same settings."""
@@ -222,6 +232,7 @@ class GPSearch:
             buffer_size=buffer_size,
             sparse=shown.sparse,
             calibration=shown,
+            studies=_studies(shown),
             unfitted=self.new_surrogate() if surrogate.all_data else None,
             constraints=self.outputs.constraints,
             feasible=run.history.any_feasible,
@@ -233,3 +244,12 @@ class GPSearch:
     def restore(self, state: dict[str, Any], history: History) -> None:
         """Restore a `state_dict`."""
         self.outputs.restore(state, history)
+
+
+def _studies(surrogate: Surrogate) -> dict[str, float]:
+    """The expected weights of earlier studies, by their names."""
+    sources = surrogate.gp.sources
+    if sources is None:
+        return {}
+    weights = study_weights(surrogate.posterior)
+    return dict(zip(sources.names, weights.tolist() if len(weights) else [0.0] * len(sources), strict=True))

@@ -100,10 +100,17 @@ class Utility(NamedTuple):
         enough.
         """
         pairs = zip(self.terms, self.alone, strict=False)
-        shares: Array = np.max([shares_left(term.posterior, alone, X) for term, alone in pairs], axis=0)
+        shares: Array = np.max([shares_left(term.posterior, alone, alone.lifted(X)) for term, alone in pairs], axis=0)
         if self.crowd is not None and len(self.crowd) and len(free := np.flatnonzero(shares >= CROWDED)):
-            PT = np.ascontiguousarray(self.crowd.T)
-            beside = [shares_beside(alone, X[free], PT, alone.covariance.noise_variance) for alone in self.alone]
+            beside = [
+                shares_beside(
+                    alone,
+                    alone.lifted(X[free]),
+                    np.ascontiguousarray(alone.lifted(self.crowd).T),
+                    alone.covariance.noise_variance,
+                )
+                for alone in self.alone
+            ]
             shares[free] = np.minimum(shares[free], np.max(beside, axis=0))
         return shares
 
@@ -111,7 +118,10 @@ class Utility(NamedTuple):
 def front_values(terms: Sequence[Term], front: Front, X: Array) -> Array:
     """The log expected hypervolume improvement (c,) at ``X (c, d)``, weighted by the probability of success."""
     latent = [moments(term.posterior, X) for term in terms]
-    sd = [deviations(term.posterior.covariance, X, own.variance) for term, own in zip(terms, latent, strict=True)]
+    sd = [
+        deviations(term.posterior.covariance, term.posterior.lifted(X), own.variance)
+        for term, own in zip(terms, latent, strict=True)
+    ]
     values: Array = improvements(front, np.array([own.mean for own in latent]), np.array(sd))
     success = terms[0].acquisition.success
     if len(success.alpha) == 0:

@@ -55,6 +55,7 @@ class Arms:
         half = 0.5 * high - 0.5 * low  # halved first, for ranges up to the largest double
         #: (d,) length of the unit cube's sides in units of the features; 1 for a constant feature.
         self.ranges: Array = np.where(half > 0.0, np.minimum(half, 8e307) * 2.0, 1.0)
+        self._low: Array = low
         scaled = np.where(half > 0.0, (0.5 * points - 0.5 * low) / np.where(half > 0.0, half, 1.0), 0.5)
         self._grid: Array = np.ascontiguousarray(scaled)
         self._index: dict[bytes, int] = {}
@@ -105,6 +106,23 @@ class Arms:
         if not valid:
             raise ValueError(f"An arm must be an integer from 0 to {len(self) - 1}, got {arm!r}.")
         return self._grid[index].copy()
+
+    def place(self, arm: Any) -> Array:
+        """The unit-cube features (d,) of the index of an arm, or of features (d,) in the units of the arms.
+
+        Raises:
+            ValueError: if ``arm`` is neither.
+        """
+        if np.ndim(arm) == 0:
+            return self.encode(arm)
+        try:
+            features = np.array(arm, dtype=np.float64)
+        except (TypeError, ValueError):
+            features = np.empty(0)
+        if features.shape != (self.d,):
+            raise ValueError(f"An arm must be an index or {self.d} features, got {arm!r}.")
+        out: Array = (features - self._low) / self.ranges
+        return out
 
     def partial(self, params: Any) -> Array:
         """Not supported: arms have no parameters to fix.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from numbo import _elementary
+from numbo import _checks, _elementary
 from numbo._types import Array
 from numbo.spaces.arms import Arms
 from numbo.spaces.dimensions import Int
@@ -65,6 +65,7 @@ class Table(Arms):
         if len(set(lengths.values())) > 1 or 0 in lengths.values():
             raise ValueError(f"data must have columns of equal length and at least one row, got {lengths}.")
         self._described = described
+        self._logarithmic = frozenset(logarithmic)
         features = [one for name in described for one in _features(name, self._columns[name], log=name in logarithmic)]
         features = features or [("constant", np.zeros(next(iter(lengths.values()))))]
         self._names = [name for name, _ in features]
@@ -119,6 +120,30 @@ class Table(Arms):
         if not isinstance(params, Mapping) or params.keys() != {ROW}:
             raise ValueError(f'A candidate must be {{"row": number}}, got {params!r}.')
         return super().encode(params[ROW])
+
+    def place(self, arm: Any) -> Array:
+        """Unit-cube features (d,) of ``{"row": number}``, or of the values of columns by name; NaN for missing ones.
+
+        Raises:
+            ValueError: if it is no mapping.
+        """
+        if not isinstance(arm, Mapping):
+            raise ValueError(f"A candidate must be a mapping, got {arm!r}.")
+        if arm.keys() == {ROW}:
+            return super().encode(arm[ROW])
+        found = [self._feature(name, arm) for name in self._names]
+        out: Array = (np.array(found) - self._low) / self.ranges
+        return out
+
+    def _feature(self, feature: str, values: Mapping[Any, Any]) -> float:
+        """A feature of the candidate with these values of columns; NaN without the column."""
+        column, equals, text = feature.partition("=")
+        if equals and feature not in self._columns:
+            return float(values[column] == text) if column in values else np.nan
+        value = values.get(feature, np.nan)
+        if not _checks.is_finite(value) or (feature in self._logarithmic and value <= 0):
+            return np.nan
+        return float(_elementary.log(np.array([float(value)]))[0]) if feature in self._logarithmic else float(value)
 
     def decode(self, x: Array) -> Any:
         """``{"row": number}`` of the candidate with the features ``x (d,)``."""

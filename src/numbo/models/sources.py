@@ -1,0 +1,169 @@
+"""GPs on earlier studies, and the first points by what they predict (`numbo.models.earlier`)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from numbo._rows import smallest
+from numbo._types import Array, Indices
+from numbo.models.earlier import Source, Sources
+from numbo.models.gp import ExactGP
+from numbo.spaces import INACTIVE, Domain, named_space
+from numbo.spaces.placing import OTHER, placed
+from numbo.trials.earlier import EarlierStudy
+from numbo.trials.goal import Goal
+
+#: Points of all studies together, and the least and the largest number of points of one. Prediction takes as long as
+#: their number.
+TOTAL = 1280
+FEWEST, MOST = 24, 128
+#: Share of a study's points that are its best trials; the others are spread.
+BEST = 0.4
+#: A study of fewer successful trials is not used.
+LEAST_TRIALS = 4
+#: A parameter counts as known in a study if at least this share of its trials have it.
+KNOWN = 0.5
+#: Maximum number of iterations of a fit.
+ITERATIONS = 30
+
+
+def sources_of(space: Domain, goal: Goal, studies: Sequence[EarlierStudy]) -> tuple[Sources, ...]:
+    """For each objective, the `Sources` of those ``studies`` that can be used; empty if none can.
+
+    Warns:
+        UserWarning: of each study that cannot be used, with its name.
+    """
+    usable = []
+    for study in studies:
+        try:
+            outputs = study.outputs(goal)
+            X = _coordinates(space, study)
+            _check_trials(outputs)
+        except ValueError as error:
+            warnings.warn(f"The earlier study {study.name!r} is not used: {error}", stacklevel=2)
+        else:
+            usable.append((study, X, outputs))
+    if not usable:
+        return ()
+    most = min(max(TOTAL // len(usable), FEWEST), MOST)
+    return tuple(
+        Sources(space, [_source(space, study, X, Y[:, j], most) for study, X, Y in usable])
+        for j in range(len(goal.directions))
+    )
+
+
+def _check_trials(outputs: Array) -> None:
+    succeeded = outputs[~np.isnan(outputs).any(axis=1)]
+    if len(succeeded) < LEAST_TRIALS:
+        raise ValueError(f"it has {len(succeeded)} successful trials, and at least {LEAST_TRIALS} are needed.")
+    if (np.ptp(succeeded, axis=0) == 0.0).all():
+        raise ValueError("all of its values are equal.")
+
+
+def _coordinates(space: Domain, study: EarlierStudy) -> Array:
+    """The coordinates (n, d) of the trials of a study; NaN for parameters that it lacks.
+
+    Raises:
+        ValueError: if it has no parameter of the space.
+    """
+    X = placed(space, study.points)
+    lacking = np.isnan(X)
+    asleep = lacking & space.conditional
+    known = (~lacking | asleep).mean(axis=0) >= KNOWN if len(X) else np.zeros(space.d, dtype=bool)
+    if not (known & ~lacking.all(axis=0)).any():
+        raise ValueError(f"none of its trials has a parameter of the new one, {space.names}.")
+    X[asleep] = INACTIVE
+    X[:, ~known] = np.nan
+    return X
+
+
+def _source(space: Domain, study: EarlierStudy, X: Array, y: Array, most: int) -> Source:
+    """A GP on at most ``most`` trials of a study, with coordinates ``X (n, d)`` and outputs ``y (n,)``."""
+    known = ~np.isnan(X).all(axis=0)
+    whole = ~np.isnan(X[:, known]).any(axis=1)
+    X, y = X[whole], y[whole]
+    scores = normal_scores(y)
+    extra = np.zeros(len(y))
+    if study.std is not None:
+        spread = float(np.nanstd(y)) or 1.0
+        extra = np.minimum((np.array(study.std)[whole] / spread) ** 2, 1e6)
+    rows = _chosen(space, X, y, most)
+    own = X[rows]
+    gp = ExactGP(space.categorical[known], space.conditional[known], trend=True, additive=bool(known.all()))
+    gp.fit(own[:, known], scores[rows], extra[rows], iterations=ITERATIONS)
+    gp.condition(own[:, known], scores[rows], extra[rows])
+    cov = gp.covariance
+    weights = np.zeros(space.d)
+    weights[known] = cov.inverse_squared_lengthscales
+    return Source(
+        name=str(study.name),
+        X=np.where(np.isnan(own), 0.5, own),
+        alpha=gp.posterior.alpha[: gp.n].copy(),
+        weights=weights,
+        variances=np.array(
+            [
+                cov.signal_variance,
+                cov.linear_variance,
+                cov.quadratic_variance,
+                cov.interaction_variance,
+                cov.additive_variance,
+                cov.additive_weight,
+            ]
+        ),
+        best=X[smallest(-np.nan_to_num(y, nan=-np.inf), 4)],
+    )
+
+
+def normal_scores(y: Array) -> Array:
+    """The quantiles (n,) of a normal distribution at the ranks of ``y (n,)``; ties share a rank, and NaN is worst."""
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
+    ranks = rankdata(np.where(np.isnan(y), -np.inf, y))
+    out: Array = ndtri((ranks - 0.5) / len(y))
+    return out
+
+
+def _chosen(space: Domain, X: Array, y: Array, most: int) -> Indices:
+    """Rows of at most ``most`` different points: the best by ``y (n,)``, and others, evenly over the ranks."""
+    order = np.argsort(-np.nan_to_num(y, nan=-np.inf), kind="stable")
+    _, first = np.unique(X[order], axis=0, return_index=True)
+    order = order[np.sort(first)]
+    if len(order) <= most:
+        return np.asarray(order)
+    best = int(BEST * most)
+    even = np.linspace(best, len(order) - 1, most - best).round().astype(np.int64)
+    return np.concatenate([order[:best], order[even]])
+
+
+def opening(space: Domain, sources: Sequence[Sources], candidates: Array, count: int) -> Array:
+    """The first ``count`` points or fewer (q, d): what the studies expect to be best, and then what some of them do.
+
+    The next point is the one that raises most the mean over the studies of the best prediction at the points so far;
+    of several objectives, of the sum of predictions. Parameters that no study knows have their usual values.
+
+    Args:
+        space: the searched space.
+        sources: of each objective.
+        candidates: (c, d) points of the space; the best of each study are candidates, too.
+    """
+    best = [X for one in sources for X in one.best]
+    some = np.concatenate(best)
+    some = np.where(np.isnan(some) | (some == OTHER), 0.5, some)
+    points = np.concatenate([candidates, space.snap(np.where(some == INACTIVE, some, np.clip(some, 0.0, 1.0)))])
+    if (named := named_space(space)) is not None:
+        unknown = ~np.any([one.known for one in sources], axis=0) & ~space.conditional
+        points = space.snap(np.where(unknown, named.usual, points))
+    predicted = np.sum([one.features(points) for one in sources], axis=0)
+    chosen: list[int] = []
+    known = np.full(predicted.shape[1], -np.inf)
+    for _ in range(min(count, len(points))):
+        gains = np.maximum(predicted, known).mean(axis=1)
+        if chosen and gains.max() <= known.mean() + 1e-9:
+            break
+        chosen.append(int(np.argmax(gains)))
+        known = np.maximum(known, predicted[chosen[-1]])
+    return points[chosen]

@@ -1,0 +1,259 @@
+"""Learning from earlier studies."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+from numbo import BKB, GPUCB, GSSBO, Arms, Categorical, EarlierStudy, Float, GSSBOSettings, Int, Space, Table
+from numbo.models.earlier import RHO, V
+from numbo.models.sources import LEAST_TRIALS, MOST, normal_scores, opening, sources_of
+from numbo.optimizers import GSSBO as Optimizer
+from numbo.trials.goal import Goal
+
+SPACE = {"lr": Float(1e-5, 1.0, log=True), "width": Int(8, 512, log=True), "act": Categorical(["relu", "tanh"])}
+
+
+def loss(p, shift=0.0):
+    lr = (math.log10(p["lr"]) + 2.0 + shift) ** 2
+    return lr + 0.3 * (math.log2(p["width"]) - 6.0) ** 2 + (p["act"] == "tanh")
+
+
+def trials(n=80, seed=0, shift=0.0):
+    rng = np.random.default_rng(seed)
+    space = Space(SPACE)
+    points = [space.decode(x) for x in space.snap(rng.random((n, 3)))]
+    return points, [loss(p, shift) for p in points]
+
+
+def run(opt, n, f=loss):
+    values = []
+    for _ in range(n):
+        p = opt.ask()
+        values.append(f(p))
+        opt.tell(p, values[-1])
+    return values
+
+
+def study_like():
+    """What the first trial of a run costs without anything known: the usual point."""
+    return loss(GSSBO(SPACE, seed=0).ask())
+
+
+@pytest.mark.parametrize("cls", [GSSBO, GPUCB])
+def test_the_first_trials_are_where_an_earlier_study_was_good(cls):
+    values = run(cls(SPACE, seed=0, earlier=[trials(seed=1, shift=0.1), trials(seed=2, shift=-0.1)]), 6)
+    assert values[0] < 0.25 < study_like()
+    assert min(values) < 0.05
+
+
+def test_without_earlier_studies_nothing_changes():
+    plain, empty = GSSBO(SPACE, seed=3), GSSBO(SPACE, seed=3, earlier=[])
+    assert run(plain, 25) == run(empty, 25)
+    assert "earlier" not in plain.state_dict()["arguments"]
+
+
+@pytest.mark.parametrize("as_given", [lambda y: [-v for v in y], lambda y: [1e6 * v - 7.0 for v in y]])
+def test_values_may_be_on_any_scale_and_in_any_direction(as_given):
+    points, values = trials(seed=1)
+    told = as_given(values)
+    direction = "maximize" if told[0] != pytest.approx(1e6 * values[0] - 7.0) else "minimize"
+    study = EarlierStudy(points, told, directions=[direction])
+    assert run(GSSBO(SPACE, seed=0, earlier=[study]), 10) == run(GSSBO(SPACE, seed=0, earlier=[trials(seed=1)]), 10)
+
+
+def test_upside_down_studies_get_negative_weights_and_do_not_trap():
+    points, values = trials(seed=1)
+    opt = GSSBO(SPACE, seed=0, earlier=[(points, [-v for v in values])])
+    assert min(run(opt, 40)) < 0.05
+    assert opt.explain().studies["study 0"] < 0.1
+
+
+def test_shuffled_values_cost_little():
+    points, values = trials(seed=1)
+    shuffled = np.random.default_rng(0).permutation(values).tolist()
+    ends = [min(run(GSSBO(SPACE, seed=s, earlier=[(points, shuffled)]), 30)) for s in range(3)]
+    assert np.median(ends) < 0.05
+
+
+def test_other_spaces():
+    """Other ranges and scales, other categories, a parameter more, one less, and values of another type."""
+    rng = np.random.default_rng(0)
+    points = []
+    for _ in range(60):
+        points.append(
+            {
+                "lr": float(10 ** rng.uniform(-6, 1)),
+                "width": float(rng.uniform(4, 900)),
+                "act": str(rng.choice(["relu", "tanh", "gelu"])),
+                "dropout": float(rng.random()),
+            }
+        )
+    values = [loss(p) for p in points]
+    without = [{name: v for name, v in p.items() if name != "width"} for p in points]
+    first = run(GSSBO(SPACE, seed=0, earlier=[(points, values)]), 5)
+    assert min(first) < 0.3
+    lacking = run(GSSBO(SPACE, seed=0, earlier=[(without, values)]), 5)
+    assert lacking[0] < np.quantile(trials()[1], 0.1)
+
+
+def test_branches():
+    space = {
+        "kind": Categorical(["sgd", "adam"]),
+        "lr": Float(1e-5, 1.0, log=True),
+        "momentum": Float(0.0, 1.0, when={"kind": "sgd"}),
+    }
+
+    def f(p):
+        rest = (p["momentum"] - 0.9) ** 2 if p["kind"] == "sgd" else 0.5
+        return (math.log10(p["lr"]) + 2.0) ** 2 + rest
+
+    rng = np.random.default_rng(0)
+    whole = Space(space)
+    points = [whole.decode(x) for x in whole.snap(rng.random((60, 3)))]
+    values = run(GSSBO(space, seed=0, earlier=[(points, [f(p) for p in points])]), 8, f)
+    assert values[0] < 0.3
+    assert min(values) < 0.05
+
+
+def test_failures_and_several_objectives():
+    points, values = trials(seed=1)
+    failed = [None if p["lr"] > 0.1 else v for p, v in zip(points, values, strict=True)]
+    assert run(GSSBO(SPACE, seed=0, earlier=[(points, failed)]), 1)[0] < 0.5
+    two = [(v, p["width"]) for p, v in zip(points, values, strict=True)]
+    opt = GSSBO(SPACE, seed=0, directions=["minimize", "minimize"], earlier=[(points, two)])
+    for _ in range(12):
+        p = opt.ask()
+        opt.tell(p, (loss(p), p["width"]))
+    assert set(opt.explain(objective=1).studies) == {"study 0"}
+
+
+def test_several_at_once_are_spread():
+    opt = GSSBO(SPACE, seed=0, earlier=[trials(seed=1, shift=0.5), trials(seed=2, shift=-0.5)])
+    asked = opt.ask(8)
+    assert len({tuple(sorted(p.items())) for p in asked}) == 8
+
+
+@pytest.mark.parametrize("told", [1, 4, 30])
+def test_a_restored_optimizer_goes_on_equally(told):
+    opt = GSSBO(SPACE, seed=0, earlier=[trials(seed=1, shift=0.2), trials(seed=2)])
+    run(opt, told)
+    opt.ask()
+    twin = Optimizer.from_state_dict(pickle.loads(pickle.dumps(opt.state_dict())))
+    assert run(twin, 6) == run(opt, 6)
+
+
+def test_noise_and_repeats():
+    """Under noise all observations take part, through atoms that have features as well."""
+    rng = np.random.default_rng(0)
+    opt = GSSBO(
+        {"x": Float(0, 1), "y": Float(0, 1)},
+        seed=0,
+        earlier=[([{"x": a, "y": b} for a, b in rng.random((50, 2))], rng.random(50).tolist())],
+    )
+    noisy = lambda p: (p["x"] - 0.3) ** 2 + (p["y"] - 0.6) ** 2 + 0.1 * rng.normal()  # noqa: E731
+    for p in [{"x": a, "y": b} for a, b in rng.random((40, 2))]:
+        opt.tell(p, noisy(p))
+        opt.tell(p, noisy(p))
+    run(opt, 12, noisy)
+    view = opt.snapshot()
+    mean, std = view.predict([{"x": 0.3, "y": 0.6}])
+    assert np.isfinite(mean).all()
+    assert (std > 0).all()
+
+
+def test_arms_and_tables():
+    rng = np.random.default_rng(0)
+    X = rng.random((200, 3)) * [1.0, 10.0, 100.0]
+    y = -((X / [1.0, 10.0, 100.0] - 0.4) ** 2).sum(axis=1)
+    other = rng.random((80, 3)) * [1.0, 10.0, 100.0]
+    study = (list(other), (-((other / [1.0, 10.0, 100.0] - 0.4) ** 2).sum(axis=1)).tolist())
+    opt = GSSBO(arms=X, seed=0, earlier=[study, (list(range(30)), y[:30].tolist())])
+    row = opt.ask()
+    assert y[row] >= np.sort(y)[-10]
+    table = Table({"a": X[:, 0], "b": X[:, 1], "kind": rng.choice(["p", "q"], 200).tolist()})
+    frame = [{"a": float(a), "b": float(b), "kind": "p"} for a, b, _ in other]
+    opt = GSSBO(table, direction="maximize", seed=0, earlier=[(frame, study[1])])
+    assert set(opt.ask()) == {"row"}
+
+
+def test_what_cannot_be_used_is_said_by_name():
+    points, values = trials(10)
+    bad = [
+        EarlierStudy(points[:2], values[:2], name="short"),
+        EarlierStudy(points, [1.0] * 10, name="flat"),
+        EarlierStudy([{"other": 1.0}] * 10, values, name="elsewhere"),
+        EarlierStudy(points, [(v, v) for v in values], directions=["minimize"] * 2, name="two"),
+    ]
+    with pytest.warns(UserWarning, match="is not used: ") as caught:
+        opt = GSSBO(SPACE, seed=0, earlier=bad)
+    said = [str(one.message) for one in caught]
+    assert len(said) == 4
+    for name, words in zip(
+        ("short", "flat", "elsewhere", "two"),
+        (f"2 successful trials, and at least {LEAST_TRIALS}", "equal", "parameter of the new one", "2 objectives"),
+        strict=True,
+    ):
+        assert any(f"'{name}'" in one and words in one for one in said), (name, said)
+    assert run(opt, 5) == run(GSSBO(SPACE, seed=0), 5)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("study", "earlier must be a sequence of studies"),
+        ([3], "earlier must have an EarlierStudy, or a pair of points and values"),
+        ([([{"lr": 0.1}], [1.0, 2.0])], "earlier got 1 points and 2 values; they must match"),
+        ([([{"lr": 0.1}], [1.0], [-1.0])], "std must be"),
+    ],
+)
+def test_bad_input_is_named(given, words):
+    with pytest.raises(ValueError, match=words):
+        GSSBO(SPACE, earlier=given)
+
+
+def test_algorithms_with_bounds_refuse_them():
+    with pytest.raises(TypeError, match="earlier"):
+        BKB(SPACE, earlier=[trials()])
+
+
+def test_many_trials_of_a_study_are_represented_by_some():
+    points, values = trials(3000)
+    (sources,) = sources_of(Space(SPACE), Goal(("minimize",)), [EarlierStudy(points, values, name="long")])
+    assert sources.basis(sources.proposals(np.full((1, 3), 0.5))[0]).counts.tolist() == [MOST]
+    scores = normal_scores(-np.array(values))
+    X = np.array([Space(SPACE).encode(p) for p in points])
+    assert np.corrcoef(sources.features(X)[:, 0], scores)[0, 1] > 0.95
+
+
+def test_the_opening_raises_what_the_studies_expect_of_the_best_point():
+    space = Space(SPACE)
+    studies = [EarlierStudy(*trials(seed=s, shift=t), name=str(s)) for s, t in enumerate((1.0, -1.0))]
+    sources = sources_of(space, Goal(("minimize",)), studies)
+    candidates = space.snap(np.random.default_rng(0).random((300, 3)))
+    found = opening(space, sources, candidates, 4)
+    known = [np.maximum.accumulate(sources[0].features(found)[:, m]) for m in range(2)]
+    gains = np.mean(known, axis=0)
+    assert (np.diff(gains) > 0).all()
+    assert gains[0] >= sources[0].features(candidates).mean(axis=1).max() - 1e-12
+
+
+def test_proposals_are_all_pairs():
+    (sources,) = sources_of(Space(SPACE), Goal(("minimize",)), [EarlierStudy(*trials(), name="a")])
+    found = sources.proposals(np.full((2, 3), 0.5))
+    assert len(found) == len(RHO) * len(V)
+    assert not any(weights.silent for weights in found)
+
+
+def test_settings_of_the_paper_take_them_too():
+    opt = GSSBO(SPACE, seed=0, preset="paper", earlier=[trials(seed=1)])
+    assert run(opt, 12)[0] < 0.3
+    assert GSSBO(SPACE, settings=GSSBOSettings(n_initial=5), earlier=[trials(seed=1)]).n_initial == 5
+
+
+def test_a_study_is_shown_shortly():
+    assert len(repr(EarlierStudy(*trials(500), name="long"))) < 80
+    assert Arms(np.eye(2)).place([0.5, 0.5]).tolist() == [0.5, 0.5]
