@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from optuna.samplers import BaseSampler
 
 from numbo._settings import names_checked
@@ -44,6 +47,7 @@ class GSSBOSampler(NumboSampler):
         warn_independent_sampling: bool = True,
         search_space: SearchSpace | None = None,
         constraints_func: ConstraintsFunc | None = None,
+        earlier: Sequence[Any] = (),
         avoid_repeats: AvoidRepeats | None = None,
         buffer_size: BufferSize | None = None,
         preset: Preset | None = None,
@@ -56,6 +60,7 @@ class GSSBOSampler(NumboSampler):
             warn_independent_sampling=warn_independent_sampling,
             search_space=search_space,
             constraints_func=constraints_func,
+            earlier=earlier,
             settings=GSSBOSettings.of(settings, avoid_repeats=avoid_repeats, buffer_size=buffer_size, preset=preset),
         )
 
@@ -75,6 +80,7 @@ class GPUCBSampler(NumboSampler):
         warn_independent_sampling: bool = True,
         search_space: SearchSpace | None = None,
         constraints_func: ConstraintsFunc | None = None,
+        earlier: Sequence[Any] = (),
         avoid_repeats: AvoidRepeats | None = None,
         beta: Beta | None = None,
         settings: GPUCBSettings | None = None,
@@ -86,6 +92,7 @@ class GPUCBSampler(NumboSampler):
             warn_independent_sampling=warn_independent_sampling,
             search_space=search_space,
             constraints_func=constraints_func,
+            earlier=earlier,
             settings=GPUCBSettings.of(settings, avoid_repeats=avoid_repeats, beta=beta),
         )
 

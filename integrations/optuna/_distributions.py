@@ -34,6 +34,14 @@ def to_dimension(distribution: BaseDistribution, when: Condition | None = None) 
     raise ValueError(f"Unknown distribution {distribution!r}; numbo supports Float, Int and CategoricalDistribution.")
 
 
+def holds(distribution: BaseDistribution, value: Any) -> bool:
+    """Whether a ``value`` as it is outside is among those of the distribution."""
+    try:
+        return bool(distribution._contains(distribution.to_internal_repr(value)))
+    except (ValueError, TypeError):
+        return False
+
+
 def _different(distribution: CategoricalDistribution) -> list[int]:
     """The places of the choices that differ: of equal ones the first, which Optuna stores for all of them."""
     choices = distribution.choices

@@ -26,11 +26,12 @@ from numbo._descriptions import completed
 from numbo._forks import StartsAnew
 from numbo._settings import INITIAL, Settings, as_call
 from numbo.optimizers import Optimizer, Snapshot, Suggestion
-from numbo.optuna import _records
+from numbo.optuna import _earlier, _records
 from numbo.optuna._distributions import (
     Searched,
     SearchSpace,
     declared,
+    holds,
     to_dimension,
     to_external,
     to_space,
@@ -41,6 +42,7 @@ from numbo.optuna._view import FirstTrials, StudyView, checked
 from numbo.optuna._views import Views
 from numbo.optuna._warnings import Once, warn
 from numbo.spaces import Float, Space, Table
+from numbo.trials.earlier import EarlierStudy
 from numbo.warming.ahead import compile_ahead
 
 #: A function from a trial to its constraints.
@@ -90,6 +92,9 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             sampled independently.
         constraints_func: takes a trial that has ended and returns its constraints, a sequence of numbers that are met
             at 0 or less, as in Optuna's samplers. Constraints of ``trial.set_constraint`` need no setting.
+        earlier: studies of other tasks to learn from: Optuna's studies, ``"storage-url#name"``, or
+            `numbo.EarlierStudy`. They are read at once. Their parameters, ranges and scales may differ; those that
+            mislead lose their influence within a few trials.
         settings: all settings of the algorithm, as its optimizer in `numbo` takes them; settings given by name take
             precedence. Trials count as failures if they failed, or were pruned before their first report.
 
@@ -99,6 +104,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
     """
 
     _optimizer: type[Optimizer]
+    _earlier: tuple[EarlierStudy, ...] = ()
     _latest: Callable[[], Study | None]
 
     def __init__(
@@ -110,6 +116,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         warn_independent_sampling: bool = True,
         search_space: SearchSpace | None = None,
         constraints_func: ConstraintsFunc | None = None,
+        earlier: Sequence[Any] = (),
         settings: Settings,
     ) -> None:
         seed = _checks.seed(seed)
@@ -128,6 +135,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         if not (constraints_func is None or callable(constraints_func)):
             raise ValueError(f"constraints_func must be a function of a trial, got {constraints_func!r}.")
         self._constraints_func = constraints_func
+        self._earlier = _earlier.read(earlier)
         self._space_known = search_space is not None
         self._start()
         if given is None and settings.n_initial is None:
@@ -136,7 +144,8 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         self._settings = settings.of(settings, n_initial=self._n_initial)
         stand_in = {f"x{j}": Float(0.0, 1.0) for j in range(settings.dimensions)}
         # report invalid settings here, not during the study
-        self._make(to_space(searched) if searched.distributions else Space(stand_in), ("minimize",))
+        space = to_space(searched) if searched.distributions else Space(stand_in)
+        self._optimizer(space, seed=self._seed, settings=self._settings)
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -145,10 +154,14 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
                 cls, inspect.signature(cls).parameters, [cls._optimizer, cls._optimizer.settings_class]
             )
 
-    def _make(self, space: Space | Table, directions: tuple[str, ...], constraints: tuple[str, ...] = ()) -> Optimizer:
+    def _make(
+        self, searched: Searched, space: Space | Table, directions: tuple[str, ...], constraints: tuple[str, ...]
+    ) -> Optimizer:
         goal: dict[str, Any] = {"direction": directions[0]} if len(directions) == 1 else {"directions": directions}
         if self._optimizer.capabilities.constraints:
             goal["constraints"] = constraints
+        if self._earlier:
+            goal["earlier"] = [_earlier.internal(study, searched.distributions) for study in self._earlier]
         return self._optimizer(space, **goal, seed=self._seed, settings=self._settings)
 
     def __repr__(self) -> str:
@@ -159,6 +172,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             "warn_independent_sampling": self._warn_independent_sampling,
             "search_space": self._search_space,
             "constraints_func": self._constraints_func,
+            "earlier": self._earlier,
         }
         return as_call(self, given, self._settings, {"n_initial": self._n_initial})
 
@@ -276,6 +290,8 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             if (found := self._by_model(study, trial, param_name, param_distribution)) is not None:
                 return found
             usual = self._is_first(study, trial, param_name)
+            if usual and (known := self._recalled(param_name, param_distribution)) is not None:
+                return known
             # one stream per trial and name: processes with equal seeds must not start with equal points
             sampler = RandomSampler(seed=zlib.crc32(f"{self._seed} {trial.number} {param_name}".encode()))
         if self._warn_independent_sampling:
@@ -285,6 +301,14 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             space = Space({param_name: to_dimension(param_distribution)})
             return to_external(space.decode(space.usual), {param_name: param_distribution})[param_name]
         return sampler.sample_independent(study, trial, param_name, param_distribution)
+
+    def _recalled(self, name: str, distribution: BaseDistribution) -> Any:
+        """The value of a parameter in the best trial of the first earlier study that has it; None if there is none."""
+        for study in self._earlier:
+            value = study.best_point.get(name)
+            if value is not None and holds(distribution, value):
+                return value
+        return None
 
     def _is_first(self, study: Study, trial: FrozenTrial, name: str) -> bool:
         """Whether no other trial has asked for the parameter, and none that began earlier still may."""
@@ -440,7 +464,9 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
                     "its finished trials are learned for the rows that have their numbers now. Keep the rows in their "
                     "order, keep the columns that describe them, and add new rows at the end."
                 )
-        optimizer = view.optimizer_over(searched, trials, lambda space, names: self._make(space, directions, names))
+        optimizer = view.optimizer_over(
+            searched, trials, lambda space, names: self._make(searched, space, directions, names)
+        )
         view.hold_running(trials, current)
         if view.heard_failure:
             view.heard_failure = False
