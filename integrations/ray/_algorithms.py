@@ -42,6 +42,7 @@ class GSSBOSearch(NumboSearch):
         seed: int | None = None,
         n_initial: int | None = None,
         constraints: Mapping[str, tuple[Relation, float]] | None = None,
+        earlier: Sequence[Any] = (),
         avoid_repeats: AvoidRepeats | None = None,
         buffer_size: int | Literal["dynamic"] | None = None,
         preset: Preset | None = None,
@@ -56,6 +57,7 @@ class GSSBOSearch(NumboSearch):
             seed=seed,
             n_initial=n_initial,
             constraints=constraints,
+            earlier=earlier,
             settings=GSSBOSettings.of(settings, avoid_repeats=avoid_repeats, buffer_size=buffer_size, preset=preset),
         )
 

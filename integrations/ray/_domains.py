@@ -159,6 +159,20 @@ class TuneSpace:
                     found[name] = parameter.to_searched(value)
         return found
 
+    def known_params(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """The values in a ``config`` of another space for the parameters of this one, whether they lie in it or not."""
+        found: dict[str, Any] = {}
+        for name, parameter in self.parameters.items():
+            value = _get(config, parameter.path)
+            if value is _ABSENT and parameter.options:
+                value = _nested(config, "/".join(map(str, parameter.path)) + "/")
+            if value is not _ABSENT:
+                try:
+                    found[name] = parameter.to_searched(value)
+                except (ValueError, TypeError):
+                    continue
+        return found
+
     def in_run(self, param_space: Mapping[str, Any]) -> TuneSpace:
         """This space in a run with the constants of a ``param_space``."""
         twin = copy.copy(self)

@@ -16,6 +16,7 @@ from numbo import _checks
 from numbo._descriptions import completed
 from numbo._settings import as_call
 from numbo.optimizers import GLOBAL, Optimizer, Settings
+from numbo.ray import _earlier
 from numbo.ray._arguments import (
     Mode,
     Relation,
@@ -67,6 +68,9 @@ class NumboSearch(InspectedSearch):
         seed: seed of the suggestions, an integer of at least 0; ``None`` draws one.
         n_initial: number of trials before the model takes over from the initial design; by default 10.
         constraints: bounds of reported metrics: ``"<="`` or ``">="`` and a number for each.
+        earlier: runs of other tasks to learn from: folders of runs, results of ``Tuner.fit``, or `numbo.EarlierStudy`
+            with the values by the names of the parameters. They are read at once. Their parameters, ranges and scales
+            may differ; those that mislead lose their influence within a few trials.
         settings: all settings of the algorithm, as its optimizer in `numbo` takes them; settings given by name take
             precedence.
 
@@ -77,6 +81,7 @@ class NumboSearch(InspectedSearch):
 
     #: Arguments of the constructor, as far as nothing else tells them later.
     _given: Mapping[str, Any] = {}
+    _earlier: tuple[Any, ...] = ()
 
     def __init__(
         self,
@@ -89,6 +94,7 @@ class NumboSearch(InspectedSearch):
         seed: int | None = None,
         n_initial: int | None = None,
         constraints: Mapping[str, tuple[Relation, float]] | None = None,
+        earlier: Sequence[Any] = (),
         settings: Settings,
     ) -> None:
         super().__init__(
@@ -104,6 +110,8 @@ class NumboSearch(InspectedSearch):
             self._evaluated = list(zip(self._points, rewards, strict=True))
             self._given["evaluated_rewards"] = rewards
             self._points = []
+        self._earlier = _earlier.read(earlier)
+        self._given = {**self._given, "earlier": self._earlier}
         self._seed = _checks.seed(seed)
         if settings.n_initial is None and n_initial is None:
             n_initial = self._optimizer.capabilities.usual_initial
@@ -198,6 +206,8 @@ class NumboSearch(InspectedSearch):
             return
         directions = ["minimize" if mode == "min" else "maximize" for mode in self._modes.values()]
         goal: dict[str, Any] = {"directions": directions} if self._several else {"direction": directions[0]}
+        if self._earlier:
+            goal["earlier"] = _earlier.studies(self._earlier, self._tune_space, self._modes)
         self._opt = self._make(self._tune_space.space, **goal)
         for point, reward in self._evaluated:
             if isinstance(reward, dict):
