@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 
@@ -26,6 +27,9 @@ BEST = 0.4
 LEAST_TRIALS = 4
 #: A parameter counts as known in a study if at least this share of its trials have it.
 KNOWN = 0.5
+#: Number of points that find out the share of the space that a trial stands for, its least share as a part of an equal
+#: one, and number of cells that categories are told apart by.
+SPREAD, LEAST_SHARE, CELLS = 4096, 0.1, 32
 #: Maximum number of iterations of a fit.
 ITERATIONS = 30
 
@@ -85,14 +89,14 @@ def _source(space: Domain, study: EarlierStudy, X: Array, y: Array, most: int) -
     known = ~np.isnan(X).all(axis=0)
     whole = ~np.isnan(X[:, known]).any(axis=1)
     X, y = X[whole], y[whole]
-    scores = normal_scores(y)
+    scores = normal_scores(y, _shares(space, X))
     extra = np.zeros(len(y))
     if study.std is not None:
         spread = float(np.nanstd(y)) or 1.0
         extra = np.minimum((np.array(study.std)[whole] / spread) ** 2, 1e6)
     rows = _chosen(space, X, y, most)
     own = X[rows]
-    gp = ExactGP(space.categorical[known], space.conditional[known], trend=True, additive=bool(known.all()))
+    gp = ExactGP(space.categorical[known], space.conditional[known], trend=False)
     gp.fit(own[:, known], scores[rows], extra[rows], iterations=ITERATIONS)
     gp.condition(own[:, known], scores[rows], extra[rows])
     cov = gp.covariance
@@ -117,14 +121,53 @@ def _source(space: Domain, study: EarlierStudy, X: Array, y: Array, most: int) -
     )
 
 
-def normal_scores(y: Array) -> Array:
-    """The quantiles (n,) of a normal distribution at the ranks of ``y (n,)``; ties share a rank, and NaN is worst."""
-    from scipy.special import ndtri
-    from scipy.stats import rankdata
+def normal_scores(y: Array, shares: Array | None = None) -> Array:
+    """The quantiles (n,) of a normal distribution at the ranks of ``y (n,)``; ties share a rank, and NaN is worst.
 
-    ranks = rankdata(np.where(np.isnan(y), -np.inf, y))
-    out: Array = ndtri((ranks - 0.5) / len(y))
+    Args:
+        y: the values.
+        shares: (n,) of the space that each value stands for; equal by default.
+    """
+    from scipy.special import ndtri
+
+    values = np.where(np.isnan(y), -np.inf, y)
+    kinds, kind = np.unique(values, return_inverse=True)
+    shares = np.full(len(y), 1.0 / len(y)) if shares is None else shares
+    of_kind = np.bincount(kind, shares, len(kinds))
+    least = 0.5 / len(y)
+    out: Array = ndtri(np.clip(np.cumsum(of_kind) - 0.5 * of_kind, least, 1.0 - least)[kind])
     return out
+
+
+def _shares(space: Domain, X: Array) -> Array:
+    """The share (n,) of the space in which each of the trials ``X (n, d)`` is the nearest one, but at least a little.
+
+    A search looks most where values are best. By their ranks among its trials, small differences there would seem as
+    large as those between good and bad.
+    """
+    from scipy.spatial import cKDTree
+    from scipy.stats import qmc
+
+    Z = space.snap(qmc.Sobol(space.d, scramble=True, rng=0).random(SPREAD))
+    _, nearest = cKDTree(_embedded(space, X)).query(_embedded(space, Z), eps=0.5)
+    counts = np.bincount(nearest, minlength=len(X)) + LEAST_SHARE * SPREAD / len(X)
+    out: Array = counts / counts.sum()
+    return out
+
+
+def _embedded(space: Domain, X: Array) -> Array:
+    """Points ``X (n, d)`` as numbers, at distance 1 where categories differ, and apart where only one is active."""
+    columns = []
+    for j in range(space.d):
+        x = X[:, j]
+        if space.categorical[j]:
+            cell = np.clip(np.floor(x * CELLS), -1, CELLS)  # a few of the categories may share one
+            columns += [math.sqrt(0.5) * (cell == k) for k in range(CELLS)]
+        else:
+            columns.append(np.where(np.isnan(x) | (x == INACTIVE), 0.5, x))
+            if space.conditional[j]:
+                columns.append(0.5 * (x == INACTIVE))
+    return np.column_stack(columns).astype(np.float64)
 
 
 def _chosen(space: Domain, X: Array, y: Array, most: int) -> Indices:

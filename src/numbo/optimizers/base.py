@@ -118,7 +118,9 @@ class Optimizer(Port, Inspectable):
         goal = Goal(self.directions, self.constraints)
         self.earlier = earlier_studies(earlier)
         self._sources = sources_of(domain, goal, self.earlier)
-        self.n_initial = 1 if self._sources and settings.n_initial is None else settings.initial(domain.d)
+        self.n_initial = settings.initial(domain.d)
+        if self._sources and settings.n_initial is None:
+            self.n_initial += 1
         ends = Curves() if use_curves and len(self.directions) == 1 else None
         self._run = Run(domain, goal, self.avoid_repeats, settings.learn_failures, stream, ends)
         self._transaction = Transaction()

@@ -38,7 +38,10 @@ class Opening:
 
 @dataclass(frozen=True)
 class Recalled(Opening):
-    """The first points by what earlier studies predict, and then those of the design.
+    """The best point by what earlier studies predict, and then the usual start; if it has to go on, more of the former.
+
+    Values near one point alone would not show how much is at stake, so that small differences seemed large, and studies
+    that mislead were believed for twenty trials.
 
     Args:
         sources: the earlier studies, for each objective.
@@ -48,10 +51,13 @@ class Recalled(Opening):
 
     def point(self, run: Run, position: int | None) -> Suggestion:
         number = run.step if position is None else position
+        if 0 < number < self.n:
+            return super().point(run, number - 1)
+        first = 0 if number == 0 else number - self.n + 1
         candidates = run.space.snap(run.design.candidates.even(CANDIDATES)) if run.grid is None else run.grid
-        points = opening(run.space, self.sources, candidates, number + 1)
-        free = [x for x in run.available.fix_points(points, None)[number:] if not run.available.taken(x)]
-        return Suggestion(free[0]) if free else super().point(run, position)
+        points = run.available.fix_points(opening(run.space, self.sources, candidates, first + 1), None)
+        free = [x for x in points[first:] if not run.available.taken(x)]
+        return Suggestion(free[0]) if free else super().point(run, number)
 
 
 @dataclass(frozen=True)
