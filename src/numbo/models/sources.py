@@ -148,7 +148,11 @@ def _shares(space: Domain, X: Array) -> Array:
     from scipy.spatial import cKDTree
     from scipy.stats import qmc
 
-    Z = space.snap(qmc.Sobol(space.d, scramble=True, rng=0).random(SPREAD))
+    if space.explicit:
+        arms = space.grid()
+        Z = arms[np.linspace(0, len(arms) - 1, min(SPREAD, len(arms))).round().astype(np.int64)]
+    else:
+        Z = space.snap(qmc.Sobol(space.d, scramble=True, rng=0).random(SPREAD))
     _, nearest = cKDTree(_embedded(space, X)).query(_embedded(space, Z), eps=0.5)
     counts = np.bincount(nearest, minlength=len(X)) + LEAST_SHARE * SPREAD / len(X)
     out: Array = counts / counts.sum()
