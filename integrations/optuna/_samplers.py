@@ -138,7 +138,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         self._earlier = _earlier.read(earlier)
         self._space_known = search_space is not None
         self._start()
-        if given is None and settings.n_initial is None:
+        if given is None and settings.n_initial is None and not self._earlier:
             given = self._optimizer.capabilities.usual_initial
         self._n_initial = None if given is None else max(1, given)
         self._settings = settings.of(settings, n_initial=self._n_initial)

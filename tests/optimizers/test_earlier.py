@@ -12,6 +12,7 @@ from numbo import BKB, GPUCB, GSSBO, Arms, Categorical, EarlierStudy, Float, GSS
 from numbo.models.earlier import RHO, V
 from numbo.models.sources import LEAST_TRIALS, MOST, normal_scores, opening, sources_of
 from numbo.optimizers import GSSBO as Optimizer
+from numbo.optimizers.base import AFTER_OTHERS
 from numbo.trials.goal import Goal
 
 SPACE = {"lr": Float(1e-5, 1.0, log=True), "width": Int(8, 512, log=True), "act": Categorical(["relu", "tanh"])}
@@ -216,7 +217,7 @@ def test_bad_input_is_named(given, words):
 
 
 def test_algorithms_with_bounds_refuse_them():
-    with pytest.raises(TypeError, match="earlier"):
+    with pytest.raises(TypeError, match=r"^BKB does not learn from earlier studies, .*: GSSBO does\.$"):
         BKB(SPACE, earlier=[trials()])
 
 
@@ -252,6 +253,7 @@ def test_settings_of_the_paper_take_them_too():
     opt = GSSBO(SPACE, seed=0, preset="paper", earlier=[trials(seed=1)])
     assert run(opt, 12)[0] < 0.3
     assert GSSBO(SPACE, settings=GSSBOSettings(n_initial=5), earlier=[trials(seed=1)]).n_initial == 5
+    assert GPUCB(SPACE, earlier=[trials(seed=1)]).n_initial == AFTER_OTHERS
 
 
 def test_a_study_is_shown_shortly():

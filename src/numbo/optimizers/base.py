@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 STATE_FORMAT = 16
 #: A warning says that others than the points asked for are told, after this number in a row. Not tuned.
 STRANGERS = 20
+#: Number of points of the initial design where there are earlier studies, of which they choose the first.
+AFTER_OTHERS = 4
 #: Arguments of constructors that are no settings, but cannot be changed either.
 ARGUMENTS = ("direction", "directions", "constraints", "settings", "preset", "earlier")
 
@@ -120,7 +122,7 @@ class Optimizer(Port, Inspectable):
         self._sources = sources_of(domain, goal, self.earlier)
         self.n_initial = settings.initial(domain.d)
         if self._sources and settings.n_initial is None:
-            self.n_initial += 1
+            self.n_initial = AFTER_OTHERS
         ends = Curves() if use_curves and len(self.directions) == 1 else None
         self._run = Run(domain, goal, self.avoid_repeats, settings.learn_failures, stream, ends)
         self._transaction = Transaction()
