@@ -132,6 +132,20 @@ def test_failures_and_several_objectives():
     assert set(opt.explain(objective=1).studies) == {"study 0"}
 
 
+@pytest.mark.parametrize("objectives", [1, 2])
+def test_constraints(objectives):
+    """Models of constraints have no earlier studies."""
+    points, values = trials(seed=1)
+    told = values if objectives == 1 else [(v, p["width"]) for p, v in zip(points, values, strict=True)]
+    opt = GSSBO(SPACE, seed=0, directions=["minimize"] * objectives, constraints=["narrow"], earlier=[(points, told)])
+    for _ in range(14):
+        p = opt.ask()
+        value = loss(p) if objectives == 1 else (loss(p), p["width"])
+        opt.tell(p, value, constraints={"narrow": p["width"] - 100.0})
+    feasible = [p for p in opt.ask(6) if p["width"] <= 100]
+    assert len(feasible) >= 3
+
+
 def test_several_at_once_are_spread():
     opt = GSSBO(SPACE, seed=0, earlier=[trials(seed=1, shift=0.5), trials(seed=2, shift=-0.5)])
     asked = opt.ask(8)

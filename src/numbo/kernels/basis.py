@@ -109,6 +109,20 @@ def features(basis, Z):
     return out
 
 
+def without_studies(basis: Basis) -> Basis:
+    """A basis of no study, for the posteriors that `numbo.kernels.ascent.ascend` takes together with one of some."""
+    return basis._replace(
+        weight=0.0,
+        shifts=basis.shifts[:0],
+        counts=basis.counts[:0],
+        X=basis.X[:0],
+        XT=basis.XT[:0],
+        alpha=basis.alpha[:0],
+        inverse_squared_lengthscales=basis.inverse_squared_lengthscales[:0],
+        variances=basis.variances[:0],
+    )
+
+
 def with_features(basis: Basis | None, Z: np.ndarray) -> np.ndarray:
     """The points ``Z (c, d)`` with their features, if there is a basis: (c, d + M)."""
     return Z if basis is None else np.concatenate([Z, features(basis, Z)], axis=1)

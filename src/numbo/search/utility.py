@@ -26,6 +26,7 @@ from numbo.kernels.acquisition import (
     weighted_values,
 )
 from numbo.kernels.ascent import ascend
+from numbo.kernels.basis import without_studies
 from numbo.kernels.front import Front, deviations, improvements
 from numbo.kernels.pending import shares_beside, shares_left
 from numbo.models.moments import moments
@@ -78,7 +79,7 @@ class Utility(NamedTuple):
 
     def climb(self, X: Array, lower: Array, upper: Array) -> Valued:
         """Local optima from ``X (s, d)``, each within its own corners (s, d)."""
-        return Valued(*ascend(self.terms, self.front, X, lower, upper, ASCENT_ITERATIONS, ASCENT_TOLERANCE))
+        return Valued(*ascend(alike(self.terms), self.front, X, lower, upper, ASCENT_ITERATIONS, ASCENT_TOLERANCE))
 
     def uncrowded(self, points: Array, values: Array) -> Iterator[int]:
         """Rows of ``points (c, d)`` that are not crowded, by descending ``values (c,)``."""
@@ -113,6 +114,18 @@ class Utility(NamedTuple):
             ]
             shares[free] = np.minimum(shares[free], np.max(beside, axis=0))
         return shares
+
+
+def alike(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    """The ``terms`` with a basis in each posterior, if one has one: the kernel takes terms of one type."""
+    known = next((term.posterior.basis for term in terms if term.posterior.basis is not None), None)
+    if known is None:
+        return terms
+    empty = without_studies(known)
+    return tuple(
+        term if term.posterior.basis is not None else term._replace(posterior=term.posterior._replace(basis=empty))
+        for term in terms
+    )
 
 
 def front_values(terms: Sequence[Term], front: Front, X: Array) -> Array:
