@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from benchmarks.compare import transfer
 from benchmarks.compare.bbob_report import time_table
 from benchmarks.compare.hpob import CHECKPOINTS, mean_regret, regrets
 from benchmarks.compare.ranks import Runs, bootstrap, finished, grouped
@@ -473,6 +474,11 @@ def hpob_table() -> str:
     return markdown(table)
 
 
+def transfer_table(kind: str) -> str:
+    """Mean regrets with earlier studies and without, and of recorded methods."""
+    return markdown(transfer.table(RESULTS / "transfer.jsonl", kind))
+
+
 @cache
 def _hpob() -> dict[str, Any]:
     return regrets(RESULTS / "hpob.jsonl")
@@ -563,6 +569,7 @@ FIGURES: dict[str, Callable[..., str]] = {
         hpob_best,
         hpob_seeds,
         hpob_table,
+        transfer_table,
         study_table,
     )
 }

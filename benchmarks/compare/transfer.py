@@ -77,10 +77,10 @@ def regrets(path: Path, kind: str) -> dict[str, dict[str, Array]]:
     }
 
 
-def of_records(names: list[str]) -> dict[str, dict[str, Array]]:
-    """The regrets of recorded methods on tasks of HPO-B."""
+def of_records(names: list[str], seeds: int = 5) -> dict[str, dict[str, Array]]:
+    """The regrets of recorded methods on tasks of HPO-B, of the first ``seeds``, whose starts ours share."""
     methods = (*METHODS, *(FEWER if all(f"NAP/{name}" in recorded() for name in names) else ()))
-    return {method: {name: 1.0 - recorded()[f"{method}/{name}"] for name in names} for method in methods}
+    return {method: {name: 1.0 - recorded()[f"{method}/{name}"][:seeds] for name in names} for method in methods}
 
 
 def mean(found: dict[str, Array], mark: int) -> float:
@@ -88,12 +88,28 @@ def mean(found: dict[str, Array], mark: int) -> float:
     return float(np.mean([runs[:, mark].mean() for runs in found.values()]))
 
 
-def _rows(found: dict[str, dict[str, Array]]) -> list[str]:
-    lines = ["| | seeds | " + " | ".join(map(str, MARKS)) + " |", "|---" * (len(MARKS) + 2) + "|"]
-    for name, runs in found.items():
+def table(path: Path, kind: str, names: list[str] | None = None) -> list[list[str]]:
+    """The mean regrets of a kind, by default on all tasks that all rows have: rows of texts, the first the head."""
+    found = regrets(path, kind)
+    names = common(found) if names is None else names
+    rows = {f"GSSBO, {known}": {name: runs[name] for name in names} for known, runs in found.items()}
+    if kind == "hpob":
+        rows |= of_records(names, min(len(runs[name]) for runs in found.values() for name in names))
+    out = [["earlier studies", "seeds", *map(str, MARKS)]]
+    for label, runs in rows.items():
         seeds = min(len(one) for one in runs.values())
-        lines.append(f"| {name} | {seeds} | " + " | ".join(f"{mean(runs, mark):.4f}" for mark in MARKS) + " |")
-    return lines
+        out.append([label, str(seeds), *(f"{mean(runs, mark):.4f}" for mark in MARKS)])
+    return out
+
+
+def common(found: dict[str, dict[str, Array]]) -> list[str]:
+    """The names of the tasks that were run whatever was known."""
+    return sorted(set.intersection(*(set(runs) for runs in found.values())))
+
+
+def _lines(rows: list[list[str]]) -> list[str]:
+    texts = ["| " + " | ".join(row) + " |" for row in rows]
+    return [texts[0], "|---" * len(rows[0]) + "|", *texts[1:]]
 
 
 def write_report(path: Path) -> None:
@@ -108,14 +124,11 @@ def write_report(path: Path) -> None:
         found = regrets(path, kind)
         if not found:
             continue
-        names = sorted(set.intersection(*(set(runs) for runs in found.values())))
-        found = {f"GSSBO, {known}": {name: runs[name] for name in names} for known, runs in found.items()}
-        lines += [f"## {kind}, {len(names)} tasks", ""]
-        lines += [*_rows(found | (of_records(names) if kind == "hpob" else {})), ""]
-        if kind == "hpob":
-            fewer = [name for name in names if f"NAP/{name}" in recorded()]
-            own = {known: {name: runs[name] for name in fewer} for known, runs in found.items()}
-            lines += [f"## The {len(fewer)} of them with NAP and OptFormer", "", *_rows(own | of_records(fewer)), ""]
+        names = common(found)
+        lines += [f"## {kind}, {len(names)} tasks", "", *_lines(table(path, kind)), ""]
+        fewer = [name for name in names if f"NAP/{name}" in recorded()]
+        if kind == "hpob" and fewer:
+            lines += [f"## The {len(fewer)} of them with NAP and OptFormer", "", *_lines(table(path, kind, fewer)), ""]
     times: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for row in load(path):
         times.setdefault((row["kind"], row["known"]), []).append((row["built_s"], row["mean_ask_ms"]))
