@@ -66,6 +66,15 @@ def test_values_may_be_on_any_scale_and_in_any_direction(as_given):
     assert run(GSSBO(SPACE, seed=0, earlier=[study]), 10) == run(GSSBO(SPACE, seed=0, earlier=[trials(seed=1)]), 10)
 
 
+@pytest.mark.filterwarnings("error")
+def test_wild_values():
+    points, values = trials(seed=1)
+    for wild in ([1e300 * v for v in values], [math.inf if i % 7 == 0 else v for i, v in enumerate(values)]):
+        assert run(GSSBO(SPACE, seed=0, earlier=[(points, wild)]), 1)[0] < 0.5
+    known = GSSBO(SPACE, seed=0, earlier=[(points, values, [0.1] * len(values))])
+    assert run(known, 1)[0] < 0.5
+
+
 def test_upside_down_studies_get_negative_weights_and_do_not_trap():
     points, values = trials(seed=1)
     opt = GSSBO(SPACE, seed=0, earlier=[(points, [-v for v in values])])
@@ -201,15 +210,16 @@ def test_what_cannot_be_used_is_said_by_name():
         EarlierStudy(points[:2], values[:2], name="short"),
         EarlierStudy(points, [1.0] * 10, name="flat"),
         EarlierStudy([{"other": 1.0}] * 10, values, name="elsewhere"),
+        EarlierStudy([{"lr": 0.1} if i % 2 else {"width": 9} for i in range(10)], values, name="halves"),
         EarlierStudy(points, [(v, v) for v in values], directions=["minimize"] * 2, name="two"),
     ]
     with pytest.warns(UserWarning, match="is not used: ") as caught:
         opt = GSSBO(SPACE, seed=0, earlier=bad)
     said = [str(one.message) for one in caught]
-    assert len(said) == 4
+    assert len(said) == 5
     for name, words in zip(
-        ("short", "flat", "elsewhere", "two"),
-        (f"2 successful trials, and at least {LEAST_TRIALS}", "equal", "parameter of the new one", "2 objectives"),
+        ("short", "flat", "elsewhere", "halves", "two"),
+        (f"2 successful trials, and at least {LEAST_TRIALS}", "equal", "new one", "0 successful", "2 objectives"),
         strict=True,
     ):
         assert any(f"'{name}'" in one and words in one for one in said), (name, said)

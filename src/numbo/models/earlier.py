@@ -121,11 +121,16 @@ class Sources:
     def __len__(self) -> int:
         return len(self.names)
 
+    def predicted(self, X: Array) -> Array:
+        """The predictions (n, M) of the studies at ``X (n, d)``, in normal scores."""
+        out: Array = features(self._raw, np.ascontiguousarray(X))
+        return out
+
     def features(self, X: Array) -> Array:
-        """The predictions (n, M) of the studies at ``X (n, d)``, in normal scores; remembered."""
+        """As `predicted`, for observations: remembered."""
         keys = [x.tobytes() for x in X]
         if new := [i for i, key in enumerate(keys) if key not in self._known]:
-            found = features(self._raw, np.ascontiguousarray(X[new]))
+            found = self.predicted(X[new])
             self._known |= {keys[i]: row for i, row in zip(new, found, strict=True)}
         return np.array([self._known[key] for key in keys]).reshape(len(X), len(self))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,8 +31,27 @@ KNOWN = 0.5
 #: Number of points that find out the share of the space that a trial stands for, its least share as a part of an equal
 #: one, and number of cells that categories are told apart by.
 SPREAD, LEAST_SHARE, CELLS = 4096, 0.1, 32
+#: The largest variance of a value, in normal scores; and so many of a study's best points are candidates of the first.
+LARGEST_VARIANCE = 1e6
+CANDIDATES = 4
 #: Maximum number of iterations of a fit.
 ITERATIONS = 30
+
+
+class _Trials(NamedTuple):
+    """The trials of a study that have all of the parameters that it has.
+
+    Attributes:
+        name: of the study.
+        X: (n, d) coordinates, NaN for the parameters that it lacks.
+        outputs: (n, k), larger ones better; NaN for failures.
+        std: (n,) standard deviations of their errors.
+    """
+
+    name: str
+    X: Array
+    outputs: Array
+    std: Array
 
 
 def sources_of(space: Domain, goal: Goal, studies: Sequence[EarlierStudy]) -> tuple[Sources, ...]:
@@ -45,16 +65,18 @@ def sources_of(space: Domain, goal: Goal, studies: Sequence[EarlierStudy]) -> tu
         try:
             outputs = study.outputs(goal)
             X = _coordinates(space, study)
-            _check_trials(outputs)
+            whole = ~np.isnan(X[:, ~np.isnan(X).all(axis=0)]).any(axis=1)
+            _check_trials(outputs[whole])
         except ValueError as error:
             warnings.warn(f"The earlier study {study.name!r} is not used: {error}", stacklevel=2)
         else:
-            usable.append((study, X, outputs))
+            std = np.zeros(len(X)) if study.std is None else np.array(study.std)
+            usable.append(_Trials(str(study.name), X[whole], outputs[whole], std[whole]))
     if not usable:
         return ()
     most = min(max(TOTAL // len(usable), FEWEST), MOST)
     return tuple(
-        Sources(space, [_source(space, study, X, Y[:, j], most) for study, X, Y in usable])
+        Sources(space, [_source(space, trials, trials.outputs[:, j], most) for trials in usable])
         for j in range(len(goal.directions))
     )
 
@@ -84,17 +106,13 @@ def _coordinates(space: Domain, study: EarlierStudy) -> Array:
     return X
 
 
-def _source(space: Domain, study: EarlierStudy, X: Array, y: Array, most: int) -> Source:
-    """A GP on at most ``most`` trials of a study, with coordinates ``X (n, d)`` and outputs ``y (n,)``."""
+def _source(space: Domain, trials: _Trials, y: Array, most: int) -> Source:
+    """A GP on at most ``most`` trials of a study, with outputs ``y (n,)``."""
+    X = trials.X
     known = ~np.isnan(X).all(axis=0)
-    whole = ~np.isnan(X[:, known]).any(axis=1)
-    X, y = X[whole], y[whole]
     scores = normal_scores(y, _shares(space, X))
-    extra = np.zeros(len(y))
-    if study.std is not None:
-        spread = float(np.nanstd(y)) or 1.0
-        extra = np.minimum((np.array(study.std)[whole] / spread) ** 2, 1e6)
-    rows = _chosen(space, X, y, most)
+    extra = _variances(trials.std, y)
+    rows = _chosen(X, y, most)
     own = X[rows]
     gp = ExactGP(space.categorical[known], space.conditional[known], trend=False)
     gp.fit(own[:, known], scores[rows], extra[rows], iterations=ITERATIONS)
@@ -103,7 +121,7 @@ def _source(space: Domain, study: EarlierStudy, X: Array, y: Array, most: int) -
     weights = np.zeros(space.d)
     weights[known] = cov.inverse_squared_lengthscales
     return Source(
-        name=str(study.name),
+        name=trials.name,
         X=np.where(np.isnan(own), 0.5, own),
         alpha=gp.posterior.alpha[: gp.n].copy(),
         weights=weights,
@@ -117,8 +135,18 @@ def _source(space: Domain, study: EarlierStudy, X: Array, y: Array, most: int) -
                 cov.additive_weight,
             ]
         ),
-        best=X[smallest(-np.nan_to_num(y, nan=-np.inf), 4)],
+        best=X[smallest(-np.nan_to_num(y, nan=-np.inf), CANDIDATES)],
     )
+
+
+def _variances(std: Array, y: Array) -> Array:
+    """The variances (n,) of normal scores of values ``y (n,)`` with standard deviations ``std (n,)``."""
+    finite = y[np.isfinite(y)]
+    if not std.any() or not len(finite):
+        return np.zeros(len(y))
+    with np.errstate(over="ignore"):  # values may be of any size
+        spread = float(np.std(finite))
+        return np.minimum((std / spread) ** 2, LARGEST_VARIANCE) if 0.0 < spread < np.inf else np.zeros(len(y))
 
 
 def normal_scores(y: Array, shares: Array | None = None) -> Array:
@@ -174,7 +202,7 @@ def _embedded(space: Domain, X: Array) -> Array:
     return np.column_stack(columns).astype(np.float64)
 
 
-def _chosen(space: Domain, X: Array, y: Array, most: int) -> Indices:
+def _chosen(X: Array, y: Array, most: int) -> Indices:
     """Rows of at most ``most`` different points: the best by ``y (n,)``, and others, evenly over the ranks."""
     order = np.argsort(-np.nan_to_num(y, nan=-np.inf), kind="stable")
     _, first = np.unique(X[order], axis=0, return_index=True)
@@ -204,7 +232,7 @@ def opening(space: Domain, sources: Sequence[Sources], candidates: Array, count:
     if (named := named_space(space)) is not None:
         unknown = ~np.any([one.known for one in sources], axis=0) & ~space.conditional
         points = space.snap(np.where(unknown, named.usual, points))
-    predicted = np.sum([one.features(points) for one in sources], axis=0)
+    predicted = np.sum([one.predicted(points) for one in sources], axis=0)
     chosen: list[int] = []
     known = np.full(predicted.shape[1], -np.inf)
     for _ in range(min(count, len(points))):
