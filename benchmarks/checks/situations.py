@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from numbo import Arms, Categorical, Float, Int
+from numbo import Arms, Categorical, EarlierStudy, Float, Int, Space
 
 Params = Any
 #: Algorithms by what they take.
@@ -171,6 +171,21 @@ _table = np.random.default_rng(11).random((180, 4))
 TABLE = np.vstack([_table, _table[:20]])
 TABLE[:, 3] = 0.5
 
+
+def earlier(space: dict[str, Any], k: int = 1) -> list[Any]:
+    """Two studies of a space: one with values that are shifted, one of half of the parameters that is upside down."""
+    whole = Space(space)
+    rng = np.random.default_rng(5)
+    X = whole.snap(rng.random((60, whole.d)))
+    points = [whole.decode(x) for x in X]
+    values = [[value(np.roll(x, j)) for j in range(k)] for x in X]
+    known = list(space)[: -(-len(space) // 2)]
+    fewer = [{name: point[name] for name in known if name in point} for point in points]
+    told = [row[0] if k == 1 else row for row in values]
+    other = [-row[0] if k == 1 else [-v for v in row] for row in values]
+    return [EarlierStudy(points, told, name="alike"), EarlierStudy(fewer, other, name="upside down")]
+
+
 SITUATIONS: dict[str, Situation] = {
     "plain": Situation(box(4), plain, algorithms=ALL, steps=90, optuna=True, ray=True),
     "two objectives": Situation(box(4), several(2), TWO, steps=60, optuna=True, ray=True),
@@ -209,4 +224,14 @@ SITUATIONS: dict[str, Situation] = {
         CATEGORIES | box(2), plain, algorithms=ALL, steps=70, fixed={"x": 0.4, "a": "q"}, optuna=True
     ),
     "losses": Situation(box(3), plain, algorithms=ALL, steps=80, workers=8, losses=7),
+    "earlier studies": Situation(MIXED, untidy, {"earlier": earlier(MIXED)}, steps=50, workers=3),
+    "earlier studies of branches": Situation(BRANCHES, failing, {"earlier": earlier(BRANCHES)}, steps=40, workers=2),
+    "earlier studies, noise": Situation(box(2), noisy, {"earlier": earlier(box(2))}, steps=60, workers=3),
+    "earlier studies, two objectives, a limit": Situation(
+        box(3),
+        several(2, limited=True),
+        {**TWO, "constraints": ("limit",), "earlier": earlier(box(3), 2)},
+        steps=36,
+        workers=3,
+    ),
 }

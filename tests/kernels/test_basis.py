@@ -180,3 +180,24 @@ def test_pending_points_leave_the_mean_and_reduce_the_variance(covariance):
     np.testing.assert_allclose(found.variance, twin.at(Z)[1], rtol=1e-6, atol=1e-8)
     shares = shares_left(after, written.posterior, written.posterior.lifted(Z))
     np.testing.assert_allclose(shares, found.variance / before.variance, rtol=1e-5, atol=1e-7)
+
+
+def test_a_basis_of_no_study_changes_nothing(covariance):
+    """Terms with and without studies are climbed together."""
+    from numbo.kernels.acquisition import LOG_PROBABILITY, Term
+
+    one = Term(Written(covariance).posterior, Acquisition(LOG_EI, 0.2))
+    n = 9
+    X, y = points_of(covariance, n), np.random.default_rng(4).normal(size=n)
+    K = naive.gram(covariance, X) + covariance.noise_variance * np.eye(n)
+    W = np.linalg.inv(np.linalg.cholesky(K))
+    plain = Posterior(covariance, n, X, np.ascontiguousarray(X.T), np.linalg.solve(K, y), W, np.ascontiguousarray(W.T))
+    empty = plain._replace(basis=own.without_studies(basis_of(covariance)))
+    Z = points_of(covariance, 14)[9:]
+    limit = Acquisition(LOG_PROBABILITY, 0.0)
+    np.testing.assert_array_equal(acquisition_values(empty, limit, Z), acquisition_values(plain, limit, Z))
+    free = ~covariance.categorical & ~(covariance.optional & (Z < 0.0))
+    lower, upper = np.where(free, 0.0, Z), np.where(free, 1.0, Z)
+    found, values = ascend((one, Term(empty, limit)), None, Z, lower, upper, 40, 1e-5)
+    expected = acquisition_values(*one, found) + acquisition_values(plain, limit, found)
+    np.testing.assert_allclose(values, expected, rtol=1e-7, atol=1e-9)
