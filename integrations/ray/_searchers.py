@@ -111,7 +111,8 @@ class NumboSearch(InspectedSearch):
             self._given["evaluated_rewards"] = rewards
             self._points = []
         self._earlier = _earlier.read(earlier)
-        self._given = {**self._given, "earlier": self._earlier}
+        if self._earlier:
+            self._given = {**self._given, "earlier": self._earlier}
         self._seed = _checks.seed(seed)
         if settings.n_initial is None and n_initial is None:
             n_initial = self._optimizer.capabilities.usual_initial

@@ -131,6 +131,14 @@ def _trade_off(space: Space, k: int) -> None:
         optimizer.tell(optimizer.ask(), [float((5 * i + 3 * j) % 7) for j in range(k)])
 
 
+def _recall(space: Space) -> None:
+    """A run that learns from an earlier study, whose kernels are compiled for it alone."""
+    points = [space.decode(np.random.default_rng(i).random(space.d)) for i in range(8)]
+    optimizer = GSSBO(space, seed=0, earlier=[(points, [_smooth(0, {"x": p["x"]}) for p in points])])
+    _run(optimizer, range(9), lambda i, params: _smooth(i, {"x": params["x"]}))
+    optimizer.ask(2)
+
+
 def _stop(optimizer: Optimizer) -> None:
     """Tell a trial that ends, and a trial that is stopped between two rungs of its curve."""
     for steps, partial in ((8, False), (7, True)):
@@ -197,5 +205,6 @@ def _use_all() -> None:
     _use_seldom()
     for names in ("a", "ab"):
         _constrain(space, names)
+    _recall(space)
     for k in (2, 3):
         _trade_off(space, k)
