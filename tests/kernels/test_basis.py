@@ -74,7 +74,7 @@ class Written:
 
     @property
     def posterior(self):
-        lifted = np.concatenate([self.X, self.F], axis=1)
+        lifted = np.ascontiguousarray(np.concatenate([self.X, self.F], axis=1))
         W = np.linalg.inv(np.linalg.cholesky(self.K))
         return Posterior(
             self.cov,

@@ -125,7 +125,9 @@ def without_studies(basis: Basis) -> Basis:
 
 def with_features(basis: Basis | None, Z: np.ndarray) -> np.ndarray:
     """The points ``Z (c, d)`` with their features, if there is a basis: (c, d + M)."""
-    return Z if basis is None else np.concatenate([Z, features(basis, Z)], axis=1)
+    if basis is None:
+        return Z
+    return np.ascontiguousarray(np.concatenate([Z, features(basis, Z)], axis=1))  # it may be in the order of columns
 
 
 def prior_means(basis: Basis | None, Z: np.ndarray) -> np.ndarray:

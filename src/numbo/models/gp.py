@@ -254,7 +254,7 @@ class ExactGP:
         """``X (n, d)``, with the features of earlier studies if they have an influence."""
         if self.sources is None or self.weights.silent:
             return X
-        return np.concatenate([X, self.sources.features(X) - self.weights.shifts], axis=1)
+        return np.ascontiguousarray(np.concatenate([X, self.sources.features(X) - self.weights.shifts], axis=1))
 
     def _told_by_sources(self, X: Array, y: Array, weights: Weights) -> tuple[Array, Array]:
         """What the earlier studies leave of ``y (n,)``, and their part (n, n) of the covariance matrix."""
