@@ -18,8 +18,8 @@ from numbo.kernels.covariance import (
     MATERN52,
     Covariance,
     add_basis_into,
-    add_covariance_gradient_into,
     add_products_into,
+    copy_rows_into,
     correlations_into,
     covariances_into,
     is_stationary_alone,
@@ -27,6 +27,8 @@ from numbo.kernels.covariance import (
     prior_variance_gradient_into,
     products_into,
     squared_distances_into,
+    stationary_mean,
+    stationary_mean_slope,
 )
 from numbo.kernels.optional import active_columns
 
@@ -188,9 +190,7 @@ def mean_variance(posterior, Z):
         variance[c] = prior_variance(posterior.covariance, Z[c])
     for start in range(0, count, PREDICTED_AT_ONCE):
         size = min(PREDICTED_AT_ONCE, count - start)
-        for c in range(size):
-            for j in range(d):
-                ZT[j, c] = Z[start + c, j]
+        copy_rows_into(Z, start, size, ZT)
         mu, var = mean[start : start + size], variance[start : start + size]
         offsets, columns = active_columns(ZT, posterior.covariance.optional)
         for i in range(n):
@@ -210,24 +210,16 @@ def mean_variance(posterior, Z):
 @subroutine
 def success_probability(success, x, k, slope, gradient):
     """p at ``x (d,)``; its gradient is written to ``gradient (d,)``. ``k (n,)`` and ``slope (n,)`` are workspace."""
-    # mean = s sum_i alpha_i rho(r2_i);  d mean / dx_j = s sum_i alpha_i rho'(r2_i) 2 w_j (x_j - X_ij)
     n, w = success.alpha.shape[0], success.inverse_squared_lengthscales
     squared_distances_into(w, success.categorical, success.optional, success.XT, n, x, k)
     for i in range(n):
         k[i] += success.elsewhere[i]
-    correlations_into(success.family, n, k, slope)
-    mean = 0.0
-    for i in range(n):
-        weight = success.signal_variance * success.alpha[i]
-        mean += weight * k[i]
-        slope[i] *= 2.0 * weight
+    mean = stationary_mean(success.family, success.signal_variance, success.alpha, n, k, slope)
     p = success.offset + success.slope * mean
     inside = LEAST_SUCCESS < p < 1.0  # outside, p is clipped and its gradient is 0
     for j in range(x.shape[0]):
-        total, row = 0.0, success.XT[j]
-        if inside and not success.categorical[j]:
-            for i in range(n):
-                total += slope[i] * (x[j] - (row[i] if row[i] >= 0.0 else 0.5))
+        moves = inside and not success.categorical[j]
+        total = stationary_mean_slope(success.XT[j], n, x[j], slope) if moves else 0.0
         gradient[j] = total * (success.slope * w[j])
     return min(max(p, LEAST_SUCCESS), 1.0)
 
@@ -323,17 +315,55 @@ def moments_gradient_into(posterior, x, slopes, sd, d_mu, d_sd, slope, q, produc
     It is zero in categorical dimensions. ``x`` and ``slopes`` are from `numbo.kernels.basis.lift`. ``slope``, ``q`` and
     ``products`` are those of `moments_into`; ``q`` is overwritten.
     """
-    cov, n = posterior.covariance, posterior.n
+    cov, n, d = posterior.covariance, posterior.n, gradient.shape[0]
+    alone = is_stationary_alone(cov)
     # mu = alpha^T k and sd^2 = k(x, x) - |W k|^2, so that by the chain rule
     #   da = d_sd / (2 sd) dk(x, x) + sum_i c_i dk_i,  c_i = d_mu alpha_i - d_sd / sd q_i
-    d_variance = 0.5 * d_sd / sd
     prior_variance_gradient_into(cov, x, gradient)
-    for j in range(gradient.shape[0]):
-        gradient[j] *= d_variance
+    for j in range(d):
+        gradient[j] *= 0.5 * d_sd / sd
+    of_kernel, linear, quadratic, effects = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
+    scale, weight = 1.0 / (cov.radius * cov.radius), cov.additive_weight
+    # dk_i / dx_j is the sum of these, with t = X_ij - center_j; factors that do not depend on i follow after the loop:
+    #   stationary            2 s rho'(r2) w_j (x_j - X_ij)
+    #   linear, interactions  (a1 + 2 a3 <u, v>) t / radius^2
+    #   quadratic             2 a2 (x_j - center_j) t^2 / radius^4
+    #   main effects          -2 (b / d) weight (x_j - X_ij) kappa_j^2
     for i in range(n):
-        q[i] = d_mu * posterior.alpha[i] - d_sd / sd * q[i]
-    add_covariance_gradient_into(cov, posterior.X, n, x, q, slope, products, gradient)
-    add_features_gradient_into(posterior.basis, cov, posterior.X, n, x, slopes, d_mu, d_variance, q, gradient)
+        row = posterior.X[i]
+        q[i] = c = d_mu * posterior.alpha[i] - d_sd / sd * q[i]
+        radial = c * slope[i]
+        for j in range(d):
+            of_kernel[j] += radial * (x[j] - row[j])
+        if not alone:
+            bilinear = c * (cov.linear_variance + 2.0 * cov.interaction_variance * products[i])
+            for j in range(d):
+                t, diff = row[j] - cov.center[j], x[j] - row[j]
+                linear[j] += bilinear * t
+                quadratic[j] += c * (t * t)
+                kappa = 1.0 / (1.0 + weight * (diff * diff))
+                effects[j] += c * diff * (kappa * kappa)
+    for j in range(d):
+        if cov.optional[j] and x[j] >= 0.0:  # once more: inactive rows enter the stationary part only
+            of_kernel[j] = linear[j] = quadratic[j] = effects[j] = 0.0
+            for i in range(n):
+                value_ij = posterior.X[i, j]
+                active = value_ij >= 0.0
+                diff = x[j] - (value_ij if active else 0.5)
+                of_kernel[j] += q[i] * slope[i] * diff
+                if active and not alone:
+                    t = value_ij - cov.center[j]
+                    linear[j] += q[i] * (cov.linear_variance + 2.0 * cov.interaction_variance * products[i]) * t
+                    quadratic[j] += q[i] * (t * t)
+                    kappa = 1.0 / (1.0 + weight * (diff * diff))
+                    effects[j] += q[i] * diff * (kappa * kappa)
+        if cov.categorical[j] or (cov.optional[j] and x[j] < 0.0):
+            gradient[j] = 0.0
+        else:
+            gradient[j] += cov.inverse_squared_lengthscales[j] * of_kernel[j] + scale * linear[j]
+            gradient[j] += 2.0 * cov.quadratic_variance * scale * scale * (x[j] - cov.center[j]) * quadratic[j]
+            gradient[j] -= 2.0 * cov.additive_variance / d * weight * effects[j]
+    add_features_gradient_into(posterior.basis, cov, posterior.X, n, x, slopes, d_mu, 0.5 * d_sd / sd, q, gradient)
 
 
 @subroutine

@@ -90,16 +90,17 @@ def front_gradient_into(terms, front, layouts, x, gradient, other):
         most = max(most, terms[j].posterior.n)
     slope, q, products = np.empty((k, most)), np.empty((k, most)), np.empty((k, most))
     mu, sd, d_mu, d_sd = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
+    lifted = [lift(terms[j].posterior.basis, x) for j in range(k)]
     for j in range(k):
         n = terms[j].posterior.n
-        z, _ = lift(terms[j].posterior.basis, x)
+        z, _ = lifted[j]
         mu[j], sd[j] = moments_into(terms[j].posterior, *layouts[j], z, slope[j, :n], q[j, :n], products[j, :n])
     value = improvement_gradient_into(front, mu, sd, d_mu, d_sd)
     for i in range(x.shape[0]):
         gradient[i] = 0.0
     for j in range(k):
         posterior, n = terms[j].posterior, terms[j].posterior.n
-        z, slopes = lift(posterior.basis, x)
+        z, slopes = lifted[j]
         moments_gradient_into(
             posterior, z, slopes, sd[j], d_mu[j], d_sd[j], slope[j, :n], q[j, :n], products[j, :n], other
         )

@@ -18,14 +18,12 @@ import numpy as np
 
 from numbo.compiling.jit import jit, subroutine
 from numbo.kernels.covariance import (
-    Covariance,
-    add_covariance_gradient_into,
-    add_products_into,
+    copy_rows_into,
     correlations_into,
-    covariances_into,
-    products_into,
+    squared_distances_into,
+    stationary_mean,
+    stationary_mean_slope,
 )
-from numbo.kernels.optional import active_columns
 
 AT_ONCE = 128
 NO_SLOPES = np.empty((0, 0))
@@ -40,10 +38,8 @@ class Basis(NamedTuple):
         counts: (M,) number of points of each study.
         X, XT: (M, C, d) and (M, d, C) these points.
         alpha: (M, C) the weights of their covariances in the mean.
-        family, categorical, optional, center, radius: as in a `Covariance`, for all studies.
-        inverse_squared_lengthscales: (M, d).
-        variances: (M, 6) of the signal, of the linear, quadratic and interaction part of the trend, of the additive
-            part, and the inverse squared lengthscale of the latter.
+        family, categorical, optional: of their covariances, which have the stationary term only.
+        inverse_squared_lengthscales, signal_variances: (M, d) and (M,) of these.
     """
 
     weight: float
@@ -55,32 +51,8 @@ class Basis(NamedTuple):
     family: int
     categorical: np.ndarray
     optional: np.ndarray
-    center: np.ndarray
-    radius: float
     inverse_squared_lengthscales: np.ndarray
-    variances: np.ndarray
-
-
-@subroutine
-def covariance_of(basis, m):
-    """The covariance function of study ``m``."""
-    s, a1, a2, a3, b, c = basis.variances[m]
-    return Covariance(
-        basis.family,
-        basis.inverse_squared_lengthscales[m],
-        s,
-        a1,
-        a2,
-        a3,
-        0.0,
-        basis.categorical,
-        basis.center,
-        basis.radius,
-        b,
-        c,
-        basis.optional,
-        0.0,
-    )
+    signal_variances: np.ndarray
 
 
 @jit
@@ -89,21 +61,20 @@ def features(basis, Z):
     (count, d), M = Z.shape, basis.shifts.shape[0]
     out = np.empty((count, M))
     width = min(AT_ONCE, count)
-    ZT, k, mean = np.empty((d, width)), np.empty(width), np.empty(width)
+    ZT, k, slope, mean = np.empty((d, width)), np.empty(width), np.empty(width), np.empty(width)
     for start in range(0, count, AT_ONCE):
         size = min(AT_ONCE, count - start)
-        for c in range(size):
-            for j in range(d):
-                ZT[j, c] = Z[start + c, j]
-        offsets, columns = active_columns(ZT, basis.optional)
+        copy_rows_into(Z, start, size, ZT)
         for m in range(M):
-            cov = covariance_of(basis, m)
+            w = basis.inverse_squared_lengthscales[m]
             for c in range(size):
                 mean[c] = 0.0
             for i in range(basis.counts[m]):
-                covariances_into(cov, ZT, size, basis.X[m, i], offsets, columns, k)
+                squared_distances_into(w, basis.categorical, basis.optional, ZT, size, basis.X[m, i], k)
+                correlations_into(basis.family, size, k, slope)
+                weight = basis.signal_variances[m] * basis.alpha[m, i]
                 for c in range(size):
-                    mean[c] += basis.alpha[m, i] * k[c]
+                    mean[c] += weight * k[c]
             for c in range(size):
                 out[start + c, m] = mean[c] - basis.shifts[m]
     return out
@@ -119,7 +90,7 @@ def without_studies(basis: Basis) -> Basis:
         XT=basis.XT[:0],
         alpha=basis.alpha[:0],
         inverse_squared_lengthscales=basis.inverse_squared_lengthscales[:0],
-        variances=basis.variances[:0],
+        signal_variances=basis.signal_variances[:0],
     )
 
 
@@ -144,29 +115,17 @@ def lift(basis, x):
         return x, NO_SLOPES
     d, M, most = x.shape[0], basis.shifts.shape[0], basis.alpha.shape[1]
     z, slopes = np.empty(d + M), np.empty((M, d))
-    k, slope, q = np.empty(most), np.empty(most), np.zeros(most)
-    linear, quadratic, effects = np.empty(most), np.empty(most), np.empty(most)
+    k, slope = np.empty(most), np.empty(most)
     for j in range(d):
         z[j] = x[j]
     for m in range(M):
-        cov, n = covariance_of(basis, m), basis.counts[m]
-        XT = np.ascontiguousarray(basis.XT[m, :, :n])
-        offsets, columns = active_columns(XT, cov.optional)
-        products_into(cov, XT, n, x, offsets, columns, k, linear, quadratic, effects, None)
-        correlations_into(cov.family, n, k, slope)
-        for i in range(n):
-            k[i] *= cov.signal_variance
-            slope[i] *= 2.0 * cov.signal_variance
-            q[i] = basis.alpha[m, i]
-        add_products_into(cov, d, n, linear, quadratic, effects, k)
-        total = 0.0
-        for i in range(n):
-            total += basis.alpha[m, i] * k[i]
-        z[d + m] = total - basis.shifts[m]
-        gradient = slopes[m]
+        w, XT, n = basis.inverse_squared_lengthscales[m], basis.XT[m], basis.counts[m]
+        squared_distances_into(w, basis.categorical, basis.optional, XT, n, x, k)
+        mean = stationary_mean(basis.family, basis.signal_variances[m], basis.alpha[m], n, k, slope)
+        z[d + m] = mean - basis.shifts[m]
         for j in range(d):
-            gradient[j] = 0.0
-        add_covariance_gradient_into(cov, basis.X[m], n, x, q, slope, linear, gradient)
+            moves = not (basis.categorical[j] or (basis.optional[j] and x[j] < 0.0))
+            slopes[m, j] = w[j] * stationary_mean_slope(XT[j], n, x[j], slope) if moves else 0.0
     return z, slopes
 
 
@@ -185,8 +144,7 @@ def add_features_gradient_into(basis, cov, X, n, z, slopes, d_mu, d_variance, q,
         for i in range(n):
             total += q[i] * b * X[i, d + m]
         for j in range(d):
-            if not (cov.categorical[j] or (cov.optional[j] and z[j] < 0.0)):
-                gradient[j] += total * slopes[m, j]
+            gradient[j] += total * slopes[m, j]
 
 
 @subroutine

@@ -155,6 +155,39 @@ def copy_column_into(XT, i, x):
 
 
 @subroutine
+def copy_rows_into(Z, start, size, ZT):
+    """ZT[:, :size] = Z[start : start + size].T, as `copy_column_into`."""
+    for c in range(size):
+        for j in range(Z.shape[1]):
+            ZT[j, c] = Z[start + c, j]
+
+
+@subroutine
+def stationary_mean(family, signal_variance, alpha, n, r2, slope):
+    """sum_i alpha_i s rho(r2_i) over n points, the mean of a GP with the stationary term only.
+
+    ``r2 (n,)`` becomes rho, and ``slope (n,)`` the input of `stationary_mean_slope`, 2 alpha_i s rho'(r2_i).
+    """
+    correlations_into(family, n, r2, slope)
+    mean = 0.0
+    for i in range(n):
+        weight = signal_variance * alpha[i]
+        mean += weight * r2[i]
+        slope[i] *= 2.0 * weight
+    return mean
+
+
+@subroutine
+def stationary_mean_slope(row, n, xj, slope):
+    """The derivative of a `stationary_mean` in a coordinate that is ``xj``, and ``row[:n]`` at the points, before it is
+    weighted by w_j."""
+    total = 0.0
+    for i in range(n):
+        total += slope[i] * (xj - (row[i] if row[i] >= 0.0 else 0.5))
+    return total
+
+
+@subroutine
 def is_stationary_alone(cov):
     """Whether the covariance has the stationary term only."""
     trend = cov.linear_variance > 0.0 or cov.quadratic_variance > 0.0 or cov.interaction_variance > 0.0
@@ -333,57 +366,6 @@ def prior_variance_gradient_into(cov, x, out):
         if not (cov.categorical[j] or (cov.optional[j] and x[j] < 0.0)):
             u = (x[j] - cov.center[j]) / cov.radius
             out[j] = (common * u + 4.0 * cov.quadratic_variance * (u * u * u)) / cov.radius
-
-
-@subroutine
-def add_covariance_gradient_into(cov, X, n, x, q, slope, products, gradient):
-    """Add d/dx of ``sum_i q_i k(x, X_i)`` over the first ``n`` rows of ``X``, without the term of the features.
-
-    ``slope (n,)`` is ``2 s rho'(r2)``, and ``products (n,)`` is ``<u, v>``, of `products_into`. The ``gradient (d,)``
-    becomes zero in categorical and inactive dimensions.
-    """
-    d = gradient.shape[0]
-    alone = is_stationary_alone(cov)
-    of_kernel, linear, quadratic, effects = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
-    scale, weight = 1.0 / (cov.radius * cov.radius), cov.additive_weight
-    # dk_i / dx_j is the sum of these, with t = X_ij - center_j; factors that do not depend on i follow after the loop:
-    #   stationary            2 s rho'(r2) w_j (x_j - X_ij)
-    #   linear, interactions  (a1 + 2 a3 <u, v>) t / radius^2
-    #   quadratic             2 a2 (x_j - center_j) t^2 / radius^4
-    #   main effects          -2 (b / d) weight (x_j - X_ij) kappa_j^2
-    for i in range(n):
-        row, c = X[i], q[i]
-        radial = c * slope[i]
-        for j in range(d):
-            of_kernel[j] += radial * (x[j] - row[j])
-        if not alone:
-            bilinear = c * (cov.linear_variance + 2.0 * cov.interaction_variance * products[i])
-            for j in range(d):
-                t, diff = row[j] - cov.center[j], x[j] - row[j]
-                linear[j] += bilinear * t
-                quadratic[j] += c * (t * t)
-                kappa = 1.0 / (1.0 + weight * (diff * diff))
-                effects[j] += c * diff * (kappa * kappa)
-    for j in range(d):
-        if cov.optional[j] and x[j] >= 0.0:  # once more: inactive rows enter the stationary part only
-            of_kernel[j] = linear[j] = quadratic[j] = effects[j] = 0.0
-            for i in range(n):
-                value_ij = X[i, j]
-                active = value_ij >= 0.0
-                diff = x[j] - (value_ij if active else 0.5)
-                of_kernel[j] += q[i] * slope[i] * diff
-                if active and not alone:
-                    t = value_ij - cov.center[j]
-                    linear[j] += q[i] * (cov.linear_variance + 2.0 * cov.interaction_variance * products[i]) * t
-                    quadratic[j] += q[i] * (t * t)
-                    kappa = 1.0 / (1.0 + weight * (diff * diff))
-                    effects[j] += q[i] * diff * (kappa * kappa)
-        if cov.categorical[j] or (cov.optional[j] and x[j] < 0.0):
-            gradient[j] = 0.0
-        else:
-            gradient[j] += cov.inverse_squared_lengthscales[j] * of_kernel[j] + scale * linear[j]
-            gradient[j] += 2.0 * cov.quadratic_variance * scale * scale * (x[j] - cov.center[j]) * quadratic[j]
-            gradient[j] -= 2.0 * cov.additive_variance / d * weight * effects[j]
 
 
 @jit

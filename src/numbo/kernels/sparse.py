@@ -25,7 +25,7 @@ from numbo.kernels.cholesky import (
     unwhiten_into,
     whiten_into,
 )
-from numbo.kernels.covariance import covariance_into, covariances_into, prior_variance, prior_variances
+from numbo.kernels.covariance import copy_rows_into, covariance_into, covariances_into, prior_variance, prior_variances
 from numbo.kernels.optional import active_columns
 from numbo.kernels.selection import independent_columns
 
@@ -49,9 +49,7 @@ def embed(cov, S, R, X):
     K, XT, product = np.empty((m, EMBEDDED_AT_ONCE)), np.empty((d, EMBEDDED_AT_ONCE)), np.empty((m, EMBEDDED_AT_ONCE))
     for start in range(0, n, EMBEDDED_AT_ONCE):
         size = min(EMBEDDED_AT_ONCE, n - start)
-        for c in range(size):
-            for j in range(d):
-                XT[j, c] = X[start + c, j]
+        copy_rows_into(X, start, size, XT)
         offsets, columns = active_columns(XT, cov.optional)
         for i in range(m):
             covariances_into(cov, XT, size, S[i], offsets, columns, K[i])

@@ -61,7 +61,7 @@ class Source(NamedTuple):
         name: of the study.
         X, alpha: (n, d) its points, and the weights (n,) of their covariances.
         weights: (d,) inverse squared lengthscales, 0 for parameters that the study lacks.
-        variances: (6,) as in `numbo.kernels.basis.Basis`.
+        signal_variance: of the covariance, which has the stationary term only.
         best: (b, d) its best points, in the coordinates of the new space, NaN where it lacks a parameter.
     """
 
@@ -69,7 +69,7 @@ class Source(NamedTuple):
     X: Array
     alpha: Array
     weights: Array
-    variances: Array
+    signal_variance: float
     best: Array
 
 
@@ -102,10 +102,8 @@ class Sources:
             family=MATERN52,
             categorical=space.categorical,
             optional=space.conditional,
-            center=np.full(d, 0.5),
-            radius=0.5,
             inverse_squared_lengthscales=np.array([source.weights for source in sources]),
-            variances=np.array([source.variances for source in sources]),
+            signal_variances=np.array([source.signal_variance for source in sources]),
         )
         self._known: dict[bytes, Array] = {}
 
@@ -133,6 +131,10 @@ class Sources:
             found = self.predicted(X[new])
             self._known |= {keys[i]: row for i, row in zip(new, found, strict=True)}
         return np.array([self._known[key] for key in keys]).reshape(len(X), len(self))
+
+    def shifted(self, X: Array, weights: Weights) -> Array:
+        """The basis functions (n, M) at observations ``X (n, d)``."""
+        return self.features(X) - weights.shifts
 
     def basis(self, weights: Weights) -> Basis:
         """The studies with these weights, in the form that kernels take."""

@@ -75,10 +75,11 @@ class FITC:
         weight = self._weight(variance)
         i = self._number.setdefault(x.tobytes(), len(self._counts))
         self._point = np.append(self._point, i)
-        if i == len(self._counts):
+        new = i == len(self._counts)
+        if new:
             self._prior = np.append(self._prior, prior_means(self._basis, x[None]))
         y -= float(self._prior[i])
-        if i == len(self._counts):
+        if new:
             Z = self.gp.embed(x[None])
             self._counts = np.append(self._counts, weight)
             self._averages = np.append(self._averages, y)

@@ -228,8 +228,7 @@ class ExactGP:
 
         The log prior of the weights and the marginal likelihood decide (`Sources.proposals`).
         """
-        if self.sources is None:
-            return
+        assert self.sources is not None
         XT = np.ascontiguousarray(X.T)
         workspace = np.empty((WORKSPACE, len(y), len(y)))
 
@@ -254,13 +253,13 @@ class ExactGP:
         """``X (n, d)``, with the features of earlier studies if they have an influence."""
         if self.sources is None or self.weights.silent:
             return X
-        return np.ascontiguousarray(np.concatenate([X, self.sources.features(X) - self.weights.shifts], axis=1))
+        return np.ascontiguousarray(np.concatenate([X, self.sources.shifted(X, self.weights)], axis=1))
 
     def _told_by_sources(self, X: Array, y: Array, weights: Weights) -> tuple[Array, Array]:
         """What the earlier studies leave of ``y (n,)``, and their part (n, n) of the covariance matrix."""
         if self.sources is None or weights.silent:
             return y, NOTHING
-        F = self.sources.features(X) - weights.shifts
+        F = self.sources.shifted(X, weights)
         return y - weights.mean * F.sum(axis=1), weights.variance * np.einsum("ij,kj->ik", F, F)
 
     def start_anew(self) -> None:

@@ -125,16 +125,7 @@ def _source(space: Domain, trials: _Trials, y: Array, most: int) -> Source:
         X=np.where(np.isnan(own), 0.5, own),
         alpha=gp.posterior.alpha[: gp.n].copy(),
         weights=weights,
-        variances=np.array(
-            [
-                cov.signal_variance,
-                cov.linear_variance,
-                cov.quadratic_variance,
-                cov.interaction_variance,
-                cov.additive_variance,
-                cov.additive_weight,
-            ]
-        ),
+        signal_variance=cov.signal_variance,
         best=X[smallest(-np.nan_to_num(y, nan=-np.inf), CANDIDATES)],
     )
 

@@ -240,11 +240,9 @@ class Surrogate:
         if self.fits.due(data.n):
             if frame is not None:
                 self.gp.set_frame(frame)
-            if self.gp.sources is not None:
-                self.gp.weigh(*self.targets.of(data.at(members)))
+            self._weigh_sources(data.at(members))
             self.targets.fit(self.gp, data.at(members), settled=data.n >= SETTLED and not noisy)
-            if self.gp.sources is not None:
-                self.gp.weigh(*self.targets.of(data.at(members)))
+            self._weigh_sources(data.at(members))
             self.fits.done(data.n)
             grew = False
             self.claimed_noise = float(self.gp.covariance.noise_variance)
@@ -253,6 +251,11 @@ class Surrogate:
             self._condition(targets)
         self.members = members
         self.updated_at = data.n
+
+    def _weigh_sources(self, data: Data) -> None:
+        """Choose the weights of earlier studies, under which hyperparameters are fitted, under the present ones."""
+        if self.gp.sources is not None:
+            self.gp.weigh(*self.targets.of(data))
 
     def fit_again(self) -> None:
         """Let the next update fit the hyperparameters."""

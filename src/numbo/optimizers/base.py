@@ -78,8 +78,7 @@ class Optimizer(Port, Inspectable):
         settings: all settings; settings given by name take precedence.
         use_curves: whether to learn from the curves of stopped trials (`numbo.models.curves`).
         earlier: studies of other tasks to learn from, each an `EarlierStudy` or a pair of points and values; their
-            parameters, ranges and scales may differ. Those that mislead lose their influence within a few trials. Only
-            GSSBO and GP-UCB.
+            parameters, ranges and scales may differ. The trials decide how much each counts. Only GSSBO and GP-UCB.
 
     Raises:
         ValueError: for an unsupported value.
@@ -516,9 +515,8 @@ class Optimizer(Port, Inspectable):
 
     def _arguments(self) -> dict[str, Any]:
         """The constructor's arguments without space, seed and settings; a subclass adds its own."""
-        goal: dict[str, Any] = {"direction": self.direction}
-        if len(self.directions) > 1:
-            goal = {"directions": self.directions}
+        one = len(self.directions) == 1
+        goal: dict[str, Any] = {"direction": self.direction} if one else {"directions": self.directions}
         goal |= {"constraints": self.constraints} if self.constraints else {}
         return goal | ({"earlier": [study.state_dict() for study in self.earlier]} if self.earlier else {})
 

@@ -74,7 +74,7 @@ class GlobalModel:
 
 @dataclass(frozen=True)
 class Recalling:
-    """The best point of the whole space, as long as earlier studies have an influence and trials are few.
+    """The best point of the whole space, as long as trials are few: only of algorithms that learn from earlier studies.
 
     A local search would leave what they know unused.
 
@@ -86,7 +86,7 @@ class Recalling:
     silent_with: tuple[Circumstance, ...] = (values_fixed,)
 
     def propose(self, run: Run) -> Suggestion | None:
-        if run.history.n >= RECALLED or not (run.history.n < 2 or self.model.search.recalling):
+        if run.history.n >= RECALLED:
             return None
         x = self.model.best(run)
         return None if x is None else Suggestion(x)

@@ -63,11 +63,6 @@ class GPSearch:
         """The model of the first objective."""
         return self.outputs.first
 
-    @property
-    def recalling(self) -> bool:
-        """Whether earlier studies have an influence on the model of an objective."""
-        return any(one.gp.basis is not None for one in self.outputs.objectives)
-
     def new_surrogate(self, **options: Any) -> Surrogate:
         """Another model with the same settings."""
         own = self._settings

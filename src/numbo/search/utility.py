@@ -22,6 +22,7 @@ from numbo.kernels.acquisition import (
     Posterior,
     Term,
     acquisition_values,
+    mean_variance,
     success_probabilities,
     weighted_values,
 )
@@ -29,7 +30,6 @@ from numbo.kernels.ascent import ascend
 from numbo.kernels.basis import without_studies
 from numbo.kernels.front import Front, deviations, improvements
 from numbo.kernels.pending import shares_beside, shares_left
-from numbo.models.moments import moments
 from numbo.trials import best_first
 
 ASCENT_ITERATIONS = 40
@@ -130,12 +130,13 @@ def alike(terms: tuple[Term, ...]) -> tuple[Term, ...]:
 
 def front_values(terms: Sequence[Term], front: Front, X: Array) -> Array:
     """The log expected hypervolume improvement (c,) at ``X (c, d)``, weighted by the probability of success."""
-    latent = [moments(term.posterior, X) for term in terms]
-    sd = [
-        deviations(term.posterior.covariance, term.posterior.lifted(X), own.variance)
-        for term, own in zip(terms, latent, strict=True)
-    ]
-    values: Array = improvements(front, np.array([own.mean for own in latent]), np.array(sd))
+    means, sd = [], []
+    for posterior, _ in terms:
+        lifted = posterior.lifted(X)
+        mean, variance = mean_variance(posterior, lifted)
+        means.append(mean)
+        sd.append(deviations(posterior.covariance, lifted, variance))
+    values: Array = improvements(front, np.array(means), np.array(sd))
     success = terms[0].acquisition.success
     if len(success.alpha) == 0:
         return values

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -68,12 +68,16 @@ class EarlierStudy:
     def __repr__(self) -> str:
         return f"EarlierStudy(<{len(self.points)} trials>, name={self.name!r})"
 
-    @property
-    def best_point(self) -> Mapping[str, Any]:
-        """The parameters of the best trial by the first objective; empty without a success, or for arms."""
-        own = Goal(tuple(self.directions or ("minimize",)))
-        values = np.array([own.outputs(value)[0] for value in self.values])
-        if not len(values) or np.isnan(values).all():
+    def best_point(self, goal: Goal) -> Mapping[str, Any]:
+        """The parameters of the best trial by the first objective; empty without a success, or for arms.
+
+        It is empty, too, for a study of another number of objectives than the ``goal``, which is not used.
+        """
+        try:
+            values = self.outputs(goal)[:, 0]
+        except ValueError:
+            return {}
+        if np.isnan(values).all():
             return {}
         point = self.points[int(np.nanargmax(values))]
         return point if isinstance(point, Mapping) else {}
@@ -113,9 +117,5 @@ def earlier_studies(given: Any) -> tuple[EarlierStudy, ...]:
                     f"earlier must have an EarlierStudy, or a pair of points and values, for each study; got {one!r}."
                 )
             one = EarlierStudy(*one)
-        found.append(one if one.name is not None else _named(one, f"study {number}"))
+        found.append(one if one.name is not None else replace(one, name=f"study {number}"))
     return tuple(found)
-
-
-def _named(study: EarlierStudy, name: str) -> EarlierStudy:
-    return EarlierStudy(**(study.state_dict() | {"name": name}))

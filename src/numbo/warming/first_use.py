@@ -131,14 +131,6 @@ def _trade_off(space: Space, k: int) -> None:
         optimizer.tell(optimizer.ask(), [float((5 * i + 3 * j) % 7) for j in range(k)])
 
 
-def _recall(space: Space) -> None:
-    """A run that learns from an earlier study, whose kernels are compiled for it alone."""
-    points = [space.decode(np.random.default_rng(i).random(space.d)) for i in range(8)]
-    optimizer = GSSBO(space, seed=0, earlier=[(points, [_smooth(0, {"x": p["x"]}) for p in points])])
-    _run(optimizer, range(9), lambda i, params: _smooth(i, {"x": params["x"]}))
-    optimizer.ask(2)
-
-
 def _stop(optimizer: Optimizer) -> None:
     """Tell a trial that ends, and a trial that is stopped between two rungs of its curve."""
     for steps, partial in ((8, False), (7, True)):
@@ -163,8 +155,8 @@ def _noisy(i: int, params: Any) -> float:
 def warmup() -> float:
     """Compile the kernels, or load them from the cache, so that no suggestion has to wait; returns the seconds taken.
 
-    For three or more constraints, and for more than three objectives, there are kernels for each number, which are
-    compiled when they are first needed.
+    For three or more constraints, for more than three objectives, and for earlier studies, there are other kernels,
+    which are compiled when they are first needed.
 
     Useful in an image build: it takes over a minute of one core once, and a second or two if they are cached.
 
@@ -205,6 +197,5 @@ def _use_all() -> None:
     _use_seldom()
     for names in ("a", "ab"):
         _constrain(space, names)
-    _recall(space)
     for k in (2, 3):
         _trade_off(space, k)
