@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution
 from optuna.study import Study
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FrozenTrial
 
+from numbo import _checks
 from numbo.optuna import _records
 from numbo.trials.earlier import EarlierStudy, earlier_studies
 
@@ -64,30 +65,21 @@ def _of_study(study: Study) -> EarlierStudy:
 
 
 def _value(trial: FrozenTrial, k: int) -> Any:
-    """The value of a trial, or the last one that it has reported; None if it failed, or does not meet a constraint."""
-    if any(value > 0.0 for value in _records.constraints_of(trial).values()):
-        return None
-    if trial.state == TrialState.COMPLETE:
-        return trial.value if k == 1 else trial.values
-    if trial.state != TrialState.PRUNED:
-        return None
-    if k == 1:
-        reported = [value for _, value in sorted(trial.intermediate_values.items()) if not math.isnan(value)]
-        return reported[-1] if reported else None
-    found = _records.last_report(trial, k)
-    return None if found is None else found[1]
+    """The value of a trial (`numbo.optuna._records.value_of`); None, too, if it does not meet a constraint."""
+    violated = any(value > 0.0 for value in _records.constraints_of(trial).values())
+    return None if violated else _records.value_of(trial, k)
 
 
 def _std(trial: FrozenTrial) -> float:
-    known = trial.user_attrs.get(_records.STD)
-    return float(known) if isinstance(known, int | float) and math.isfinite(known) and known >= 0.0 else 0.0
+    known = trial.user_attrs.get(_records.STD, 0.0)
+    return float(known) if _checks.is_finite(known) and known >= 0.0 else 0.0
 
 
-def internal(study: EarlierStudy, distributions: Mapping[str, BaseDistribution]) -> dict[str, Any]:
-    """A study with the numbers of the choices in place of categories, as the state of an `EarlierStudy`."""
+def internal(study: EarlierStudy, distributions: Mapping[str, BaseDistribution]) -> EarlierStudy:
+    """A study with the numbers of the choices in place of categories."""
     choices = {name: d for name, d in distributions.items() if isinstance(d, CategoricalDistribution)}
     points = [_internal(point, choices) if isinstance(point, Mapping) else point for point in study.points]
-    return study.state_dict() | {"points": points}
+    return replace(study, points=points)
 
 
 def _internal(point: Mapping[str, Any], choices: Mapping[str, CategoricalDistribution]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from optuna.distributions import CategoricalDistribution
 from optuna.study import Study, StudyDirection
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 from numbo.optimizers import GLOBAL
 from numbo.optuna._distributions import Searched
@@ -161,6 +161,22 @@ def last_report(trial: FrozenTrial, k: int, until: int | None = None) -> tuple[i
             if values is not None:
                 return step, values
     return None
+
+
+def value_of(trial: FrozenTrial, k: int) -> float | list[float] | None:
+    """The value of a finished trial, or the last one that it has reported if it was pruned, of ``k`` objectives.
+
+    None for a failure. A trial pruned before it reported anything is one: objectives reject points in this way.
+    """
+    if trial.state == TrialState.COMPLETE:
+        return trial.value if k == 1 else trial.values
+    if trial.state != TrialState.PRUNED:
+        return None
+    if k == 1:
+        values = [value for _, value in sorted(trial.intermediate_values.items()) if not math.isnan(value)]
+        return values[-1] if values else None
+    found = last_report(trial, k)
+    return None if found is None else found[1]
 
 
 def reported(values: Any, k: int) -> list[float] | None:

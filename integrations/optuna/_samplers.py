@@ -42,6 +42,7 @@ from numbo.optuna._view import FirstTrials, StudyView, checked
 from numbo.optuna._views import Views
 from numbo.optuna._warnings import Once, warn
 from numbo.spaces import Float, Space, Table
+from numbo.trials import Goal
 from numbo.trials.earlier import EarlierStudy
 from numbo.warming.ahead import compile_ahead
 
@@ -93,8 +94,8 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         constraints_func: takes a trial that has ended and returns its constraints, a sequence of numbers that are met
             at 0 or less, as in Optuna's samplers. Constraints of ``trial.set_constraint`` need no setting.
         earlier: studies of other tasks to learn from: Optuna's studies, ``"storage-url#name"``, or
-            `numbo.EarlierStudy`. They are read at once. Their parameters, ranges and scales may differ; those that
-            mislead lose their influence within a few trials.
+            `numbo.EarlierStudy`. They are read at once. Their parameters, ranges and scales may differ. The trials
+            decide how much each counts.
         settings: all settings of the algorithm, as its optimizer in `numbo` takes them; settings given by name take
             precedence. Trials count as failures if they failed, or were pruned before their first report.
 
@@ -290,7 +291,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             if (found := self._by_model(study, trial, param_name, param_distribution)) is not None:
                 return found
             usual = self._is_first(study, trial, param_name)
-            if usual and (known := self._recalled(param_name, param_distribution)) is not None:
+            if usual and (known := self._recalled(study, param_name, param_distribution)) is not None:
                 return known
             # one stream per trial and name: processes with equal seeds must not start with equal points
             sampler = RandomSampler(seed=zlib.crc32(f"{self._seed} {trial.number} {param_name}".encode()))
@@ -302,10 +303,11 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             return to_external(space.decode(space.usual), {param_name: param_distribution})[param_name]
         return sampler.sample_independent(study, trial, param_name, param_distribution)
 
-    def _recalled(self, name: str, distribution: BaseDistribution) -> Any:
+    def _recalled(self, study: Study, name: str, distribution: BaseDistribution) -> Any:
         """The value of a parameter in the best trial of the first earlier study that has it; None if there is none."""
-        for study in self._earlier:
-            value = study.best_point.get(name)
+        goal = Goal(_records.directions_of(study))
+        for earlier in self._earlier:
+            value = earlier.best_point(goal).get(name)
             if value is not None and holds(distribution, value):
                 return value
         return None

@@ -372,24 +372,9 @@ class StudyView:
         return not name or not self.space.undecided(name, self.searched.distributions[name])
 
     def _value(self, trial: FrozenTrial) -> float | list[float] | None:
-        """The value learned from a finished trial, or those of several objectives; ``None`` for a failure.
-
-        A trial pruned before it reported anything is a failure: objectives reject points in this way.
-        """
+        """The value learned from a finished trial, or those of several objectives; ``None`` for a failure."""
         assert self.optimizer is not None
-        if (k := len(self.optimizer.directions)) > 1:
-            if trial.state == TrialState.COMPLETE:
-                return trial.values
-            pruned = trial.state == TrialState.PRUNED
-            found = _records.last_report(trial, k) if pruned else None
-            return None if found is None else found[1]
-        if trial.state == TrialState.COMPLETE:
-            return trial.value
-        if trial.state == TrialState.PRUNED:
-            reported = [v for _, v in sorted(trial.intermediate_values.items()) if not math.isnan(v)]
-            if reported:
-                return reported[-1]
-        return None
+        return _records.value_of(trial, len(self.optimizer.directions))
 
 
 class FirstTrials:

@@ -13,6 +13,7 @@ import copy
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import reduce
@@ -151,26 +152,17 @@ class TuneSpace:
         """The searched values in ``config``, which may be nested or flat with "/", with or without constants."""
         found: dict[str, Any] = {}
         for name, parameter in self.parameters.items():
-            if self._active(parameter, found):
-                value = _get(config, parameter.path)
-                if value is _ABSENT and parameter.options:
-                    value = _nested(config, "/".join(map(str, parameter.path)) + "/")
-                if value is not _ABSENT:
-                    found[name] = parameter.to_searched(value)
+            if self._active(parameter, found) and (value := _value_of(config, parameter)) is not _ABSENT:
+                found[name] = parameter.to_searched(value)
         return found
 
     def known_params(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """The values in a ``config`` of another space for the parameters of this one, whether they lie in it or not."""
         found: dict[str, Any] = {}
         for name, parameter in self.parameters.items():
-            value = _get(config, parameter.path)
-            if value is _ABSENT and parameter.options:
-                value = _nested(config, "/".join(map(str, parameter.path)) + "/")
-            if value is not _ABSENT:
-                try:
+            if (value := _value_of(config, parameter)) is not _ABSENT:
+                with suppress(ValueError, TypeError):
                     found[name] = parameter.to_searched(value)
-                except (ValueError, TypeError):
-                    continue
         return found
 
     def in_run(self, param_space: Mapping[str, Any]) -> TuneSpace:
@@ -205,6 +197,14 @@ class TuneSpace:
     def _active(parameter: Parameter, params: Mapping[str, Any]) -> bool:
         when: Any = parameter.dimension.when or {}
         return all(params.get(parent, _ABSENT) in labels for parent, labels in when.items())
+
+
+def _value_of(config: Mapping[str, Any], parameter: Parameter) -> Any:
+    """The value of a parameter in ``config``, which may be nested or flat with "/"; `_ABSENT` if it has none."""
+    value = _get(config, parameter.path)
+    if value is _ABSENT and parameter.options:
+        value = _nested(config, "/".join(map(str, parameter.path)) + "/")
+    return value
 
 
 def _without_twins(node: Any, place: Path = ()) -> Any:

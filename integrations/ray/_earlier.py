@@ -52,11 +52,10 @@ def _read_one(given: Any, number: int) -> Sequence[EarlierRun | EarlierStudy]:
 
 
 def studies(
-    runs: Iterable[EarlierRun | EarlierStudy], space: TuneSpace, modes: Mapping[str, str]
+    runs: Iterable[EarlierRun | EarlierStudy], space: TuneSpace, metrics: list[str], directions: list[str]
 ) -> tuple[EarlierStudy, ...]:
-    """The ``runs`` as studies of the parameters of a ``space``, and of metrics with their ``modes``."""
-    directions = ["minimize" if mode == "min" else "maximize" for mode in modes.values()]
-    return tuple(run if isinstance(run, EarlierStudy) else _study(run, space, list(modes), directions) for run in runs)
+    """The ``runs`` as studies of the parameters of a ``space``, and of ``metrics`` with their ``directions``."""
+    return tuple(run if isinstance(run, EarlierStudy) else _study(run, space, metrics, directions) for run in runs)
 
 
 def _study(run: EarlierRun, space: TuneSpace, names: list[str], directions: list[str]) -> EarlierStudy:

@@ -70,7 +70,7 @@ class NumboSearch(InspectedSearch):
         constraints: bounds of reported metrics: ``"<="`` or ``">="`` and a number for each.
         earlier: runs of other tasks to learn from: folders of runs, results of ``Tuner.fit``, or `numbo.EarlierStudy`
             with the values by the names of the parameters. They are read at once. Their parameters, ranges and scales
-            may differ; those that mislead lose their influence within a few trials.
+            may differ. The trials decide how much each counts.
         settings: all settings of the algorithm, as its optimizer in `numbo` takes them; settings given by name take
             precedence.
 
@@ -208,7 +208,7 @@ class NumboSearch(InspectedSearch):
         directions = ["minimize" if mode == "min" else "maximize" for mode in self._modes.values()]
         goal: dict[str, Any] = {"directions": directions} if self._several else {"direction": directions[0]}
         if self._earlier:
-            goal["earlier"] = _earlier.studies(self._earlier, self._tune_space, self._modes)
+            goal["earlier"] = _earlier.studies(self._earlier, self._tune_space, self._metrics, directions)
         self._opt = self._make(self._tune_space.space, **goal)
         for point, reward in self._evaluated:
             if isinstance(reward, dict):
