@@ -35,6 +35,7 @@ def test_the_recorded_runs_are_those_of_the_tasks():
 def test_what_is_known(tables, known):
     found = problems.task("lcbench", "9_0", 0, known)
     assert len(found.start) == problems.START
+    assert found.value(3) == tables["9_0"][1][3]
     assert len(found.studies) == {"none": 0, "one": 1}.get(known, 2)
     names = [study.name for study in found.studies]
     assert "9_0" not in names
@@ -57,3 +58,15 @@ def test_runs_are_counted_and_reported(tables, tmp_path, monkeypatch):
     text = path.with_suffix(".md").read_text()
     assert "| GSSBO, all | 1 | " in text
     assert "## lcbench, 3 tasks" in text
+
+
+def test_searches_of_other_data_are_studies():
+    found = problems.task("svm", "wine", 0, "all")
+    assert [len(study.points) for study in found.studies] == [problems.LENGTH] * problems.SEARCHES
+    assert "wine" not in {study.name for study in found.studies}
+    grid = problems._svm()["wine"]
+    for i, j in ((0, 0), (28, 28), (3, 17)):
+        at = {name: d.from_unit(u / 28) for (name, d), u in zip(problems.SQUARE.items(), (i, j), strict=True)}
+        assert found.value(at) == pytest.approx(grid[i, j], abs=1e-9)
+    between = {name: d.from_unit(3.5 / 28) for name, d in problems.SQUARE.items()}
+    assert found.value(between) == pytest.approx(grid[3:5, 3:5].mean(), abs=1e-9)

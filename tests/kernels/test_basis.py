@@ -11,6 +11,7 @@ from numbo.kernels import acquisition as kernels
 from numbo.kernels import basis as own
 from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition, Posterior, acquisition_values
 from numbo.kernels.ascent import ascend
+from numbo.kernels.covariance import stationary
 from numbo.kernels.pending import shares_left
 from numbo.models.moments import mean_at, moments, study_weights
 from numbo.models.pending import extended
@@ -35,26 +36,16 @@ def basis_of(cov):
         family=cov.family,
         categorical=cov.categorical,
         optional=cov.optional,
-        center=cov.center,
-        radius=cov.radius,
         inverse_squared_lengthscales=rng.uniform(0.3, 3.0, (STUDIES, d)),
-        variances=rng.uniform(0.1, 0.8, (STUDIES, 6)) * np.array([1, 1, 1, 1, 1, 20.0]),
+        signal_variances=rng.uniform(0.1, 0.8, STUDIES),
     )
 
 
 def naive_features(basis, cov, X):
     columns = []
     for m in range(STUDIES):
-        s, a1, a2, a3, b, c = basis.variances[m]
-        one = cov._replace(
-            inverse_squared_lengthscales=basis.inverse_squared_lengthscales[m],
-            signal_variance=s,
-            linear_variance=a1,
-            quadratic_variance=a2,
-            interaction_variance=a3,
-            additive_variance=b,
-            additive_weight=c,
-        )
+        weights, s = basis.inverse_squared_lengthscales[m], basis.signal_variances[m]
+        one = stationary(cov.family, weights, s, 0.0, cov.categorical, cov.optional)
         n = basis.counts[m]
         K = naive.gram(one, X, basis.X[m, :n])
         columns.append(K @ basis.alpha[m, :n] - basis.shifts[m])
