@@ -186,10 +186,9 @@ def test_a_restored_optimizer_goes_on_equally(told):
 def test_noise_and_repeats():
     """Under noise all observations take part, through atoms that have features as well."""
     rng = np.random.default_rng(seeded(0))
+    known = [{"x": a, "y": b} for a, b in rng.random((50, 2))]
     opt = GSSBO(
-        {"x": Float(0, 1), "y": Float(0, 1)},
-        seed=seeded(0),
-        earlier=[([{"x": a, "y": b} for a, b in rng.random((50, 2))], rng.random(50).tolist())],
+        {"x": Float(0, 1), "y": Float(0, 1)}, seed=seeded(0), earlier=[(known, [p["x"] + p["y"] for p in known])]
     )
     noisy = lambda p: (p["x"] - 0.3) ** 2 + (p["y"] - 0.6) ** 2 + 0.1 * rng.normal()  # noqa: E731
     for p in [{"x": a, "y": b} for a, b in rng.random((40, 2))]:
@@ -238,6 +237,17 @@ def test_what_cannot_be_used_is_said_by_name():
     ):
         assert any(f"'{name}'" in one and words in one for one in said), (name, said)
     assert run(opt, 5) == run(GSSBO(SPACE, seed=seeded(0)), 5)
+
+
+@over_seeds()
+def test_values_without_an_order_are_not_used():
+    rng = np.random.default_rng(seeded(1))
+    points, values = trials(60, seed=1)
+    shuffled = [EarlierStudy(points, rng.permutation(values).tolist(), name=f"shuffled {i}") for i in range(3)]
+    with pytest.warns(UserWarning, match="values have no order") as caught:
+        opt = GSSBO(SPACE, seed=seeded(0), earlier=[*shuffled, EarlierStudy(points, values, name="good")])
+    assert len(caught) == 3, MOSTLY
+    assert run(opt, 5) == run(GSSBO(SPACE, seed=seeded(0), earlier=[EarlierStudy(points, values, name="good")]), 5)
 
 
 @pytest.mark.parametrize(
