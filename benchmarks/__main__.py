@@ -18,6 +18,7 @@ COMMANDS = {
     "batches": "benchmarks.compare.batches",
     "hpob": "benchmarks.compare.hpob",
     "transfer": "benchmarks.compare.transfer",
+    "stopping": "benchmarks.compare.stopping",
     "bayesmark": "benchmarks.compare.bayesmark",
     "curves": "benchmarks.compare.curves",
     "real": "benchmarks.compare.real",

@@ -19,11 +19,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from benchmarks.compare import transfer
+from benchmarks.compare import stopping, transfer
 from benchmarks.compare.bbob_report import time_table
 from benchmarks.compare.hpob import CHECKPOINTS, mean_regret, regrets
 from benchmarks.compare.ranks import Runs, bootstrap, finished, grouped
 from benchmarks.compare.study_report import study_table
+from benchmarks.markdown import lines
 from benchmarks.pictures import NAMES
 from benchmarks.problems.hpob import METHODS, tasks
 from benchmarks.problems.suites import SUITES
@@ -94,8 +95,7 @@ def milliseconds(value: float) -> str:
 
 def markdown(table: Table) -> str:
     """A table, of which the first row is the head."""
-    lines = ["| " + " | ".join(row) + " |" for row in table]
-    return "\n\n" + "\n".join([lines[0], "|---" * len(table[0]) + "|", *lines[1:]]) + "\n\n"
+    return "\n\n" + "\n".join(lines(table)) + "\n\n"
 
 
 def bold(texts: list[str], values: list[float]) -> list[str]:
@@ -479,6 +479,11 @@ def transfer_table(kind: str) -> str:
     return markdown(transfer.table(RESULTS / "transfer.jsonl", kind))
 
 
+def stopping_table(which: str) -> str:
+    """Whether forecasts come true (``"calibration"``), or what rules save and lose (``"savings"``)."""
+    return markdown(getattr(stopping, which)(load(RESULTS / "stopping.jsonl")))
+
+
 @cache
 def _hpob() -> dict[str, Any]:
     return regrets(RESULTS / "hpob.jsonl")
@@ -570,6 +575,7 @@ FIGURES: dict[str, Callable[..., str]] = {
         hpob_seeds,
         hpob_table,
         transfer_table,
+        stopping_table,
         study_table,
     )
 }

@@ -15,6 +15,7 @@ import numpy as np
 
 from benchmarks import processes
 from benchmarks.arguments import add_name, add_names, add_runs, results
+from benchmarks.markdown import lines as table_lines
 from benchmarks.problems.problem import Array
 from benchmarks.problems.transfer import KINDS, KNOWN, download, recorded, task, tasks
 from benchmarks.storage import load
@@ -109,11 +110,6 @@ def common(found: dict[str, dict[str, Array]]) -> list[str]:
     return sorted(set.intersection(*(set(runs) for runs in found.values())))
 
 
-def _lines(rows: list[list[str]]) -> list[str]:
-    texts = ["| " + " | ".join(row) + " |" for row in rows]
-    return [texts[0], "|---" * len(rows[0]) + "|", *texts[1:]]
-
-
 def write_report(path: Path) -> None:
     """Write the tables beside the results."""
     lines = ["# Results: earlier studies", "", "Written by `python -m benchmarks transfer`.", ""]
@@ -128,10 +124,15 @@ def write_report(path: Path) -> None:
         if not found:
             continue
         names = common(found)
-        lines += [f"## {kind}, {len(names)} tasks", "", *_lines(table(path, kind)), ""]
+        lines += [f"## {kind}, {len(names)} tasks", "", *table_lines(table(path, kind)), ""]
         fewer = [name for name in names if f"NAP/{name}" in recorded()]
         if kind == "hpob" and fewer:
-            lines += [f"## The {len(fewer)} of them with NAP and OptFormer", "", *_lines(table(path, kind, fewer)), ""]
+            lines += [
+                f"## The {len(fewer)} of them with NAP and OptFormer",
+                "",
+                *table_lines(table(path, kind, fewer)),
+                "",
+            ]
     times: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for row in load(path):
         times.setdefault((row["kind"], row["known"]), []).append((row["built_s"], row["mean_ask_ms"]))

@@ -15,9 +15,12 @@ from numbo.optuna._looking import (
     predict,
     predict_end,
     predict_feasible,
+    remaining,
+    worthwhile,
 )
 from numbo.optuna._pruner import CurvePruner
 from numbo.optuna._reports import report, should_prune
+from numbo.optuna._stopping import StopWhenDone
 from numbo.spaces import Table
 from numbo.warming.first_use import announce_compilation
 
@@ -30,6 +33,7 @@ __all__ = [
     "GPUCBSampler",
     "GSSBOSampler",
     "SBPESampler",
+    "StopWhenDone",
     "Table",
     "best_predicted",
     "best_predicted_trial",
@@ -39,6 +43,8 @@ __all__ = [
     "predict",
     "predict_end",
     "predict_feasible",
+    "remaining",
     "report",
     "should_prune",
+    "worthwhile",
 ]

@@ -14,7 +14,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 from numbo import _checks
 from numbo._types import Array
 from numbo.inspection.fronts import front_of, volumes_of
-from numbo.optimizers import Explanation, Snapshot
+from numbo.optimizers import Explanation, Remaining, Snapshot
 from numbo.optuna import _records
 from numbo.optuna._distributions import Searched, internal_point, to_external
 from numbo.optuna._view import FirstTrials
@@ -211,6 +211,50 @@ class Inspected:
         at = optimizer.reference(reference)
         counted = (t.values if t.state == TrialState.COMPLETE and _met(t) else None for t in first.finished())
         return volumes_of(list(counted), Goal(optimizer.directions), at)
+
+    def remaining(
+        self,
+        trials: int,
+        study: Study | None = None,
+        *,
+        least: float = 0.0,
+        reference: Sequence[float] | None = None,
+    ) -> Remaining:
+        """What so many more trials would bring: how likely an improvement is, and how large.
+
+        It is forecast by how often and by how much the best value has improved so far, and corrected by what such
+        forecasts would have been worth earlier in the study. If values are noisy, expected values count; with
+        constraints, trials that meet them; of several objectives, the hypervolume of the front.
+
+        Args:
+            trials: their number; failed and pruned ones are trials, too.
+            study: by default the study that the sampler was last used for.
+            least: gains up to this one do not count as improvements, in the units of the objective.
+            reference: of several objectives, the point up to which the hypervolume is taken; by default the worst
+                values on the front, and a tenth of its range beyond.
+
+        Raises:
+            ValueError: for an unsupported value, or before trials have different values.
+        """
+        return self._optimizer_of(study)[0].remaining(trials, least=least, reference=reference)
+
+    def worthwhile(
+        self, worth: float, study: Study | None = None, *, reference: Sequence[float] | None = None
+    ) -> Remaining | None:
+        """For how many more trials it pays to go on, and what they would bring; None if it does not pay.
+
+        It pays if the expected gain of some number of trials, up to 100, exceeds their cost (`StopWhenDone`).
+
+        Args:
+            worth: the gain that has to come of a trial for it to pay, in the units of the objective; of several
+                objectives, of the hypervolume.
+            study: by default the study that the sampler was last used for.
+            reference: as for `remaining`.
+
+        Raises:
+            ValueError: as `remaining`.
+        """
+        return self._optimizer_of(study)[0].worthwhile(worth, reference=reference)
 
     def explain(self, study: Study | None = None, *, objective: int = 0) -> Explanation:
         """A description of the model, and the time of the last suggestion.

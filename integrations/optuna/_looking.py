@@ -9,7 +9,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, Trial
 
 from numbo._types import Array
-from numbo.optimizers import Explanation
+from numbo.optimizers import Explanation, Remaining
 from numbo.optuna._samplers import NumboSampler
 from numbo.optuna._view import checked
 
@@ -135,6 +135,38 @@ def hypervolumes(study: Study, reference: Sequence[float]) -> Array:
             numbo's, or no parameter is known yet.
     """
     return _sampler_of(study).hypervolumes(reference, study)
+
+
+def remaining(study: Study, trials: int, *, least: float = 0.0, reference: Sequence[float] | None = None) -> Remaining:
+    """What so many more trials would bring: how likely an improvement is, and how large.
+
+    Args:
+        study: a study whose sampler is one of numbo's.
+        trials: their number; failed and pruned ones are trials, too.
+        least: gains up to this one do not count as improvements, in the units of the objective.
+        reference: of several objectives, the point up to which the hypervolume is taken; by default the worst values on
+            the front, and a tenth of its range beyond.
+
+    Raises:
+        ValueError: for an unsupported value, before trials have different values, or if the sampler is not one of
+            numbo's.
+    """
+    return _sampler_of(study).remaining(trials, study, least=least, reference=reference)
+
+
+def worthwhile(study: Study, worth: float, *, reference: Sequence[float] | None = None) -> Remaining | None:
+    """For how many more trials it pays to go on, and what they would bring; None if it does not pay.
+
+    Args:
+        study: a study whose sampler is one of numbo's.
+        worth: the gain that has to come of a trial for it to pay, in the units of the objective; of several objectives,
+            of the hypervolume.
+        reference: as for `remaining`.
+
+    Raises:
+        ValueError: as `remaining`.
+    """
+    return _sampler_of(study).worthwhile(worth, study, reference=reference)
 
 
 def _sampler_of(study: Study) -> NumboSampler:

@@ -9,9 +9,10 @@ except ImportError as error:
 
 from numbo.ray._algorithms import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
 from numbo.ray._scheduler import CurveScheduler
+from numbo.ray._stopping import StopWhenDone
 from numbo.spaces import Table
 from numbo.warming.first_use import announce_compilation
 
 announce_compilation(logging.getLogger("ray.tune.search.numbo").info)
 
-__all__ = ["BBKBSearch", "BKBSearch", "CurveScheduler", "GSSBOSearch", "SBPESearch", "Table"]
+__all__ = ["BBKBSearch", "BKBSearch", "CurveScheduler", "GSSBOSearch", "SBPESearch", "StopWhenDone", "Table"]

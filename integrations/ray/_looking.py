@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
 from numbo._types import Array
-from numbo.optimizers import Explanation, Optimizer, Snapshot
+from numbo.optimizers import Explanation, Optimizer, Remaining, Snapshot
 from numbo.ray._domains import TuneSpace
 from numbo.ray._stored import StoredSearch
 
@@ -95,6 +95,33 @@ class InspectedSearch(StoredSearch):
             ValueError: if ``reference`` is not as many finite numbers as there are metrics.
         """
         return self._ready()[1].hypervolumes(reference)
+
+    def remaining(self, trials: int, *, least: float = 0.0, reference: Sequence[float] | None = None) -> Remaining:
+        """What so many more trials would bring: how likely an improvement is, and how large.
+
+        Args:
+            trials: their number; failures and trials that are stopped early count, too.
+            least: gains up to this one do not count as improvements, in the units of the metric.
+            reference: of several metrics, the point up to which the hypervolume is taken; by default the worst values
+                on the front, and a tenth of its range beyond.
+
+        Raises:
+            ValueError: for an unsupported value, or before trials have different values.
+        """
+        return self._ready()[1].remaining(trials, least=least, reference=reference)
+
+    def worthwhile(self, worth: float, *, reference: Sequence[float] | None = None) -> Remaining | None:
+        """For how many more trials it pays to go on, and what they would bring; None if it does not pay.
+
+        Args:
+            worth: the gain that has to come of a trial for it to pay, in the units of the metric; of several metrics,
+                of the hypervolume.
+            reference: as for `remaining`.
+
+        Raises:
+            ValueError: as `remaining`.
+        """
+        return self._ready()[1].worthwhile(worth, reference=reference)
 
     def explain(self, *, objective: int = 0) -> Explanation:
         """A description of the model, and the time of the last suggestion.

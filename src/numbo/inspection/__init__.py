@@ -3,6 +3,7 @@
 from numbo.inspection.explanation import Explanation, relevance
 from numbo.inspection.inspectable import Inspectable
 from numbo.inspection.learning_curve import LearningCurve
+from numbo.inspection.remaining import Remaining, TooEarly
 from numbo.inspection.snapshot import Snapshot
 
-__all__ = ["Explanation", "Inspectable", "LearningCurve", "Snapshot", "relevance"]
+__all__ = ["Explanation", "Inspectable", "LearningCurve", "Remaining", "Snapshot", "TooEarly", "relevance"]

@@ -9,6 +9,7 @@ from typing import Any, overload
 from numbo._interrupts import interrupts_get_out
 from numbo._types import Array
 from numbo.inspection.explanation import Explanation
+from numbo.inspection.remaining import Remaining
 from numbo.inspection.snapshot import Snapshot
 from numbo.models.view import ModelView
 from numbo.run.run import Run
@@ -106,6 +107,41 @@ class Inspectable(ABC):
                 points. It is a prediction that has not been checked.
         """
         return self.snapshot().best_predicted(anywhere=anywhere)
+
+    def remaining(self, trials: int, *, least: float = 0.0, reference: Sequence[float] | None = None) -> Remaining:
+        """What so many more trials would bring: how likely an improvement is, and how large.
+
+        It is forecast by how often and by how much the best value has improved so far (`numbo.models.improvements`),
+        and corrected by what such forecasts would have been worth earlier in the run. If values are noisy, expected
+        values count; with constraints, points that meet them; of several objectives, the hypervolume of the front.
+        Nothing is left in a space of which all points were tried.
+
+        Args:
+            trials: their number, failures included.
+            least: gains up to this one do not count as improvements, in the units of the objective.
+            reference: of several objectives, the point up to which the hypervolume is taken; by default the worst
+                values on the front, and a tenth of its range beyond.
+
+        Raises:
+            ValueError: for an unsupported value, or before trials have different values.
+        """
+        return self.snapshot().remaining(trials, least=least, reference=reference)
+
+    def worthwhile(self, worth: float, *, reference: Sequence[float] | None = None) -> Remaining | None:
+        """For how many more trials it pays to go on, and what they would bring; None if it does not pay.
+
+        It pays if the expected gain of some number of trials exceeds their cost. Of several such numbers, up to 100,
+        it is the one whose gain exceeds it by most. A single trial would not do, as gains may come after many.
+
+        Args:
+            worth: the gain that has to come of a trial for it to pay, in the units of the objective; of several
+                objectives, of the hypervolume. Trials are failures, too.
+            reference: as in `remaining`.
+
+        Raises:
+            ValueError: as `remaining`.
+        """
+        return self.snapshot().worthwhile(worth, reference=reference)
 
     def acquisition_values(self, params: Sequence[Any]) -> Array:
         """The acquisition function (c,) of the next ask by the global model, at ``c`` points, with nothing pending.

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
+import numpy as np
+
 from numbo._types import Array
+from numbo.trials import Curve, Goal, History
 
 
 class LearningCurve(NamedTuple):
@@ -24,3 +28,25 @@ class LearningCurve(NamedTuple):
     values: Array
     end: float
     std: float
+
+
+def curves_of(history: History, goal: Goal) -> list[LearningCurve]:
+    """The curves of all trials that did not fail (`numbo.inspection.Snapshot.curves`)."""
+    history = history.copy()  # a copy, as this may fit the model of curves again
+
+    def shown(kind: str, curve: Curve, end: float, variance: float) -> LearningCurve:
+        return LearningCurve(kind, curve.steps.copy(), goal.values(curve.values), goal.value(end), math.sqrt(variance))
+
+    out = []
+    for i, t in enumerate(history.positions(np.arange(history.n)).tolist()):
+        if (curve := history.trials.curves[t]) is None:
+            continue
+        if history.stopped(i):
+            out.append(shown("pruned", curve, float(history.y[i]), float(history.variance[i])))
+        else:
+            out.append(shown("best" if i == history.best else "complete", curve, math.nan, math.nan))
+    expected = history.expected_pending()
+    for pending, end, variance in zip(history.pending.values(), expected.y, expected.variance, strict=True):
+        if pending.curve is not None:
+            out.append(shown("running", pending.curve, float(end), float(variance)))
+    return out

@@ -16,7 +16,7 @@ from numbo._types import Array, Mask, ObservationIndices
 from numbo.inspection.beyond import beyond
 from numbo.inspection.explanation import SAMPLES, Explanation, relevance
 from numbo.inspection.fronts import hypervolumes
-from numbo.inspection.learning_curve import LearningCurve
+from numbo.inspection.learning_curve import LearningCurve, curves_of
 from numbo.inspection.recommendation import (
     expected_values,
     noise_near_best,
@@ -24,6 +24,7 @@ from numbo.inspection.recommendation import (
     recommending_view,
     with_own_values,
 )
+from numbo.inspection.remaining import Prospects, Remaining, TooEarly
 from numbo.inspection.variation import Variation
 from numbo.kernels.acquisition import CERTAIN, UCB, success_probabilities
 from numbo.models.moments import Prediction, moments
@@ -34,7 +35,7 @@ from numbo.run.run import Run
 from numbo.run.times import AskTimes
 from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE, Condition
-from numbo.trials import Curve, best_first, own, point_key
+from numbo.trials import best_first, own, point_key
 from numbo.trials.front import NonDominated, best_of_first, front_rows, non_dominated, thinned
 
 #: An unobserved point is recommended only if it meets all constraints with at least this log probability.
@@ -151,10 +152,16 @@ class Snapshot:
     def _front(self) -> NonDominated:
         """The front by the expected values of points; the best of the first objective comes first."""
         history = self._history
-        rows = np.flatnonzero(self._met & history.trials.final[history.positions(np.arange(history.n))])
+        rows = self._final
         values = np.stack([self._settled(j) for j in range(history.k)], axis=1)
         rows = rows[front_rows(values[rows])]
         return NonDominated(rows, values[rows])
+
+    @property
+    def _final(self) -> ObservationIndices:
+        """The observations that meet all constraints and have their final values."""
+        history = self._history
+        return np.flatnonzero(self._met & history.trials.final[history.positions(np.arange(history.n))])
 
     def _told(self, outputs: Array) -> list[tuple[float, ...]]:
         """Outputs (c, k) as tuples of the user's values."""
@@ -236,6 +243,23 @@ class Snapshot:
             raise ValueError(f"reference must be {k} finite numbers, one an objective; got {given!r}.")
         return self._goal.outputs_of(numbers)
 
+    @interrupts_get_out()
+    def remaining(self, trials: int, *, least: float = 0.0, reference: Sequence[float] | None = None) -> Remaining:
+        """What more trials would bring (`numbo.optimizers.Optimizer.remaining`)."""
+        return self.prospects(reference).remaining(trials, least)
+
+    @interrupts_get_out()
+    def worthwhile(self, worth: float, *, reference: Sequence[float] | None = None) -> Remaining | None:
+        """For how many more trials to go on (`numbo.optimizers.Optimizer.worthwhile`)."""
+        return self.prospects(reference).worthwhile(worth)
+
+    def prospects(self, reference: Sequence[float] | None = None) -> Prospects:
+        """Answers to both questions, for several numbers of trials or values of ``worth``."""
+        if self._view is None:
+            raise TooEarly("A forecast needs a successful observation; tell one first.")
+        values = np.stack([self._settled(j) for j in range(self._history.k)], axis=1)
+        return Prospects(self._run, self._final, values, None if reference is None else self.reference(reference))
+
     def objective(self, number: int) -> Snapshot:
         """A snapshot of one of several objectives, which answers as if there were no other.
 
@@ -290,28 +314,7 @@ class Snapshot:
         """
         if self._history.ends is None:
             raise ValueError(f"There are no learning curves: this {self.algorithm} does not use the curves of trials.")
-        history = self._history.copy()  # a copy, as this may fit the model of curves again
-        told = history.trials.curves
-        positions = history.positions(np.arange(history.n)).tolist()
-        out = [self._told_curve(i, curve) for i, t in enumerate(positions) if (curve := told[t]) is not None]
-        expected = history.expected_pending()
-        for pending, end, variance in zip(history.pending.values(), expected.y, expected.variance, strict=True):
-            if pending.curve is not None:
-                out.append(self._shown("running", pending.curve, float(end), float(variance)))
-        return out
-
-    def _told_curve(self, i: int, curve: Curve) -> LearningCurve:
-        """The ``curve`` of observation ``i``."""
-        history = self._history
-        if history.stopped(i):
-            return self._shown("pruned", curve, float(history.y[i]), float(history.variance[i]))
-        return self._shown("best" if i == history.best else "complete", curve, math.nan, math.nan)
-
-    def _shown(self, kind: str, curve: Curve, end: float, variance: float) -> LearningCurve:
-        """The ``curve`` in units of the objective."""
-        return LearningCurve(
-            kind, curve.steps.copy(), self._goal.values(curve.values), self._goal.value(end), math.sqrt(variance)
-        )
+        return curves_of(self._history, self._goal)
 
     @interrupts_get_out()
     def best_predicted(self, having: Collection[str] = (), *, anywhere: bool = False) -> tuple[Any, float] | None:

@@ -1,7 +1,7 @@
 """One file per algorithm, on one base class: ask, tell, pending points, predict, state."""
 
 from numbo._settings import Settings
-from numbo.inspection import Explanation, LearningCurve, Snapshot
+from numbo.inspection import Explanation, LearningCurve, Remaining, Snapshot
 from numbo.optimizers.base import Optimizer
 from numbo.optimizers.bbkb import BBKB, BBKBSettings
 from numbo.optimizers.bkb import BKB, BKBSettings
@@ -26,6 +26,7 @@ __all__ = [
     "LearningCurve",
     "Optimizer",
     "Port",
+    "Remaining",
     "SBPESettings",
     "Settings",
     "Snapshot",

@@ -7,6 +7,7 @@ of a space that can be enumerated (`rows`, `excluded`), or whether any point is 
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -236,6 +237,11 @@ class Availability:
         """Whether every point of a finite space was told or is pending, and repeats are avoided."""
         return self.grid is not None and not self.repeating and not self._free().any()
 
+    @property
+    def left(self) -> float:
+        """Number of the points that may be suggested and are neither observed nor pending; infinite if not known."""
+        return math.inf if self.grid is None else float(self._not_pending(self._open(self._unseen.copy())).sum())
+
     def _free(self, *, anyhow: bool = False) -> Mask:
         """Which points (A,) of the grid may be suggested; with ``anyhow``, also as repeats."""
         assert self.grid is not None
@@ -251,9 +257,7 @@ class Availability:
 
     def _anything_new(self) -> bool:
         """Whether there is a point that may be suggested and is neither observed nor pending."""
-        if self.grid is None:
-            return True
-        return bool(self._not_pending(self._open(self._unseen.copy())).any())
+        return self.left > 0.0
 
     def _not_pending(self, rows: Mask) -> Mask:
         """The ``rows (A,)`` of the grid without pending points."""

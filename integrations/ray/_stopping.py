@@ -1,0 +1,115 @@
+"""A stopper that ends a run of Tune when more trials do not pay. No mathematics here."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+from ray.tune import Stopper
+
+from numbo import _checks
+from numbo.inspection import TooEarly
+from numbo.ray._searchers import NumboSearch
+
+logger = logging.getLogger("ray.tune.search.numbo")
+#: The time of a trial is the median of so many of the newest intervals between the ends of two.
+INTERVALS = 32
+
+
+class StopWhenDone(Stopper):
+    """Ends a run when more trials would not bring what they cost. Running trials are stopped.
+
+        search = GSSBOSearch()
+        tune.Tuner(
+            trainable,
+            tune_config=tune.TuneConfig(search_alg=search, num_samples=1000),
+            run_config=tune.RunConfig(stop=StopWhenDone(search, worth=1e-4)),
+        )
+
+    A run goes on as long as some number of further trials, up to 100, is expected to gain more than ``worth`` for each
+    of them (`GSSBOSearch.worthwhile`). The logger ``"ray.tune.search.numbo"`` says at info level why a run ended.
+
+    Args:
+        search: one of numbo's searchers, the one of the run, perhaps in a `ConcurrencyLimiter`.
+        worth: the gain that has to come of a trial, or of an hour, for it to pay, in the units of the metric; of
+            several metrics, of the hypervolume.
+        per: ``"trial"`` or ``"hour"``. Of an hour, the time that workers together take for a trial counts.
+        patience: number of finished trials in a row after which the forecast has to say so.
+        n_startup_trials: number of trials that have to finish before.
+        reference: of several metrics, the point up to which the hypervolume is taken; by default the worst values on
+            the front, and a tenth of its range beyond.
+
+    Raises:
+        ValueError: for an unsupported value.
+    """
+
+    def __init__(
+        self,
+        search: Any,
+        worth: float,
+        *,
+        per: str = "trial",
+        patience: int = 5,
+        n_startup_trials: int = 20,
+        reference: Sequence[float] | None = None,
+    ) -> None:
+        self._search = _searcher(search)
+        self._worth = _checks.number("worth", worth, 0.0, above=True)
+        self._per = _checks.one_of("per", per, ("trial", "hour"))
+        self._patience = _checks.integer("patience", patience, 1)
+        self._n_startup_trials = _checks.integer("n_startup_trials", n_startup_trials, 1)
+        self._reference = reference
+        self._ended = False
+        self._in_vain = 0
+        self._told = 0
+        #: When trials ended, by the clock of this process.
+        self._times: deque[float] = deque(maxlen=INTERVALS)
+
+    def __repr__(self) -> str:
+        return f"StopWhenDone({self._search!r}, worth={self._worth!r}, per={self._per!r}, patience={self._patience!r})"
+
+    def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
+        return False
+
+    def stop_all(self) -> bool:
+        opt = self._search.optimizer
+        told = 0 if opt is None else opt.n_told
+        if self._ended or told == self._told:
+            return self._ended
+        self._told = told
+        self._times.append(time.monotonic())
+        worth = self._worth
+        if self._per == "hour":
+            gaps = [b - a for a, b in pairwise(self._times)]
+            worth *= median(gaps) / 3600.0 if gaps else 0.0
+        if told >= self._n_startup_trials and worth > 0.0:
+            self._judge(worth)
+        return self._ended
+
+    def _judge(self, worth: float) -> None:
+        try:
+            found = self._search.worthwhile(worth, reference=self._reference)
+        except TooEarly:
+            return
+        self._in_vain = 0 if found is not None else self._in_vain + 1
+        if self._in_vain >= self._patience:
+            self._ended = True
+            logger.info(
+                f"The run ends after {self._told} trials: no number of further ones is expected to gain "
+                f"{self._worth:g} for each {self._per}."
+            )
+
+
+def _searcher(given: Any) -> NumboSearch:
+    """The searcher itself, which may be wrapped in others."""
+    search = given
+    while not isinstance(search, NumboSearch) and hasattr(search, "searcher"):
+        search = search.searcher
+    if not isinstance(search, NumboSearch):
+        raise ValueError(f"search must be one of numbo's searchers, the one of the run; got {given!r}.")
+    return search

@@ -1,0 +1,178 @@
+"""What more trials would bring, forecast by how often and by how much the best value has improved so far.
+
+Improvements are a marked point process. Their rate after t trials is proportional to ``t^-GAMMA``: between a search
+that converges steadily, and random search, whose rate is 1/t. Their number in the next trials has a negative binomial
+distribution, as the rate is learned from the improvements so far (a gamma prior; recent ones count most). Their
+logarithms are normal, with a trend from one to the next that is learned by Bayesian regression (Gelman et al. 2013,
+*Bayesian Data Analysis*, section 14.8). Gains are sums of sizes, by Monte Carlo.
+
+The forecast is corrected by those that it would have made earlier in the same run: if more came than these expected,
+more is expected now (Dawid 1984: probability integral transforms).
+
+It needs no model of the objective, and is the same for whatever suggests points. What a Gaussian process expects of its
+next suggestion says little about fifty of them: it does not know what a local search will find.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from numbo._types import Array
+from numbo.trials import finite_range
+
+#: Number of samples of a forecast, and of an earlier one.
+PATHS, EARLIER_PATHS = 1024, 256
+#: Constants of the process, chosen on made-up functions (`benchmarks.problems.stopping`): the half-life of weights of
+#: the rate, as a share of the trials; the prior's shape, and its mean times the number of trials; the exponent of the
+#: rate; the ratio of the weights of successive sizes; the prior of the trend (strength, mean), and its upper limit; the
+#: prior of the spread (weight, value); the weight that limits how well the level is known; and the largest size, as the
+#: logarithm of its ratio to the largest so far.
+HALF_LIFE = 0.1
+SHAPE, MEAN = 0.55, 5.0
+GAMMA = 0.3
+RECENT = 0.47
+TREND_STRENGTH, TREND, STEEPEST = 6.5, -0.2, -0.24
+SPREAD_WEIGHT, SPREAD = 2.3, 2.4
+LEVEL_WEIGHT = 0.23
+CAP = -1.0
+#: The spread of values is that of the best from the median of so many of the first. Gains below this share of it are
+#: none. Smaller improvements show how small the next ones are, but not smaller than the second share.
+FIRST = 10
+DIGITS, SMALLEST = 1e-8, 1e-12
+#: Most improvements of a path.
+MOST = 400
+#: The correction by earlier forecasts: their number, the least number of trials that they are made after, the ratio of
+#: the weights of successive ones, and the weight of having none.
+LOOKED_BACK, FROM, FADING, DOUBT = 5, 10, 0.8, 4.0
+#: Earlier outcomes count at most as these quantiles.
+EXTREME = 0.02
+
+
+def differ(values: Array) -> bool:
+    """Whether some of the ``values (n,)`` that count are different, so that there is a forecast."""
+    return len(set(finite_range(values[~np.isnan(values)]).tolist())) > 1
+
+
+def gains(values: Array, trials: int) -> Array:
+    """Samples (PATHS,), in ascending order, of how much the best of ``values`` will improve in so many more trials.
+
+    Args:
+        values: (n,) of the trials so far, larger ones being better; NaN for those that do not count.
+            They `differ`.
+        trials: their number.
+    """
+    counted = ~np.isnan(values)
+    finite = finite_range(values[counted])
+    first = int(np.argmax(counted))
+    unit = float(np.abs(finite).max())
+    filled = np.full(len(values) - first, -np.inf)
+    filled[counted[first:]] = finite / unit
+    best = np.maximum.accumulate(filled)
+    start = finite[:FIRST] / unit
+    spread = best[-1] - (float(np.median(start)) if np.median(start) < best[-1] else float(np.min(finite / unit)))
+    spread = max(spread, np.finfo(float).tiny)
+    progress = (best - best[-1]) / spread  # from below up to 0
+    rng = np.random.default_rng(0)
+    found = np.sort(_forecast(progress, trials, PATHS, rng))
+    with np.errstate(over="ignore"):
+        out: Array = np.minimum(
+            _corrected(found, _surprise(progress, trials, rng)) * spread * unit, np.finfo(float).max
+        )
+    return out
+
+
+class _Sizes(NamedTuple):
+    """The distribution of the logarithm of the size of the next improvements: that of the j-th, from 1, is normal.
+
+    Attributes:
+        level, level_sd: of the mean of a size just before the first.
+        trend, trend_sd: of the change from one to the next.
+        sd: standard deviation.
+        largest: upper limit.
+    """
+
+    level: float
+    level_sd: float
+    trend: float
+    trend_sd: float
+    sd: float
+    largest: float
+
+
+def _forecast(best: Array, trials: int, paths: int, rng: np.random.Generator) -> Array:
+    """Samples (paths,) of the gain in so many more trials, given the ``best (n,)`` value after each one so far."""
+    steps = np.diff(best)
+    at = np.flatnonzero(steps > 0.0)
+    n = len(best)
+    weights = 0.5 ** ((n - 2 - np.arange(n - 1)) / (HALF_LIFE * n))
+    shape = float(weights[at].sum()) + SHAPE
+    rate = float(weights.sum()) + SHAPE * n / MEAN
+    exposure = n * ((1.0 + trials / n) ** (1.0 - GAMMA) - 1.0) / (1.0 - GAMMA)
+    count = np.minimum(rng.poisson(rng.gamma(shape, 1.0 / rate, paths) * exposure), MOST)
+    own = _sizes(np.log(np.maximum(steps[at], SMALLEST)))
+    j = np.arange(1, max(int(count.max()), 1) + 1)
+    level = own.level + own.level_sd * rng.normal(size=(paths, 1))
+    trend = np.minimum(own.trend + own.trend_sd * rng.normal(size=(paths, 1)), STEEPEST)
+    logs = level + trend * j + own.sd * rng.normal(size=(paths, len(j)))
+    gain = np.where(j <= count[:, None], np.exp(np.minimum(logs, own.largest)), 0.0).sum(axis=1)
+    out: Array = np.where(gain > DIGITS, gain, 0.0)
+    return out
+
+
+def _sizes(logs: Array) -> _Sizes:
+    """The distribution of the next sizes, given the logarithms (r,) of those so far, in units of the spread."""
+    if not len(logs):
+        logs = np.zeros(1)  # the best value is the first: it is one spread away from the others
+    i = np.arange(len(logs)) - (len(logs) - 1.0)
+    weights = RECENT**-i
+    total = float(weights.sum())
+    at, mean = float(weights @ i) / total, float(weights @ logs) / total
+    strength = float(weights @ (i - at) ** 2) + TREND_STRENGTH
+    trend = (float(weights @ ((i - at) * (logs - mean))) + TREND_STRENGTH * TREND) / strength
+    level = mean - trend * at
+    squares = float(weights @ (logs - level - trend * i) ** 2)
+    sd = math.sqrt((squares + SPREAD_WEIGHT * SPREAD**2) / (total + SPREAD_WEIGHT))
+    return _Sizes(
+        level, sd / math.sqrt(total + LEVEL_WEIGHT), trend, sd / math.sqrt(strength), sd, float(logs.max()) + CAP
+    )
+
+
+def _surprise(best: Array, trials: int, rng: np.random.Generator) -> float:
+    """By how many standard deviations outcomes were above earlier forecasts, shrunk towards 0.
+
+    Each forecast looked ahead by the same factor as the present one.
+    """
+    factor = 1.0 + trials / len(best)
+    end, weight, total, weights = len(best), 1.0, 0.0, DOUBT
+    for _ in range(LOOKED_BACK):
+        start = min(round(end / factor), end - 1)
+        if start < FROM:
+            break
+        gain = best[end - 1] - best[start - 1]
+        gain = gain if gain > DIGITS else 0.0
+        found = _forecast(best[:start], end - start, EARLIER_PATHS, rng)
+        rank = 0.5 * (np.mean(found < gain) + np.mean(found <= gain))
+        total += weight * _quantile(min(max(float(rank), EXTREME), 1.0 - EXTREME))
+        weights += weight
+        weight *= FADING
+        end = start
+    return total / weights
+
+
+def _corrected(gain: Array, surprise: float) -> Array:
+    """The quantiles (n,) of a distribution that is moved by ``surprise`` standard deviations, from samples ``gain``."""
+    from scipy.special import ndtr, ndtri
+
+    even = (np.arange(len(gain)) + 0.5) / len(gain)
+    out: Array = np.quantile(gain, ndtr(ndtri(even) + surprise))
+    return out
+
+
+def _quantile(share: float) -> float:
+    """The quantile of a normal distribution."""
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf(share)
