@@ -2,8 +2,8 @@
 
 Runs are those of `benchmarks.problems.stopping`. Forecasts after 20 to 200 trials are for half as many trials more, and
 for as many. A rule stops a run of 200 trials, 100 of real searches. A trial costs .1 % of the range: the difference
-between the median of the first ten values and the best of the run. What a rule costs is what it has lost, of what 200
-trials would have found, and its trials.
+between the median of the first ten values and the best of the run, or of a table between its worst and best value. What
+a rule costs is what it has lost, of what 200 trials would have found, and its trials.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from benchmarks.storage import load
 from numbo.inspection.remaining import HORIZONS
 from numbo.models.improvements import gains
 
+#: Kinds whose values are from 0, the worst of a table, to 1, the best.
+NORMALISED = ("hpob", "lcbench")
 QUANTILES = (0.1, 0.5, 0.9)
 #: Improvements that count, and what a trial costs, as shares of the range.
 COUNTS, COST = 0.001, 0.001
@@ -36,8 +38,9 @@ def run_one(kind: str, name: str, seed: int) -> dict[str, Any]:
     """The forecasts of a run with what came true, and where rules stop it."""
     found = run(kind, name, seed)
     row = {"kind": kind, "problem": name, "seed": seed}
-    stated = [_stated(found, n, k) for n in MARKS for k in horizons(n) if n + k <= len(found.values)]
-    return row | {"stated": stated, "stops": {} if kind == "noisy" else _stops(found.values)}
+    span = 1.0 if kind in NORMALISED else _range(found.values)
+    stated = [_stated(found, n, k, span) for n in MARKS for k in horizons(n) if n + k <= len(found.values)]
+    return row | {"stated": stated, "stops": {} if kind == "noisy" else _stops(found.values, span)}
 
 
 def _range(values: Array) -> float:
@@ -51,14 +54,13 @@ def _best(found: Run, n: int) -> float:
     return float(found.true[int(np.nanargmax(values))])
 
 
-def _stated(found: Run, n: int, k: int) -> dict[str, float]:
+def _stated(found: Run, n: int, k: int, span: float) -> dict[str, float]:
     """The forecast after ``n`` trials for ``k`` more, and the gain that came.
 
     ``below`` and ``at_most`` are the shares of the forecast that the gain exceeds, and that it reaches.
     """
     samples = gains(found.expected.get(n, found.values[:n]), k)
     gain = max(_best(found, n + k) - _best(found, n), 0.0)
-    span = _range(found.values)
     gain = 0.0 if gain < 1e-8 * span else gain
     return {
         "n": n,
@@ -73,11 +75,10 @@ def _stated(found: Run, n: int, k: int) -> dict[str, float]:
 # -- rules -----------------------------------------------------------------------------------------------------------
 
 
-def _stops(values: Array) -> dict[str, list[float]]:
-    """By rule, the trials that it makes, and what it has lost, as a share of the range."""
+def _stops(values: Array, span: float) -> dict[str, list[float]]:
+    """By rule, the trials that it makes, and what it has lost, as a share of the range ``span``."""
     n = min(STOPPED, len(values))
     best = np.fmax.accumulate(values[:n])
-    span = _range(values[:n])
     stops = {name: rule(values[:n], COST * span) for name, rule in RULES.items()}
     return {name: [t, float((best[-1] - best[t - 1]) / span)] for name, t in stops.items()}
 
@@ -162,7 +163,8 @@ def savings(rows: list[dict[str, Any]]) -> list[list[str]]:
             trials, lost = np.array([stops[rule] for stops in own]).T
             cost = _costs(own, rule)
             figures = [f"{trials.mean():.0f}", *(f"{100 * x:.2f} %" for x in (lost.mean(), lost.max(), cost.mean()))]
-            out.append([kind, rule, str(len(own)), *figures, f"{100 * np.mean(ours <= cost + 1e-12):.0f} %"])
+            share = "" if rule == "numbo" else f"{100 * np.mean(ours <= cost + 1e-12):.0f} %"
+            out.append([kind, rule, str(len(own)), *figures, share])
     return out
 
 

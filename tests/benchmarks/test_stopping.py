@@ -52,10 +52,10 @@ def test_noisy_runs_have_expected_values(kept):
 
 def test_what_came_is_compared_with_what_was_stated():
     run = Run(np.r_[np.arange(30.0), np.full(30, 29.0)], {}, np.r_[np.arange(30.0), np.full(30, 29.0)])
-    came = stopping._stated(run, 20, 10)
+    came = stopping._stated(run, 20, 10, 20.0)
     assert came["came"] == 1.0
     assert came["below"] <= came["at_most"]
-    stays = stopping._stated(run, 30, 30)
+    stays = stopping._stated(run, 30, 30, 20.0)
     assert stays["came"] == 0.0
     assert stays["below"] == 0.0
 
@@ -73,7 +73,7 @@ def test_rules():
     assert stopping._window(values, 0.0) == 24
     assert stopping._hindsight(values, 0.5) == 20
     assert stopping._numbo(values, 1e9) == stopping.STARTUP + stopping.PATIENCE - 1
-    found = stopping._stops(values)
+    found = stopping._stops(values, 20.0)
     assert found["all"] == [100, 0.0]
     assert found["hindsight"] == [20, 0.0]
 
