@@ -9,6 +9,7 @@ from html import escape
 import numpy as np
 
 from numbo._types import Array, Indices, Mask, TrialPositions
+from numbo.inspection.remaining import Remaining
 from numbo.models.feasibility import NEGLIGIBLE
 from numbo.models.noise import NOISY
 from numbo.search.trust_region import Region
@@ -111,6 +112,7 @@ class Explanation:
         batch_sizes: of the batches that ended.
         studies: how much the predictions of earlier studies count in the model, by their names: their expected weights.
             All are 0 before the model has spoken.
+        remaining: what fifty more trials would bring; None before that can be said.
         region: the trust region, if there is one.
         phases: seconds of the last ask by phase: ``"selection"`` of the subset, or of the race at the end of a batch of
             S-BPE; ``"model"`` for fitting and conditioning; ``"search"`` for finding the point.
@@ -144,6 +146,7 @@ class Explanation:
     effective_dimension: float | None = None
     batch_sizes: tuple[int, ...] = ()
     studies: dict[str, float] = field(default_factory=dict)
+    remaining: Remaining | None = None
     region: Region | None = None
     phases: dict[str, float] = field(default_factory=dict)
     asked_at: Indices = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
@@ -192,6 +195,8 @@ class Explanation:
             lines.append(("batches", f"{len(self.batch_sizes)}, the last of {self.batch_sizes[-1]}"))
         if self.studies:
             lines.append(("earlier", _counting(self.studies)))
+        if self.remaining is not None:
+            lines.append(("remaining", str(self.remaining)))
         if self.region is not None:
             lines.append(("region", f"number {self.region.number}, length {self.region.length:.3g}"))
         if self.phases:

@@ -42,6 +42,8 @@ from numbo.trials.front import NonDominated, best_of_first, front_rows, non_domi
 ASSURED = math.log(0.9)
 #: Recommendations are cautious if the share of noise in the variance that the model cannot explain is at least this.
 NOISE_PREVAILS = 0.25
+#: For how many more trials an explanation says what they would bring.
+AHEAD = 50
 
 
 class _Optimum(NamedTuple):
@@ -448,7 +450,11 @@ class Snapshot:
     def explain(self, objective: int = 0) -> Explanation:
         """A description of the model, and the time of the last ask (`numbo.optimizers.Optimizer.explain`)."""
         one = self.objective(objective)
-        return replace(one.explain(), objective=objective) if one is not self else self._explain()
+        found = replace(one.explain(), objective=objective) if one is not self else self._explain()
+        try:
+            return replace(found, remaining=self.remaining(AHEAD))
+        except TooEarly:
+            return replace(found, remaining=None)
 
     def _explain(self) -> Explanation:
         """The description for one objective."""
