@@ -74,8 +74,8 @@ def run(kind: str, name: str, seed: int) -> Run:
     if not path.exists():
         found = _made(kind, name, seed)
         path.parent.mkdir(parents=True, exist_ok=True)
-        arrays = {"values": found.values, "true": found.true} | {str(m): y for m, y in found.expected.items()}
-        np.savez_compressed(path, **arrays)
+        expected: Any = {str(m): y for m, y in found.expected.items()}
+        np.savez_compressed(path, values=found.values, true=found.true, **expected)
     with np.load(path) as file:
         expected = {int(key): file[key] for key in file if key.isdigit()}
         return Run(file["values"], expected, file["true"])
@@ -133,7 +133,7 @@ def made_up(name: str, seed: int) -> tuple[dict[str, Any], Callable[[Params], fl
     if kind == "mixed":
         space |= {"n": Int(1, 9), "c": Categorical(["a", "b", "c", "d"]), "k": Categorical([0, 1, 2])}
         return space, partial(_mixed, [_waves(rng, 3, 0.4) for _ in range(4)], rng.normal(size=(4, 3)))
-    of_vector = {
+    makers: dict[str, Callable[[], Callable[[Array], float]]] = {
         "waves": lambda: _waves(rng, d, 0.1 * d),
         "rough": lambda: _waves(rng, d, 0.35 + 0.05 * d, freedom=1),
         "bowl": lambda: _bowl(rng, d),
@@ -142,7 +142,8 @@ def made_up(name: str, seed: int) -> tuple[dict[str, Any], Callable[[Params], fl
         "random": lambda: lambda x: float(np.random.default_rng([seed, *np.round(1e9 * x).astype(int)]).random()),
         "ripple": lambda: _rippled(_waves(rng, d, 0.6), 25.0 * rng.normal(size=(6, d))),
         "valley": lambda: _valley(0.2 + 0.6 * rng.random(d)),
-    }[kind]()
+    }
+    of_vector = makers[kind]()
     return space, lambda p: of_vector(np.array([p[key] for key in space]))
 
 

@@ -21,8 +21,12 @@ from numbo.optuna._view import FirstTrials
 from numbo.trials import Goal
 
 
-class NoSuccess(ValueError):
-    """There is nothing to look at, since no trial has succeeded yet."""
+class NothingVaries(ValueError):
+    """There is nothing to look at, since no trial has succeeded with a parameter that has several possible values."""
+
+
+class NoSuccess(NothingVaries):
+    """No trial has succeeded yet."""
 
 
 class _Best(NamedTuple):

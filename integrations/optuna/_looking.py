@@ -25,7 +25,7 @@ def explain(study: Study, *, objective: int = 0) -> Explanation:
         ValueError: before the first successful trial, if there is no such objective, or if the sampler is not one of
             numbo's.
     """
-    return _sampler_of(study).explain(study, objective=objective)
+    return sampler_of(study).explain(study, objective=objective)
 
 
 @overload
@@ -45,7 +45,7 @@ def predict(study: Study, params: Any) -> tuple[Any, Any]:
         ValueError: before the first successful trial, for points outside the search space, or if the sampler is not
             one of numbo's.
     """
-    return _sampler_of(study).predict(params, study)
+    return sampler_of(study).predict(params, study)
 
 
 def predict_feasible(study: Study, params: Any) -> Any:
@@ -59,7 +59,7 @@ def predict_feasible(study: Study, params: Any) -> Any:
         ValueError: without constraints, before the first successful trial, for points outside the search space, or if
             the sampler is not one of numbo's.
     """
-    return _sampler_of(study).predict_feasible(params, study)
+    return sampler_of(study).predict_feasible(params, study)
 
 
 def predict_end(study: Study, trial: FrozenTrial | Trial) -> tuple[float, float]:
@@ -73,7 +73,7 @@ def predict_end(study: Study, trial: FrozenTrial | Trial) -> tuple[float, float]
         ValueError: if neither the trial nor a finished one has reported anything, there are several objectives, or the
             sampler uses no curves, or is not one of numbo's.
     """
-    return _sampler_of(study).predict_end(trial, study)
+    return sampler_of(study).predict_end(trial, study)
 
 
 def best_predicted(study: Study, *, anywhere: bool = False) -> tuple[dict[str, Any], float] | None:
@@ -91,7 +91,7 @@ def best_predicted(study: Study, *, anywhere: bool = False) -> tuple[dict[str, A
         ValueError: if the sampler is not one of numbo's, there are several objectives, or trials have succeeded without
             a parameter that has several possible values.
     """
-    return _sampler_of(study).best_predicted(study, anywhere=anywhere)
+    return sampler_of(study).best_predicted(study, anywhere=anywhere)
 
 
 def best_predicted_trial(study: Study) -> FrozenTrial | None:
@@ -103,7 +103,7 @@ def best_predicted_trial(study: Study) -> FrozenTrial | None:
     Raises:
         ValueError: as for `best_predicted`.
     """
-    return _sampler_of(study).best_predicted_trial(study)
+    return sampler_of(study).best_predicted_trial(study)
 
 
 def front(study: Study) -> list[tuple[FrozenTrial, tuple[float, ...]]]:
@@ -117,7 +117,7 @@ def front(study: Study) -> list[tuple[FrozenTrial, tuple[float, ...]]]:
     Raises:
         ValueError: if the sampler is not one of numbo's, or no parameter is known yet.
     """
-    return _sampler_of(study).front(study)
+    return sampler_of(study).front(study)
 
 
 def hypervolumes(study: Study, reference: Sequence[float]) -> Array:
@@ -134,7 +134,7 @@ def hypervolumes(study: Study, reference: Sequence[float]) -> Array:
         ValueError: if ``reference`` is not as many finite numbers as there are objectives, the sampler is not one of
             numbo's, or no parameter is known yet.
     """
-    return _sampler_of(study).hypervolumes(reference, study)
+    return sampler_of(study).hypervolumes(reference, study)
 
 
 def remaining(study: Study, trials: int, *, least: float = 0.0, reference: Sequence[float] | None = None) -> Remaining:
@@ -151,7 +151,7 @@ def remaining(study: Study, trials: int, *, least: float = 0.0, reference: Seque
         ValueError: for an unsupported value, before trials have different values, or if the sampler is not one of
             numbo's.
     """
-    return _sampler_of(study).remaining(trials, study, least=least, reference=reference)
+    return sampler_of(study).remaining(trials, study, least=least, reference=reference)
 
 
 def worthwhile(study: Study, worth: float, *, reference: Sequence[float] | None = None) -> Remaining | None:
@@ -166,15 +166,17 @@ def worthwhile(study: Study, worth: float, *, reference: Sequence[float] | None 
     Raises:
         ValueError: as `remaining`.
     """
-    return _sampler_of(study).worthwhile(worth, study, reference=reference)
+    return sampler_of(study).worthwhile(worth, study, reference=reference)
 
 
-def _sampler_of(study: Study) -> NumboSampler:
+def sampler_of(study: Study) -> NumboSampler:
     """The numbo sampler that the study uses, perhaps wrapped in others such as `PartialFixedSampler`."""
     sampler: Any = checked(study).sampler
     while not isinstance(sampler, NumboSampler):
         if not hasattr(sampler, "_base_sampler"):
             got = f"the class {sampler.__name__}" if isinstance(sampler, type) else type(study.sampler).__name__
-            raise ValueError(f"The study's sampler must be one of numbo.optuna, got {got}.")
+            raise ValueError(
+                f"The study's sampler must be one of numbo.optuna, got {got}: give one to load_study, or to the study."
+            )
         sampler = sampler._base_sampler
     return sampler

@@ -37,7 +37,7 @@ from numbo.optuna._distributions import (
     to_space,
 )
 from numbo.optuna._fixed import fixed_params, inherited, within
-from numbo.optuna._inspection import Inspected, NoSuccess
+from numbo.optuna._inspection import Inspected, NoSuccess, NothingVaries
 from numbo.optuna._view import FirstTrials, StudyView, checked
 from numbo.optuna._views import Views
 from numbo.optuna._warnings import Once, warn
@@ -439,7 +439,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             if self._declared is None and not any(trial.distributions.keys() & names for trial in shown):
                 states = [trial.state for trial in trials]
                 failed = f", and {states.count(TrialState.FAIL)} failed" if TrialState.FAIL in states else ""
-                kind = ValueError if TrialState.COMPLETE in states else NoSuccess
+                kind = NothingVaries if TrialState.COMPLETE in states else NoSuccess
                 raise kind(
                     "There is nothing to look at: no trial of the study has succeeded with a parameter that has "
                     f"several possible values{failed}."

@@ -14,8 +14,8 @@ from optuna.trial import FrozenTrial, TrialState
 
 from numbo import _checks
 from numbo.inspection import TooEarly
-from numbo.optuna._inspection import NoSuccess
-from numbo.optuna._looking import worthwhile
+from numbo.optuna._inspection import NothingVaries
+from numbo.optuna._looking import sampler_of, worthwhile
 
 #: The user attribute of a study that says after how many finished trials it was ended, for other workers.
 ENDED = "numbo:ended"
@@ -59,7 +59,7 @@ class StopWhenDone:
         self._per = _checks.one_of("per", per, ("trial", "hour"))
         self._patience = _checks.integer("patience", patience, 1)
         self._n_startup_trials = _checks.integer("n_startup_trials", n_startup_trials, 1)
-        self._reference = reference
+        self._reference = None if reference is None else tuple(reference)
         #: By study: the mark of an end that was there at first, and the number of trials in a row that did not pay.
         self._known: dict[str, Any] = {}
         self._in_vain: dict[str, int] = {}
@@ -68,6 +68,10 @@ class StopWhenDone:
         return f"StopWhenDone(worth={self._worth!r}, per={self._per!r}, patience={self._patience!r})"
 
     def __call__(self, study: Study, trial: FrozenTrial) -> None:
+        sampler_of(study)
+        count = len(study.directions)
+        if self._reference is not None and len(self._reference) != count:
+            raise ValueError(f"reference must be {count} finite numbers, one an objective; got {self._reference!r}.")
         name = study.study_name
         worth = self._worth
         mark = study.user_attrs.get(ENDED)
@@ -83,7 +87,7 @@ class StopWhenDone:
             return
         try:
             found = worthwhile(study, worth, reference=self._reference)
-        except (NoSuccess, TooEarly):
+        except (NothingVaries, TooEarly):
             return
         self._in_vain[name] = 0 if found is not None else self._in_vain.get(name, 0) + 1
         if self._in_vain[name] >= self._patience:

@@ -49,7 +49,7 @@ def test_it_is_the_forecast_of_the_values_told():
     samples = gains(-np.array([np.nan if v is None else v for v in values]), 10)
     assert found == Remaining.of(samples, 10, 0.01)
     assert found.probability == np.mean(samples > 0.01)
-    assert found.expected == samples.mean()
+    assert found.expected == pytest.approx(samples.mean())
     assert told([None if v is None else -v for v in values], direction="maximize").remaining(10, least=0.01) == found
 
 
@@ -115,6 +115,32 @@ def test_nothing_is_left_of_what_was_tried():
         opt.tell({"n": n}, float(-n))
     assert opt.remaining(100) == Remaining(100, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     assert opt.worthwhile(1e-9) is None
+
+
+def test_nothing_is_left_where_all_values_are_equal():
+    opt = GSSBO({"n": Int(1, 3)}, seed=0)
+    for n in (1, 2):
+        opt.tell({"n": n}, 5.0)
+    with pytest.raises(TooEarly, match="different values"):
+        opt.remaining(5)
+    opt.tell({"n": 3}, 5.0)
+    assert opt.remaining(5).probability == 0.0
+    assert opt.worthwhile(1e-9) is None
+
+
+def test_a_front_of_one_point():
+    """Up to what is the worst of all values, where the front has no range."""
+    opt = GSSBO(SQUARE, seed=0, directions=["minimize", "minimize"])
+    rng = np.random.default_rng(0)
+    for x in rng.random(20):
+        opt.tell({"x": x, "y": 0.5}, (x, x * x))
+    assert opt.remaining(20).expected > 0.0
+    assert opt.worthwhile(1e9) is None
+
+
+def test_gains_of_any_size():
+    opt = told([1e308, -1e308, 1e307, -1.5e308])
+    assert np.isfinite(opt.remaining(50).expected)
 
 
 def test_arms_that_are_left():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -250,9 +251,51 @@ def test_values_without_an_order_are_not_used():
     assert run(opt, 5) == run(GSSBO(SPACE, seed=seeded(0), earlier=[EarlierStudy(points, values, name="good")]), 5)
 
 
+@over_seeds()
+def test_a_study_over_wider_ranges_is_used():
+    """In the units of the new ranges a smooth function over ten times these would look rough."""
+    rng = np.random.default_rng(seeded(0))
+    space = {"x": Float(0, 1), "y": Float(0, 1)}
+    bowl = lambda p: (p["x"] - 0.3) ** 2 + (p["y"] - 0.7) ** 2  # noqa: E731
+    points = [{"x": a, "y": b} for a, b in rng.uniform(-5, 5, size=(40, 2))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        opt = GSSBO(space, seed=seeded(0), earlier=[(points, [bowl(p) for p in points])])
+    assert bowl(opt.ask()) < 0.1, MOSTLY
+
+
+@over_seeds()
+def test_failures_by_accident_do_not_make_a_study_useless():
+    points, values = trials(50, seed=1)
+    for i in np.random.default_rng(seeded(0)).permutation(50)[:20].tolist():
+        values[i] = None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert run(GSSBO(SPACE, seed=seeded(0), earlier=[(points, values)]), 1)[0] < 0.6, MOSTLY
+
+
+def test_studies_of_one_name_are_told_apart():
+    points, values = trials(30, seed=1)
+    same = [EarlierStudy(points, values, name="old") for _ in range(3)]
+    opt = GSSBO(SPACE, seed=0, earlier=same)
+    run(opt, 6)
+    assert set(opt.explain().studies) == {"old", "old (2)", "old (3)"}
+    assert Optimizer.from_state_dict(opt.state_dict()).explain().studies == opt.explain().studies
+
+
+def test_parameters_that_some_trials_have():
+    """Of a study by branches, the trials that have the new parameter count."""
+    rng = np.random.default_rng(0)
+    points = [{"lr": float(10 ** -rng.uniform(0, 5))} if i % 2 else {"depth": 3} for i in range(41)]
+    values = [(math.log10(p["lr"]) + 2.0) ** 2 if "lr" in p else 0.5 for p in points]
+    opt = GSSBO({"lr": Float(1e-5, 1.0, log=True)}, seed=0, earlier=[(points, values)])
+    assert (math.log10(opt.ask()["lr"]) + 2.0) ** 2 < 0.3
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
+        ([{"x": 1}], "earlier must have an EarlierStudy, or a pair of points and values"),
         ("study", "earlier must be a sequence of studies"),
         ([3], "earlier must have an EarlierStudy, or a pair of points and values"),
         ([([{"lr": 0.1}], [1.0, 2.0])], "earlier got 1 points and 2 values; they must match"),

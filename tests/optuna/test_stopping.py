@@ -155,10 +155,21 @@ def test_bad_input_is_named(settings, words):
         StopWhenDone(**settings)
 
 
-def test_another_sampler_is_named():
+def test_what_is_wrong_is_said_after_the_first_trial():
     study = study_of(TPESampler(seed=0))
-    with pytest.raises(ValueError, match=r"must be one of numbo\.optuna, got TPESampler"):
+    with pytest.raises(ValueError, match=r"must be one of numbo\.optuna, got TPESampler: give one to load_study"):
         study.optimize(bowl, n_trials=30, callbacks=[StopWhenDone(worth=1.0)])
+    assert len(study.trials) == 1
+    study = study_of()
+    with pytest.raises(ValueError, match=r"reference must be 1 finite numbers, one an objective; got \(1.0, 2.0\)"):
+        study.optimize(bowl, n_trials=30, callbacks=[StopWhenDone(worth=1.0, reference=[1.0, 2.0])])
+    assert len(study.trials) == 1
+
+
+def test_a_program_without_parameters_goes_on():
+    study = study_of()
+    study.optimize(lambda trial: 1.0 / (trial.number + 1), n_trials=25, callbacks=[StopWhenDone(worth=1e9)])
+    assert len(study.trials) == 25
 
 
 def test_repr():

@@ -9,7 +9,7 @@ import numpy as np
 from numbo import _checks
 from numbo._types import Array, ObservationIndices
 from numbo.inspection.fronts import hypervolumes
-from numbo.models.improvements import differ, gains
+from numbo.models.improvements import Improvements, differ
 from numbo.run.run import Run
 from numbo.trials.front import front_rows
 
@@ -48,7 +48,9 @@ class Remaining:
     def of(cls, gains: Array, trials: int, least: float = 0.0) -> Remaining:
         """The summary of samples (s,) of the gain."""
         low, median, high = (float(np.quantile(gains, share)) for share in (LOW, 0.5, HIGH))
-        return cls(trials, least, float(np.mean(gains > least)), float(np.mean(gains)), low, median, high)
+        largest = float(gains.max())
+        expected = largest * float(np.mean(gains / largest)) if largest > 0.0 else 0.0  # their sum may be too large
+        return cls(trials, least, float(np.mean(gains > least)), expected, low, median, high)
 
     def __str__(self) -> str:
         more = "1 more trial" if self.trials == 1 else f"{self.trials} more trials"
@@ -85,7 +87,8 @@ class Prospects:
         Y[history.positions(rows)] = values[rows]
         self.progress = _volumes(Y, reference) if history.several else Y[:, 0]
         self._left = run.available.left
-        if not differ(self.progress):
+        self._improvements = Improvements(self.progress) if differ(self.progress) else None
+        if self._left and self._improvements is None:
             raise TooEarly("A forecast needs trials with different values that count; tell more.")
 
     def remaining(self, trials: int, least: float = 0.0) -> Remaining:
@@ -93,14 +96,16 @@ class Prospects:
         trials = _checks.integer("trials", trials, 1)
         least = _checks.number("least", least, 0.0)
         possible = int(min(float(trials), self._left))
-        return Remaining.of(gains(self.progress, possible) if possible else np.zeros(1), trials, least)
+        found = self._improvements.gains(possible) if self._improvements is not None and possible else np.zeros(1)
+        return Remaining.of(found, trials, least)
 
     def worthwhile(self, worth: float) -> Remaining | None:
         """The forecast with the largest surplus (`numbo.optimizers.Optimizer.worthwhile`)."""
         worth = _checks.number("worth", worth, 0.0, above=True)
-        found = [self.remaining(trials) for trials in HORIZONS]
-        best = max(found, key=lambda one: one.expected - worth * one.trials)
-        return best if best.expected > worth * best.trials else None
+        possible = sorted({int(min(float(trials), self._left)) for trials in HORIZONS} - {0})
+        found = [self.remaining(trials) for trials in possible]
+        best = max(found, key=lambda one: one.expected - worth * one.trials, default=None)
+        return best if best is not None and best.expected > worth * best.trials else None
 
 
 def _volumes(Y: Array, reference: Array | None) -> Array:
@@ -109,5 +114,8 @@ def _volumes(Y: Array, reference: Array | None) -> Array:
     if reference is None:
         values = Y[counted]
         front = values[front_rows(values)] if len(values) else np.zeros((1, Y.shape[1]))
-        reference = front.min(axis=0) - BEYOND * np.ptp(front, axis=0)
+        extent = np.ptp(front, axis=0)
+        if len(values):  # a front may be one point
+            extent = np.where(extent > 0.0, extent, np.ptp(values, axis=0))
+        reference = front.min(axis=0) - BEYOND * extent
     return hypervolumes(Y, counted, reference)

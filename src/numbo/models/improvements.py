@@ -29,23 +29,26 @@ PATHS, EARLIER_PATHS = 1024, 256
 #: the rate, as a share of the trials; the prior's shape, and its mean times the number of trials; the exponent of the
 #: rate; the ratio of the weights of successive sizes; the prior of the trend (strength, mean), and its upper limit; the
 #: prior of the spread (weight, value); the weight that limits how well the level is known; and the largest size, as the
-#: logarithm of its ratio to the largest so far.
+#: logarithm of its ratio to the largest of the last.
 HALF_LIFE = 0.1
 SHAPE, MEAN = 0.55, 5.0
 GAMMA = 0.3
 RECENT = 0.47
-TREND_STRENGTH, TREND, STEEPEST = 6.5, -0.2, -0.24
+TREND_STRENGTH, TREND, STEEPEST = 6.5, -0.2, -0.1
 SPREAD_WEIGHT, SPREAD = 2.3, 2.4
 LEVEL_WEIGHT = 0.23
-CAP = -1.0
-#: The spread of values is that of the best from the median of so many of the first. Gains below this share of it are
-#: none. Smaller improvements show how small the next ones are, but not smaller than the second share.
-FIRST = 10
+CAP = -0.75
+#: The spread of values is that of the best from this quantile of so many of the first: most of these may be penalties.
+#: Gains below the first share of it are none. Smaller improvements show how small the next ones are, but not smaller
+#: than the second share; nor do larger ones than the spread count as larger.
+FIRST, QUANTILE = 10, 0.75
 DIGITS, SMALLEST = 1e-8, 1e-12
+#: The largest size is that of so many of the last.
+LAST = 5
 #: Most improvements of a path.
 MOST = 400
-#: The correction by earlier forecasts: their number, the least number of trials that they are made after, the ratio of
-#: the weights of successive ones, and the weight of having none.
+#: The correction by earlier forecasts, each for twice the trials: their number, the least number of trials that they
+#: are made after, the ratio of the weights of successive ones, and the weight of having none.
 LOOKED_BACK, FROM, FADING, DOUBT = 5, 10, 0.8, 4.0
 #: Earlier outcomes count at most as these quantiles.
 EXTREME = 0.02
@@ -56,32 +59,48 @@ def differ(values: Array) -> bool:
     return len(set(finite_range(values[~np.isnan(values)]).tolist())) > 1
 
 
-def gains(values: Array, trials: int) -> Array:
-    """Samples (PATHS,), in ascending order, of how much the best of ``values`` will improve in so many more trials.
+class Improvements:
+    """Forecasts of how much the best of some values will improve.
 
     Args:
-        values: (n,) of the trials so far, larger ones being better; NaN for those that do not count.
-            They `differ`.
-        trials: their number.
+        values: (n,) of the trials so far, larger ones being better; NaN for those that do not count. They `differ`.
     """
-    counted = ~np.isnan(values)
-    finite = finite_range(values[counted])
-    first = int(np.argmax(counted))
-    unit = float(np.abs(finite).max())
-    filled = np.full(len(values) - first, -np.inf)
-    filled[counted[first:]] = finite / unit
-    best = np.maximum.accumulate(filled)
-    start = finite[:FIRST] / unit
-    spread = best[-1] - (float(np.median(start)) if np.median(start) < best[-1] else float(np.min(finite / unit)))
-    spread = max(spread, np.finfo(float).tiny)
-    progress = (best - best[-1]) / spread  # from below up to 0
-    rng = np.random.default_rng(0)
-    found = np.sort(_forecast(progress, trials, PATHS, rng))
-    with np.errstate(over="ignore"):
-        out: Array = np.minimum(
-            _corrected(found, _surprise(progress, trials, rng)) * spread * unit, np.finfo(float).max
-        )
-    return out
+
+    def __init__(self, values: Array) -> None:
+        counted = ~np.isnan(values)
+        finite = finite_range(values[counted])
+        first = int(np.argmax(counted))
+        self._unit = float(np.abs(finite).max())
+        finite = finite / self._unit
+        filled = np.full(len(values) - first, -np.inf)
+        filled[counted[first:]] = finite
+        best = np.maximum.accumulate(filled)
+        self._spread = _spread(finite)
+        #: From below up to 0, in units of the spread.
+        self._best = (best - best[-1]) / self._spread
+        self._surprise = _surprise(self._best)
+        #: Accuracies, say, have steps: gains of less are none.
+        self._step = 0.5 * float(np.diff(np.unique(finite)).min())
+
+    def gains(self, trials: int) -> Array:
+        """Samples (PATHS,), in ascending order, of the gain in so many more trials; none is smaller with more."""
+        found = _corrected(np.sort(_forecast(self._best, trials, PATHS)), self._surprise) * self._spread
+        found[found < self._step] = 0.0
+        with np.errstate(over="ignore"):
+            out: Array = np.minimum(found * self._unit, np.finfo(float).max)
+        return out
+
+
+def gains(values: Array, trials: int) -> Array:
+    """`Improvements.gains` of ``values (n,)``."""
+    return Improvements(values).gains(trials)
+
+
+def _spread(values: Array) -> float:
+    """The difference between the best of ``values (n,)`` and the first ones, or all others if these are as good."""
+    best = float(values.max())
+    start = float(np.quantile(values[:FIRST], QUANTILE))
+    return max(best - (start if start < best else float(np.median(values[values < best]))), np.finfo(float).tiny)
 
 
 class _Sizes(NamedTuple):
@@ -102,8 +121,14 @@ class _Sizes(NamedTuple):
     largest: float
 
 
-def _forecast(best: Array, trials: int, paths: int, rng: np.random.Generator) -> Array:
-    """Samples (paths,) of the gain in so many more trials, given the ``best (n,)`` value after each one so far."""
+def _forecast(best: Array, trials: int, paths: int) -> Array:
+    """Samples (paths,) of the gain in so many more trials, given the ``best (n,)`` value after each one so far.
+
+    With more trials, each of them is at least as large: random numbers are the same.
+    """
+    from scipy.special import pdtrik
+
+    rng = np.random.default_rng(0)
     steps = np.diff(best)
     at = np.flatnonzero(steps > 0.0)
     n = len(best)
@@ -111,13 +136,15 @@ def _forecast(best: Array, trials: int, paths: int, rng: np.random.Generator) ->
     shape = float(weights[at].sum()) + SHAPE
     rate = float(weights.sum()) + SHAPE * n / MEAN
     exposure = n * ((1.0 + trials / n) ** (1.0 - GAMMA) - 1.0) / (1.0 - GAMMA)
-    count = np.minimum(rng.poisson(rng.gamma(shape, 1.0 / rate, paths) * exposure), MOST)
-    own = _sizes(np.log(np.maximum(steps[at], SMALLEST)))
-    j = np.arange(1, max(int(count.max()), 1) + 1)
-    level = own.level + own.level_sd * rng.normal(size=(paths, 1))
-    trend = np.minimum(own.trend + own.trend_sd * rng.normal(size=(paths, 1)), STEEPEST)
-    logs = level + trend * j + own.sd * rng.normal(size=(paths, len(j)))
-    gain = np.where(j <= count[:, None], np.exp(np.minimum(logs, own.largest)), 0.0).sum(axis=1)
+    expected = rng.gamma(shape, 1.0 / rate, paths) * exposure
+    share = rng.random(paths)
+    count = np.where(share <= np.exp(-expected), 0.0, np.minimum(np.ceil(pdtrik(share, expected)), MOST))
+    own = _sizes(np.log(np.clip(steps[at], SMALLEST, 1.0)))
+    level = own.level + own.level_sd * rng.normal(size=paths)
+    trend = np.minimum(own.trend + own.trend_sd * rng.normal(size=paths), STEEPEST)
+    j = np.arange(1, max(int(count.max()), 1) + 1)[:, None]
+    logs = level + trend * j + own.sd * rng.normal(size=(len(j), paths))
+    gain = np.where(j <= count, np.exp(np.minimum(logs, own.largest)), 0.0).sum(axis=0)
     out: Array = np.where(gain > DIGITS, gain, 0.0)
     return out
 
@@ -136,24 +163,28 @@ def _sizes(logs: Array) -> _Sizes:
     squares = float(weights @ (logs - level - trend * i) ** 2)
     sd = math.sqrt((squares + SPREAD_WEIGHT * SPREAD**2) / (total + SPREAD_WEIGHT))
     return _Sizes(
-        level, sd / math.sqrt(total + LEVEL_WEIGHT), trend, sd / math.sqrt(strength), sd, float(logs.max()) + CAP
+        level,
+        sd / math.sqrt(total + LEVEL_WEIGHT),
+        trend,
+        sd / math.sqrt(strength),
+        sd,
+        float(logs[-LAST:].max()) + CAP,
     )
 
 
-def _surprise(best: Array, trials: int, rng: np.random.Generator) -> float:
+def _surprise(best: Array) -> float:
     """By how many standard deviations outcomes were above earlier forecasts, shrunk towards 0.
 
-    Each forecast looked ahead by the same factor as the present one.
+    Each forecast was for as many trials as there had been.
     """
-    factor = 1.0 + trials / len(best)
     end, weight, total, weights = len(best), 1.0, 0.0, DOUBT
     for _ in range(LOOKED_BACK):
-        start = min(round(end / factor), end - 1)
+        start = end // 2
         if start < FROM:
             break
         gain = best[end - 1] - best[start - 1]
         gain = gain if gain > DIGITS else 0.0
-        found = _forecast(best[:start], end - start, EARLIER_PATHS, rng)
+        found = _forecast(best[:start], end - start, EARLIER_PATHS)
         rank = 0.5 * (np.mean(found < gain) + np.mean(found <= gain))
         total += weight * _quantile(min(max(float(rank), EXTREME), 1.0 - EXTREME))
         weights += weight

@@ -13,7 +13,7 @@ from numbo._rows import smallest
 from numbo._types import Array, Indices
 from numbo.models.earlier import Source, Sources
 from numbo.models.gp import ExactGP
-from numbo.spaces import INACTIVE, Domain, named_space
+from numbo.spaces import INACTIVE, Corners, Domain, named_space
 from numbo.spaces.placing import OTHER, placed
 from numbo.trials.earlier import EarlierStudy
 from numbo.trials.goal import Goal
@@ -26,11 +26,12 @@ FEWEST, MOST = 24, 128
 BEST = 0.4
 #: A study of fewer successful trials is not used.
 LEAST_TRIALS = 4
-#: Nor is one of n trials of which less than this over sqrt(n) of the variance is predicted, each value from the others;
-#: with fewer trials than so many, that cannot be told. Of studies of 100 networks and of 40 support vector machines at
-#: least .20 and .70 was predicted, and at most .09 and .23 where values were shuffled.
-LEAST_PREDICTED, TELLING = 1.6, 12
-#: A parameter counts as known in a study if at least this share of its trials have it.
+#: Nor is one of n trials and d parameters of which less than 1.6 / sqrt(n) + d / 2n of the variance is predicted, each
+#: value from the others, and at most .8; with fewer trials than so many, that cannot be told. Of studies of 100
+#: networks and of 40 support vector machines at least .20 and .70 was predicted, and at most .09 and .23 where values
+#: were shuffled; of 40 values of noise in ten dimensions, a quarter in the median, and .45 of one in twenty.
+BY_CHANCE, BY_PARAMETERS, ENOUGH, TELLING = 1.6, 0.5, 0.8, 12
+#: A parameter counts as known in a study if it is in at least this share of as many of its trials as any parameter is.
 KNOWN = 0.5
 #: Number of points that find out the share of the space that a trial stands for, its least share as a part of an equal
 #: one, and number of cells that categories are told apart by.
@@ -108,7 +109,8 @@ def _coordinates(space: Domain, study: EarlierStudy) -> Array:
     X = placed(space, study.points)
     lacking = np.isnan(X)
     asleep = lacking & space.conditional
-    known = (~lacking | asleep).mean(axis=0) >= KNOWN if len(X) else np.zeros(space.d, dtype=bool)
+    shares = (~lacking | asleep).sum(axis=0)
+    known = (shares > 0) & (shares >= KNOWN * shares.max(initial=0))
     if not (known & ~lacking.all(axis=0)).any():
         raise ValueError(f"none of its trials has a parameter of the new one, {space.names}.")
     X[asleep] = INACTIVE
@@ -117,19 +119,36 @@ def _coordinates(space: Domain, study: EarlierStudy) -> Array:
 
 
 def _fitted(space: Domain, trials: _Trials, y: Array, most: int) -> tuple[Source, bool]:
-    """A GP on at most ``most`` trials of a study, with outputs ``y (n,)``; and whether these predict each other."""
+    """A GP on at most ``most`` trials of a study, with outputs ``y (n,)``; and whether these predict each other.
+
+    If they do not, failures may have come by accident: then a GP on the others decides.
+    """
+    source, tells = _fitted_to(space, trials, y, most)
+    if tells or not np.isnan(y).any():
+        return source, tells
+    rows = np.flatnonzero(~np.isnan(y))
+    return _fitted_to(
+        space, _Trials(trials.name, trials.X[rows], trials.outputs[rows], trials.std[rows]), y[rows], most
+    )
+
+
+def _fitted_to(space: Domain, trials: _Trials, y: Array, most: int) -> tuple[Source, bool]:
+    """As `_fitted`, with failures as the worst values."""
     X = trials.X
     known = ~np.isnan(X).all(axis=0)
     scores = normal_scores(y, _shares(space, X))
     extra = _variances(trials.std, y)
     rows = _chosen(X, y, most)
     own = X[rows]
+    box = _box(space, X)
+    scales = (box.upper - box.lower)[known]  # in the new units, a smooth function over ten times the range looks rough
     gp = ExactGP(space.categorical[known], space.conditional[known], trend=False)
-    gp.fit(own[:, known], scores[rows], extra[rows], iterations=ITERATIONS)
-    gp.condition(own[:, known], scores[rows], extra[rows])
+    Z = np.where((own == INACTIVE) & space.conditional, own, own / (box.upper - box.lower))[:, known]
+    gp.fit(Z, scores[rows], extra[rows], iterations=ITERATIONS)
+    gp.condition(Z, scores[rows], extra[rows])
     cov = gp.covariance
     weights = np.zeros(space.d)
-    weights[known] = cov.inverse_squared_lengthscales
+    weights[known] = cov.inverse_squared_lengthscales / scales**2
     source = Source(
         name=trials.name,
         X=np.where(np.isnan(own), 0.5, own),
@@ -138,7 +157,15 @@ def _fitted(space: Domain, trials: _Trials, y: Array, most: int) -> tuple[Source
         signal_variance=cov.signal_variance,
         best=X[smallest(-np.nan_to_num(y, nan=-np.inf), CANDIDATES)],
     )
-    return source, len(rows) < TELLING or _predicted(gp, scores[rows]) >= LEAST_PREDICTED / math.sqrt(len(rows))
+    n = len(rows)
+    least = min(BY_CHANCE / math.sqrt(n) + BY_PARAMETERS * int(known.sum()) / n, ENOUGH)
+    return source, n < TELLING or _predicted(gp, scores[rows]) >= least
+
+
+def _box(space: Domain, X: Array) -> Corners:
+    """The smallest box with the new space and the study's trials ``X (n, d)``."""
+    own = np.where(np.isnan(X) | ((X == INACTIVE) & space.conditional) | space.categorical, 0.5, X)
+    return Corners(np.minimum(own.min(axis=0), 0.0), np.maximum(own.max(axis=0), 1.0))
 
 
 def _predicted(gp: ExactGP, y: Array) -> float:
@@ -180,6 +207,8 @@ def normal_scores(y: Array, shares: Array | None = None) -> Array:
 def _shares(space: Domain, X: Array) -> Array:
     """The share (n,) of the space in which each of the trials ``X (n, d)`` is the nearest one, but at least a little.
 
+    The space is that of the study and the new one.
+
     A search looks most where values are best. By their ranks among its trials, small differences there would seem as
     large as those between good and bad.
     """
@@ -190,7 +219,9 @@ def _shares(space: Domain, X: Array) -> Array:
         arms = space.grid()
         Z = arms[np.linspace(0, len(arms) - 1, min(SPREAD, len(arms))).round().astype(np.int64)]
     else:
+        own = _box(space, X)
         Z = space.snap(qmc.Sobol(space.d, scramble=True, rng=0).random(SPREAD))
+        Z = np.where((Z == INACTIVE) & space.conditional, Z, own.lower + Z * (own.upper - own.lower))
     _, nearest = cKDTree(_embedded(space, X)).query(_embedded(space, Z), eps=0.5)
     counts = np.bincount(nearest, minlength=len(X)) + LEAST_SHARE * SPREAD / len(X)
     out: Array = counts / counts.sum()
@@ -206,7 +237,7 @@ def _embedded(space: Domain, X: Array) -> Array:
             cell = np.clip(np.floor(x * CELLS), -1, CELLS)  # a few of the categories may share one
             columns += [math.sqrt(0.5) * (cell == k) for k in range(CELLS)]
         else:
-            columns.append(np.where(np.isnan(x) | (x == INACTIVE), 0.5, x))
+            columns.append(np.where(np.isnan(x) | ((x == INACTIVE) & space.conditional[j]), 0.5, x))
             if space.conditional[j]:
                 columns.append(0.5 * (x == INACTIVE))
     return np.column_stack(columns).astype(np.float64)

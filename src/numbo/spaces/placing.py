@@ -15,7 +15,7 @@ from numbo.spaces.dimensions import Categorical, Dimension, Float, Int
 from numbo.spaces.domain import Domain
 
 #: Values outside of a range lie at most so many times its width from it.
-OUTSIDE = 1.0
+OUTSIDE = 64.0
 #: The coordinate of a category that a dimension does not have: different from all of its own.
 OTHER = 2.0
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -109,13 +110,27 @@ def earlier_studies(given: Any) -> tuple[EarlierStudy, ...]:
         raise ValueError(f"earlier must be a sequence of studies such as [(points, values), ...]; got {given!r}.")
     found = []
     for number, one in enumerate(given):
-        if isinstance(one, Mapping):
+        if isinstance(one, Mapping) and set(one) <= {field.name for field in fields(EarlierStudy)}:
             one = EarlierStudy(**one)
         if not isinstance(one, EarlierStudy):
             if not (isinstance(one, tuple | list) and len(one) in (2, 3)):
+                got = reprlib.repr(one)
                 raise ValueError(
-                    f"earlier must have an EarlierStudy, or a pair of points and values, for each study; got {one!r}."
+                    f"earlier must have an EarlierStudy, or a pair of points and values, for each study; got {got}."
                 )
             one = EarlierStudy(*one)
         found.append(one if one.name is not None else replace(one, name=f"study {number}"))
-    return tuple(found)
+    return _told_apart(found)
+
+
+def _told_apart(studies: list[EarlierStudy]) -> tuple[EarlierStudy, ...]:
+    """The ``studies``; of those with the same name, all but the first have a number, too."""
+    found: dict[str, EarlierStudy] = {}
+    for study in studies:
+        name = str(study.name)
+        number = 1
+        while name in found:
+            number += 1
+            name = f"{study.name} ({number})"
+        found[name] = study if name == study.name else replace(study, name=name)
+    return tuple(found.values())
