@@ -9,7 +9,7 @@ import numbo.plot.matplotlib
 from numbo import Categorical, Float, Int
 
 SPACE = {"x": Float(1e-4, 1.0, log=True), "k": Int(1, 9), "act": Categorical(["relu", "tanh"])}
-OTHERS = ("plot_batch_sizes", "plot_curves", "plot_front", "plot_hypervolume")
+OTHERS = ("plot_batch_sizes", "plot_curves", "plot_front", "plot_hypervolume", "plot_studies")
 NAMES = [name for name in numbo.plot.__all__ if name not in OTHERS]
 
 

@@ -26,7 +26,7 @@ from numbo.inspection.recommendation import (
 )
 from numbo.inspection.remaining import Prospects, Remaining, TooEarly
 from numbo.inspection.variation import Variation
-from numbo.kernels.acquisition import CERTAIN, UCB, success_probabilities
+from numbo.kernels.acquisition import CERTAIN, success_probabilities
 from numbo.models.moments import Prediction, moments
 from numbo.models.transforms import LARGEST
 from numbo.models.view import ModelView
@@ -560,13 +560,12 @@ class Snapshot:
         Of the expected improvement, in standardised values or of the hypervolume, and of the probability that all
         constraints hold (feasibility).
         """
-        view = self._model("acquisition_name")
-        if view.improving is not None:
-            return "log hypervolume improvement"
-        if len(view.constraints) and not view.feasible:
-            return "log feasibility"
-        name = "confidence bound" if view.acquisition.kind == UCB else "log improvement"
-        return f"{name} + log feasibility" if len(view.constraints) else name
+        return self._model("acquisition_name").acquisition_name
+
+    @property
+    def study_predictions(self) -> dict[str, Array]:
+        """By name, what each earlier study that has an influence predicts (n,) at all points told, in normal scores."""
+        return self._model("study_predictions").predicted_by_studies(self._history.trials.X)
 
     @property
     def constraints(self) -> tuple[str, ...]:

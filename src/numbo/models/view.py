@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from numbo._types import Array, ObservationIndices
-from numbo.kernels.acquisition import Acquisition, Posterior, acquisition_values
+from numbo.kernels.acquisition import UCB, Acquisition, Posterior, acquisition_values
+from numbo.kernels.basis import features
 from numbo.models.constraints import Constraints
 from numbo.models.dictionaries import unrepresented
 from numbo.models.moments import Prediction, moments
@@ -91,6 +92,21 @@ class ModelView:
         if self.feasible or not len(self.constraints):
             values += acquisition_values(self.searched, self.acquisition, X)
         return values
+
+    @property
+    def acquisition_name(self) -> str:
+        """What `acquire` returns, in words."""
+        if self.improving is not None:
+            return "log hypervolume improvement"
+        if len(self.constraints) and not self.feasible:
+            return "log feasibility"
+        name = "confidence bound" if self.acquisition.kind == UCB else "log improvement"
+        return f"{name} + log feasibility" if len(self.constraints) else name
+
+    def predicted_by_studies(self, X: Array) -> dict[str, Array]:
+        """What each earlier study predicts (c,) at ``X (c, d)``, in normal scores; empty while none counts."""
+        basis = self.searched.basis
+        return {} if basis is None else dict(zip(self.studies, (features(basis, X) + basis.shifts).T, strict=True))
 
     def at_observations(self, X: Array) -> Prediction:
         """Mean (n,) at the observations ``X (n, d)``, and the unexplained standard deviation (n,) there.

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         plot_hypervolume,
         plot_posterior,
         plot_relevance,
+        plot_studies,
         plot_subset,
     )
 
@@ -39,6 +40,7 @@ __all__ = [
     "plot_hypervolume",
     "plot_posterior",
     "plot_relevance",
+    "plot_studies",
     "plot_subset",
 ]
 

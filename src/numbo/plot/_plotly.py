@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from numbo.plot._data import (
     acquisition_bounds,
 )
 from numbo.plot._front import BEYOND_IT, Front, front_of, hypervolumes_of
+from numbo.plot._studies import PREDICTED, STUDIES, studies_of
 
 try:
     import plotly.graph_objects as go
@@ -161,6 +163,27 @@ def plot_relevance(source: Any, *, objective: int = 0) -> go.Figure:
     figure.update_xaxes(title="share of the variation of the mean", tickformat=".3~%", rangemode="tozero")
     figure.update_yaxes(dtick=1).update_layout(height=max(HEIGHT, MARGINS + 20 * len(names)))
     return _finished(figure, subject.titled("Relevance of the parameters"))
+
+
+def plot_studies(source: Any, *, objective: int = 0) -> go.Figure:
+    """What each earlier study predicts at the trials (``earlier=``), against their values, with its expected weight.
+
+    A study that helps predicts their order: its points rise, and fall where smaller values are better. At most twelve
+    studies are shown, those with the largest weights.
+    """
+    subject = Subject(source, objective)
+    found = studies_of(subject)
+    columns = min(COLUMNS, len(found))
+    rows = -(-len(found) // columns)
+    titles = [escape(one.title) for one in found]
+    figure = make_subplots(rows, columns, shared_yaxes=True, subplot_titles=titles)
+    for k, one in enumerate(found):
+        points = go.Scatter(x=one.predicted, y=one.told, mode="markers", marker={"color": BLUE}, showlegend=False)
+        figure.add_trace(points, **_cell(k))
+        figure.update_xaxes(title=PREDICTED, **_cell(k))
+    figure.update_yaxes(range=subject.scale([subject.history()]).bounds)
+    figure.update_yaxes(title=subject.label, col=1).update_layout(height=max(HEIGHT, 260 * rows))
+    return _finished(figure, subject.titled(STUDIES))
 
 
 def plot_subset(source: Any, *, objective: int = 0) -> go.Figure:

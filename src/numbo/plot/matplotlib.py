@@ -28,6 +28,7 @@ from numbo.plot._data import (
     acquisition_bounds,
 )
 from numbo.plot._front import BEYOND_IT, Front, front_of, hypervolumes_of
+from numbo.plot._studies import PREDICTED, STUDIES, studies_of
 
 try:
     from matplotlib import pyplot as plt
@@ -49,6 +50,7 @@ __all__ = [
     "plot_hypervolume",
     "plot_posterior",
     "plot_relevance",
+    "plot_studies",
     "plot_subset",
 ]
 
@@ -124,6 +126,29 @@ def plot_relevance(source: Any, *, objective: int = 0) -> NDArray[np.object_]:
     ax.xaxis.set_major_formatter(lambda share, _: f"{100.0 * share:.3g}%")
     ax.set_xlabel("share of the variation of the mean")
     return _finished(np.array([ax]), subject.titled("Relevance of the parameters"))
+
+
+def plot_studies(source: Any, *, objective: int = 0) -> NDArray[np.object_]:
+    """As `numbo.plot.plot_studies`."""
+    subject = Subject(source, objective)
+    found = studies_of(subject)
+    columns = min(COLUMNS, len(found))
+    rows = -(-len(found) // columns)
+    size = (1.0 + 3.4 * columns, 0.8 + 2.8 * rows)
+    _, axes = plt.subplots(rows, columns, figsize=size, sharey=True, squeeze=False, layout="constrained")
+    bounds = subject.scale([subject.history()]).bounds
+    for k, ax in enumerate(axes.flat):
+        if k >= len(found):
+            ax.set_visible(False)
+            continue
+        ax.plot(found[k].predicted, found[k].told, "o", color=BLUE, markersize=4)
+        ax.set_title(found[k].title, parse_math=False)
+        ax.set_xlabel(PREDICTED)
+        if k % columns == 0:
+            ax.set_ylabel(subject.label, parse_math=False)
+    if bounds is not None:
+        axes[0, 0].set_ylim(bounds)
+    return _finished(axes.ravel(), subject.titled(STUDIES))
 
 
 def plot_subset(source: Any, *, objective: int = 0) -> NDArray[np.object_]:
