@@ -1,7 +1,7 @@
 """What more trials bring: whether forecasts come true, and what rules for stopping save and lose.
 
-Runs are those of `benchmarks.problems.stopping`. Forecasts after 20 to 200 trials are for half as many trials more, and
-for as many. A rule stops a run of 200 trials, 100 of real searches. A trial costs .1 % of the range: the difference
+Runs are those of `benchmarks.compare.stopping_runs`. Forecasts after 20 to 200 trials are for half as many trials more,
+and for as many. A rule stops a run of 200 trials, 100 of real searches. A trial costs .1 % of the range: the difference
 between the median of the first ten values and the best of the run, or of a table between its worst and best value. What
 a rule costs is what it has lost, of what 200 trials would have found, and its trials.
 """
@@ -17,9 +17,9 @@ import numpy as np
 
 from benchmarks import processes
 from benchmarks.arguments import add_name, add_names, add_runs, results
+from benchmarks.compare.stopping_runs import KINDS, MARKS, Run, horizons, names_of, run
 from benchmarks.markdown import lines as table_lines
 from benchmarks.problems.problem import Array
-from benchmarks.problems.stopping import KINDS, MARKS, Run, horizons, names_of, run
 from benchmarks.storage import load
 from numbo.inspection.remaining import HORIZONS
 from numbo.models.improvements import gains

@@ -17,7 +17,7 @@ from benchmarks import processes
 from benchmarks.arguments import add_name, add_names, add_runs, results
 from benchmarks.markdown import lines as table_lines
 from benchmarks.problems.problem import Array
-from benchmarks.problems.transfer import KINDS, KNOWN, download, recorded, task, tasks
+from benchmarks.problems.transfer import KINDS, KNOWN, SQUARE, download, recorded, task, tasks
 from benchmarks.storage import load
 
 TRIALS = 100
@@ -25,12 +25,17 @@ MARKS = (1, 2, 5, 10, 20, 50, 100)
 METHODS = ("RGPE", "TST", "TAF", "FSBO", "FSBO2")
 #: Recorded on 20 of the tasks.
 FEWER = ("NAP", "OptFormer")
+#: What people do instead, on the svm tasks: the best point of each study first; TPE, without studies; and with their
+#: trials added as if they were its own.
+OTHERS = {"best-first": "GSSBO, the best of each first", "tpe": "TPE, none", "tpe-added": "TPE, all added"}
 
 
 def run_one(kind: str, name: str, seed: int, known: str) -> dict[str, Any]:
     """One run: the best value after 0 to `TRIALS` suggestions, and how long these took."""
     import numbo
 
+    if known in OTHERS:
+        return _run_other(kind, name, seed, known)
     found = task(kind, name, seed, known)
     begun = time.perf_counter()
     n_initial = len(found.start) or None
@@ -47,6 +52,43 @@ def run_one(kind: str, name: str, seed: int, known: str) -> dict[str, Any]:
         asks.append(1e3 * (time.perf_counter() - begun))
         opt.tell(point, found.value(point))
         best.append(max(best[-1], found.value(point)))
+    return _row(kind, name, seed, known, best, built, asks)
+
+
+def _run_other(kind: str, name: str, seed: int, known: str) -> dict[str, Any]:
+    """A run of one of `OTHERS`."""
+    import optuna
+    from optuna.samplers import BaseSampler, TPESampler
+
+    from numbo.optuna import GSSBOSampler
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    found = task(kind, name, seed, "all")
+    space = {key: optuna.distributions.FloatDistribution(d.low, d.high, log=d.log) for key, d in SQUARE.items()}
+    sampler: BaseSampler = (
+        GSSBOSampler(seed=seed) if known == "best-first" else TPESampler(seed=seed, multivariate=True)
+    )
+    study = optuna.create_study(direction="maximize", sampler=sampler)
+    for one in found.studies:
+        if known == "best-first":
+            study.enqueue_trial(one.points[int(np.argmax(one.values))])
+        elif known == "tpe-added":
+            for point, value in zip(one.points, one.values, strict=True):
+                study.add_trial(optuna.create_trial(params=point, distributions=space, value=value))
+    best = [0.0]
+    asks = []
+    for _ in range(TRIALS):
+        begun = time.perf_counter()
+        trial = study.ask(space)
+        asks.append(1e3 * (time.perf_counter() - begun))
+        study.tell(trial, found.value(trial.params))
+        best.append(max(best[-1], found.value(trial.params)))
+    return _row(kind, name, seed, known, best, 0.0, asks)
+
+
+def _row(
+    kind: str, name: str, seed: int, known: str, best: list[float], built: float, asks: list[float]
+) -> dict[str, Any]:
     return {
         "kind": kind,
         "task": name,
@@ -62,7 +104,9 @@ def run(path: Path, kinds: list[str], known: list[str], seeds: int, jobs: int) -
     """Run what is missing in ``path``."""
     download()
     done = {(row["kind"], row["task"], row["seed"], row["known"]) for row in load(path)}
-    wanted = [(k, t, s, w) for k in kinds for w in known for s in range(seeds) for t in tasks(k)]
+    wanted = [
+        (k, t, s, w) for k in kinds for w in known if w in KNOWN or k == "svm" for s in range(seeds) for t in tasks(k)
+    ]
     processes.record(path, run_one, [one for one in wanted if one not in done], jobs)
 
 
@@ -76,7 +120,9 @@ def regrets(path: Path, kind: str) -> dict[str, dict[str, Array]]:
         if row["kind"] == kind:
             found.setdefault(row["known"], {}).setdefault(row["task"], []).append(row["best"])
     return {
-        known: {name: 1.0 - np.array(runs) for name, runs in found[known].items()} for known in KNOWN if known in found
+        known: {name: 1.0 - np.array(runs) for name, runs in found[known].items()}
+        for known in (*KNOWN, *OTHERS)
+        if known in found
     }
 
 
@@ -95,7 +141,7 @@ def table(path: Path, kind: str, names: list[str] | None = None) -> list[list[st
     """The mean regrets of a kind, by default on all tasks that all rows have: rows of texts, the first the head."""
     found = regrets(path, kind)
     names = common(found) if names is None else names
-    rows = {f"GSSBO, {known}": {name: runs[name] for name in names} for known, runs in found.items()}
+    rows = {OTHERS.get(known, f"GSSBO, {known}"): {name: runs[name] for name in names} for known, runs in found.items()}
     if kind == "hpob":
         rows |= of_records(names, min(len(runs[name]) for runs in found.values() for name in names))
     out = [["earlier studies", "seeds", *map(str, MARKS)]]
@@ -146,7 +192,7 @@ def write_report(path: Path) -> None:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_name(parser, "transfer")
     add_names(parser, "--kinds", "kind", KINDS)
-    add_names(parser, "--known", "known", KNOWN)
+    add_names(parser, "--known", "known", (*KNOWN, *OTHERS))
     add_runs(parser, seeds=2, jobs=2)
 
 

@@ -22,7 +22,7 @@ MODULES = {
 }
 #: From the ground up: a module imports from its own folder and from those below.
 FLOORS = [
-    {"benchmarks.storage", "benchmarks.processes", "benchmarks.pictures"},
+    {"benchmarks.markdown", "benchmarks.storage", "benchmarks.processes", "benchmarks.pictures"},
     {"benchmarks.arguments"},
     {"benchmarks.problems"},
     {"benchmarks.samplers"},

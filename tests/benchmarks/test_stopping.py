@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from benchmarks.compare import stopping
-from benchmarks.problems import stopping as problems
-from benchmarks.problems.stopping import Run
+from benchmarks.compare import stopping_runs as problems
+from benchmarks.compare.stopping_runs import Run
 
 
 @pytest.fixture

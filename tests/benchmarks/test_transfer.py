@@ -70,3 +70,16 @@ def test_searches_of_other_data_are_studies():
         assert found.value(at) == pytest.approx(grid[i, j], abs=1e-9)
     between = {name: d.from_unit(3.5 / 28) for name, d in problems.SQUARE.items()}
     assert found.value(between) == pytest.approx(grid[3:5, 3:5].mean(), abs=1e-9)
+
+
+@pytest.mark.parametrize("known", transfer.OTHERS)
+def test_what_people_do_instead(known, monkeypatch):
+    monkeypatch.setattr(transfer, "TRIALS", 6)
+    row = transfer.run_one("svm", "wine", 0, known)
+    assert len(row["best"]) == 7
+    assert row["best"] == sorted(row["best"])
+    studies = problems.task("svm", "wine", 0, "all").studies
+    value = problems.task("svm", "wine", 0, "none").value
+    first = [value(one.points[int(np.argmax(one.values))]) for one in studies]
+    if known == "best-first":
+        assert row["best"][3] == pytest.approx(max(first), abs=1e-6)

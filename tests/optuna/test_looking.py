@@ -25,6 +25,8 @@ LOOKS = {
     "best_predicted_trial": (),
     "front": (),
     "hypervolumes": ((1.0,),),
+    "remaining": (10,),
+    "worthwhile": (1e-6,),
 }
 each = pytest.mark.parametrize("name", LOOKS)
 
@@ -95,7 +97,7 @@ def test_other_samplers_are_refused(name):
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         samplers = {"RandomSampler": random, "PartialFixedSampler": PartialFixedSampler({"k": 2}, random)}
     for called, sampler in samplers.items():
-        words = rf"^The study's sampler must be one of numbo\.optuna, got {called}\.$"
+        words = rf"^The study's sampler must be one of numbo\.optuna, got {called}: give one to load_study, or .*\.$"
         with pytest.raises(ValueError, match=words):
             getattr(numbo.optuna, name)(optuna.create_study(sampler=sampler), *LOOKS[name])
 

@@ -25,11 +25,11 @@ from numbo.trials import finite_range
 
 #: Number of samples of a forecast, and of an earlier one.
 PATHS, EARLIER_PATHS = 1024, 256
-#: Constants of the process, chosen on made-up functions (`benchmarks.problems.stopping`): the half-life of weights of
-#: the rate, as a share of the trials; the prior's shape, and its mean times the number of trials; the exponent of the
-#: rate; the ratio of the weights of successive sizes; the prior of the trend (strength, mean), and its upper limit; the
-#: prior of the spread (weight, value); the weight that limits how well the level is known; and the largest size, as the
-#: logarithm of its ratio to the largest of the last.
+#: Constants of the process, chosen on made-up functions (`benchmarks.compare.stopping_runs`): the half-life of weights
+#: of the rate, as a share of the trials; the prior's shape, and its mean times the number of trials; the exponent of
+#: the rate; the ratio of the weights of successive sizes; the prior of the trend (strength, mean), and its upper limit;
+#: the prior of the spread (weight, value); the weight that limits how well the level is known; and the largest size, as
+#: the logarithm of its ratio to the largest of the last.
 HALF_LIFE = 0.1
 SHAPE, MEAN = 0.55, 5.0
 GAMMA = 0.3
