@@ -58,13 +58,14 @@ def run_one(kind: str, name: str, seed: int, known: str) -> dict[str, Any]:
 def _run_other(kind: str, name: str, seed: int, known: str) -> dict[str, Any]:
     """A run of one of `OTHERS`."""
     import optuna
+    from optuna.distributions import BaseDistribution, FloatDistribution
     from optuna.samplers import BaseSampler, TPESampler
 
     from numbo.optuna import GSSBOSampler
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     found = task(kind, name, seed, "all")
-    space = {key: optuna.distributions.FloatDistribution(d.low, d.high, log=d.log) for key, d in SQUARE.items()}
+    space: dict[str, BaseDistribution] = {key: FloatDistribution(d.low, d.high, log=d.log) for key, d in SQUARE.items()}
     sampler: BaseSampler = (
         GSSBOSampler(seed=seed) if known == "best-first" else TPESampler(seed=seed, multivariate=True)
     )
