@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import timedelta
-from itertools import pairwise
-from statistics import median
+from functools import partial
 from typing import Any
 
 from optuna import logging
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from numbo import _checks
-from numbo.inspection import TooEarly
+from numbo.inspection import Ending, usual_interval
+from numbo.inspection.fronts import reference_of
+from numbo.optuna import _records
 from numbo.optuna._inspection import NothingVaries
 from numbo.optuna._looking import sampler_of, worthwhile
+from numbo.trials import Goal
 
 #: The user attribute of a study that says after how many finished trials it was ended, for other workers.
 ENDED = "numbo:ended"
-#: The time of a trial is the median of so many of the newest intervals between the ends of two.
-INTERVALS = 32
 FINISHED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
 
 
@@ -55,58 +56,39 @@ class StopWhenDone:
         n_startup_trials: int = 20,
         reference: Sequence[float] | None = None,
     ) -> None:
-        self._worth = _checks.number("worth", worth, 0.0, above=True)
-        self._per = _checks.one_of("per", per, ("trial", "hour"))
-        self._patience = _checks.integer("patience", patience, 1)
-        self._n_startup_trials = _checks.integer("n_startup_trials", n_startup_trials, 1)
         self._reference = None if reference is None else tuple(reference)
-        #: By study: the mark of an end that was there at first, and the number of trials in a row that did not pay.
-        self._known: dict[str, Any] = {}
-        self._in_vain: dict[str, int] = {}
+        self._ending = Ending(worth, per, patience, n_startup_trials)
+        #: By study: the mark of an end that was there at first, and the rule.
+        self._known: dict[str, tuple[Any, Ending]] = {}
 
     def __repr__(self) -> str:
-        return f"StopWhenDone(worth={self._worth!r}, per={self._per!r}, patience={self._patience!r})"
+        return f"StopWhenDone({self._ending!r})"
 
     def __call__(self, study: Study, trial: FrozenTrial) -> None:
         sampler_of(study)
-        count = len(study.directions)
-        if self._reference is not None and len(self._reference) != count:
-            raise ValueError(f"reference must be {count} finite numbers, one an objective; got {self._reference!r}.")
-        name = study.study_name
-        worth = self._worth
+        if self._reference is not None:
+            reference_of(self._reference, Goal(_records.directions_of(study)))
         mark = study.user_attrs.get(ENDED)
-        if mark != self._known.setdefault(name, mark):
+        first, ending = self._known.setdefault(study.study_name, (mark, copy.copy(self._ending)))
+        if mark != first:
             self._end(study)
             return
         finished = study.get_trials(deepcopy=False, states=FINISHED)
-        if len(finished) < self._n_startup_trials:
-            return
-        if self._per == "hour":
-            worth *= _hours(finished)
-        if not worth > 0.0:  # trials took no time
-            return
-        try:
-            found = worthwhile(study, worth, reference=self._reference)
-        except (NothingVaries, TooEarly):
-            return
-        self._in_vain[name] = 0 if found is not None else self._in_vain.get(name, 0) + 1
-        if self._in_vain[name] >= self._patience:
-            study.set_user_attr(ENDED, len(finished))
-            logging.get_logger("optuna.numbo").info(
-                f"The study ends after {len(finished)} trials: no number of further ones is expected to gain "
-                f"{self._worth:g} for each {self._per}."
-            )
-            self._end(study)
+        with suppress(NothingVaries):
+            if ending.due(
+                len(finished), lambda: _hours(finished), partial(worthwhile, study, reference=self._reference)
+            ):
+                study.set_user_attr(ENDED, len(finished))
+                logging.get_logger("optuna.numbo").info(ending.reason("study", len(finished)))
+                self._end(study)
 
     def _end(self, study: Study) -> None:
         """End it here; if it goes on later, it starts to wait anew."""
         self._known.pop(study.study_name, None)
-        self._in_vain.pop(study.study_name, None)
         study.stop()
 
 
 def _hours(finished: Sequence[FrozenTrial]) -> float:
     """Hours from the end of one of the newest trials to that of the next; 0 if none is known."""
     ends = sorted(trial.datetime_complete for trial in finished if trial.datetime_complete is not None)
-    newest = ends[-INTERVALS:]
-    return median((b - a) / timedelta(hours=1) for a, b in pairwise(newest)) if len(newest) > 1 else 0.0
+    return usual_interval([(end - ends[0]) / timedelta(hours=1) for end in ends])

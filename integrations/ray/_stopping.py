@@ -6,19 +6,16 @@ import logging
 import time
 from collections import deque
 from collections.abc import Sequence
-from itertools import pairwise
-from statistics import median
+from functools import partial
 from typing import Any
 
 from ray.tune import Stopper
 
-from numbo import _checks
-from numbo.inspection import TooEarly
+from numbo.inspection import Ending, usual_interval
+from numbo.inspection.ending import NEWEST
 from numbo.ray._searchers import NumboSearch
 
 logger = logging.getLogger("ray.tune.search.numbo")
-#: The time of a trial is the median of so many of the newest intervals between the ends of two.
-INTERVALS = 32
 
 
 class StopWhenDone(Stopper):
@@ -59,19 +56,15 @@ class StopWhenDone(Stopper):
         reference: Sequence[float] | None = None,
     ) -> None:
         self._search = _searcher(search)
-        self._worth = _checks.number("worth", worth, 0.0, above=True)
-        self._per = _checks.one_of("per", per, ("trial", "hour"))
-        self._patience = _checks.integer("patience", patience, 1)
-        self._n_startup_trials = _checks.integer("n_startup_trials", n_startup_trials, 1)
+        self._ending = Ending(worth, per, patience, n_startup_trials)
         self._reference = reference
         self._ended = False
-        self._in_vain = 0
         self._told = 0
-        #: When trials ended, by the clock of this process.
-        self._times: deque[float] = deque(maxlen=INTERVALS)
+        #: When trials ended, in seconds, by the clock of this process.
+        self._ends: deque[float] = deque(maxlen=NEWEST)
 
     def __repr__(self) -> str:
-        return f"StopWhenDone({self._search!r}, worth={self._worth!r}, per={self._per!r}, patience={self._patience!r})"
+        return f"StopWhenDone({self._search!r}, {self._ending!r})"
 
     def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
         return False
@@ -82,27 +75,12 @@ class StopWhenDone(Stopper):
         if self._ended or told == self._told:
             return self._ended
         self._told = told
-        self._times.append(time.monotonic())
-        worth = self._worth
-        if self._per == "hour":
-            gaps = [b - a for a, b in pairwise(self._times)]
-            worth *= median(gaps) / 3600.0 if gaps else 0.0
-        if told >= self._n_startup_trials and worth > 0.0:
-            self._judge(worth)
+        self._ends.append(time.monotonic())
+        ask = partial(self._search.worthwhile, reference=self._reference)
+        self._ended = self._ending.due(told, lambda: usual_interval(list(self._ends)) / 3600.0, ask)
+        if self._ended:
+            logger.info(self._ending.reason("run", told))
         return self._ended
-
-    def _judge(self, worth: float) -> None:
-        try:
-            found = self._search.worthwhile(worth, reference=self._reference)
-        except TooEarly:
-            return
-        self._in_vain = 0 if found is not None else self._in_vain + 1
-        if self._in_vain >= self._patience:
-            self._ended = True
-            logger.info(
-                f"The run ends after {self._told} trials: no number of further ones is expected to gain "
-                f"{self._worth:g} for each {self._per}."
-            )
 
 
 def _searcher(given: Any) -> NumboSearch:

@@ -107,16 +107,20 @@ def test_an_hour_is_the_time_from_one_end_to_the_next():
 
 
 def test_worth_per_hour():
-    """Trials take no time here, so that an hour brings more than any gain is worth."""
-    study = study_of()
-    study.optimize(bowl, n_trials=30, callbacks=[StopWhenDone(worth=1e-3, per="hour")])
-    assert len(study.trials) == 30
-    slow = study_of()
-    for i, trial in enumerate(study.trials):
-        trial.datetime_complete = datetime(2026, 1, 1) + timedelta(hours=i)
-        slow.add_trial(trial)
-    slow.optimize(bowl, n_trials=30, callbacks=[StopWhenDone(worth=1.0, per="hour", patience=1)])
-    assert len(slow.trials) == 31
+    """Trials take a microsecond here, so that an hour brings more than any gain is worth; or they take an hour."""
+    known = study_of()
+    known.optimize(bowl, n_trials=30)
+
+    def after(count, between, **settings):
+        study = study_of()
+        for i, trial in enumerate(known.trials[:count]):
+            trial.datetime_complete = datetime(2026, 1, 1) + i * between
+            study.add_trial(trial)
+        study.optimize(bowl, n_trials=30 - count or 30, callbacks=[StopWhenDone(per="hour", **settings)])
+        return len(study.trials)
+
+    assert after(20, timedelta(microseconds=1), worth=1e-3) == 30
+    assert after(30, timedelta(hours=1), worth=1.0, patience=1) == 31
 
 
 def test_several_objectives():

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from numbo import _checks
 from numbo._types import Array, Mask
 from numbo.kernels.front import hypervolume
 from numbo.trials import Goal, finite_range
@@ -27,6 +29,19 @@ def volumes_of(values: Sequence[Sequence[float] | None], goal: Goal, reference: 
     nothing = np.full(len(goal.directions), np.nan)
     Y = np.array([nothing if own is None else goal.outputs_of(own) for own in values])
     return hypervolumes(Y.reshape(len(values), len(goal.directions)), counted, reference)
+
+
+def reference_of(given: Any, goal: Goal) -> Array:
+    """A reference point of the user in outputs (k,); larger outputs are better.
+
+    Raises:
+        ValueError: if it is not as many finite numbers as there are objectives.
+    """
+    k = len(goal.directions)
+    numbers = list(given) if isinstance(given, Iterable) and not isinstance(given, str | Mapping) else []
+    if len(numbers) != k or not all(map(_checks.is_finite, numbers)):
+        raise ValueError(f"reference must be {k} finite numbers, one an objective; got {given!r}.")
+    return goal.outputs_of(numbers)
 
 
 def hypervolumes(outputs: Array, counted: Mask, reference: Array) -> Array:

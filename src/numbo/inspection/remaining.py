@@ -15,7 +15,7 @@ from numbo.trials.front import front_rows
 
 #: The reference point of a hypervolume lies beyond the worst values of the front by this share of its range.
 BEYOND = 0.1
-#: Numbers of trials that are considered in deciding whether to go on.
+#: Numbers of trials that are considered in deciding whether to go on: gains may come after many.
 HORIZONS = (1, 3, 10, 30, 100)
 #: The quantiles of the interval that is stated.
 LOW, HIGH = 0.1, 0.9

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, overload
@@ -15,7 +16,7 @@ from numbo._interrupts import interrupts_get_out
 from numbo._types import Array, Mask, ObservationIndices
 from numbo.inspection.beyond import beyond
 from numbo.inspection.explanation import SAMPLES, Explanation, relevance
-from numbo.inspection.fronts import hypervolumes
+from numbo.inspection.fronts import hypervolumes, reference_of
 from numbo.inspection.learning_curve import LearningCurve, curves_of
 from numbo.inspection.recommendation import (
     expected_values,
@@ -239,11 +240,7 @@ class Snapshot:
 
     def reference(self, given: Sequence[float]) -> Array:
         """A reference point in outputs (k,); larger outputs are better."""
-        k = self._history.k
-        numbers = list(given) if isinstance(given, Iterable) and not isinstance(given, str | Mapping) else []
-        if len(numbers) != k or not all(map(_checks.is_finite, numbers)):
-            raise ValueError(f"reference must be {k} finite numbers, one an objective; got {given!r}.")
-        return self._goal.outputs_of(numbers)
+        return reference_of(given, self._goal)
 
     @interrupts_get_out()
     def remaining(self, trials: int, *, least: float = 0.0, reference: Sequence[float] | None = None) -> Remaining:
@@ -450,11 +447,10 @@ class Snapshot:
     def explain(self, objective: int = 0) -> Explanation:
         """A description of the model, and the time of the last ask (`numbo.optimizers.Optimizer.explain`)."""
         one = self.objective(objective)
-        found = replace(one.explain(), objective=objective) if one is not self else self._explain()
-        try:
-            return replace(found, remaining=self.remaining(AHEAD))
-        except TooEarly:
-            return replace(found, remaining=None)
+        found = one._explain() if one is self else replace(one._explain(), objective=objective)
+        with suppress(TooEarly):
+            found = replace(found, remaining=self.remaining(AHEAD))
+        return found
 
     def _explain(self) -> Explanation:
         """The description for one objective."""

@@ -1,0 +1,72 @@
+"""When to end a run because more trials do not pay: the rule behind ``StopWhenDone`` of the adapters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from statistics import median
+
+from numbo import _checks
+from numbo.inspection.remaining import Remaining, TooEarly
+
+#: The time of a trial is the median of so many of the newest intervals between the ends of two: pauses do not count.
+NEWEST = 32
+
+
+class Ending:
+    """Whether a run is to end, asked after each finished trial.
+
+    Args:
+        worth: the gain that has to come of a trial, or of an hour, for it to pay.
+        per: ``"trial"`` or ``"hour"``.
+        patience: number of finished trials in a row after which the forecast has to say so.
+        n_startup_trials: number of trials that have to finish before.
+
+    Raises:
+        ValueError: for an unsupported value.
+    """
+
+    def __init__(self, worth: float, per: str, patience: int, n_startup_trials: int) -> None:
+        self.worth = _checks.number("worth", worth, 0.0, above=True)
+        self.per = _checks.one_of("per", per, ("trial", "hour"))
+        self.patience = _checks.integer("patience", patience, 1)
+        self.n_startup_trials = _checks.integer("n_startup_trials", n_startup_trials, 1)
+        #: Number of trials in a row that did not pay.
+        self._in_vain = 0
+
+    def __repr__(self) -> str:
+        return f"worth={self.worth!r}, per={self.per!r}, patience={self.patience!r}"
+
+    def due(self, finished: int, hours: Callable[[], float], ask: Callable[[float], Remaining | None]) -> bool:
+        """Whether the run is to end after so many ``finished`` trials.
+
+        Args:
+            finished: their number.
+            hours: the time of a trial; 0 if it is not known.
+            ask: for how many more trials it pays, given the gain that has to come of one
+                (`numbo.inspection.Snapshot.worthwhile`).
+        """
+        if finished < self.n_startup_trials:
+            return False
+        worth = self.worth * (1.0 if self.per == "trial" else hours())
+        if not worth > 0.0:  # trials took no time
+            return False
+        try:
+            pays = ask(worth) is not None
+        except TooEarly:
+            return False
+        self._in_vain = 0 if pays else self._in_vain + 1
+        return self._in_vain >= self.patience
+
+    def reason(self, run: str, finished: int) -> str:
+        """Why a ``run``, such as ``"study"``, has ended."""
+        return (
+            f"The {run} ends after {finished} trials: no number of further ones is expected to gain {self.worth:g} for "
+            f"each {self.per}."
+        )
+
+
+def usual_interval(ends: Sequence[float]) -> float:
+    """The time from the end of one trial to that of the next, given ``ends`` in ascending order; 0 if none is known."""
+    gaps = [later - earlier for earlier, later in pairwise(ends[-NEWEST:])]
+    return median(gaps) if gaps else 0.0
