@@ -132,23 +132,12 @@ def plot_studies(source: Any, *, objective: int = 0) -> NDArray[np.object_]:
     """As `numbo.plot.plot_studies`."""
     subject = Subject(source, objective)
     found = studies_of(subject)
-    columns = min(COLUMNS, len(found))
-    rows = -(-len(found) // columns)
-    size = (1.0 + 3.4 * columns, 0.8 + 2.8 * rows)
-    _, axes = plt.subplots(rows, columns, figsize=size, sharey=True, squeeze=False, layout="constrained")
-    bounds = subject.scale([subject.history()]).bounds
-    for k, ax in enumerate(axes.flat):
-        if k >= len(found):
-            ax.set_visible(False)
-            continue
-        ax.plot(found[k].predicted, found[k].told, "o", color=BLUE, markersize=4)
-        ax.set_title(found[k].title, parse_math=False)
+    axes = _grid(len(found), subject.label, subject.scale([subject.history()]).bounds)
+    for ax, one in zip(axes, found, strict=False):
+        ax.plot(one.predicted, one.told, "o", color=BLUE, markersize=4)
+        ax.set_title(one.title, parse_math=False)
         ax.set_xlabel(PREDICTED)
-        if k % columns == 0:
-            ax.set_ylabel(subject.label, parse_math=False)
-    if bounds is not None:
-        axes[0, 0].set_ylim(bounds)
-    return _finished(axes.ravel(), subject.titled(STUDIES))
+    return _finished(axes, subject.titled(STUDIES))
 
 
 def plot_subset(source: Any, *, objective: int = 0) -> NDArray[np.object_]:
@@ -228,26 +217,30 @@ def _panel(xlabel: str, ylabel: str) -> Any:
     return ax
 
 
-def _panels(slices: Sequence[Slice], label: str, bounds: tuple[float, float] | None) -> NDArray[np.object_]:
-    """One panel per slice, with a shared y axis."""
-    columns = min(COLUMNS, len(slices))
-    rows = -(-len(slices) // columns)
+def _grid(count: int, label: str, bounds: tuple[float, float] | None) -> NDArray[np.object_]:
+    """So many panels with a shared y axis, in rows; those beyond them are not visible."""
+    columns = min(COLUMNS, count)
+    rows = -(-count // columns)
     size = (1.0 + 3.4 * columns, 0.8 + 2.8 * rows)
     _, axes = plt.subplots(rows, columns, figsize=size, sharey=True, squeeze=False, layout="constrained")
-    for k, ax in enumerate(axes.flat):
-        if k >= len(slices):
-            ax.set_visible(False)
-            continue
-        one = slices[k]
+    for ax in axes[:, 0]:
+        ax.set_ylabel(label, parse_math=False)
+    for ax in axes.flat[count:]:
+        ax.set_visible(False)
+    if bounds is not None:
+        axes[0, 0].set_ylim(bounds)
+    return axes.ravel()
+
+
+def _panels(slices: Sequence[Slice], label: str, bounds: tuple[float, float] | None) -> NDArray[np.object_]:
+    """One panel per slice, with a shared y axis."""
+    axes = _grid(len(slices), label, bounds)
+    for ax, one in zip(axes, slices, strict=False):
         _set_axis(ax.xaxis, ax.set_xscale, one.axis)
         if one.axis.discrete and len(one.axis.values) > 1:
             ax.set_xlim(one.axis.edges[[0, -1]])
         ax.axvline(_numbers(one.axis, [one.at])[1][0], color=GRAY, linestyle=":", linewidth=1)
-        if k % columns == 0:
-            ax.set_ylabel(label, parse_math=False)
-    if bounds is not None:
-        axes[0, 0].set_ylim(bounds)
-    return axes.ravel()
+    return axes
 
 
 def _draw_curves(ax: Any, group: CurveGroup) -> None:
