@@ -17,6 +17,7 @@ from numbo.kernels.acquisition import acquisition_gradient_into
 from numbo.kernels.covariance import Covariance
 from numbo.kernels.optional import active_columns
 from numbo.models.curves import Curves
+from numbo.models.improvements import Improvements
 from numbo.optimizers import GSSBO, Optimizer
 from numbo.search.local_search import LocalSearch
 from numbo.search.population_search import PopulationSearch
@@ -86,6 +87,11 @@ def over_seeds(share: float = 0.9, of: int = 5) -> Callable[[Callable[..., None]
         return pytest.mark.arithmetic(repeated)
 
     return decorate
+
+
+def gains(values: np.ndarray, trials: int) -> np.ndarray:
+    """Samples of the gain in so many more trials, after ``values``."""
+    return Improvements(values).gains(trials)
 
 
 @functools.cache

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.helpers import MOSTLY, over_seeds, seeded
+from tests.helpers import MOSTLY, gains, over_seeds, seeded
 from tests.inspection.runs import ALGORITHMS, algorithms, run
 
 from numbo import GSSBO, Arms, Float, Int
 from numbo.inspection.remaining import HORIZONS, Remaining, TooEarly
-from numbo.models.improvements import gains
 
 SQUARE = {"x": Float(0, 1), "y": Float(0, 1)}
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy import stats
-from tests.helpers import MOSTLY, over_seeds, seeded
+from tests.helpers import MOSTLY, gains, over_seeds, seeded
 
 from numbo.models import improvements
 from numbo.models.improvements import (
@@ -18,7 +18,6 @@ from numbo.models.improvements import (
     _sizes,
     _surprise,
     differ,
-    gains,
 )
 
 

@@ -25,11 +25,11 @@ from numbo.trials import finite_range
 
 #: Number of samples of a forecast, and of an earlier one.
 PATHS, EARLIER_PATHS = 1024, 256
-#: Constants of the process, chosen on made-up functions (`benchmarks.compare.stopping_runs`): the half-life of weights
-#: of the rate, as a share of the trials; the prior's shape, and its mean times the number of trials; the exponent of
-#: the rate; the ratio of the weights of successive sizes; the prior of the trend (strength, mean), and its upper limit;
-#: the prior of the spread (weight, value); the weight that limits how well the level is known; and the largest size, as
-#: the logarithm of its ratio to the largest of the last.
+#: Constants of the process, chosen on made-up functions (`benchmarks/results/compare-forecasts.md`): the half-life of
+#: weights of the rate, as a share of the trials; the prior's shape, and its mean times the number of trials; the
+#: exponent of the rate; the ratio of the weights of successive sizes; the prior of the trend (strength, mean), and its
+#: upper limit; the prior of the spread (weight, value); the weight that limits how well the level is known; and the
+#: largest size, as the logarithm of its ratio to the largest of the last.
 HALF_LIFE = 0.1
 SHAPE, MEAN = 0.55, 5.0
 GAMMA = 0.3
@@ -89,11 +89,6 @@ class Improvements:
         with np.errstate(over="ignore"):
             out: Array = np.minimum(found * self._unit, np.finfo(float).max)
         return out
-
-
-def gains(values: Array, trials: int) -> Array:
-    """`Improvements.gains` of ``values (n,)``."""
-    return Improvements(values).gains(trials)
 
 
 def _spread(values: Array) -> float:
@@ -177,6 +172,8 @@ def _surprise(best: Array) -> float:
 
     Each forecast was for as many trials as there had been.
     """
+    from scipy.special import ndtri
+
     end, weight, total, weights = len(best), 1.0, 0.0, DOUBT
     for _ in range(LOOKED_BACK):
         start = end // 2
@@ -186,7 +183,7 @@ def _surprise(best: Array) -> float:
         gain = gain if gain > DIGITS else 0.0
         found = _forecast(best[:start], end - start, EARLIER_PATHS)
         rank = 0.5 * (np.mean(found < gain) + np.mean(found <= gain))
-        total += weight * _quantile(min(max(float(rank), EXTREME), 1.0 - EXTREME))
+        total += weight * float(ndtri(np.clip(rank, EXTREME, 1.0 - EXTREME)))
         weights += weight
         weight *= FADING
         end = start
@@ -200,10 +197,3 @@ def _corrected(gain: Array, surprise: float) -> Array:
     even = (np.arange(len(gain)) + 0.5) / len(gain)
     out: Array = np.quantile(gain, ndtr(ndtri(even) + surprise))
     return out
-
-
-def _quantile(share: float) -> float:
-    """The quantile of a normal distribution."""
-    from statistics import NormalDist
-
-    return NormalDist().inv_cdf(share)

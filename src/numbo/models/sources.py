@@ -29,7 +29,8 @@ LEAST_TRIALS = 4
 #: Nor is one of n trials and d parameters of which less than 1.6 / sqrt(n) + d / 2n of the variance is predicted, each
 #: value from the others, and at most .8; with fewer trials than so many, that cannot be told. Of studies of 100
 #: networks and of 40 support vector machines at least .20 and .70 was predicted, and at most .09 and .23 where values
-#: were shuffled; of 40 values of noise in ten dimensions, a quarter in the median, and .45 of one in twenty.
+#: were shuffled; of 40 values of noise in ten dimensions, a quarter in the median, and .45 of one in twenty
+#: (`benchmarks/results/compare-earlier.md`).
 BY_CHANCE, BY_PARAMETERS, ENOUGH, TELLING = 1.6, 0.5, 0.8, 12
 #: A parameter counts as known in a study if it is in at least this share of as many of its trials as any parameter is.
 KNOWN = 0.5
@@ -126,10 +127,9 @@ def _fitted(space: Domain, trials: _Trials, y: Array, most: int) -> tuple[Source
     source, tells = _fitted_to(space, trials, y, most)
     if tells or not np.isnan(y).any():
         return source, tells
-    rows = np.flatnonzero(~np.isnan(y))
-    return _fitted_to(
-        space, _Trials(trials.name, trials.X[rows], trials.outputs[rows], trials.std[rows]), y[rows], most
-    )
+    rows = ~np.isnan(y)
+    some = trials._replace(X=trials.X[rows], outputs=trials.outputs[rows], std=trials.std[rows])
+    return _fitted_to(space, some, y[rows], most)
 
 
 def _fitted_to(space: Domain, trials: _Trials, y: Array, most: int) -> tuple[Source, bool]:

@@ -14,7 +14,8 @@ from numbo._types import Array
 from numbo.spaces.dimensions import Categorical, Dimension, Float, Int
 from numbo.spaces.domain import Domain
 
-#: Values outside of a range lie at most so many times its width from it.
+#: Values outside of a range lie at most so many times its width from it. With 1, values over ten times the range lay in
+#: two heaps, and studies with them were of no use (`benchmarks/results/compare-earlier.md`).
 OUTSIDE = 64.0
 #: The coordinate of a category that a dimension does not have: different from all of its own.
 OTHER = 2.0
