@@ -22,7 +22,7 @@ from benchmarks.markdown import lines as table_lines
 from benchmarks.problems.problem import Array
 from benchmarks.storage import load
 from numbo.inspection.remaining import HORIZONS
-from numbo.models.improvements import gains
+from numbo.models.improvements import Improvements, differ
 
 #: Kinds whose values are from 0, the worst of a table, to 1, the best.
 NORMALISED = ("hpob", "lcbench")
@@ -59,7 +59,7 @@ def _stated(found: Run, n: int, k: int, span: float) -> dict[str, float]:
 
     ``below`` and ``at_most`` are the shares of the forecast that the gain exceeds, and that it reaches.
     """
-    samples = gains(found.expected.get(n, found.values[:n]), k)
+    samples = Improvements(found.expected.get(n, found.values[:n])).gains(k)
     gain = max(_best(found, n + k) - _best(found, n), 0.0)
     gain = 0.0 if gain < 1e-8 * span else gain
     return {
@@ -86,7 +86,10 @@ def _stops(values: Array, span: float) -> dict[str, list[float]]:
 def _numbo(values: Array, worth: float) -> int:
     in_vain = 0
     for t in range(STARTUP, len(values) + 1):
-        pays = any(gains(values[:t], k).mean() > worth * k for k in HORIZONS)
+        if not differ(values[:t]):
+            continue
+        found = Improvements(values[:t])
+        pays = any(found.gains(k).mean() > worth * k for k in HORIZONS)
         in_vain = 0 if pays else in_vain + 1
         if in_vain == PATIENCE:
             return t

@@ -1,7 +1,7 @@
 """Runs of GSSBO for forecasts of what more trials bring: values by trial, larger ones being better.
 
-``made-up``: functions on which the constants of forecasts were chosen (`numbo.models.improvements`); the others are put
-aside. Runs are kept in ``build/stopping``.
+``made-up``: functions such as those on which the constants of forecasts were chosen (`numbo.models.improvements`); the
+others are put aside. Runs are kept in ``build/stopping``.
 """
 
 from __future__ import annotations
