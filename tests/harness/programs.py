@@ -53,6 +53,14 @@ class Path(NamedTuple):
         )
 
 
+def constrain(trial: Trial, name: str, value: float) -> None:
+    """Set a constraint of a trial; before Optuna 5, which has names for them, as a ``constraints_func`` does."""
+    if hasattr(trial, "set_constraint"):
+        trial.set_constraint(name, value)
+    else:
+        trial.storage.set_trial_system_attr(trial._trial_id, "constraints", [value])
+
+
 @dataclass
 class Played:
     """What a program has done in one trial so far: decisions, values by name, and whether it failed as it always does.
@@ -401,7 +409,7 @@ class Program:
         return value
 
     def _limit(self, ask: Ask, value: Any, trial: Trial) -> None:
-        trial.set_constraint("limit", ask.unit(value) - 0.7)
+        constrain(trial, "limit", ask.unit(value) - 0.7)
 
     def _end(self) -> float:
         if self.ending == "nan":

@@ -79,13 +79,17 @@ def test_sizes_of_batches():
 
 
 def test_a_batch_is_pure_exploration_and_elimination_is_the_rule():
-    """Literally, with the exact GP of the batch alone (a perfect dictionary)."""
+    """Literally, with the exact GP of the batch alone.
+
+    The dictionary is perfect, but for an arm now and then that its atoms nearly represent (`SparseGP.grow`).
+    """
     X = unit_arms(80)
     f = rkhs_function(X, 1)
     opt = make(X, horizon=300, qbar=math.inf, beta=1.0)
     rng = np.random.default_rng(0)
     racing, sizes = np.ones(80, dtype=bool), [18, 74, 150]
     arms, y = [], []
+    exact = 0
     for _ in range(110):
         seen = [*arms]
         arm = opt.ask()
@@ -94,7 +98,9 @@ def test_a_batch_is_pure_exploration_and_elimination_is_the_rule():
         if seen:
             _, variance = naive.posterior(covariance(), X[seen], np.zeros(len(seen)), X)
             variance = np.where(racing, variance, -1.0)
-            assert variance[arm] >= variance.max() - 1e-7
+            perfect = inside(opt, "model").base.gp.m == len(set(seen))
+            assert variance[arm] >= (variance.max() - 1e-7 if perfect else 0.5 * variance.max())
+            exact += perfect
         arms.append(arm)
         y.append(f[arm] + NOISE * rng.normal())
         opt.tell(arm, y[-1])
@@ -104,6 +110,7 @@ def test_a_batch_is_pure_exploration_and_elimination_is_the_rule():
             racing &= upper >= lower[racing].max()
             arms, y = [], []
             sizes.pop(0)
+    assert exact > 90
     assert 0 < racing.sum() < 80
     assert opt.status.batch_sizes == (18, 74)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import optuna
 import pytest
+from tests.harness.programs import constrain
 
 import numbo.optuna
 import numbo.plot
@@ -26,7 +27,7 @@ def pruned():
         kind = trial.suggest_categorical("kind", ["z", "a", "m"])
         if kind == "m" and size == 4:
             raise ValueError
-        trial.set_constraint("small", size - 3.5)
+        constrain(trial, "small", size - 3.5)
         for step in range(1, 9):
             trial.report((x - 0.4) ** 2 + (kind == "z") + 1.0 / step + 0.01 * rng.normal(), step)
             if trial.should_prune():
