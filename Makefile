@@ -34,7 +34,7 @@ test-slow: $(READY)
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m slow
 
 expected:
-	@echo 'The tests take 12 to 20 minutes on two idle cores.'
+	@echo 'The tests take 8 to 16 minutes on two idle cores.'
 
 interpreted: $(READY)
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest $(KERNELS)

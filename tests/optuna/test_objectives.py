@@ -363,7 +363,8 @@ def test_pruned_trials_are_not_on_the_front_and_hide_nothing():
     states = {t.number: t.state for t in study.trials}
     front = numbo.optuna.front(study)
     assert {states[t.number] for t, _ in front} == {TrialState.COMPLETE}
-    assert {t.number for t, _ in front} == {t.number for t in study.best_trials}
+    # where reports seem to be noise, the front is that of expected values
+    assert {t.number for t, _ in front} == {t.number for t in study.best_trials}, MOSTLY
     volumes = numbo.optuna.hypervolumes(study, (1.0, 1.0))
     assert volumes[-1] <= 0.5
 
