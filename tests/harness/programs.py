@@ -58,7 +58,8 @@ def constrain(trial: Trial, name: str, value: float) -> None:
     if hasattr(trial, "set_constraint"):
         trial.set_constraint(name, value)
     else:
-        trial.storage.set_trial_system_attr(trial._trial_id, "constraints", [value])
+        before: Any = trial
+        before.set_system_attr("constraints", [value])
 
 
 @dataclass
