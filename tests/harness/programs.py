@@ -53,9 +53,13 @@ class Path(NamedTuple):
         )
 
 
+#: Whether constraints have names, as from Optuna 5 on, or numbers.
+NAMED = hasattr(Trial, "set_constraint")
+
+
 def constrain(trial: Trial, name: str, value: float) -> None:
-    """Set a constraint of a trial; before Optuna 5, which has names for them, as a ``constraints_func`` does."""
-    if hasattr(trial, "set_constraint"):
+    """Set a constraint of a trial; where they have no names, as a ``constraints_func`` does."""
+    if NAMED:
         trial.set_constraint(name, value)
     else:
         before: Any = trial

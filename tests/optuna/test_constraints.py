@@ -9,13 +9,13 @@ import numpy as np
 import optuna
 import pytest
 from optuna.trial import TrialState, create_trial
+from tests.harness.programs import NAMED
 from tests.helpers import MOSTLY, over_seeds, seeded, trials_told
 from tests.optuna.inside import add_unchecked, optimizer_of, view_of
 
 import numbo.optuna
 from numbo.optuna import BKBSampler, GPUCBSampler, GSSBOSampler
 
-NAMED = hasattr(optuna.trial.Trial, "set_constraint")
 needs_names = pytest.mark.skipif(not NAMED, reason="this Optuna has no Trial.set_constraint")
 SAMPLERS = pytest.mark.parametrize("sampler", [GSSBOSampler, GPUCBSampler])
 

@@ -14,7 +14,7 @@ import optuna
 import pytest
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
-from tests.harness.programs import constrain
+from tests.harness.programs import NAMED, constrain
 from tests.optuna.browser import chromium
 
 import numbo.optuna
@@ -22,8 +22,7 @@ from numbo import __main__ as command
 from numbo.optuna import GSSBOSampler
 
 NAME = "<script>alert('no')</script>"
-#: A constraint; before Optuna 5 they have numbers in place of names.
-LIMIT = "small & fast" if hasattr(optuna.trial.Trial, "set_constraint") else "0"
+LIMIT = "small & fast" if NAMED else "0"
 
 
 def train(trial):
