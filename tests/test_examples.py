@@ -14,6 +14,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 
+pytestmark = pytest.mark.arithmetic
+
 
 def run(name: str, *arguments: str, silent: bool = True, **environment: str) -> str:
     """What an example prints; a ``silent`` one gives no warning (Ray gives some of its own)."""

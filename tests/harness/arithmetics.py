@@ -1,8 +1,8 @@
 """The tests whose outcome depends on rounding, under one arithmetic after the other, up to the first failure.
 
 A sum has other last digits under another kernel of OpenBLAS, other loops of NumPy, other instructions of Numba, or
-other versions of NumPy and SciPy, and a search another path. Each of these that this processor can run is one
-arithmetic.
+other versions of NumPy and SciPy. What this processor can run of these is an arithmetic each. Suggestions are the same
+under every kernel of OpenBLAS; what a program computes with NumPy, and what tests compare with, is not.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ ROOT = Path(__file__).parents[2]
 CORES = {"Prescott": "pni", "Nehalem": "sse4_2", "Sandybridge": "avx", "Haswell": "avx2", "SkylakeX": "avx512bw"}
 #: Where one is told to be taken, and OpenBLAS says that it took another of the same kernels.
 SAME = {"Prescott": "Katmai"}
+#: Code of Numba for every processor of an architecture.
+GENERIC = "Numba-generic"
 #: What NumPy calls its loops for instructions that only a SkylakeX has, of those above.
 WIDEST = ("AVX512", "X86_V4")
 #: Prints which kernels OpenBLAS has chosen for NumPy and SciPy.
@@ -81,7 +83,7 @@ def arithmetics() -> list[Arithmetic]:
         for core in cores(flags(), lambda variables: said(CHOSEN, variables))
     ]
     cache = str(Path(sys.prefix) / "generic")
-    found.append(Arithmetic("Numba-generic", sys.executable, {"NUMBA_CPU_NAME": "generic", "NUMBA_CACHE_DIR": cache}))
+    found.append(Arithmetic(GENERIC, sys.executable, {"NUMBA_CPU_NAME": "generic", "NUMBA_CACHE_DIR": cache}))
     lowest = ROOT / ".venv-lowest"
     if (lowest / ".ready").exists():
         python = str(lowest / "bin" / "python")
@@ -90,9 +92,9 @@ def arithmetics() -> list[Arithmetic]:
 
 
 def other(found: Sequence[Arithmetic], own: Sequence[str]) -> list[Arithmetic]:
-    """One that is not this machine's: the nearest of the processors, or none."""
+    """One that is not this machine's: the nearest of the processors; code of Numba for any where there is none."""
     strange = [one for one in found if one.name in CORES and one.name not in own]
-    return strange[-1:]
+    return strange[-1:] or [one for one in found if one.name == GENERIC]
 
 
 def first_failing(found: Sequence[Arithmetic], arguments: Sequence[str]) -> Arithmetic | None:

@@ -43,6 +43,7 @@ def test_the_front_matter_is_what_the_registry_asks_for():
     assert (FOLDER / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
 
 
+@pytest.mark.arithmetic
 def test_the_examples_run(module, monkeypatch):
     monkeypatch.setattr(optunahub, "load_module", lambda package: {"samplers/numbo": module}[package])
     (block,) = re.findall(r"```python\n(.*?)```", (FOLDER / "README.md").read_text(), flags=re.DOTALL)

@@ -10,6 +10,7 @@ import pytest
 from optuna.distributions import FloatDistribution
 from optuna.samplers import PartialFixedSampler, TPESampler
 from optuna.trial import TrialState, create_trial
+from tests.helpers import MOSTLY, over_seeds, seeded
 
 from numbo.optuna import GSSBOSampler, StopWhenDone, remaining, worthwhile
 from numbo.optuna._stopping import ENDED, _hours
@@ -23,16 +24,19 @@ def study_of(sampler=None, **settings):
     return optuna.create_study(sampler=GSSBOSampler(seed=0) if sampler is None else sampler, **settings)
 
 
+@over_seeds()
 def test_a_study_ends_when_it_has_converged(caplog):
+    caplog.clear()
     optuna.logging.enable_propagation()
     try:
-        study = study_of()
+        study = study_of(GSSBOSampler(seed=seeded(0)))
         with caplog.at_level(logging.INFO, logger="optuna.numbo"):
             study.optimize(bowl, n_trials=120, callbacks=[StopWhenDone(worth=1e-4)])
     finally:
         optuna.logging.disable_propagation()
-    assert 24 <= len(study.trials) < 100
-    assert study.best_value < 1e-2
+    assert len(study.trials) >= 24
+    assert len(study.trials) < 100, MOSTLY
+    assert study.best_value < 1e-2, MOSTLY
     assert worthwhile(study, 1e-4) is None
     assert f"The study ends after {len(study.trials)} trials" in caplog.text
     assert study.user_attrs[ENDED] == len(study.trials)

@@ -109,6 +109,7 @@ def test_a_searcher_learns_where_trials_that_were_stopped_would_have_ended():
     assert np.mean(np.abs(expected)) < 0.5 * np.mean(np.abs(reported)), MOSTLY
 
 
+@pytest.mark.arithmetic
 @pytest.mark.usefixtures("local_ray")
 @pytest.mark.xdist_group("ray")
 @pytest.mark.parametrize(
