@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 from tests import naive
 
+from numbo import Categorical, Float, Int, Space
 from numbo.models import priors
 
 
@@ -40,3 +41,24 @@ def test_densities_are_those_of_scipy():
 
     found = priors.log_prior(a, 1)[0] - priors.log_prior(b, 1)[0]
     assert found == pytest.approx(expected(a) - expected(b), rel=1e-12)
+
+
+@pytest.mark.parametrize("usual", [np.ones(3), np.array([0.4, 0.6, 1.5])])
+def test_the_most_probable_lengthscales_are_the_usual_ones(usual):
+    prior = priors.VALUES.around(usual)
+    theta = priors.default_theta(3, False, False, prior)
+    np.testing.assert_allclose(np.exp(-0.5 * theta[:3]), usual)
+    np.testing.assert_allclose(priors.log_prior(theta, 3, prior).gradient[:3], 0.0, atol=1e-12)
+    theta += np.linspace(-0.5, 0.5, len(theta))
+    gradient = naive.numerical_gradient(lambda t: priors.log_prior(t, 3, prior)[0], theta)
+    np.testing.assert_allclose(priors.log_prior(theta, 3, prior).gradient, gradient, atol=1e-6)
+
+
+def test_reals_on_a_linear_scale_say_nothing_of_lengthscales():
+    assert (
+        priors.VALUES.around(Space({"x": Float(0, 1), "y": Float(-5, 5, step=0.5)}).usual_lengthscales) is priors.VALUES
+    )
+    mixed = Space({"x": Float(0, 1), "rate": Float(1e-4, 1.0, log=True), "depth": Int(1, 9), "n": Int(1, 99, log=True)})
+    assert mixed.usual_lengthscales.tolist() == [1.0, 0.4, 0.6, 1.0]
+    chosen = Space({"a": Categorical([True, False]), "b": Categorical([*"abc"])})
+    assert chosen.usual_lengthscales.tolist() == [1.5, 0.8]

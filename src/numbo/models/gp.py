@@ -124,7 +124,7 @@ class ExactGP:
         return 1.0 / np.sqrt(self.covariance.inverse_squared_lengthscales)
 
     def _default_theta(self) -> Array:
-        return default_theta(len(self.categorical), self.trend, self.additive)
+        return default_theta(len(self.categorical), self.trend, self.additive, self.prior)
 
     def log_posterior(
         self,

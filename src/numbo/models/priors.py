@@ -3,9 +3,11 @@
 Values are standardised and inputs are in the unit cube, so one set of priors serves every problem:
 
 * inverse squared lengthscales ``w``: the penalty ``0.1 / w + 0.1 w`` of Optuna's GP sampler, which keeps lengthscales
-of irrelevant dimensions finite and relevant ones from overfitting; * signal variance: Gamma(2, 1); noise variance:
-Gamma(1.1, 30), which allows for almost no noise; * trend variances and additive variance: exponential with rate 5,
-which favours zero; * lengthscale of the additive part: log-normal around a tenth of the cube.
+  of irrelevant dimensions finite and relevant ones from overfitting; in a space with logarithms, integers or categories
+  ``0.3 / (s^2 w) + 0.3 s^2 w`` with usual lengthscales ``s`` (`numbo.spaces.dimensions`);
+* signal variance: Gamma(2, 1); noise variance: Gamma(1.1, 30), which allows for almost no noise;
+* trend variances and additive variance: exponential with rate 5, which favours zero;
+* lengthscale of the additive part: log-normal around a tenth of the cube.
 
 `LABELS` is for values of 0 or 1: the location explains only part of them, so noise is expected, Gamma(2, 3), and short
 lengthscales are penalised more.
@@ -24,13 +26,28 @@ from numbo.kernels.likelihood import parts
 
 
 class Prior(NamedTuple):
-    """The parameters of a prior: the weight of the lengthscale penalty, and the Gamma density of the noise."""
+    """The parameters of a prior.
+
+    Attributes:
+        lengthscale_penalty: the weight of the penalty on lengthscales.
+        noise_shape, noise_rate: of the Gamma density of the noise.
+        usual: (d,) usual lengthscales, or one for all dimensions.
+    """
 
     lengthscale_penalty: float
     noise_shape: float
     noise_rate: float
+    usual: Array | float = 1.0
+
+    def around(self, usual: Array) -> Prior:
+        """The prior with ``usual (d,)`` lengthscales; if all are 1, nothing is known of them."""
+        if (usual == 1.0).all():
+            return self
+        return self._replace(usual=usual, lengthscale_penalty=FIRM * self.lengthscale_penalty)
 
 
+#: How many times as heavy the penalty on lengthscales is where usual ones are known.
+FIRM = 3.0
 VALUES = Prior(0.1, 1.1, 30.0)
 LABELS = Prior(0.5, 2.0, 3.0)
 SIGNAL_SHAPE = 2.0
@@ -47,10 +64,11 @@ TREND_BOUNDS = (1e-8, 1e2)
 ADDITIVE_BOUNDS = (1.0, 1e4)
 
 
-def default_theta(d: int, trend: bool, additive: bool) -> Array:
-    """The start of a fit: lengthscale 1, signal 1, noise 1e-3; with ``trend``, trend variances 0.1 and, for
+def default_theta(d: int, trend: bool, additive: bool, prior: Prior = VALUES) -> Array:
+    """The start of a fit: usual lengthscales, signal 1, noise 1e-3; with ``trend``, trend variances 0.1 and, for
     interactions, 0.01; with ``additive``, variance 0.1 and lengthscale 0.1."""
-    theta = [0.0] * (d + 1) + [math.log(1e-3)]
+    usual = np.full(d, prior.usual) if np.ndim(prior.usual) == 0 else np.asarray(prior.usual)
+    theta = [*(-2.0 * _elementary.log(usual)).tolist(), 0.0, math.log(1e-3)]
     theta += _elementary.log([0.1, 0.1, 0.01]).tolist() if trend else []
     return np.array(theta + ([math.log(0.1), ADDITIVE_MEAN] if additive else []))
 
@@ -73,7 +91,7 @@ def log_prior(theta: Array, d: int, prior: Prior = VALUES) -> LogDensity:
     values = _elementary.exp(theta)
     _, additive = parts(theta, d)
     last = len(theta) - 1 if additive else len(theta)
-    w = values[:d]
+    w = values[:d] * np.square(prior.usual)  # as if all usual lengthscales were 1
     signal = values[d]
     noise = values[d + 1]
     variances = values[d + 2 : last]

@@ -15,6 +15,7 @@ from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition
 from numbo.models.earlier import Sources
 from numbo.models.moments import study_weights
 from numbo.models.outputs import Outputs
+from numbo.models.priors import VALUES
 from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
 from numbo.run.candidates import CANDIDATES, elite_rows
@@ -52,6 +53,7 @@ class GPSearch:
 
     def __init__(self, space: Domain, settings: GPSettings, goal: Goal = ONE, sources: Sequence[Sources] = ()) -> None:
         self._kinds = space.categorical, space.conditional
+        self._prior = VALUES.around(space.usual_lengthscales)
         self._settings = settings
         self.outputs = Outputs(lambda: self.new_surrogate(warp=settings.warp), self.new_constraint, goal)
         for one, own in zip(self.outputs.objectives, sources, strict=False):
@@ -67,7 +69,7 @@ class GPSearch:
         """Another model with the same settings."""
         own = self._settings
         usual = {"kernel": own.kernel, "trend": own.trend, "additive": own.additive, "all_data": own.all_data}
-        return Surrogate(*self._kinds, **({**usual, "winsorize": own.winsorize} | options))
+        return Surrogate(*self._kinds, prior=self._prior, **({**usual, "winsorize": own.winsorize} | options))
 
     def new_constraint(self, **options: Any) -> Surrogate:
         """A model of a constraint, without winsorising, which could clip values across the limit 0."""

@@ -62,6 +62,7 @@ class Arms:
         for i in range(len(points) - 1, -1, -1):
             self._index[self._grid[i].tobytes()] = i
         self.d = points.shape[1]
+        self.usual_lengthscales: Array = np.ones(self.d)
         self.categorical: Mask = np.zeros(self.d, dtype=bool)
         self.conditional: Mask = np.zeros(self.d, dtype=bool)
         self.optional: Mask = np.zeros(self.d, dtype=bool)

@@ -77,6 +77,10 @@ class Domain(Protocol):
         """(d,) in which coordinates the search steps to neighbouring values."""
 
     @property
+    def usual_lengthscales(self) -> Array:
+        """(d,) the lengthscales that models expect, in units of the unit cube (`numbo.models.priors`)."""
+
+    @property
     def cardinality(self) -> float:
         """Number of points, possibly ``inf``."""
 

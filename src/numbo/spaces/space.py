@@ -80,6 +80,8 @@ class Space(Mapping[str, Dimension]):
         parts = list(self._dimensions.values())
         #: (d,) number of values of each dimension, ``inf`` for continuous ones.
         self.sizes: Array = np.array([float(p.size) for p in parts])
+        #: (d,) what models expect (`numbo.models.priors`).
+        self.usual_lengthscales: Array = np.array([p.usual_lengthscale for p in parts])
         #: (d,) which dimensions have no order.
         self.categorical: Mask = np.array([isinstance(p, Categorical) for p in parts])
         #: (d,) which dimensions gradient ascent moves.
