@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 from scipy import linalg, special, stats
 
-from numbo.kernels.acquisition import LOG_EI, LOG_PROBABILITY, UCB, Acquisition
+from numbo.kernels.acquisition import LOG_EI, LOG_PROBABILITY, MEAN, UCB, Acquisition
 from numbo.kernels.covariance import MATERN32, MATERN52, Covariance
 from numbo.kernels.optional import APART_SQUARED
 
@@ -66,6 +66,8 @@ def acquisition(of: Acquisition, mu: float, sd: float) -> float:
         return float(log_ei(mu, sd, of.parameter))
     if of.kind == LOG_PROBABILITY:
         return float(special.log_ndtr((mu - of.parameter) / sd))
+    if of.kind == MEAN:
+        return of.parameter * mu
     raise ValueError(f"There is no twin of kind {of.kind}.")
 
 

@@ -40,6 +40,7 @@ OF_SAMPLERS = {"seed", "n_startup_trials", "independent_sampler", "warn_independ
 OF_SEARCHERS = {"space", "metric", "mode", "points_to_evaluate", "evaluated_rewards", "seed"}
 CONSTRAINED = {"constraints", "constraints_func"}
 EARLIER = {"earlier"}
+COSTS = {"cost", "budget"}
 
 
 def signature(cls):
@@ -59,12 +60,12 @@ def make(cls, **settings):
 def test_signatures_are_short_and_spelled_out(cls):
     kinds = {p.kind for p in signature(cls).values()}
     assert not kinds & {inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL}
-    assert len(signature(cls)) <= (13 if OF[cls] is GSSBOSettings else 11)
+    assert len(signature(cls).keys() - COSTS) <= (13 if OF[cls] is GSSBOSettings else 11)
 
 
 @pytest.mark.parametrize("cls", ALL, ids=lambda cls: cls.__name__)
 def test_an_argument_is_a_setting_or_concerns_the_domain(cls):
-    others = DOMAIN | OF_SAMPLERS | OF_SEARCHERS | CONSTRAINED | EARLIER
+    others = DOMAIN | OF_SAMPLERS | OF_SEARCHERS | CONSTRAINED | EARLIER | COSTS
     assert set(signature(cls)) - others <= set(OF[cls].names())
 
 
@@ -73,6 +74,7 @@ def test_capabilities_are_those_of_the_arguments(cls):
     able = cls.capabilities
     assert ("constraints" in signature(cls)) == able.constraints
     assert ("directions" in signature(cls)) == (able.objectives > 1)
+    assert ("budget" in signature(cls)) == able.costs
     opt = cls({"x": Float(0, 1)})
     if able.std:
         opt.tell({"x": 0.5}, 1.0, std=0.1)

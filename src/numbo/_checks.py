@@ -220,6 +220,8 @@ def _unknown(cls: str, name: str, known: Collection[str], within: Collection[str
         return f"{cls} has one objective, and no setting 'directions': {_gssbo(cls)} takes several."
     if name == "earlier" and not cls.startswith(("GSSBO", "GPUCB")):
         return f"{cls} does not learn from earlier studies, and has no setting 'earlier': {_gssbo(cls)} does."
+    if name in ("cost", "budget") and not cls.startswith(("GSSBO", "GPUCB")):
+        return f"{cls} does not take costs into account, and has no setting {name!r}: {_gssbo(cls)} does."
     everything = [*known, *within]
     found = [ELSEWHERE[name]] if ELSEWHERE.get(name) in everything else difflib.get_close_matches(name, everything, n=1)
     where = " in settings" if found and found[0] in within else ""

@@ -9,7 +9,7 @@ from tests import naive
 from tests.helpers import entry, gradient_at, points_of
 
 from numbo.kernels import acquisition as kernels
-from numbo.kernels.acquisition import LOG_EI, LOG_PROBABILITY, UCB, Acquisition, Posterior
+from numbo.kernels.acquisition import LOG_EI, LOG_PROBABILITY, MEAN, UCB, Acquisition, Posterior
 
 
 def conditioned(cov, n=8, capacity=10):
@@ -76,6 +76,8 @@ def test_predict_is_the_naive_posterior(covariance):
         Acquisition(LOG_EI, 9.0),
         Acquisition(LOG_PROBABILITY, 0.0),
         Acquisition(LOG_PROBABILITY, 9.0),
+        Acquisition(MEAN, 0.7),
+        Acquisition(MEAN, -2.0),
     ],
 )
 def test_values_and_gradients(covariance, acquisition):

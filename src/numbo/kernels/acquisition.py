@@ -33,7 +33,7 @@ from numbo.kernels.covariance import (
 from numbo.kernels.optional import active_columns
 
 #: Kinds of acquisition functions, see `Acquisition`.
-UCB, LOG_EI, LOG_PROBABILITY = 0, 1, 2
+UCB, LOG_EI, LOG_PROBABILITY, MEAN = 0, 1, 2, 3
 #: Those whose parameter is the value to improve on.
 IMPROVEMENTS = (LOG_EI,)
 SQRT_2PI = math.sqrt(2.0 * math.pi)
@@ -95,8 +95,8 @@ STEEP = 1e4
 
 
 class Acquisition(NamedTuple):
-    """``kind`` is `UCB` (``parameter`` multiplies sd), `LOG_EI` (``parameter`` is the best value so far), or
-    `LOG_PROBABILITY`, the log probability that the value is at least ``parameter``.
+    """``kind`` is `UCB` (``parameter`` multiplies sd), `LOG_EI` (``parameter`` is the best value so far),
+    `LOG_PROBABILITY`, the log probability that the value is at least ``parameter``, or `MEAN`, ``parameter`` times mu.
 
     A point fails with probability ``1 - p``, where p comes from ``success``. An improvement is then realised with
     probability p (Gelbart et al. 2014): ``log EI + log p``. Late in a search log EI varies by arbitrarily many nats, so
@@ -164,6 +164,8 @@ def acquisition_terms(kind, parameter, mu, sd):
         z = (mu - parameter) / sd
         value, ratio = log_cdf(z)
         return value, ratio / sd, -z * ratio / sd
+    if kind == MEAN:
+        return parameter * mu, parameter, 0.0
     # log EI = log sd + log h(z); with h' = Phi, dz/dmu = 1 / sd and dz/dsd = -z / sd:
     #   d/dmu = Phi / (h sd),  d/dsd = 1 / sd - z Phi / (h sd) = (h - z Phi) / (h sd) = phi / (h sd)
     value, cdf_ratio, phi_ratio = log_h((mu - parameter) / sd)

@@ -26,8 +26,8 @@ from numbo.trials import Data, History
 #: More constraints than this are modelled in groups, each by the largest of its values in units of their sizes. With
 #: eight groups for 12 and 20 constraints, regrets after 20 trials were 3 and 12 times those with one model each.
 MOST = 12
-#: Numbers of terms that may occur, as kernels are compiled for each number.
-TERMS = (1, 2, 3, 5, 9, 1 + MOST)
+#: Numbers of terms that may occur, as kernels are compiled for each number; the last is with both terms of costs.
+TERMS = (1, 2, 3, 5, 9, 1 + MOST, 3 + MOST)
 #: If noise is more than this share of the variance of margins, the model has to agree that one holds. Not tuned.
 NOISY_MARGIN = 0.01
 #: The margin of a value of typical size.
@@ -99,22 +99,19 @@ class Constraints:
         """Terms for the log probability that each constraint holds."""
         return tuple(Term(one.posterior, Acquisition(LOG_PROBABILITY, _threshold(one))) for one in self._known)
 
-    def weigh(self, objective: Term, *, feasible: bool) -> tuple[Term, ...]:
-        """The terms to maximise: the objective's, and the log probabilities that constraints hold.
+    def weigh(self, objective: Term, *others: Term, feasible: bool) -> tuple[Term, ...]:
+        """The terms to maximise: the objective's, the log probabilities that constraints hold, and ``others``.
 
-        Without a ``feasible`` observation, only the latter.
+        Without a ``feasible`` observation, only those after the first.
         """
-        terms = self.terms()
-        if not terms:
-            return (objective,)
-        if not feasible:
+        if not feasible and self._known:
             success = objective.acquisition.success
             objective = objective._replace(acquisition=Acquisition(LOG_PROBABILITY, NOTHING, success))
-        return (objective, *self.padded())
+        return (objective, *self.padded(*others))
 
-    def padded(self) -> tuple[Term, ...]:
-        """`terms`, padded by terms that are always 0, as kernels are compiled for few numbers of terms."""
-        terms = self.terms()
+    def padded(self, *others: Term) -> tuple[Term, ...]:
+        """`terms` and ``others``, padded by terms that are always 0: kernels are compiled for few numbers of terms."""
+        terms = (*self.terms(), *others)
         if not terms:
             return ()
         nothing = Term(terms[0].posterior._replace(n=0), Acquisition(LOG_PROBABILITY, NOTHING))

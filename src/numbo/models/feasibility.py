@@ -24,10 +24,9 @@ import numpy as np
 from numbo import _elementary
 from numbo._types import Array, Mask, TrialPositions
 from numbo.kernels.acquisition import CERTAIN, Success
-from numbo.kernels.covariance import squared_distances
-from numbo.kernels.selection import kmeans_plus_plus
 from numbo.models.bounds import failing_bounds
 from numbo.models.priors import LABELS
+from numbo.models.spread import near_and_apart
 from numbo.models.surrogate import Surrogate
 from numbo.trials import Data
 from numbo.trials.history import History
@@ -146,11 +145,7 @@ class Feasibility:
             return grown
         covariance = surrogate.gp.covariance
         here = np.append(history.X[history.best], len(X) / TRIALS)
-        distances = squared_distances(covariance, X[live], here, math.inf)
-        near = np.argsort(distances, kind="stable")[: SIZE // 2]
-        draws = np.random.default_rng(len(X)).random(SIZE)
-        chosen = kmeans_plus_plus(covariance, np.ascontiguousarray(X[live].T), SIZE, near, draws)
-        return np.sort(live[chosen])
+        return np.sort(live[near_and_apart(covariance, X[live], here, SIZE, len(X))])
 
     def _weigh(self, labels: Array) -> float:
         """w, from both models' leave-one-out predictions of the labels (m,) of the members."""

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from numbo._types import Array, ObservationIndices
-from numbo.kernels.acquisition import UCB, Acquisition, Posterior, acquisition_values
+from numbo.kernels.acquisition import UCB, Acquisition, Posterior, Term, acquisition_values
 from numbo.kernels.basis import features
 from numbo.models.constraints import Constraints
 from numbo.models.dictionaries import unrepresented
@@ -41,6 +41,7 @@ class ModelView:
         buffer_size: number of observations in a chosen subset; None if there is no limit (yet).
         constraints: the models of the constraints; empty without constraints.
         feasible: whether an observation meets all of them; as long as none does, the objective does not count.
+        costs: the terms of costs in the acquisition function (`numbo.models.costs`).
         studies: the expected weights of what earlier studies predict, by their names; 0 while they have no influence.
         others: with several objectives, the views of the others.
         improving: with several objectives, the function (c,) that the next suggestion maximises, in place of
@@ -64,6 +65,7 @@ class ModelView:
     buffer_size: int | None = None
     constraints: Constraints = field(default_factory=Constraints)
     feasible: bool = True
+    costs: tuple[Term, ...] = ()
     studies: dict[str, float] = field(default_factory=dict)
     others: tuple[ModelView, ...] = ()
     improving: Callable[[Array], Array] | None = None
@@ -89,6 +91,8 @@ class ModelView:
         if self.improving is not None:
             return self.improving(X)
         values = self.constraints.log_probability(X)
+        for term in self.costs:
+            values += acquisition_values(*term, X)
         if self.feasible or not len(self.constraints):
             values += acquisition_values(self.searched, self.acquisition, X)
         return values
@@ -98,9 +102,10 @@ class ModelView:
         """What `acquire` returns, in words."""
         if self.improving is not None:
             return "log hypervolume improvement"
+        per = " per cost" if self.costs else ""
         if len(self.constraints) and not self.feasible:
-            return "log feasibility"
-        name = "confidence bound" if self.acquisition.kind == UCB else "log improvement"
+            return f"log feasibility{per}"
+        name = "confidence bound" if self.acquisition.kind == UCB else f"log improvement{per}"
         return f"{name} + log feasibility" if len(self.constraints) else name
 
     def predicted_by_studies(self, X: Array) -> dict[str, Array]:

@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 
 
 #: Version of the result of `Optimizer.state_dict`.
-STATE_FORMAT = 16
+STATE_FORMAT = 17
 #: A warning says that others than the points asked for are told, after this number in a row. Not tuned.
 STRANGERS = 20
 #: Number of points of the initial design where there are earlier studies, of which they choose the first.
 AFTER_OTHERS = 4
 #: Arguments of constructors that are no settings, but cannot be changed either.
-ARGUMENTS = ("direction", "directions", "constraints", "settings", "preset", "earlier")
+ARGUMENTS = ("direction", "directions", "constraints", "settings", "preset", "earlier", "budget")
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,14 @@ class Capabilities:
         objectives: largest number of objectives.
         constraints: whether there may be constraints.
         std: whether values may have known standard deviations.
+        costs: whether trials may have costs.
         usual_initial: number of points of the initial design in studies of the frameworks; None if the settings say it.
     """
 
     objectives: int = 1
     constraints: bool = False
     std: bool = False
+    costs: bool = False
     usual_initial: int | None = INITIAL
 
 
@@ -79,6 +81,8 @@ class Optimizer(Port, Inspectable):
         use_curves: whether to learn from the curves of stopped trials (`numbo.models.curves`).
         earlier: studies of other tasks to learn from, each an `EarlierStudy` or a pair of points and values; their
             parameters, ranges and scales may differ. The trials decide how much each counts. Only GSSBO and GP-UCB.
+        budget: what all trials may cost together, in the units of `tell`'s ``cost``; None for no limit. As it runs out,
+            costs count less, and suggestions are those that probably still fit. Only GSSBO and GP-UCB.
 
     Raises:
         ValueError: for an unsupported value.
@@ -108,6 +112,7 @@ class Optimizer(Port, Inspectable):
         settings: Settings,
         use_curves: bool = False,
         earlier: Any = (),
+        budget: float | None = None,
     ) -> None:
         domain = domain_of(type(self).__name__, space, arms)
         usual = "maximize" if domain.explicit else "minimize"
@@ -123,7 +128,8 @@ class Optimizer(Port, Inspectable):
         if self._sources and settings.n_initial is None:
             self.n_initial = AFTER_OTHERS
         ends = Curves() if use_curves and len(self.directions) == 1 else None
-        self._run = Run(domain, goal, self.avoid_repeats, settings.learn_failures, stream, ends)
+        self.budget = None if budget is None else _checks.number("budget", budget, 0.0, above=True)
+        self._run = Run(domain, goal, self.avoid_repeats, settings.learn_failures, stream, ends, self.budget)
         self._transaction = Transaction()
         self._listed: tuple[Rule, ...] | None = None
         #: Whether a point was handed out since one was told, and how many in a row were told then that are not pending.
@@ -234,6 +240,7 @@ class Optimizer(Port, Inspectable):
         partial: bool = False,
         reports: Mapping[Any, Any] | None = None,
         constraints: Any = None,
+        cost: Any = None,
     ) -> None:
         """Report the objective at ``params``, which need not have been asked for.
 
@@ -256,38 +263,44 @@ class Optimizer(Port, Inspectable):
                 final value, given all curves.
             constraints: values of the constraints by name, which hold up to 0. A missing value counts as met; NaN is a
                 violation of unknown size. A sequence of points takes a sequence.
+            cost: what the trial has cost, such as seconds or money; None if unknown. Once costs differ, suggestions are
+                those that bring most for their cost. A failure costs, too; a ``partial`` value tells a part of the cost
+                of the whole trial. A sequence of points takes a sequence. Only of GSSBO or GP-UCB.
 
         Raises:
             ValueError: if ``params`` do not lie in the space, ``value`` is no number, ``std`` is negative, infinite or
-                not supported, another point is pending under ``key``, ``partial`` is neither True nor False,
-                ``reports`` are no mapping or have other steps, ``constraints`` has unknown names, or lengths differ;
-                nothing is stored then.
+                not supported, ``cost`` is not positive and finite, or not supported, another point is pending under
+                ``key``, ``partial`` is neither True nor False, ``reports`` are no mapping or have other steps,
+                ``constraints`` has unknown names, or lengths differ; nothing is stored then.
         """
         if reports is not None and self._run.history.several:
             raise ValueError(f"reports are those of one objective, and there are {self._run.history.k}.")
         if isinstance(params, Mapping) or np.ndim(params) == 0:
-            self._store(self._record(params, value, std, constraints, reports), key, partial=partial)
+            self._store(self._record(params, value, std, constraints, reports, cost), key, partial=partial)
             self._warn_of_trouble()
             return
         if reports is not None:
             raise ValueError("reports are those of one point; got a sequence of points.")
         if key is not None:
             raise ValueError(f"key is that of one point; got {key!r} and a sequence of points.")
-        records = self._records(params, value, std, constraints)
+        records = self._records(params, value, std, constraints, cost)
         for record in records:
             self._store(record, None, partial=partial)
         self._warn_of_trouble()
 
-    def _records(self, params: Sequence[Any], value: Any, std: Any, constraints: Any) -> list[Record]:
+    def _records(self, params: Sequence[Any], value: Any, std: Any, constraints: Any, cost: Any) -> list[Record]:
         """The checked data of several trials."""
         values = list(value) if isinstance(value, Iterable) else [value]
         stds = list(std) if isinstance(std, Iterable) else [std] * len(values)
         limits = [None] * len(values) if constraints is None else list(constraints)
-        if not len(params) == len(values) == len(stds) == len(limits):
+        costs = list(cost) if isinstance(cost, Iterable) else [cost] * len(values)
+        if not len(params) == len(values) == len(stds) == len(limits) == len(costs):
             given = f"{len(params)} points and {len(values)} values" + f" and {len(stds)} std" * (std is not None)
             given += f" and {len(limits)} constraints" * (constraints is not None)
+            given += f" and {len(costs)} cost" * (cost is not None)
             raise ValueError(f"tell got {given}; they must match.")
-        return [self._record(*one) for one in zip(params, values, stds, limits, strict=True)]
+        rows = zip(params, values, stds, limits, costs, strict=True)
+        return [self._record(p, y, std, limit, None, paid) for p, y, std, limit, paid in rows]
 
     def _record(
         self,
@@ -296,6 +309,7 @@ class Optimizer(Port, Inspectable):
         std: Any = None,
         constraints: Any = None,
         reports: Mapping[Any, Any] | None = None,
+        cost: Any = None,
     ) -> Record:
         """The checked data of one trial."""
         return Record(
@@ -305,6 +319,7 @@ class Optimizer(Port, Inspectable):
             self._variance(std),
             self._run.goal.constrained(constraints),
             self._run.curve(reports),
+            self._cost(cost),
         )
 
     def _variance(self, std: Any) -> float:
@@ -316,6 +331,14 @@ class Optimizer(Port, Inspectable):
         if self._run.history.several:
             raise ValueError(f"std is that of one objective, and there are {self._run.history.k}; got {std!r}.")
         return min(_checks.number("std", std, 0.0), LARGEST_STD) ** 2
+
+    def _cost(self, cost: Any) -> float:
+        """The cost of a trial as it is kept; NaN if it is None."""
+        if cost is None:
+            return math.nan
+        if not self.capabilities.costs:
+            raise ValueError(f"cost is not supported by {type(self).__name__}: GSSBO and GPUCB take it; got {cost!r}.")
+        return _checks.number("cost", cost, 0.0, above=True)
 
     def _store(self, told: Record, key: Hashable | None, origin: int | None = None, *, partial: bool) -> None:
         """Add a trial to the history, pass it to the parts of the algorithm, and release its pending point.
@@ -345,6 +368,7 @@ class Optimizer(Port, Inspectable):
                 variance=told.variance,
                 curve=told.curve if pending is None else pending.reporting(told.curve).curve,
                 constraints=told.constraints,
+                cost=told.cost,
             )
             if i >= 0:
                 self._run.available.see(told.x[None])
@@ -518,6 +542,7 @@ class Optimizer(Port, Inspectable):
         one = len(self.directions) == 1
         goal: dict[str, Any] = {"direction": self.direction} if one else {"directions": self.directions}
         goal |= {"constraints": self.constraints} if self.constraints else {}
+        goal |= {"budget": self.budget} if self.budget is not None else {}
         return goal | ({"earlier": [study.state_dict() for study in self.earlier]} if self.earlier else {})
 
     def state_dict(self) -> dict[str, Any]:

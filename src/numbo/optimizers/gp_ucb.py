@@ -54,7 +54,7 @@ class GPUCB(Optimizer):
 
     settings: GPUCBSettings
     settings_class = GPUCBSettings
-    capabilities = Capabilities(_checks.MOST_OBJECTIVES, constraints=True, std=True)
+    capabilities = Capabilities(_checks.MOST_OBJECTIVES, constraints=True, std=True, costs=True)
 
     @names_checked(GPUCBSettings)
     def __init__(
@@ -68,6 +68,7 @@ class GPUCB(Optimizer):
         n_initial: int | None = None,
         seed: _checks.Seed = None,
         earlier: Sequence[Any] = (),
+        budget: float | None = None,
         avoid_repeats: AvoidRepeats | None = None,
         beta: Beta | None = None,
         settings: GPUCBSettings | None = None,
@@ -83,6 +84,7 @@ class GPUCB(Optimizer):
             settings=settings,
             use_curves=settings.use_curves,
             earlier=earlier,
+            budget=budget,
         )
         self._search = GPSearch(self.space, settings, self._run.goal, self._sources)
         self._run.listen(self._search.outputs.objectives)

@@ -320,7 +320,7 @@ class GSSBO(Optimizer):
 
     settings: GSSBOSettings
     settings_class = GSSBOSettings
-    capabilities = Capabilities(_checks.MOST_OBJECTIVES, constraints=True, std=True, usual_initial=None)
+    capabilities = Capabilities(_checks.MOST_OBJECTIVES, constraints=True, std=True, costs=True, usual_initial=None)
 
     @names_checked(GSSBOSettings)
     def __init__(
@@ -334,6 +334,7 @@ class GSSBO(Optimizer):
         n_initial: int | None = None,
         seed: _checks.Seed = None,
         earlier: Sequence[Any] = (),
+        budget: float | None = None,
         avoid_repeats: AvoidRepeats | None = None,
         buffer_size: BufferSize | None = None,
         preset: Preset | None = None,
@@ -352,6 +353,7 @@ class GSSBO(Optimizer):
             settings=settings,
             use_curves=settings.use_curves,
             earlier=earlier,
+            budget=budget,
         )
         self._search = GPSearch(self.space, settings, self._run.goal, self._sources)
         self._subset = Subset(

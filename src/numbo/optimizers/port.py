@@ -200,6 +200,7 @@ class Port(ABC):
         partial: bool = False,
         reports: Mapping[Any, Any] | None = None,
         constraints: Mapping[str, Any] | None = None,
+        cost: Any = None,
     ) -> None:
         """`Optimizer.tell` for a point whose ``origin`` the framework has kept, pending here or not.
 
@@ -208,7 +209,7 @@ class Port(ABC):
         Raises:
             ValueError: as `Optimizer.tell`.
         """
-        told = self._record(params, value, std, constraints, reports)
+        told = self._record(params, value, std, constraints, reports, cost)
         self._store(told, key, origin, partial=partial)
 
     # -- supplied by `Optimizer` -------------------------------------------------------------------------------------
@@ -230,7 +231,7 @@ class Port(ABC):
 
     @abstractmethod
     def _record(
-        self, params: Any, value: Any, std: Any = None, constraints: Any = None, reports: Any = None
+        self, params: Any, value: Any, std: Any = None, constraints: Any = None, reports: Any = None, cost: Any = None
     ) -> Record: ...
 
     @abstractmethod

@@ -11,8 +11,9 @@ import numpy as np
 
 from numbo._interrupts import raise_interrupt
 from numbo._types import Array
-from numbo.kernels.acquisition import CERTAIN, Success, success_probabilities
+from numbo.kernels.acquisition import CERTAIN, Success, Term, success_probabilities
 from numbo.models import Feasibility
+from numbo.models.costs import Costs
 from numbo.models.noise import Claims, Noise
 from numbo.run.availability import Availability
 from numbo.run.candidates import DORMANT, BestWhereActive
@@ -49,11 +50,13 @@ class Run:
         learn_failures: whether failures depend on the point (`numbo.models.Feasibility`).
         rng: source of all random draws.
         ends: as `History`.
+        budget: what all trials may cost together; None for no limit.
 
     Attributes:
         named_space: the space, if its coordinates are parameters with names; None for arms.
         history: the trials told, and the pending points.
         feasibility: the model of failures.
+        costs: the model of what trials cost.
         noises: for each objective, whether its values are noisy, and how much.
         available: which points may be suggested.
         design: space-filling points.
@@ -70,6 +73,7 @@ class Run:
         learn_failures: bool | str,
         rng: np.random.Generator,
         ends: Ends | None = None,
+        budget: float | None = None,
     ) -> None:
         self.space = space
         self.named_space = named_space(space)
@@ -78,6 +82,7 @@ class Run:
         self.history = History(space.d, len(goal.directions), len(goal.constraints), ends)
         self._awake = BestWhereActive.of_none(space.d)
         self.feasibility = Feasibility(space.categorical, learn_failures, space.conditional, space.continuous)
+        self.costs = Costs(space.categorical, space.conditional, budget)
         self.times = AskTimes()
         self._search_rng: np.random.Generator | int = rng
         self.warned = False
@@ -126,6 +131,7 @@ class Run:
         twin = copy.copy(self)
         twin.rng = copy.deepcopy(self.rng)
         twin.feasibility = copy.deepcopy(self.feasibility)
+        twin.costs = copy.deepcopy(self.costs)
         twin.history = self.history.copy()
         twin.times = AskTimes()
         twin.history.pending = PendingPoints(self.space.d)
@@ -190,6 +196,10 @@ class Run:
         """The probability that a point can be evaluated, for acquisition functions."""
         return self.feasibility.update(self.history)
 
+    def cost_terms(self) -> tuple[Term, ...]:
+        """What costs add to the utility of a suggestion; nothing where they are not known, or are all equal."""
+        return self.costs.terms(self.history)
+
     def hold(self, key: Hashable, params: Any, origin: int) -> None:
         """Make the user's point ``params`` pending under ``key``; earlier reports of its trial are kept."""
         point = self.pending_point(params, origin)
@@ -253,6 +263,7 @@ class Run:
             "rng": self.rng.bit_generator.state,
             "design_seed": self.design.seed,
             "feasibility": self.feasibility.state_dict(),
+            "costs": self.costs.state_dict(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -263,3 +274,4 @@ class Run:
         self.rng = np.random.Generator(getattr(np.random, state["rng"]["bit_generator"])())
         self.rng.bit_generator.state = state["rng"]
         self.feasibility.restore(state["feasibility"], self.history)
+        self.costs.restore(state["costs"], self.history)

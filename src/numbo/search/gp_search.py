@@ -233,6 +233,7 @@ class GPSearch:
             unfitted=self.new_surrogate() if surrogate.all_data else None,
             constraints=self.outputs.constraints,
             feasible=run.history.any_feasible,
+            costs=run.cost_terms(),
         )
 
     def state_dict(self) -> dict[str, Any]:

@@ -64,6 +64,8 @@ class Maximiser:
     def acquisition(self, run: Run, outputs: Outputs, *, exploring: bool = False) -> Acquisition:
         """The acquisition function of one objective; if ``exploring``, with ``"alternate"``, UCB instead of log EI.
 
+        Where costs count, it is always log EI: UCB has other units than a logarithm of costs.
+
         The incumbent of expected improvement is the best posterior mean at an observed point: the best value without
         the part that the model attributes to noise (Picheny et al. 2013 compare such rules). Pending points count as
         observed with the model's mean (the kriging believer of Ginsbourger et al. 2010). Otherwise all points of a
@@ -75,6 +77,8 @@ class Maximiser:
             exploring |= self._strong_noise(run)
             kind = "ucb" if exploring and run.available.fixed is None else "log_ei"
         success = run.success()
+        if run.cost_terms():
+            kind = "log_ei"
         if kind == "log_ei":
             return Acquisition(LOG_EI, _incumbent(run, outputs), success)
         assert kind == "ucb", kind
@@ -145,20 +149,21 @@ class Maximiser:
             return maximize(utility, box, groups, self._taken(run, surrogate), starts=starts)
 
     def improving(self, run: Run, outputs: Outputs, center: int | None = None) -> Utility:
-        """The expected hypervolume improvement of several objectives, times the probability that constraints hold."""
+        """The expected hypervolume improvement per cost, times the probability that constraints hold."""
         success = run.success()
         acquisition = Acquisition(LOG_EI, 0.0, success)  # only its probability of success is used
         if not run.history.any_feasible:
             return self.of_one(run, outputs, acquisition)
         terms = [Term(posterior, acquisition) for posterior in outputs.posteriors]
-        return Utility((*terms, *outputs.constraints.padded()), front=self._front(run, outputs, center))
+        others = outputs.constraints.padded(*run.cost_terms())
+        return Utility((*terms, *others), front=self._front(run, outputs, center))
 
     def of_end(self, run: Run, outputs: Outputs, X: Array) -> Utility:
         """The log expected improvement of the best of one objective alone, times the probability that constraints hold.
 
         The objective is that with the largest one at some of the points ``X (c, d)``, as a share of the front's width.
-        Every second time it is the objective's upper confidence bound. If the share is less than `WORTH`, or there is
-        no front, it is the improvement of the volume (`improving`).
+        Every second time, unless costs count, it is the objective's upper confidence bound. If the share is less than
+        `WORTH`, or there is no front, it is the improvement of the volume (`improving`).
         """
         rows = outputs.front_rows(run.history)
         if not len(rows):
@@ -171,17 +176,18 @@ class Maximiser:
             utility = Utility(outputs.constraints.weigh(term, feasible=True))
             gain = float(utility.values(X).max()) - math.log(max(float(width), LEAST_WIDTH))
             gains.append((gain, term))
+        costs = run.cost_terms()
         gain, term = max(gains, key=lambda found: found[0])
         if gain <= math.log(WORTH):
             return self.improving(run, outputs)
-        if run.turn // TURN_OF_END % 2:
+        if run.turn // TURN_OF_END % 2 and not costs:
             term = term._replace(acquisition=Acquisition(UCB, UCB_OF_END, run.success(), float(known.min())))
-        return Utility(outputs.constraints.weigh(term, feasible=True))
+        return Utility(outputs.constraints.weigh(term, *costs, feasible=True))
 
     def of_one(self, run: Run, outputs: Outputs, acquisition: Acquisition) -> Utility:
-        """An acquisition function of the first objective, times the probability that constraints hold."""
+        """An acquisition function of the first objective, times the probability that constraints hold, per cost."""
         objective = Term(outputs.first.posterior, acquisition)
-        return Utility(outputs.constraints.weigh(objective, feasible=run.history.any_feasible))
+        return Utility(outputs.constraints.weigh(objective, *run.cost_terms(), feasible=run.history.any_feasible))
 
     def _front(self, run: Run, outputs: Outputs, center: int | None) -> Front:
         """The front to be improved, in the units of the models, including pending points with their expected values.

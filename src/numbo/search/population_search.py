@@ -385,5 +385,6 @@ class PopulationSearch(Engine):
 
 
 def _silent(run: Run) -> bool:
-    """Whether it makes no suggestions: under noise, with constraints, and after trials that were stopped."""
-    return run.noise.found or run.history.constrained or not run.history.all_final
+    """Whether it makes no suggestions: under noise, with constraints or costs, and after trials that were stopped."""
+    history = run.history
+    return run.noise.found or history.constrained or not history.all_final or bool(run.cost_terms())

@@ -108,15 +108,16 @@ class History:
         variance: float = 0.0,
         curve: Curve | None = None,
         constraints: Array | None = None,
+        cost: float = math.nan,
     ) -> int:
         """Append a trial with ``outputs (k,)``, NaN for a failure; returns the index of the observation, -1 if failed.
 
         ``params`` are kept exactly as told. ``final`` says whether the evaluation was finished. ``variance`` is that of
         its first output, in addition to the common noise. ``curve`` has its reports, ``constraints (q,)`` the values of
-        the constraints.
+        the constraints; ``cost`` is NaN if unknown.
         """
         t = self.trials.add(
-            x, outputs, params, origin, final=final, variance=variance, curve=curve, constraints=constraints
+            x, outputs, params, origin, final=final, variance=variance, curve=curve, constraints=constraints, cost=cost
         )
         return self._take(t)
 
@@ -460,6 +461,7 @@ class History:
                 int(trials.origins[t]),
                 final=bool(trials.final[t]),
                 constraints=trials.C[t],
+                cost=float(trials.cost[t]),
             )
         own.excluded = dict(self.excluded)
         own.pending = self.pending.copy()

@@ -18,6 +18,7 @@ class Record(NamedTuple):
         variance: of the first output.
         constraints: (q,) NaN if unknown.
         curve: the reports, if they count.
+        cost: of the trial; NaN if unknown.
     """
 
     params: Any
@@ -26,3 +27,4 @@ class Record(NamedTuple):
     variance: float
     constraints: Array
     curve: Curve | None
+    cost: float

@@ -40,6 +40,7 @@ class Trials:
         self._origins = np.empty(ROOM, dtype=np.int64)
         self._final = np.empty(ROOM, dtype=bool)
         self._variance = np.empty(ROOM)
+        self._cost = np.empty(ROOM)
         self._params: list[Any] = []
         self._curves: list[Curve | None] = []
 
@@ -53,6 +54,7 @@ class Trials:
         self._origins = with_room(state["origins"])
         self._final = with_room(state["final"])
         self._variance = with_room(state["variance"])
+        self._cost = with_room(state["cost"])
         self._params = [own(params) for params in state["params"]]
         self._curves = [None if reported is None else Curve(*reported) for reported in state["curves"]]
         self.n = len(state["X"])
@@ -87,6 +89,11 @@ class Trials:
     def variance(self) -> Array:
         """The variance of the first output of each (n,), in addition to the common noise; 0 if unknown."""
         return self._variance[: self.n]
+
+    @property
+    def cost(self) -> Array:
+        """What each trial (n,) has cost; NaN if unknown."""
+        return self._cost[: self.n]
 
     @property
     def params(self) -> list[Any]:
@@ -142,6 +149,7 @@ class Trials:
         variance: float = 0.0,
         curve: Curve | None = None,
         constraints: Array | None = None,
+        cost: float = np.nan,
     ) -> int:
         """Append a trial with ``outputs (k,)`` and ``constraints (q,)``; returns its position."""
         t = self.n
@@ -152,11 +160,13 @@ class Trials:
             self._origins = doubled(self._origins)
             self._final = doubled(self._final)
             self._variance = doubled(self._variance)
+            self._cost = doubled(self._cost)
         self._X[t] = x
         self._Y[t] = outputs
         self._origins[t] = origin
         self._final[t] = final
         self._variance[t] = variance
+        self._cost[t] = cost
         self._C[t] = np.nan if constraints is None else constraints
         self._params[t:] = [own(params)]
         self._curves[t:] = [curve]
@@ -176,6 +186,7 @@ class Trials:
             "origins": self.origins.copy(),
             "final": self.final.copy(),
             "variance": self.variance.copy(),
+            "cost": self.cost.copy(),
             "params": [own(params) for params in self.params],
             "curves": [None if curve is None else tuple(curve) for curve in self.curves],
         }

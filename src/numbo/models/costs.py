@@ -1,0 +1,157 @@
+"""What trials cost, and what that adds to the utility of a suggestion.
+
+A GP models the logarithm of what a trial costs that runs to its end. An improvement is worth its cost to a power: with
+c(x) the expected cost, the utility is ``log EI(x) - a log c(x)``. With a = 1, improvement per cost, a search does not
+leave a cheap region whose values are bad, as improvements there are small, but dear ones are divided by much. With a
+budget, a falls as it runs out (Snoek et al. 2012, Lee et al. 2020, "Cost-aware Bayesian optimization"), and the log
+probability that the trial still fits is added:
+
+    log EI(x) - a log c(x) + log P(c(x) <= left)        a = min(1/2, left / budget)
+
+The model is of *cheapness*, minus the log cost, so that larger is better, as elsewhere. A trial that failed says
+nothing of what a whole one costs, but counts for the budget. The cost of one that was stopped is scaled by its number
+of reports to the usual number of them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from numbo import _elementary
+from numbo._types import Array, Mask, TrialPositions
+from numbo.kernels.acquisition import LOG_PROBABILITY, MEAN, Acquisition, Term
+from numbo.models.moments import mean_at
+from numbo.models.spread import near_and_apart
+from numbo.models.surrogate import Surrogate
+from numbo.trials import Data
+from numbo.trials.history import History
+
+#: a, the weight of log costs.
+WEIGHT = 0.5
+#: Fewer known costs than this say nothing of how they depend on the point. Not tuned.
+LEAST = 4
+#: Costs are equal if their logarithms differ by rounding only.
+EQUAL = 1e-9
+#: Maximum number of trials for the model, and of those that are added before they are chosen again.
+SIZE = 128
+JOINING = 32
+
+
+class Costs:
+    """The model of the costs of trials.
+
+    Args:
+        categorical, optional: (d,) as for `numbo.models.surrogate.Surrogate`.
+        budget: what all trials may cost together; None for no limit.
+    """
+
+    def __init__(self, categorical: Mask, optional: Mask | None = None, budget: float | None = None) -> None:
+        self.budget = budget
+        self._surrogate = Surrogate(
+            categorical, optional, kernel="matern52", trend=True, additive=False, winsorize=False
+        )
+        #: Number of trials when it was last looked whether costs count, and the result.
+        self._looked_at = -1
+        self._counts = False
+
+    def terms(self, history: History) -> tuple[Term, ...]:
+        """What costs add to the utility of a point; nothing unless a few are known that differ.
+
+        Nor once nothing is left of the budget: no trial fits then, so that costs have no say.
+        """
+        if not self._update(history):
+            return ()
+        model = self._surrogate
+        scale = model.transform.scale
+        if self.budget is None:
+            return (Term(model.posterior, Acquisition(MEAN, WEIGHT * scale)),)
+        left = self.left(history)
+        if left <= 0.0:
+            return ()
+        weight = min(WEIGHT, left / self.budget)
+        # costs vary around their expectation: what fits has a margin of one standard deviation of that noise
+        limit = float(model.transform.forward(np.array([-math.log(left)]))[0])
+        limit += math.sqrt(model.gp.covariance.noise_variance)
+        return (
+            Term(model.posterior, Acquisition(MEAN, weight * scale)),
+            Term(model.posterior, Acquisition(LOG_PROBABILITY, limit)),
+        )
+
+    def left(self, history: History) -> float:
+        """What is left of the budget, if pending trials cost what is expected."""
+        assert self.budget is not None
+        with np.errstate(over="ignore"):
+            spent = float(np.nansum(history.trials.cost))
+            pending = history.pending_points()
+            return self.budget - spent - (float(self.expected(history, pending).sum()) if len(pending) else 0.0)
+
+    def expected(self, history: History, X: Array) -> Array:
+        """The expected costs (c,) at ``X (c, d)``, the medians of the model; the mean cost as long as there is none."""
+        if not self._update(history):
+            known = history.trials.cost[~np.isnan(history.trials.cost)]
+            return np.full(len(X), np.mean(known) if len(known) else 0.0)
+        transform = self._surrogate.transform
+        cheapness = mean_at(self._surrogate.posterior, X) * transform.scale + transform.location
+        with np.errstate(over="ignore"):
+            out: Array = _elementary.exp(-cheapness)
+        return out
+
+    def counts(self, history: History) -> bool:
+        """Whether costs are known that differ, so that suggestions depend on them."""
+        return self._update(history)
+
+    def _update(self, history: History) -> bool:
+        """Bring the model up to date; returns whether there is one."""
+        told = history.told
+        if told == self._looked_at:
+            return self._counts
+        cheapness = self._cheapness(history, told)
+        live = np.flatnonzero(~np.isnan(cheapness))
+        self._counts = len(live) >= LEAST and bool(np.ptp(cheapness[live]) > EQUAL)
+        if self._counts and self._surrogate.updated_at != told:
+            members = self._members(live, history)
+            self._surrogate.update(Data.of(history.trials.X, cheapness), members)
+        self._looked_at = told
+        return self._counts
+
+    def _cheapness(self, history: History, n: int) -> Array:
+        """Minus the log cost of a whole trial, from each of the first ``n``; NaN if it is not known."""
+        trials = history.trials
+        out = np.full(n, np.nan)
+        known = ~np.isnan(trials.cost[:n])
+        out[known] = -_elementary.log(trials.cost[:n][known])
+        out[trials.failed[:n]] = np.nan
+        final = trials.final[:n]
+        if not final.all():
+            curves = trials.curves[:n]
+            reports = np.array([math.nan if curve is None else len(curve.steps) for curve in curves])
+            whole = reports[final & ~trials.failed[:n] & ~np.isnan(reports)]
+            usual = np.median(whole) if len(whole) else math.nan
+            out[~final] -= _elementary.log(np.maximum(usual / reports[~final], 1.0))
+        return out
+
+    def _members(self, live: TrialPositions, history: History) -> TrialPositions:
+        """Which of the ``live`` trials the model uses: those around the best one, and others far from each other."""
+        if len(live) <= SIZE:
+            return live
+        surrogate = self._surrogate
+        old = surrogate.members
+        grown = np.concatenate([old, live[live >= surrogate.updated_at]])
+        if len(old) and len(grown) <= SIZE + JOINING and np.isin(old, live).all():
+            return grown
+        X = history.trials.X
+        best = history.X[history.best]
+        chosen = near_and_apart(surrogate.gp.covariance, X[live], best, SIZE, len(live))
+        return np.sort(live[chosen])
+
+    def state_dict(self) -> dict[str, Any]:
+        return self._surrogate.state_dict()
+
+    def restore(self, state: dict[str, Any], history: History) -> None:
+        """Restore a `state_dict`; the ``history`` may have more trials than at that time."""
+        n = state["updated_at"]
+        self._surrogate.restore(state, Data.of(history.trials.X[:n], self._cheapness(history, n)))
+        self._looked_at = -1
