@@ -48,6 +48,8 @@ class GSSBOSampler(NumboSampler):
         search_space: SearchSpace | None = None,
         constraints_func: ConstraintsFunc | None = None,
         earlier: Sequence[Any] = (),
+        cost: str | None = None,
+        budget: float | None = None,
         avoid_repeats: AvoidRepeats | None = None,
         buffer_size: BufferSize | None = None,
         preset: Preset | None = None,
@@ -61,6 +63,8 @@ class GSSBOSampler(NumboSampler):
             search_space=search_space,
             constraints_func=constraints_func,
             earlier=earlier,
+            cost=cost,
+            budget=budget,
             settings=GSSBOSettings.of(settings, avoid_repeats=avoid_repeats, buffer_size=buffer_size, preset=preset),
         )
 
@@ -81,6 +85,8 @@ class GPUCBSampler(NumboSampler):
         search_space: SearchSpace | None = None,
         constraints_func: ConstraintsFunc | None = None,
         earlier: Sequence[Any] = (),
+        cost: str | None = None,
+        budget: float | None = None,
         avoid_repeats: AvoidRepeats | None = None,
         beta: Beta | None = None,
         settings: GPUCBSettings | None = None,
@@ -93,6 +99,8 @@ class GPUCBSampler(NumboSampler):
             search_space=search_space,
             constraints_func=constraints_func,
             earlier=earlier,
+            cost=cost,
+            budget=budget,
             settings=GPUCBSettings.of(settings, avoid_repeats=avoid_repeats, beta=beta),
         )
 

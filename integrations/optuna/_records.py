@@ -32,6 +32,8 @@ PIECE = 2045
 REPORT = "numbo:report:"
 #: The user attribute for the standard deviation of a trial's value.
 STD = "numbo:std"
+#: The cost of a trial that is the time that it takes.
+DURATION = "duration"
 #: Optuna's key of a list of constraints, and the prefix of its keys of named constraints.
 CONSTRAINTS = "constraints"
 
@@ -145,6 +147,14 @@ def constraints_of(trial: FrozenTrial) -> dict[str, float]:
     prefix = f"{CONSTRAINTS}:"
     named = {key.removeprefix(prefix): value for key, value in trial.system_attrs.items() if key.startswith(prefix)}
     return found | named
+
+
+def seconds_of(trial: FrozenTrial) -> float | None:
+    """The seconds from the start of a finished trial to its end; None if it took no time, or a time is unknown."""
+    if trial.datetime_start is None or trial.datetime_complete is None:
+        return None
+    seconds = trial.datetime_complete.timestamp() - trial.datetime_start.timestamp()
+    return seconds if seconds > 0.0 else None
 
 
 def last_report(trial: FrozenTrial, k: int, until: int | None = None) -> tuple[int, list[float]] | None:

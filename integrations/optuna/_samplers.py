@@ -96,6 +96,11 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         earlier: studies of other tasks to learn from: Optuna's studies, ``"storage-url#name"``, or
             `numbo.EarlierStudy`. They are read at once. Their parameters, ranges and scales may differ. The trials
             decide how much each counts.
+        cost: what a trial costs: ``"duration"`` for the seconds from its start to its end, or the name of a user
+            attribute with a positive number. Suggestions are then those that bring most for their cost. Trials that
+            failed or were pruned cost, too; trials without the attribute count as of unknown cost.
+        budget: what all trials of the study may cost together, by all workers, in the units of ``cost``. As it runs
+            out, costs count less, and suggestions are those that probably still fit. It does not end the study.
         settings: all settings of the algorithm, as its optimizer in `numbo` takes them; settings given by name take
             precedence. Trials count as failures if they failed, or were pruned before their first report.
 
@@ -106,6 +111,8 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
 
     _optimizer: type[Optimizer]
     _earlier: tuple[EarlierStudy, ...] = ()
+    _cost: str | None = None
+    _budget: float | None = None
     _latest: Callable[[], Study | None]
 
     def __init__(
@@ -118,6 +125,8 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         search_space: SearchSpace | None = None,
         constraints_func: ConstraintsFunc | None = None,
         earlier: Sequence[Any] = (),
+        cost: str | None = None,
+        budget: float | None = None,
         settings: Settings,
     ) -> None:
         seed = _checks.seed(seed)
@@ -137,6 +146,8 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             raise ValueError(f"constraints_func must be a function of a trial, got {constraints_func!r}.")
         self._constraints_func = constraints_func
         self._earlier = _earlier.read(earlier)
+        self._cost = _checks.cost_name(cost, budget)
+        self._budget = budget
         self._space_known = search_space is not None
         self._start()
         if given is None and settings.n_initial is None and not self._earlier:
@@ -146,7 +157,11 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         stand_in = {f"x{j}": Float(0.0, 1.0) for j in range(settings.dimensions)}
         # report invalid settings here, not during the study
         space = to_space(searched) if searched.distributions else Space(stand_in)
-        self._optimizer(space, seed=self._seed, settings=self._settings)
+        self._optimizer(space, **self._spending(), seed=self._seed, settings=self._settings)
+
+    def _spending(self) -> dict[str, Any]:
+        """The budget as an argument of the optimizer, if there is one."""
+        return {} if self._budget is None else {"budget": self._budget}
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -163,7 +178,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             goal["constraints"] = constraints
         if self._earlier:
             goal["earlier"] = [_earlier.internal(study, searched.distributions) for study in self._earlier]
-        return self._optimizer(space, **goal, seed=self._seed, settings=self._settings)
+        return self._optimizer(space, **goal, **self._spending(), seed=self._seed, settings=self._settings)
 
     def __repr__(self) -> str:
         given = {
@@ -174,6 +189,8 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             "search_space": self._search_space,
             "constraints_func": self._constraints_func,
             "earlier": self._earlier,
+            "cost": self._cost,
+            "budget": self._budget,
         }
         return as_call(self, given, self._settings, {"n_initial": self._n_initial})
 
@@ -487,6 +504,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         """
         trials = self._views.read(study, trial)
         key, view = self._views.take_out(study, trials)
+        view.cost = self._cost
         view.sync(trials)
         yield view, trials
         self._views.put_back(key, view)

@@ -53,6 +53,10 @@ class StudyView:
         self.identity = _records.Identity.of(self.searched)
         #: The table that was last compared with the study's.
         self.table: Table | None = None
+        #: What trials cost: ``"duration"``, or the name of a user attribute; None if costs are of no interest.
+        self.cost: str | None = None
+        #: Number of complete trials without this attribute.
+        self._without_cost = 0
         #: Names of the constraints that trials have.
         self.constraints: tuple[str, ...] = ()
         #: A weak reference to the storage of the study.
@@ -158,6 +162,7 @@ class StudyView:
             self._running = {}
             self._causes = {}
             self._seen = set()
+            self._without_cost = 0
             self._tell(t for t in trials if t.state.is_finished())
         self._warn_of_misfits()
         return self.optimizer
@@ -281,6 +286,7 @@ class StudyView:
             partial=trial.state == TrialState.PRUNED,
             reports=trial.intermediate_values,
             constraints=_records.constraints_of(trial) if self.optimizer.constraints else None,
+            cost=self._cost_of(trial),
         )
         self.told.append(trial.number)
 
@@ -291,18 +297,36 @@ class StudyView:
         if known is None or trial.state != TrialState.COMPLETE:
             return None
         if not self.optimizer.capabilities.std or len(self.optimizer.directions) > 1:
-            self._warn_of_std("is used by GSSBOSampler and GPUCBSampler alone, and with one objective.")
+            self._warn_of(_records.STD, "is used by GSSBOSampler and GPUCBSampler alone, and with one objective.")
             return None
         if not _checks.is_finite(known) or known < 0.0:
-            self._warn_of_std(f"must be a finite number of at least 0, got {known!r} in trial {trial.number}.")
+            words = f"must be a finite number of at least 0, got {known!r} in trial {trial.number}."
+            self._warn_of(_records.STD, words)
             return None
         return float(known)
 
-    def _warn_of_std(self, words: str) -> None:
-        cause = _records.STD, words.partition(",")[0]
+    def _cost_of(self, trial: FrozenTrial) -> float | None:
+        """What a finished trial has cost; None if it is not known."""
+        if self.cost is None:
+            return None
+        if self.cost == _records.DURATION:
+            return _records.seconds_of(trial)
+        known = trial.user_attrs.get(self.cost)
+        if known is None:
+            self._without_cost += trial.state == TrialState.COMPLETE
+            if self._without_cost == MANY:
+                self._warn_of(self.cost, f"has no value in {MANY} complete trials: their costs are unknown.")
+            return None
+        if not _checks.is_finite(known) or known <= 0.0:
+            self._warn_of(self.cost, f"must be a number above 0, got {known!r} in trial {trial.number}.")
+            return None
+        return float(known)
+
+    def _warn_of(self, attribute: str, words: str) -> None:
+        cause = attribute, words.partition(",")[0]
         if cause not in self._warned:
             self._warned.add(cause)
-            warn(f"The user attribute {_records.STD!r} {words}")
+            warn(f"The user attribute {attribute!r} {words}")
 
     def _learn_what_fits(self, trial: FrozenTrial, published: Published, error: str) -> None:
         """Learn a trial with a value, which contradicts the conditions, where the rest of its values is.

@@ -43,6 +43,8 @@ class GSSBOSearch(NumboSearch):
         n_initial: int | None = None,
         constraints: Mapping[str, tuple[Relation, float]] | None = None,
         earlier: Sequence[Any] = (),
+        cost: str | None = None,
+        budget: float | None = None,
         avoid_repeats: AvoidRepeats | None = None,
         buffer_size: int | Literal["dynamic"] | None = None,
         preset: Preset | None = None,
@@ -58,6 +60,8 @@ class GSSBOSearch(NumboSearch):
             n_initial=n_initial,
             constraints=constraints,
             earlier=earlier,
+            cost=cost,
+            budget=budget,
             settings=GSSBOSettings.of(settings, avoid_repeats=avoid_repeats, buffer_size=buffer_size, preset=preset),
         )
 
@@ -65,7 +69,7 @@ class GSSBOSearch(NumboSearch):
 class _BoundedSearch(NumboSearch):
     """A searcher with confidence bounds whose failure probability depends on the number of trials."""
 
-    def _from_budget(self, num_samples: int) -> dict[str, Any]:
+    def _from_num_samples(self, num_samples: int) -> dict[str, Any]:
         return {"delta": min(0.5, 1.0 / num_samples)}
 
 
@@ -155,7 +159,7 @@ class SBPESearch(NumboSearch):
 
     _optimizer = SBPE
 
-    def _from_budget(self, num_samples: int) -> dict[str, Any]:
+    def _from_num_samples(self, num_samples: int) -> dict[str, Any]:
         return {"horizon": num_samples}
 
     @names_checked(SBPESettings)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
+from ray.tune.result import TIME_TOTAL_S
 from ray.tune.result import TRAINING_ITERATION as ITERATION
 from ray.tune.search import Searcher
 
@@ -71,6 +72,11 @@ class NumboSearch(InspectedSearch):
         earlier: runs of other tasks to learn from: folders of runs, results of ``Tuner.fit``, or `numbo.EarlierStudy`
             with the values by the names of the parameters. They are read at once. Their parameters, ranges and scales
             may differ. The trials decide how much each counts.
+        cost: what a trial costs: ``"duration"`` for the seconds that it has run (Tune's ``time_total_s``), or the name
+            of a reported metric, whose last value counts. Suggestions are then those that bring most for their cost.
+            Trials that failed or were stopped early cost, too; without a value above 0, the cost is unknown.
+        budget: what all trials of the run may cost together, in the units of ``cost``. As it runs out, costs count
+            less, and suggestions are those that probably still fit. It does not end the run.
         settings: all settings of the algorithm, as its optimizer in `numbo` takes them; settings given by name take
             precedence.
 
@@ -82,6 +88,8 @@ class NumboSearch(InspectedSearch):
     #: Arguments of the constructor, as far as nothing else tells them later.
     _given: Mapping[str, Any] = {}
     _earlier: tuple[Any, ...] = ()
+    _cost: str | None = None
+    _budget: float | None = None
 
     def __init__(
         self,
@@ -95,6 +103,8 @@ class NumboSearch(InspectedSearch):
         n_initial: int | None = None,
         constraints: Mapping[str, tuple[Relation, float]] | None = None,
         earlier: Sequence[Any] = (),
+        cost: str | None = None,
+        budget: float | None = None,
         settings: Settings,
     ) -> None:
         super().__init__(
@@ -113,6 +123,8 @@ class NumboSearch(InspectedSearch):
         self._earlier = _earlier.read(earlier)
         if self._earlier:
             self._given = {**self._given, "earlier": self._earlier}
+        self._cost = _checks.cost_name(cost, budget)
+        self._budget = budget
         self._seed = _checks.seed(seed)
         if settings.n_initial is None and n_initial is None:
             n_initial = self._optimizer.capabilities.usual_initial
@@ -144,6 +156,7 @@ class NumboSearch(InspectedSearch):
         given = {name: value or None for name, value in self._given.items() if name != "space"}
         given["space"] = self._given.get("space")
         goal = {"metric": self._metric, "mode": self._mode, "seed": self._seed, "constraints": self._limits or None}
+        goal |= {"cost": self._cost, "budget": self._budget}
         return as_call(self, given | goal, self._settings, {"n_initial": self._optimizer.capabilities.usual_initial})
 
     # -- setting up --------------------------------------------------------------------------------------------
@@ -221,12 +234,14 @@ class NumboSearch(InspectedSearch):
         """The optimizer of a space."""
         if self._limits:
             goal["constraints"] = tuple(self._limits)
-        budget = {} if self._num_samples is None else self._from_budget(self._num_samples)
-        missing = {name: value for name, value in budget.items() if getattr(self._settings, name) is None}
+        if self._budget is not None:
+            goal["budget"] = self._budget
+        implied = {} if self._num_samples is None else self._from_num_samples(self._num_samples)
+        missing = {name: value for name, value in implied.items() if getattr(self._settings, name) is None}
         settings = self._settings.of(self._settings, **missing)
         return self._optimizer(space, **goal, seed=self._seed, settings=settings)
 
-    def _from_budget(self, num_samples: int) -> dict[str, Any]:
+    def _from_num_samples(self, num_samples: int) -> dict[str, Any]:
         """Settings that follow from the number of trials, unless they are given."""
         return {}
 
@@ -325,6 +340,7 @@ class NumboSearch(InspectedSearch):
                     partial=partial,
                     reports=self._reports_of(result),
                     constraints=self._violations(last),
+                    cost=self._cost_of(last),
                 ),
             )
             if value is None:
@@ -350,12 +366,34 @@ class NumboSearch(InspectedSearch):
         before = self._last.get(trial_id, {})
         if not result:
             return before
-        counting = [*self._metrics, *self._limits]
+        counting = self._counting
         found = {name: value for name, value in before.items() if name in counting}
         found |= {name: result[name] for name in counting if result.get(name) is not None}
         if self._unsaid(found):  # kept for a warning if the trial ends so
             found = {name: result[name] for name in numbers_of(result)} | found
         return found | {ITERATION: result.get(ITERATION)}
+
+    @property
+    def _counting(self) -> list[str]:
+        """The metrics whose last values count."""
+        return [*self._metrics, *self._limits, *([] if self._cost is None else [self._spent])]
+
+    @property
+    def _spent(self) -> str:
+        """The metric with the cost of a trial."""
+        return TIME_TOTAL_S if self._cost == "duration" else str(self._cost)
+
+    def _cost_of(self, result: Mapping[str, Any] | None) -> float | None:
+        """The cost of a trial by its last reported metrics; None if it is not known."""
+        if self._cost is None:
+            return None
+        reported = (result or {}).get(self._spent)
+        cost = _number(reported)
+        if cost is not None and 0.0 < cost < math.inf:
+            return cost
+        if reported is not None:
+            self._warn("cost", f"A trial ended with {self._spent}={reported!r}: its cost counts as unknown.")
+        return None
 
     def _report_running(self, trial_id: str, result: dict[str, Any]) -> None:
         """Tell the optimizer the report of a running trial, if it is a number."""
@@ -480,7 +518,7 @@ class NumboSearch(InspectedSearch):
         self._refuse(trial_id, lambda opt: opt.hold(trial_id, params))
 
     def _know_last(self, trial_id: str, last: Mapping[str, Any]) -> None:
-        found = {metric: last[metric] for metric in [*self._metrics, *self._limits] if last.get(metric) is not None}
+        found = {metric: last[metric] for metric in self._counting if last.get(metric) is not None}
         if found:
             self._last[trial_id] = self._last.get(trial_id, {}) | found
 
@@ -513,7 +551,7 @@ class NumboSearch(InspectedSearch):
             error: whether it failed.
             pruned: whether it was stopped early.
             intermediate_values: the metric after each iteration.
-            metrics: reported metrics, nested or flat; those with constraints are learned, as for a trial.
+            metrics: reported metrics, nested or flat; those with constraints are learned, and the cost, as for a trial.
 
         Raises:
             ValueError: if the config lacks a tuned value, or is outside the space, or values or metrics are no numbers,
@@ -537,6 +575,7 @@ class NumboSearch(InspectedSearch):
             partial=pruned and value is not None,
             reports=None if self._several else dict(enumerate(values, start=1)),
             constraints=None if result is None else self._violations(result),
+            cost=self._cost_of(result),
         )
         if result is not None and value is not None:
             self._expect_metrics("A point was evaluated", result)

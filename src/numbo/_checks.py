@@ -159,6 +159,15 @@ def constraint_names(names: Any) -> tuple[str, ...]:
     return found
 
 
+def cost_name(cost: Any, budget: Any) -> str | None:
+    """The name under which trials have their costs, which a ``budget`` needs; None if they have none."""
+    if cost is not None and not (isinstance(cost, str) and cost):
+        raise ValueError(f"cost must be 'duration' or a name under which trials have their costs, got {cost!r}.")
+    if cost is None and budget is not None:
+        raise ValueError(f"budget needs cost, such as cost='duration', to say what is spent; got {budget!r} alone.")
+    return cost
+
+
 def directions(direction: Any, given: Any, usual: str) -> tuple[str, ...]:
     """The direction of each objective: one ``direction``, or those ``given``; ``usual`` if neither is."""
     if given is None:
