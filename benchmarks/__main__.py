@@ -19,6 +19,7 @@ COMMANDS = {
     "hpob": "benchmarks.compare.hpob",
     "transfer": "benchmarks.compare.transfer",
     "stopping": "benchmarks.compare.stopping",
+    "costs": "benchmarks.compare.costs",
     "bayesmark": "benchmarks.compare.bayesmark",
     "curves": "benchmarks.compare.curves",
     "real": "benchmarks.compare.real",

@@ -241,3 +241,50 @@ def test_all_acquisition_functions_see_costs(acquisition):
     asked = told(opt, 20)
     blind = GSSBO(SPACE, seed=0, settings=GSSBOSettings(acquisition=acquisition, trust_region=False))
     assert asked != told(blind, 20, cost=None)
+
+
+def lines_of(opt):
+    return dict(line.split(maxsplit=1) for line in str(opt.explain()).splitlines()[1:])
+
+
+@pytest.mark.parametrize("cls", [GSSBO, GPUCB])
+def test_explain_says_what_the_next_trial_costs_and_what_is_left(cls):
+    opt = cls(SPACE, seed=0, budget=3600.0)
+    told(opt, 12)
+    pending = opt.ask(2)
+    found = opt.explain()
+    run = opt._run
+    X = np.array([SPACE.encode(p) for p in pending])
+    assert found.left == pytest.approx(
+        3600.0 - np.sum(run.history.trials.cost) - run.costs.expected(run.history, X).sum()
+    )
+    assert 1.0 < found.cost < math.exp(4.0) * 1.5
+    lines = lines_of(opt)
+    assert lines["cost"] == f"{found.cost:.3g} expected for the next trial"
+    assert lines["budget"] == f"{found.left:.3g} of 3600 left"
+    before = opt.state_dict()
+    opt.explain()
+    assert repr(opt.state_dict()) == repr(before)
+
+
+def test_explain_names_no_costs_where_there_are_none():
+    opt = GSSBO(SPACE, seed=0)
+    told(opt, 12, cost=lambda p: 3.0)
+    assert opt.explain().cost is None
+    assert opt.explain().left is None
+    assert not {"cost", "budget"} & lines_of(opt).keys()
+
+
+def test_explain_says_that_nothing_is_left():
+    opt = GSSBO(SPACE, seed=0, budget=20.0)
+    told(opt, 12)
+    assert lines_of(opt)["budget"] == "nothing left of 20"
+
+
+def test_the_acquisition_function_is_per_cost():
+    opt = GSSBO(SPACE, seed=0)
+    told(opt, 14)
+    assert opt.snapshot().acquisition_name == "log improvement per cost"
+    several = GSSBO(SPACE, seed=0, directions=("minimize", "minimize"))
+    told(several, 14, value=lambda p: (p["x"], p["y"]))
+    assert several.explain().cost is not None
