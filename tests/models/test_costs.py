@@ -198,3 +198,16 @@ def test_nothing_left_no_terms():
     X = points(20)
     history = history_of(X, cost_of(X))
     assert Costs(KINDS, budget=1.0).terms(history) == ()
+
+
+def test_points_fit_that_are_expected_to_cost_no_more_than_is_left():
+    X = points(30)
+    history = history_of(X, cost_of(X))
+    spent = float(cost_of(X).sum())
+    costs = Costs(KINDS, budget=spent + 4.0)
+    Z = points(100, 5)
+    fits = costs.fit(history, Z)
+    np.testing.assert_array_equal(fits, costs.expected(history, Z) <= costs.left(history))
+    assert 0 < fits.sum() < 100
+    assert Costs(KINDS, budget=spent - 1.0).fit(history, Z).all()
+    assert Costs(KINDS).fit(history, Z).all()

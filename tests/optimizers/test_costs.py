@@ -172,16 +172,23 @@ def test_constraints_and_costs_together():
     assert not opt.fell_back
 
 
-def test_the_population_search_leaves_turns_to_those_that_see_costs():
-    opt = GSSBO(Space({f"x{j}": Float(-1.0, 1.0) for j in range(4)}), seed=0)
+def steep(p):
+    return sum(10.0**j * v * v for j, v in enumerate(p.values()))
 
-    def value(p):
-        return sum(10.0**j * v * v for j, v in enumerate(p.values()))
 
-    told(opt, 60, cost=lambda p: math.exp(p["x0"]), value=value)
+def test_the_population_search_takes_only_what_fits():
+    space = Space({f"x{j}": Float(-1.0, 1.0) for j in range(4)})
+    opt = GSSBO(space, seed=0, budget=1e5)
+    told(opt, 60, cost=lambda p: 10.0 ** p["x0"], value=steep)
+    run = opt._run
     population = next(engine for engine in opt._engines if isinstance(engine, PopulationSearch))
-    assert population.propose(opt._run) is None
-    assert population._tried == 0
+    assert population._tried > 0
+    run.costs.budget = float(run.history.trials.cost.sum()) + 0.9
+    asked = [opt.ask() for _ in range(1)]
+    X = np.array([space.encode(p) for p in asked])
+    cheap = run.costs.fit(run.history, X)
+    assert cheap.dtype == bool
+    assert not run.may_succeed(space.encode(dict.fromkeys(space.names, 1.0)))
 
 
 def test_a_sequence_of_points_takes_a_sequence_of_costs():

@@ -88,6 +88,12 @@ class Costs:
             pending = history.pending_points()
             return self.budget - spent - (float(self.expected(history, pending).sum()) if len(pending) else 0.0)
 
+    def fit(self, history: History, X: Array) -> Mask:
+        """Which of the points ``X (c, d)`` are expected to cost no more than is left; all, if `terms` are silent."""
+        if self.budget is None or not self._update(history) or (left := self.left(history)) <= 0.0:
+            return np.ones(len(X), dtype=bool)
+        return np.asarray(self.expected(history, X) <= left)
+
     def expected(self, history: History, X: Array) -> Array:
         """The expected costs (c,) at ``X (c, d)``, the medians of the model; the mean cost as long as there is none."""
         if not self._update(history):

@@ -172,9 +172,10 @@ class Run:
         return next((x for x in points if self.may_succeed(x)), self.space_filling(first))
 
     def may_succeed(self, x: Array) -> bool:
-        """Whether a point ``x (d,)`` is not too likely to fail, whatever its improvement (`Success`)."""
+        """Whether a point ``x (d,)`` is not too likely to fail, whatever its improvement, or to exceed the budget."""
         success = self.success()
-        return success is CERTAIN or bool(success_probabilities(success, x[None])[0] >= success.threshold)
+        succeeds = success is CERTAIN or bool(success_probabilities(success, x[None])[0] >= success.threshold)
+        return succeeds and bool(self.costs.fit(self.history, x[None])[0])
 
     def fork_search_rng(self) -> None:
         """Give the next search its own random stream, so that it does not depend on the number of draws by the

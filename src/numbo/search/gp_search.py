@@ -233,7 +233,7 @@ class GPSearch:
             unfitted=self.new_surrogate() if surrogate.all_data else None,
             constraints=self.outputs.constraints,
             feasible=run.history.any_feasible,
-            costs=run.cost_terms(),
+            costs=self.maximiser.costs(run, acquisition),
         )
 
     def state_dict(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from numbo._types import Array, ObservationIndices
-from numbo.kernels.acquisition import IMPROVEMENTS, LOG_EI, UCB, Acquisition, Posterior, Term
+from numbo.kernels.acquisition import IMPROVEMENTS, LOG_EI, MEAN, UCB, Acquisition, Posterior, Term
 from numbo.kernels.covariance import squared_distances
 from numbo.kernels.front import Front, front_of
 from numbo.models.moments import mean_at, moments
@@ -64,7 +64,7 @@ class Maximiser:
     def acquisition(self, run: Run, outputs: Outputs, *, exploring: bool = False) -> Acquisition:
         """The acquisition function of one objective; if ``exploring``, with ``"alternate"``, UCB instead of log EI.
 
-        Where costs count, it is always log EI: UCB has other units than a logarithm of costs.
+        Where costs count, it is log EI but for turns that explore: UCB has other units than a logarithm of costs.
 
         The incumbent of expected improvement is the best posterior mean at an observed point: the best value without
         the part that the model attributes to noise (Picheny et al. 2013 compare such rules). Pending points count as
@@ -74,11 +74,11 @@ class Maximiser:
         kind = self._acquisition
         surrogate = outputs.first
         if kind == "alternate":
-            exploring |= self._strong_noise(run)
+            exploring |= self._strong_noise(run) and not run.cost_terms()
             kind = "ucb" if exploring and run.available.fixed is None else "log_ei"
-        success = run.success()
-        if run.cost_terms():
+        elif run.cost_terms():
             kind = "log_ei"
+        success = run.success()
         if kind == "log_ei":
             return Acquisition(LOG_EI, _incumbent(run, outputs), success)
         assert kind == "ucb", kind
@@ -162,8 +162,8 @@ class Maximiser:
         """The log expected improvement of the best of one objective alone, times the probability that constraints hold.
 
         The objective is that with the largest one at some of the points ``X (c, d)``, as a share of the front's width.
-        Every second time, unless costs count, it is the objective's upper confidence bound. If the share is less than
-        `WORTH`, or there is no front, it is the improvement of the volume (`improving`).
+        Every second time it is the objective's upper confidence bound. If the share is less than `WORTH`, or there is
+        no front, it is the improvement of the volume (`improving`).
         """
         rows = outputs.front_rows(run.history)
         if not len(rows):
@@ -176,18 +176,27 @@ class Maximiser:
             utility = Utility(outputs.constraints.weigh(term, feasible=True))
             gain = float(utility.values(X).max()) - math.log(max(float(width), LEAST_WIDTH))
             gains.append((gain, term))
-        costs = run.cost_terms()
         gain, term = max(gains, key=lambda found: found[0])
         if gain <= math.log(WORTH):
             return self.improving(run, outputs)
-        if run.turn // TURN_OF_END % 2 and not costs:
+        if run.turn // TURN_OF_END % 2:
             term = term._replace(acquisition=Acquisition(UCB, UCB_OF_END, run.success(), float(known.min())))
+        costs = self.costs(run, term.acquisition)
         return Utility(outputs.constraints.weigh(term, *costs, feasible=True))
+
+    def costs(self, run: Run, acquisition: Acquisition) -> tuple[Term, ...]:
+        """What costs add to an acquisition function: to UCB, which has other units, only whether a trial fits.
+
+        With log EI in turns that explore, all families took longer on the problems that were not put aside: FIGURES.
+        """
+        terms = run.cost_terms()
+        return tuple(term for term in terms if acquisition.kind != UCB or term.acquisition.kind != MEAN)
 
     def of_one(self, run: Run, outputs: Outputs, acquisition: Acquisition) -> Utility:
         """An acquisition function of the first objective, times the probability that constraints hold, per cost."""
         objective = Term(outputs.first.posterior, acquisition)
-        return Utility(outputs.constraints.weigh(objective, *run.cost_terms(), feasible=run.history.any_feasible))
+        costs = self.costs(run, acquisition)
+        return Utility(outputs.constraints.weigh(objective, *costs, feasible=run.history.any_feasible))
 
     def _front(self, run: Run, outputs: Outputs, center: int | None) -> Front:
         """The front to be improved, in the units of the models, including pending points with their expected values.

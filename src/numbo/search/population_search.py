@@ -182,7 +182,7 @@ class PopulationSearch(Engine):
             asked = self._pending(run) | {slot for slot, _ in now.told}
             for count in (now.size + len(asked)) * MORE:
                 X = now.points(count, self._rng(run.history))
-                succeeds = success_probabilities(success, X) >= success.threshold
+                succeeds = (success_probabilities(success, X) >= success.threshold) & run.costs.fit(run.history, X)
                 slots = (k for k in now.order(X) if k not in asked and succeeds[k] and not self._is_known(run, X[k]))
                 if (slot := next(slots, None)) is not None:
                     return Suggestion(X[slot], Origin(self._number, self._generation * SLOTS + slot).packed)
@@ -385,6 +385,5 @@ class PopulationSearch(Engine):
 
 
 def _silent(run: Run) -> bool:
-    """Whether it makes no suggestions: under noise, with constraints or costs, and after trials that were stopped."""
-    history = run.history
-    return run.noise.found or history.constrained or not history.all_final or bool(run.cost_terms())
+    """Whether it makes no suggestions: under noise, with constraints, and after trials that were stopped."""
+    return run.noise.found or run.history.constrained or not run.history.all_final
