@@ -259,7 +259,7 @@ def test_explain_says_what_the_next_trial_costs_and_what_is_left(cls):
     opt = cls(SPACE, seed=0, budget=3600.0)
     told(opt, 12)
     pending = opt.ask(2)
-    found = opt.explain()
+    found = opt.explain().spending
     run = opt._run
     X = np.array([SPACE.encode(p) for p in pending])
     assert found.left == pytest.approx(
@@ -277,8 +277,8 @@ def test_explain_says_what_the_next_trial_costs_and_what_is_left(cls):
 def test_explain_names_no_costs_where_there_are_none():
     opt = GSSBO(SPACE, seed=0)
     told(opt, 12, cost=lambda p: 3.0)
-    assert opt.explain().cost is None
-    assert opt.explain().left is None
+    assert opt.explain().spending.cost is None
+    assert opt.explain().spending.left is None
     assert not {"cost", "budget"} & lines_of(opt).keys()
 
 
@@ -294,4 +294,4 @@ def test_the_acquisition_function_is_per_cost():
     assert opt.snapshot().acquisition_name == "log improvement per cost"
     several = GSSBO(SPACE, seed=0, directions=("minimize", "minimize"))
     told(several, 14, value=lambda p: (p["x"], p["y"]))
-    assert several.explain().cost is not None
+    assert several.explain().spending.cost is not None

@@ -10,6 +10,7 @@ import numpy as np
 
 from numbo._types import Array, Indices, Mask, TrialPositions
 from numbo.inspection.remaining import Remaining
+from numbo.inspection.spending import Spending
 from numbo.models.feasibility import NEGLIGIBLE
 from numbo.models.noise import NOISY
 from numbo.search.trust_region import Region
@@ -112,10 +113,7 @@ class Explanation:
         batch_sizes: of the batches that ended.
         studies: how much the predictions of earlier studies count in the model, by their names: their expected weights.
             All are 0 before the model has spoken.
-        cost: what the next trial is expected to cost, by the search over the whole space; None unless costs are known
-            that differ.
-        budget, left: what all trials may cost, and what is left of that, if pending trials cost what is expected; None
-            without a budget.
+        spending: what the next trial is expected to cost, and what is left of the budget.
         remaining: what fifty more trials would bring; None before that can be said.
         region: the trust region, if there is one.
         phases: seconds of the last ask by phase: ``"selection"`` of the subset, or of the race at the end of a batch of
@@ -150,9 +148,7 @@ class Explanation:
     effective_dimension: float | None = None
     batch_sizes: tuple[int, ...] = ()
     studies: dict[str, float] = field(default_factory=dict)
-    cost: float | None = None
-    budget: float | None = None
-    left: float | None = None
+    spending: Spending = field(default_factory=Spending)
     remaining: Remaining | None = None
     region: Region | None = None
     phases: dict[str, float] = field(default_factory=dict)
@@ -202,11 +198,7 @@ class Explanation:
             lines.append(("batches", f"{len(self.batch_sizes)}, the last of {self.batch_sizes[-1]}"))
         if self.studies:
             lines.append(("earlier", _counting(self.studies)))
-        if self.cost is not None:
-            lines.append(("cost", f"{self.cost:.3g} expected for the next trial"))
-        if self.left is not None:
-            words = f"{self.left:.3g} of" if self.left > 0.0 else "nothing left of"
-            lines.append(("budget", f"{words} {self.budget:.6g}" + " left" * (self.left > 0.0)))
+        lines += self.spending.lines()
         if self.remaining is not None:
             lines.append(("remaining", str(self.remaining)))
         if self.region is not None:

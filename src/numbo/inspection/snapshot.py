@@ -26,12 +26,12 @@ from numbo.inspection.recommendation import (
     with_own_values,
 )
 from numbo.inspection.remaining import Prospects, Remaining, TooEarly
+from numbo.inspection.spending import Spending
 from numbo.inspection.variation import Variation
 from numbo.kernels.acquisition import CERTAIN, success_probabilities
 from numbo.models.moments import Prediction, moments
 from numbo.models.transforms import LARGEST
 from numbo.models.view import ModelView
-from numbo.run.candidates import elite_rows
 from numbo.run.failures import failing_place
 from numbo.run.run import Run
 from numbo.run.times import AskTimes
@@ -491,28 +491,12 @@ class Snapshot:
             effective_dimension=view.effective_dimension,
             batch_sizes=view.batch_sizes,
             studies=view.studies,
-            cost=self._next_cost(view),
-            budget=self._run.costs.budget,
-            left=None if self._run.costs.budget is None else self._run.costs.left(history),
+            spending=Spending.of(self._run, view),
             region=self._region,
             phases=dict(self._times.phases),
             asked_at=np.array([n for n, _ in self._times.asks], dtype=np.int64),
             ask_seconds=np.array([seconds for _, seconds in self._times.asks], dtype=np.float64),
         )
-
-    def _next_cost(self, view: ModelView) -> float | None:
-        """The expected cost of what the acquisition function rates best; None where costs do not count."""
-        run = self._run
-        history = self._history
-        if not run.costs.counts(history):
-            return None
-        points = run.grid
-        if points is None:
-            elites = history.X[elite_rows(history.X, history.scores())]
-            groups = run.design.candidates.groups(elites, view.lengthscales, np.random.default_rng(0))
-            points = np.concatenate(groups)
-        best = points[np.argmax(view.acquire(points))]
-        return float(run.costs.expected(history, best[None])[0])
 
     def _success(self, x: Array) -> float:
         """The probability of success at ``x (d,)``; the share of successes if failures are not learned."""
