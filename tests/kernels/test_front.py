@@ -218,3 +218,36 @@ def test_small_volumes_within_a_large_box_keep_their_digits(k):
     points[np.arange(k), np.arange(k)] = 1e3
     exact = k * 1e3 * 1e-3 ** (k - 1) - (k - 1) * 1e-3**k
     assert hypervolume(points, np.zeros(k)) == pytest.approx(exact, rel=1e-13)
+
+
+def added(points, reference):
+    """Slices below each value of the last objective, from the reference up: nothing but products of gaps, added."""
+    points = points[(points > reference).all(axis=1)]
+    if points.shape[1] == 1:
+        return float(np.max(points - reference, initial=0.0))
+    heights = np.unique(points[:, -1])
+    gaps = np.diff(heights, prepend=reference[-1])
+    return math.fsum(
+        gap * added(points[points[:, -1] >= height, :-1], reference[:-1])
+        for height, gap in zip(heights, gaps, strict=True)
+    )
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 5])
+@pytest.mark.parametrize("decades", [0, 4, 12])
+def test_volumes_of_values_over_decades_are_those_of_slices(k, decades):
+    """Each objective covers this many decades: large and small boxes are part of one volume."""
+    rng = np.random.default_rng(k)
+    points = sphere(10, k, seed=k) * 10.0 ** rng.uniform(-decades, 0.0, size=(10, k))
+    points = points[non_dominated(points)]
+    expected = added(points, np.zeros(k))
+    assert hypervolume(points, np.zeros(k)) == pytest.approx(expected, rel=1e-13)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 5])
+def test_volumes_are_those_of_another_program(k):
+    moocore = pytest.importorskip("moocore")
+    points = sphere(15 if INTERPRETED else 40, k, seed=k)
+    points = points[non_dominated(points)]
+    expected = moocore.hypervolume(-points, ref=np.full(k, 0.1))
+    assert hypervolume(points, np.full(k, -0.1)) == pytest.approx(expected, rel=1e-12)

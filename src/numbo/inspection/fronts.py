@@ -60,7 +60,7 @@ def hypervolumes(outputs: Array, counted: Mask, reference: Array) -> Array:
         before = front
         if counted[t]:
             front = front.seeing(t, Y[t])
-        least = out[t - 1] if t else 0.0  # where values of very different sizes cancel, less may be computed
+        least = out[t - 1] if t else 0.0  # another front is added up in another order
         out[t] = least if front is before else max(_volume(front.outputs, reference), least)
     return out
 
