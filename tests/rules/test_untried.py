@@ -10,8 +10,8 @@ from tests.search.searches import global_search, sampled
 
 from numbo import GSSBO, Categorical, Float, Int, Space
 from numbo.optimizers.gp_ucb import Everything
-from numbo.rules import GlobalModel, Untried, untried
-from numbo.rules.untried import EVERY, LISTED, stands_still
+from numbo.rules import Elsewhere, GlobalModel, Untried, untried
+from numbo.rules.untried import EVERY, KEPT, LISTED, LISTED_LATE, stands_still
 
 SPACE = {
     "a": Categorical(list("xyz")),
@@ -164,6 +164,46 @@ def test_a_search_that_has_converged_looks_for_combinations_like_no_other():
     """Of ten runs seven missed the best one before, since all later trials refined digits."""
     space, value, hit = rare(0)
     assert any(hit(p) for p in run(space, value, 100)), MOSTLY
+
+
+def bowl(p):
+    """Nothing but digits is left to find after a while."""
+    return sum((v - 0.4) ** 2 for v in p.values() if isinstance(v, float))
+
+
+@pytest.mark.parametrize(
+    ("space", "combinations"),
+    [
+        ({"k": Categorical(range(30)), "u": Float(0, 1), "v": Float(0, 1)}, 30),
+        ({"k": Categorical(list("abcdefghijklmnopqrst")), "i": Int(1, 2), "u": Float(0, 1)}, 40),
+        ({"i": Int(0, 4), "j": Int(0, 7), "u": Float(0, 1)}, 40),
+    ],
+)
+def test_categories_and_small_integers_are_covered_once_records_stand_still(space, combinations):
+    points = run(space, bowl, 100)
+    assert len({tuple(v for v in p.values() if not isinstance(v, float)) for p in points}) == combinations
+
+
+def test_of_too_many_combinations_each_value_is_tried():
+    space = {"k": Categorical(range(40)), "i": Int(1, 16), "n": Int(1, 1000), "u": Float(0, 1)}
+    assert LISTED_LATE < 40 * 16
+    points = run(space, bowl, 110)
+    assert {p["k"] for p in points} == set(range(40))
+    assert {p["i"] for p in points} == set(range(1, 17))
+
+
+def test_one_suggestion_in_four_goes_on_where_the_search_is(monkeypatch):
+    monkeypatch.setattr(untried, "stands_still", lambda run: True)
+    space = Space({"k": Int(0, 7), "l": Int(0, 7), "u": Float(0.0, 1.0)})
+    run = sampled(space, 30, bowl)
+    rule = Elsewhere(GlobalModel(global_search(run), Everything()), space)
+    for _ in range(12):
+        seen = {(p["k"], p["l"]) for p in run.history.trials.params}
+        found = rule.propose(run)
+        assert (found is None) == (run.turn % KEPT == 0)
+        p = space.decode(run.space_filling() if found is None else found.x)
+        assert found is None or (p["k"], p["l"]) not in seen
+        tell(run, p, bowl(p))
 
 
 @pytest.mark.parametrize(("improvements", "still"), [(40, False), (20, True)])

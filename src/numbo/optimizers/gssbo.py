@@ -238,8 +238,8 @@ class GSSBOSettings(GPSettings):
         cover_categories: whether every second suggestion tries an untried combination of categories, as long as there
             are any; only of two or more that do not depend on others, not if there are more than 40 combinations, nor
             in spaces that are enumerated. And whether, once twelve observations have improved the best one by last
-            digits at most, untried combinations of categories and of integers with at most 16 values are tried as
-            well, if there are at most 256.
+            digits at most, three of four suggestions try an untried combination of categories and of integers with at
+            most 16 values, or an untried value of one of them if there are more than 256 combinations.
         avoid_ties: whether to avoid points so near a known point that they most likely have exactly its value, if
             values tie (accuracies, steps). Values are then assumed to be exact.
     """

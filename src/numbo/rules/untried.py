@@ -25,14 +25,14 @@ LISTED = 40
 #: and by the 67th with 3. Without the rule, 11 of 40 seeds have the best by the 60th. Cost on other problems:
 #: ``benchmarks/results/compare-cover.md``.
 EVERY = 2
-#: Dimensions with at most this many values, and this number of their combinations, are looked at once records stand
-#: still for this number of observations; one suggestion in so many then tries one. With one in four, a good one of 64
-#: combinations was not found within 100 trials in five of ten runs (``tests/rules/test_untried.py``), and without the
-#: rule in seven. Cost on other problems: ``benchmarks/results/compare-elsewhere.md``.
+#: Categories, and integers with at most `SMALL` values, are covered once records stand still for `STILL` observations:
+#: all suggestions but one in `KEPT` then try what is untried. With half of them, a good one of 60 to 216 combinations
+#: was missed in 15 of 40 runs of 100 to 200 trials, and with these in 3; random search missed it in 13. As many trials
+#: are spent in the end. Cost on other problems: ``benchmarks/results/compare-elsewhere.md``.
 SMALL = 16
 LISTED_LATE = 256
 STILL = 12
-SELDOM = 2
+KEPT = 4
 #: Improvements by less than this share of the distance of the best from the median of the first ones are last digits.
 DIGITS = 0.01
 USUAL = 20
@@ -96,22 +96,30 @@ class Untried(Combinations):
         return self.best(run) if is_turn(run.turn, EVERY) else None
 
 
-class Elsewhere(Combinations):
-    """Of all small dimensions, once records stand still: one good combination or value may be like no other.
+class Elsewhere:
+    """Of all categories and small integers, once records stand still: one combination or value may be like no other.
+
+    If there are too many combinations, each value of each of these dimensions is tried.
 
     Args:
-        model: the global model, which chooses among all untried combinations.
+        model: the global model, which chooses among all that are untried.
         space: the searched space.
     """
 
     silent_with: tuple[Circumstance, ...] = (values_fixed, space_enumerated, several_objectives)
 
     def __init__(self, model: GlobalModel, space: SearchSpace) -> None:
-        at = np.flatnonzero((space.sizes > 1.0) & (space.sizes <= SMALL) & ~space.conditional)
-        super().__init__(model, space, at, LISTED_LATE if len(at) else 0)
+        small = space.categorical | (space.sizes <= SMALL)
+        at = np.flatnonzero(small & (space.sizes > 1.0) & ~space.conditional)
+        few = math.prod(space.sizes[at].tolist()) <= LISTED_LATE
+        groups = [at] if few and len(at) else list(at[:, None])
+        self._groups = [Combinations(model, space, group, LISTED_LATE) for group in groups]
 
     def propose(self, run: Run) -> Suggestion | None:
-        return self.best(run) if is_turn(run.turn, SELDOM) and stands_still(run) else None
+        if not self._groups or is_turn(run.turn, KEPT) or not stands_still(run):
+            return None
+        found = (group.best(run) for group in self._groups)
+        return next((suggestion for suggestion in found if suggestion is not None), None)
 
 
 def stands_still(run: Run) -> bool:
