@@ -34,6 +34,7 @@ COMMANDS = {
     "papers": "benchmarks.papers.runner",
     "study": "benchmarks.study.runner",
     "calibration": "benchmarks.checks.calibration",
+    "intervals": "benchmarks.checks.intervals",
     "ray-scale": "benchmarks.compare.ray_scale",
     "reliability": "tests.harness.reliability",
     "programs": "tests.harness.program_table",
