@@ -28,7 +28,7 @@ EVERY = 2
 #: Categories, and integers with at most `SMALL` values, are covered once records stand still for `STILL` observations:
 #: all suggestions but one in `KEPT` then try what is untried. With half of them, a good one of 60 to 216 combinations
 #: was missed in 15 of 40 runs of 100 to 200 trials, and with these in 3; random search missed it in 13. As many trials
-#: are spent in the end. Cost on other problems: ``benchmarks/results/compare-elsewhere.md``.
+#: are spent in the end: ``benchmarks/results/compare-covered.md``; without the rule: ``compare-elsewhere.md``.
 SMALL = 16
 LISTED_LATE = 256
 STILL = 12
