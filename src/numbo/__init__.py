@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         SBPESettings,
     )
     from numbo.selection import select_subset
-    from numbo.spaces import Arms, Categorical, Float, Int, Space, Table
+    from numbo.spaces import Arms, Categorical, Float, Int, Linear, Mixture, Nonzero, Order, Space, Table
     from numbo.trials.earlier import EarlierStudy
     from numbo.warming.first_use import warmup
 
@@ -49,6 +49,10 @@ __all__ = [
     "GPUCBSettings",
     "GSSBOSettings",
     "Int",
+    "Linear",
+    "Mixture",
+    "Nonzero",
+    "Order",
     "SBPESettings",
     "Space",
     "Table",
@@ -70,6 +74,7 @@ _HOMES = {
     "EarlierStudy": "numbo.trials.earlier",
     "Float": "numbo.spaces",
     "Int": "numbo.spaces",
+    **dict.fromkeys(("Linear", "Mixture", "Nonzero", "Order"), "numbo.spaces"),
     "Space": "numbo.spaces",
     "Table": "numbo.spaces",
     "select_subset": "numbo.selection",

@@ -57,6 +57,7 @@ class Capabilities:
         constraints: whether there may be constraints.
         std: whether values may have known standard deviations.
         costs: whether trials may have costs.
+        allowed: whether it may be known which points are allowed.
         usual_initial: number of points of the initial design in studies of the frameworks; None if the settings say it.
     """
 
@@ -64,6 +65,7 @@ class Capabilities:
     constraints: bool = False
     std: bool = False
     costs: bool = False
+    allowed: bool = False
     usual_initial: int | None = INITIAL
 
 
@@ -115,6 +117,8 @@ class Optimizer(Port, Inspectable):
         budget: float | None = None,
     ) -> None:
         domain = domain_of(type(self).__name__, space, arms)
+        if (domain.allowed is not None or domain.permitted is not None) and not self.capabilities.allowed:
+            raise ValueError(f"{type(self).__name__} does not take allowed= of a space: GSSBO and GPUCB do.")
         usual = "maximize" if domain.explicit else "minimize"
         self.directions = _checks.directions(direction, directions, usual)
         self.settings = settings
@@ -202,11 +206,13 @@ class Optimizer(Port, Inspectable):
         with run.times.ask(run.history.n), run.available.fixing(fixed):
             opening = self._opening
             if opening.lasts(run):
-                return opening.point(run, position)
+                first = opening.point(run, position)
+                return first._replace(x=run.available.settled(first.x))
             if seed is not None:
                 run.rng = np.random.default_rng(seed)
             x, origin = run.attempt(propose or self._propose, lambda: Suggestion(run.space_filling(position)))
-            return Suggestion(run.available.fix(off_bounds(x, run.feasibility.closed, run.available.taken)), origin)
+            x = run.available.fix(off_bounds(x, run.feasibility.closed, run.available.taken))
+            return Suggestion(run.available.settled(x), origin)
 
     @property
     def _opening(self) -> Opening:

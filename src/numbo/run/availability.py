@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import math
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -28,6 +29,8 @@ AGAIN = 4
 SOON = 2
 #: From this number of observations on, the best point may be measured again to find out whether values are noisy.
 PROBED = 20
+#: Number of points that are drawn to find one with fixed values that is allowed.
+SETTLED = 256
 #: While other objectives are noisy, fewer repeats than this are not enough to treat an objective as exact.
 AT_ODDS = 3
 
@@ -67,8 +70,13 @@ class Availability:
         self.grid: Array | None = space.grid() if space.cardinality <= ENUMERABLE or space.explicit else None
         self.race: Mask | None = None
         self._unseen: Mask = np.ones(0 if self.grid is None else len(self.grid), dtype=bool)
+        self._permitted = space.permitted
+        if self.grid is not None and self._permitted is None and space.allowed is not None:
+            self._permitted = space.allowed.rows(self.grid)
         if isinstance(space, Arms):
             self._unseen &= space.first
+        if self._permitted is not None and self.grid is not None:
+            self._unseen &= self._permitted
 
     @property
     def _noise(self) -> Noise:
@@ -113,8 +121,65 @@ class Availability:
         return Corners(self.fix(corners.lower), self.fix(corners.upper))
 
     def fix_points(self, points: Array, dormant: Array | None) -> Array:
-        """``points (c, d)`` with the fixed coordinates applied, except those that become inactive (`Domain.wake`)."""
-        return points if self.fixed is None else self.space.wake(self.fix(points), dormant).X
+        """``points (c, d)`` with the fixed coordinates applied, except those that become inactive (`Domain.wake`).
+
+        They are moved to where linear constraints hold; points that cannot be are left out, if others can.
+        """
+        points = points if self.fixed is None else self.space.wake(self.fix(points), dormant).X
+        if self.space.allowed is None or self.grid is not None:
+            return points
+        moved, fine = self.space.allowed.mended(points, self.held)
+        return moved[fine] if fine.any() else points
+
+    @property
+    def held(self) -> Mask | None:
+        """(d,) which coordinates the present suggestion must keep; None for none."""
+        return None if self.fixed is None else ~np.isnan(self.fixed)
+
+    # -- what is allowed -----------------------------------------------------------------------------------------
+
+    def permits(self, x: Array) -> bool:
+        """Whether ``x (d,)`` is allowed by what is known of the parameters together."""
+        if self.grid is not None:
+            return self._permitted is None or bool(self._permitted[self.space.grid_index(x[None])[0]])
+        allowed = self.space.allowed
+        return allowed is None or (allowed.holds(x) if self.fixed is None else allowed.holds_nearly(x))
+
+    def pulled(self, x: Array, base: Array) -> Array:
+        """``x (d,)``, or what is allowed and nearest to it on the line to an allowed ``base (d,)``."""
+        assert self.space.allowed is not None
+        return self.space.allowed.pulled(x, base, self.held)
+
+    def settled(self, x: Array) -> Array:
+        """``x (d,)`` if it is allowed, or a point near it that is; ``x`` itself, with a warning, if none is found.
+
+        That may be so if values are fixed which allow no others.
+        """
+        allowed = self.space.allowed
+        if self.permits(x):
+            return x
+        if self.grid is not None:
+            assert self._permitted is not None
+            rows = np.flatnonzero(self._with_fixed(self._permitted.copy()))
+            if len(rows):
+                nearest: Array = self.grid[rows[int(np.argmin(np.sum((self.grid[rows] - x) ** 2, axis=1)))]]
+                return nearest
+        elif allowed is not None:
+            near = self.space.snap(self.fix(allowed.nearest(x))[None])
+            drawn = allowed.spread(SETTLED, np.random.default_rng(0), self.fixed)
+            for point in np.concatenate([*(allowed.mended(one, self.held)[0] for one in (x[None], near)), drawn]):
+                if self.permits(point):
+                    return point
+        warnings.warn(
+            f"The values that are given for {self._names_held()} allow no values of the other parameters that meet "
+            "allowed=, or none was found: the suggestion does not meet it.",
+            stacklevel=2,
+        )
+        return x
+
+    def _names_held(self) -> list[str]:
+        held = self.held
+        return [] if held is None else [name for name, one in zip(self.space.names, held, strict=True) if one]
 
     # -- one point -----------------------------------------------------------------------------------------------
 
@@ -135,12 +200,12 @@ class Availability:
         return repeated and (self.race is None or bool(self._free_in(self.race).any()))
 
     def barred(self, x: Array) -> bool:
-        """Whether ``x (d,)`` is excluded, or has failed and never succeeded.
+        """Whether ``x (d,)`` is excluded, is not allowed, or has failed and never succeeded.
 
         A point that failed less often than is allowed comes again once no other point is left.
         """
         key = point_key(x)
-        if key in self._history.excluded:
+        if key in self._history.excluded or not self.permits(x):
             return True
         if key in self.forgiven:
             return False
@@ -230,6 +295,7 @@ class Availability:
             return ~free if free.any() else ~(self.race & self._free(anyhow=True))
         history = self._history
         anything = self.avoid_repeats or history.failed or history.excluded or self.fixed is not None
+        anything = anything or self._permitted is not None
         return ~self._free() if anything else None
 
     @property
@@ -267,6 +333,8 @@ class Availability:
         """The ``rows (A,)`` of the grid that are not barred and have the fixed values; changed in place."""
         history = self._history
         failed = history.failed
+        if self._permitted is not None:
+            rows &= self._permitted
         out = [*history.excluded.values(), *(x for key, x in failed.items() if self._given_up(key))]
         rows = self._with_fixed(self._without(rows, out))
         return self._without(rows, list(failed.values())) if failed and self._fresh().any() else rows

@@ -10,6 +10,7 @@ from numbo._types import Array
 from numbo.run.availability import Availability
 from numbo.run.candidates import Candidates
 from numbo.spaces import named_space
+from numbo.spaces.allowed import Allowed
 
 #: Length of the space-filling sequence from which random points are drawn.
 ANYWHERE = 4096
@@ -46,6 +47,8 @@ class Design:
     def point(self, start: int) -> Array:
         """The first point (d,) of the sequence from position ``start`` on that is not taken."""
         available = self._available
+        if available.space.allowed is not None and available.grid is None:
+            return self._allowed_point(available.space.allowed, start)
         if self._points is None or start + WINDOW > len(self._points):
             from scipy.stats import qmc
 
@@ -61,6 +64,30 @@ class Design:
                 return available.grid[rows[start % len(rows)]]
         return points[0] if free is None else free
 
+    def _allowed_point(self, allowed: Allowed, start: int) -> Array:
+        """`point` where not all points are allowed: of those known, farthest from one another, then random ones."""
+        available = self._available
+        rng = np.random.default_rng((self.seed, start))
+        known = self._known_points(allowed)[start : start + WINDOW]
+        near = known if available.fixed is None else available.space.snap(available.fix(known))
+        points = [allowed.mended(near, available.held)[0], allowed.spread(WINDOW, rng, available.fixed)]
+        found = np.concatenate(points)
+        free = next((x for x in found if not available.taken(x)), None)
+        return available.settled(available.fix(allowed.nearest(found[0]))) if free is None else free
+
+    def _known_points(self, allowed: Allowed) -> Array:
+        """The known allowed points in the order in which each is farthest from those before it."""
+        if self._points is None:
+            rng = np.random.default_rng(self.seed)
+            some = allowed.anchors[rng.permutation(len(allowed.anchors))]
+            distance = np.full(len(some), np.inf)
+            order = [0]
+            for _ in range(1, len(some)):
+                distance = np.minimum(distance, np.sum((some - some[order[-1]]) ** 2, axis=1))
+                order.append(int(np.argmax(distance)))
+            self._points = some[order]
+        return self._points
+
     def usual(self) -> Array | None:
         """The usual point (d,) of a space, with the values that are fixed; None for arms, or if it is taken.
 
@@ -70,7 +97,10 @@ class Design:
         space = named_space(available.space)
         if space is None:
             return None
-        (x,) = space.snap(available.fix(space.usual[None]))
+        points = space.snap(available.fix(space.usual[None]))
+        if space.allowed is not None and available.grid is None:
+            points = space.allowed.mended(points, available.held)[0]
+        (x,) = points
         return None if available.taken(x) else x
 
     def shuffled(self, start: int) -> int:

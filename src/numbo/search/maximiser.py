@@ -145,7 +145,7 @@ class Maximiser:
                     acquisition = acquisition._replace(parameter=float(mean.max()))
                 utility = self.of_one(run, outputs, acquisition)
             utility = utility._replace(alone=alone[: utility.objectives], crowd=crowd)
-            box = Box(run.space, available.fix_corners(corners), dormant)
+            box = Box(run.space, available.fix_corners(corners), dormant, available)
             return maximize(utility, box, groups, self._taken(run, surrogate), starts=starts)
 
     def improving(self, run: Run, outputs: Outputs, center: int | None = None) -> Utility:

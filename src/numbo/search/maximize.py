@@ -12,11 +12,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numbo._types import Array
+from numbo._types import Array, Indices
+from numbo.run.availability import Availability
 from numbo.search.utility import Utility, Valued
 from numbo.spaces import INACTIVE, Corners, Domain
+from numbo.spaces.allowed import Allowed
+from numbo.spaces.domain import Derived
+from numbo.trials import best_first
 
 FLIP_ROUNDS = 4
+#: Of each group of candidates so many are asked of a function that says what is allowed, and moved if they are not.
+ON_TOP = 16
 
 
 class Box(NamedTuple):
@@ -26,11 +32,18 @@ class Box(NamedTuple):
         space: the searched space.
         corners: (d,) of the box.
         dormant: (m, d) values for coordinates that become active; None if all are always active.
+        available: what is allowed, if not all of the space is, and which coordinates are fixed.
     """
 
     space: Domain
     corners: Corners
     dormant: Array | None = None
+    available: Availability | None = None
+
+    @property
+    def allowed(self) -> Allowed | None:
+        """What is known of the parameters together, in a space that is not a list of points."""
+        return None if self.available is None or self.available.grid is not None else self.space.allowed
 
 
 def maximize(
@@ -47,11 +60,13 @@ def maximize(
     """
     candidates = np.concatenate(groups)
     values = utility.values(candidates)
+    if box.allowed is not None and box.allowed.predicates:
+        candidates, values = _within(utility, box.available, candidates, values, groups)
     chosen = []
     first = 0
     for group in groups:
-        some = utility.uncrowded(group, values[first : first + len(group)])
-        chosen += [first + i for i in islice(some, starts)]
+        some = utility.uncrowded(candidates[first : first + len(group)], values[first : first + len(group)])
+        chosen += [first + i for i in islice(some, starts) if values[first + i] > -np.inf]
         first += len(group)
     best = np.array(chosen, dtype=np.int64)
     found = Valued(candidates[best], values[best])
@@ -66,6 +81,35 @@ def maximize(
     return next(free, None)
 
 
+def _within(
+    utility: Utility, available: Availability | None, candidates: Array, values: Array, groups: Sequence[Array]
+) -> Valued:
+    """The ``candidates (c, d)`` with those on top of each group moved to allowed points, and the ``values (c,)``.
+
+    Those that are no longer on top stay as they are: whether they are allowed is asked when they are to be suggested.
+    """
+    assert available is not None and available.space.allowed is not None
+    X = candidates.copy()
+    values = values.copy()
+    moved = []
+    first = 0
+    for group in groups:
+        top = first + best_first(values[first : first + len(group)])[:ON_TOP]
+        fine = np.array([available.permits(X[i]) for i in top], dtype=bool)
+        bases = np.concatenate([X[top[fine]], available.space.allowed.anchors])
+        for i in top[~fine]:
+            base = bases[int(np.argmin(np.sum((bases - X[i]) ** 2, axis=1)))]
+            if available.held is None or np.array_equal(available.fix(base), base):
+                X[i] = available.pulled(X[i], base)
+                moved.append(i)
+            else:
+                values[i] = -np.inf
+        first += len(group)
+    if moved:
+        values[moved] = utility.values(X[moved])
+    return Valued(X, values)
+
+
 class _Improvement(NamedTuple):
     """Moves points of the space within a box to larger values of a utility."""
 
@@ -77,9 +121,11 @@ class _Improvement(NamedTuple):
         space = self.box.space
         moving = space.relaxed & (start.X != INACTIVE)
         limits = space.limits(start.X, self.box.corners)
-        found = self.utility.climb(
-            start.X, np.where(moving, limits.lower, start.X), np.where(moving, limits.upper, start.X)
-        )
+        lower = np.where(moving, limits.lower, start.X)
+        upper = np.where(moving, limits.upper, start.X)
+        if self.box.allowed is not None:
+            return self._ascend_allowed(self.box.allowed, start, lower, upper)
+        found = self.utility.climb(start.X, lower, upper)
         if space.discrete.any() or self.box.dormant is not None:
             snapped = space.snap(found.X, self.box.dormant)
             if (moved := (snapped != found.X).any(axis=1)).any():
@@ -88,6 +134,38 @@ class _Improvement(NamedTuple):
         better = found.values > start.values
         return Valued(np.where(better[:, None], found.X, start.X), np.where(better, found.values, start.values))
 
+    def _ascend_allowed(self, allowed: Allowed, start: Valued, lower: Array, upper: Array) -> Valued:
+        """`ascend` where not all points are allowed; the starts are."""
+        assert self.box.available is not None
+        if allowed.linear:
+            still = allowed.at_zero(start.X)
+            lower = np.where(still, start.X, np.minimum(lower, start.X))
+            upper = np.where(still, start.X, np.maximum(upper, start.X))
+            found = self.utility.climb_within(allowed.polytope, start.X, lower, upper)
+        else:
+            found = self.utility.climb(start.X, lower, upper)
+        X = self.box.space.snap(found.X, self.box.dormant)
+        X, fine = allowed.mended(X, self.box.available.held)
+        X = np.where(fine[:, None], X, start.X)
+        if allowed.predicates:
+            X = np.array([self.box.available.pulled(x, base) for x, base in zip(X, start.X, strict=True)])
+        values = self.utility.values(X)
+        better = values > start.values
+        return Valued(np.where(better[:, None], X, start.X), np.where(better, values, start.values))
+
+    def _neighbours(self, X: Array) -> Derived:
+        """Points (k, d) of the space near rows of ``X (n, d)``; linear constraints hold there."""
+        space = self.box.space
+        near = space.neighbours(X, self.box.dormant)
+        if self.box.allowed is None:
+            return near
+        assert self.box.available is not None
+        held = near.X != X[near.rows]
+        if self.box.available.held is not None:
+            held |= self.box.available.held
+        moved, fine = self.box.allowed.mended(near.X, held)
+        return Derived(moved[fine], near.rows[fine])
+
     def flip(self, start: Valued) -> Valued:
         """Move points to their best neighbours in the discrete coordinates, then ascend, until neither helps."""
         space = self.box.space
@@ -95,7 +173,7 @@ class _Improvement(NamedTuple):
         found = start.values.copy()
         moving = np.arange(len(X))
         for _ in range(FLIP_ROUNDS):
-            neighbours = space.neighbours(X[moving], self.box.dormant)
+            neighbours = self._neighbours(X[moving])
             inside = self.box.corners.hold(neighbours.X)
             near = neighbours.X[inside]
             owner = moving[neighbours.rows[inside]]
@@ -103,7 +181,8 @@ class _Improvement(NamedTuple):
             moved = []
             for r in moving:
                 mine = np.flatnonzero(owner == r)
-                if len(mine) and values[best := mine[np.argmax(values[mine])]] > found[r]:
+                best = self._best_of(near, values, mine)
+                if best >= 0 and values[best] > found[r]:
                     X[r] = near[best]
                     found[r] = values[best]
                     moved.append(r)
@@ -115,3 +194,11 @@ class _Improvement(NamedTuple):
                 X[moving] = climbed.X
                 found[moving] = climbed.values
         return Valued(X, found)
+
+    def _best_of(self, X: Array, values: Array, rows: Indices) -> int:
+        """The best of the ``rows`` of ``X (k, d)`` by their ``values (k,)`` that is allowed; -1 if there is none."""
+        if self.box.allowed is None or not self.box.allowed.predicates:
+            return int(rows[np.argmax(values[rows])]) if len(rows) else -1
+        assert self.box.available is not None
+        best = rows[best_first(values[rows])[:ON_TOP]]
+        return next((int(i) for i in best if self.box.available.permits(X[i])), -1)

@@ -111,7 +111,8 @@ class Population:
             inner[slot] = x
         X = np.tile(self.base, (count, 1))
         X[:, self.moved] = inner
-        return self._space.snap(X, dormant)
+        X = self._space.snap(X, dormant)
+        return X if self._space.allowed is None else self._space.allowed.mended(X)[0]
 
     def order(self, X: Array) -> list[int]:
         """The points of the population ``X (n, d)``, the most promising first."""

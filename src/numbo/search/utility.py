@@ -30,6 +30,8 @@ from numbo.kernels.ascent import ascend
 from numbo.kernels.basis import without_studies
 from numbo.kernels.front import Front, deviations, improvements
 from numbo.kernels.pending import shares_beside, shares_left
+from numbo.kernels.polytope import Polytope
+from numbo.kernels.within import ascend_within
 from numbo.trials import best_first
 
 ASCENT_ITERATIONS = 40
@@ -80,6 +82,13 @@ class Utility(NamedTuple):
     def climb(self, X: Array, lower: Array, upper: Array) -> Valued:
         """Local optima from ``X (s, d)``, each within its own corners (s, d)."""
         return Valued(*ascend(alike(self.terms), self.front, X, lower, upper, ASCENT_ITERATIONS, ASCENT_TOLERANCE))
+
+    def climb_within(self, polytope: Polytope, X: Array, lower: Array, upper: Array) -> Valued:
+        """As `climb`, where the constraints of a ``polytope`` hold."""
+        found = ascend_within(
+            alike(self.terms), self.front, polytope, X, lower, upper, ASCENT_ITERATIONS, ASCENT_TOLERANCE
+        )
+        return Valued(*found)
 
     def uncrowded(self, points: Array, values: Array) -> Iterator[int]:
         """Rows of ``points (c, d)`` that are not crowded, by descending ``values (c,)``."""

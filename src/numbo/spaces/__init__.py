@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from numbo.spaces.allowed import Linear, Mixture, Nonzero, Order
 from numbo.spaces.arms import Arms
 from numbo.spaces.conditions import INACTIVE, Condition
 from numbo.spaces.dimensions import Categorical, Dimension, Float, Int
@@ -22,6 +23,10 @@ __all__ = [
     "Domain",
     "Float",
     "Int",
+    "Linear",
+    "Mixture",
+    "Nonzero",
+    "Order",
     "Record",
     "SearchSpace",
     "Space",

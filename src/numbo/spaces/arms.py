@@ -36,6 +36,9 @@ class Arms:
     explicit: ClassVar[bool] = True
     #: No feature depends on another one.
     conditions: Mapping[str, Condition] = MappingProxyType({})
+    #: Nothing is known of features together, but which rows are allowed: None if all are.
+    allowed: None = None
+    permitted: Mask | None = None
 
     def __init__(self, X: Any) -> None:
         try:

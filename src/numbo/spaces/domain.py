@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from numbo._types import Array, Indices, Mask
 from numbo.spaces.conditions import INACTIVE, Condition
 from numbo.spaces.dimensions import Dimension
+
+if TYPE_CHECKING:
+    from numbo.spaces.allowed import Allowed
 
 
 class Corners(NamedTuple):
@@ -83,6 +86,14 @@ class Domain(Protocol):
     @property
     def cardinality(self) -> float:
         """Number of points, possibly ``inf``."""
+
+    @property
+    def allowed(self) -> Allowed | None:
+        """What is known of the parameters together; None if nothing is, and for arms."""
+
+    @property
+    def permitted(self) -> Mask | None:
+        """(A,) which points of `grid` are allowed; None if all are, or it is not known of all."""
 
     @property
     def names(self) -> list[str]:

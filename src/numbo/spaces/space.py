@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from numbo._types import Array, Indices, Mask
+from numbo.spaces.allowed import Allowed, constraints_of
 from numbo.spaces.conditions import INACTIVE, Activity, Condition
 from numbo.spaces.dimensions import COUNTABLE, Categorical, Dimension, Float, Int, cells, middles
 from numbo.spaces.domain import Corners, Derived
@@ -47,9 +48,13 @@ class Space(Mapping[str, Dimension]):
         dimensions: by name, in the order of the coordinates.
         optional: names of dimensions without a condition that may nevertheless be missing in a point.
         ranges: of dimensions whose range depends on the value of a finite one, within their full range.
+        allowed: what is known of the parameters together, one or more of `Linear`, `Mixture`, `Order`, `Nonzero`, and
+            functions of the active parameters, a mapping, that return whether they are allowed. All suggestions of
+            GSSBO and GP-UCB meet them. Points that are told need not.
 
     Raises:
-        ValueError: if there is no dimension, one is not a `Float`, `Int` or `Categorical`, or a condition is invalid.
+        ValueError: if there is no dimension, one is not a `Float`, `Int` or `Categorical`, a condition is invalid, or
+            nothing is allowed.
     """
 
     #: Ordinal dimensions with at most this many values are searched value by value, larger ones also by gradient.
@@ -61,6 +66,8 @@ class Space(Mapping[str, Dimension]):
     KNOWN_BRANCHES = 1024
     #: A space is not a set of arms (`numbo.spaces.domain.Domain`).
     explicit: ClassVar[bool] = False
+    #: What is known of the parameters together; None if nothing is.
+    allowed: Allowed | None = None
 
     def __init__(
         self,
@@ -68,6 +75,7 @@ class Space(Mapping[str, Dimension]):
         *,
         optional: Collection[str] = (),
         ranges: Mapping[str, RangeRule] = NO_RANGES,
+        allowed: Any = (),
     ) -> None:
         if not isinstance(dimensions, Mapping):
             raise ValueError(f'A space must be a mapping such as {{"x": Float(0, 1)}}, got {dimensions!r}.')
@@ -113,6 +121,8 @@ class Space(Mapping[str, Dimension]):
         self._parts = parts
         self._discrete = np.flatnonzero(self.discrete).tolist()
         self._coarse = [j for j, p in enumerate(parts) if p.coarse]
+        constraints = constraints_of(allowed)
+        self.allowed = Allowed(self, constraints) if constraints else None
 
     def __getitem__(self, name: str) -> Dimension:
         return self._dimensions[name]
@@ -135,6 +145,11 @@ class Space(Mapping[str, Dimension]):
     def names(self) -> list[str]:
         """Names of the dimensions, in the order of the coordinates."""
         return list(self._dimensions)
+
+    @property
+    def permitted(self) -> Mask | None:
+        """(A,) which points of the grid are allowed; None if all are, or there are too many."""
+        return None if self.allowed is None else self.allowed.permitted
 
     @property
     def parents(self) -> set[str]:

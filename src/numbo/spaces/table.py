@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from numbo import _checks, _elementary
 from numbo._types import Array
+from numbo.spaces.allowed import Constraint, constraints_of, met, names_in
 from numbo.spaces.arms import Arms
 from numbo.spaces.dimensions import Int
 
@@ -43,15 +45,18 @@ class Table(Arms):
             booleans or texts; each text is a feature of its own.
         columns: names of the columns that describe the candidates, all by default. `row` returns the others as well.
         log: names of the columns whose logarithms are used.
+        allowed: which rows may be suggested, by the values of their columns: as `numbo.Space` takes it.
 
     Raises:
-        ValueError: if a column is missing, empty, of another kind, or lacks a value.
+        ValueError: if a column is missing, empty, of another kind, or lacks a value, or no row is allowed.
 
     Warns:
         UserWarning: if outliers set the range of a column.
     """
 
-    def __init__(self, data: Any, *, columns: Iterable[str] | None = None, log: Iterable[str] = ()) -> None:
+    def __init__(
+        self, data: Any, *, columns: Iterable[str] | None = None, log: Iterable[str] = (), allowed: Any = ()
+    ) -> None:
         names = list(data) if hasattr(data, "keys") else []
         if not names:
             kind = type(data).__name__
@@ -70,6 +75,7 @@ class Table(Arms):
         features = features or [("constant", np.zeros(next(iter(lengths.values()))))]
         self._names = [name for name, _ in features]
         super().__init__(np.column_stack([values for _, values in features]))
+        self._permit(constraints_of(allowed))
 
     @property
     def names(self) -> list[str]:
@@ -87,6 +93,28 @@ class Table(Arms):
         """
         super().encode(number)
         return {name: column[int(number)] for name, column in self._columns.items()}
+
+    def restricted(self, allowed: Any) -> Table:
+        """A copy in which only the rows may be suggested that are ``allowed``, as `numbo.Space` takes it.
+
+        Raises:
+            ValueError: if no row is.
+        """
+        twin = copy.copy(self)
+        twin._permit(constraints_of(allowed))
+        return twin
+
+    def _permit(self, constraints: Sequence[Constraint]) -> None:
+        """Allow the rows only that meet the ``constraints``, if there are any."""
+        if not constraints:
+            return
+        for name in (name for one in constraints for name in names_in(one)):
+            if name not in self._columns:
+                raise ValueError(f"allowed must name columns of data, {list(self._columns)}, got {name!r}.")
+        rows = (self.row(i) for i in range(len(self)))
+        self.permitted = np.array([all(met(one, row) for one in constraints) for row in rows])
+        if not self.permitted.any():
+            raise ValueError("allowed must leave rows of the table, but none of them meets it.")
 
     def fingerprint(self, count: int) -> int:
         """A checksum of the features of the first ``count`` rows."""
