@@ -186,7 +186,11 @@ class Availability:
     def taken(self, x: Array) -> bool:
         """Whether ``x (d,)`` should not be suggested: it is barred, or it is a repeat and repeats are avoided."""
         x = self.space.representable(x)
-        if self.barred(x):
+        return self._taken(x) or not self.permits(x)
+
+    def _taken(self, x: Array) -> bool:
+        """`taken`, whether it is allowed or not: to ask for that takes longer."""
+        if self._given_up_on(x):
             return True
         history = self._history
         if not self.avoid_repeats or self._probes(x):
@@ -204,8 +208,11 @@ class Availability:
 
         A point that failed less often than is allowed comes again once no other point is left.
         """
+        return self._given_up_on(x) or not self.permits(x)
+
+    def _given_up_on(self, x: Array) -> bool:
         key = point_key(x)
-        if key in self._history.excluded or not self.permits(x):
+        if key in self._history.excluded:
             return True
         if key in self.forgiven:
             return False

@@ -22,7 +22,7 @@ from numbo.trials import best_first
 
 FLIP_ROUNDS = 4
 #: Of each group of candidates so many are asked of a function that says what is allowed, and moved if they are not.
-ON_TOP = 16
+ON_TOP = 8
 
 
 class Box(NamedTuple):
@@ -77,8 +77,24 @@ def maximize(
         found = improve.flip(found)
     points = np.concatenate([found.X, candidates])
     values = np.concatenate([found.values, values])
+    if box.allowed is not None:
+        taken = _once(taken)
     free = (points[i] for i in utility.uncrowded(points, values) if not taken(points[i]))
     return next(free, None)
+
+
+def _once(taken: Callable[[Array], bool]) -> Callable[[Array], bool]:
+    """As ``taken``, which is asked once of each point: many points are moved to the same one."""
+    known: set[bytes] = set()
+
+    def asked(x: Array) -> bool:
+        key = x.tobytes()
+        if key in known:
+            return True
+        known.add(key)
+        return taken(x)
+
+    return asked
 
 
 def _within(

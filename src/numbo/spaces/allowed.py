@@ -40,7 +40,7 @@ SHORTENED = 5
 #: By which share of its terms a sum may differ from a bound that it meets.
 SLACK = 1e-9
 #: How often a line to an allowed point is halved.
-HALVINGS = 6
+HALVINGS = 5
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ class Allowed:
 
     def holds(self, x: Array) -> bool:
         """Whether the point ``x (d,)`` is allowed."""
-        return bool(holding(self.polytope, x[None])[0]) and self._permits(x)
+        return (not self.linear or bool(holding(self.polytope, x[None])[0])) and self._permits(x)
 
     def holds_nearly(self, x: Array) -> bool:
         """Whether the values at ``x (d,)`` are allowed, up to rounding: some of them are given."""
