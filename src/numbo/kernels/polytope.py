@@ -120,23 +120,19 @@ def is_equality(p, i):
 
 
 @subroutine
-def excess_of(p, i, x):
-    """By how much constraint ``i`` is violated at ``x (d,)``, in units of its largest sum; 0 where it holds."""
-    if not applies(p, i, x):
-        return 0.0
-    total = total_of(p, i, x)
+def excess_after(p, i, total):
+    """By how much constraint ``i`` is violated by a sum, in units of its largest one."""
     excess = max(0.0, total - p.high[i], p.low[i] - total) / p.scale[i]
     least = TOLERANCE if is_equality(p, i) else (ROUNDING if p.rough[i] else 0.0)
     return excess if excess > least else 0.0
 
 
 @subroutine
-def violation_of(p, x):
-    """The sum of all violations at ``x (d,)``."""
-    total = 0.0
-    for i in range(p.low.shape[0]):
-        total += excess_of(p, i, x)
-    return total
+def excess_of(p, i, x):
+    """By how much constraint ``i`` is violated at ``x (d,)``, in units of its largest sum; 0 where it holds."""
+    if not applies(p, i, x):
+        return 0.0
+    return excess_after(p, i, total_of(p, i, x))
 
 
 @subroutine
@@ -258,35 +254,54 @@ def keep_most(p, x, held, frozen):
 
 
 @subroutine
-def take_steps(p, x, held):
-    """Steps of discrete coordinates of ``x (d,)`` that are not ``held (d,)``, each the best, while violations fall."""
-    now = violation_of(p, x)
+def take_steps(p, table, x, held):
+    """Steps of discrete coordinates of ``x (d,)`` that are not ``held (d,)``, each the best, while violations fall.
+
+    ``table (m, d)`` has the weights.
+    """
+    m, d = table.shape
+    v, lowest, highest, totals = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(m)
+    counts = np.empty(m, dtype=np.bool_)
+    for j in range(d):
+        if x[j] >= 0.0:
+            v[j] = value_of(p, j, x[j])
+            if p.sizes[j] > 0:
+                lowest[j] = value_of(p, j, rounded(p, j, 0.0))
+                highest[j] = value_of(p, j, rounded(p, j, 1.0))
+    now = 0.0
+    for i in range(m):
+        counts[i] = applies(p, i, x)
+        for j in range(d):
+            totals[i] += table[i, j] * v[j]
+        now += excess_after(p, i, totals[i]) if counts[i] else 0.0
     for _ in range(STEPS):
         if now == 0.0:
             return
-        best, place, where = now, -1, 0.0
-        for i in range(p.low.shape[0]):
-            if excess_of(p, i, x) <= 0.0:
+        best, place, change = now, -1, 0.0
+        for i in range(m):
+            if not counts[i] or excess_after(p, i, totals[i]) == 0.0:
                 continue
-            total = total_of(p, i, x)
-            rest = p.high[i] - total if total > p.high[i] else p.low[i] - total
-            for t in range(p.starts[i], p.starts[i + 1]):
-                j, weight = p.columns[t], p.weights[t]
-                if p.sizes[j] == 0 or x[j] < 0.0 or held[j]:
+            rest = (p.high[i] if totals[i] > p.high[i] else p.low[i]) - totals[i]
+            for j in range(d):
+                if table[i, j] == 0.0 or p.sizes[j] == 0 or x[j] < 0.0 or held[j]:
                     continue
                 step = 1.0 if p.log[j] else p.span[j] / p.sizes[j]
-                wanted = rest / (weight * step)
-                before = x[j]
-                for c in range(4):  # two nearest to what is wanted, and the neighbours
-                    count = np.floor(wanted) + c if c < 2 else 2.0 * c - 5.0
-                    x[j] = stepped(p, j, before, count * step)
-                    found = violation_of(p, x)
+                wanted = np.floor(rest / (table[i, j] * step) + 1e-9)
+                for c in range(4):  # the two nearest to what is wanted, and the neighbours
+                    count = wanted + c if c < 2 else 2.0 * c - 5.0
+                    delta = min(max(v[j] + count * step, lowest[j]), highest[j]) - v[j]
+                    found = 0.0
+                    for k in range(m):
+                        if counts[k]:
+                            found += excess_after(p, k, totals[k] + table[k, j] * delta)
                     if found < best:
-                        best, place, where = found, j, x[j]
-                    x[j] = before
+                        best, place, change = found, j, delta
         if place < 0:
             return
-        x[place] = where
+        x[place] = stepped(p, place, x[place], change)
+        v[place] += change
+        for i in range(m):
+            totals[i] += table[i, place] * change
         now = best
 
 
@@ -349,6 +364,10 @@ def repaired(p, X, held, anchors):
     d = X.shape[1]
     low, high = np.zeros(d), np.ones(d)
     frozen = np.empty(d, dtype=np.bool_)
+    table = np.zeros((p.low.shape[0], d))
+    for i in range(p.low.shape[0]):
+        for c in range(p.starts[i], p.starts[i + 1]):
+            table[i, p.columns[c]] = p.weights[c]
     for r in range(X.shape[0]):
         x = out[r]
         fine[r] = holds_at(p, x)
@@ -371,7 +390,7 @@ def repaired(p, X, held, anchors):
                 frozen[j] = frozen[j] or p.sizes[j] > 0
             settled = settle(p, x, frozen, low, high)
             if not settled:
-                take_steps(p, x, held[r])
+                take_steps(p, table, x, held[r])
                 settled = settle(p, x, frozen, low, high)
         fine[r] = holds_at(p, x) and (settled or not free)
         if not fine[r] and free:
