@@ -50,6 +50,7 @@ class GSSBOSampler(NumboSampler):
         earlier: Sequence[Any] = (),
         cost: str | None = None,
         budget: float | None = None,
+        allowed: Any = (),
         avoid_repeats: AvoidRepeats | None = None,
         buffer_size: BufferSize | None = None,
         preset: Preset | None = None,
@@ -65,6 +66,7 @@ class GSSBOSampler(NumboSampler):
             earlier=earlier,
             cost=cost,
             budget=budget,
+            allowed=allowed,
             settings=GSSBOSettings.of(settings, avoid_repeats=avoid_repeats, buffer_size=buffer_size, preset=preset),
         )
 
@@ -87,6 +89,7 @@ class GPUCBSampler(NumboSampler):
         earlier: Sequence[Any] = (),
         cost: str | None = None,
         budget: float | None = None,
+        allowed: Any = (),
         avoid_repeats: AvoidRepeats | None = None,
         beta: Beta | None = None,
         settings: GPUCBSettings | None = None,
@@ -101,6 +104,7 @@ class GPUCBSampler(NumboSampler):
             earlier=earlier,
             cost=cost,
             budget=budget,
+            allowed=allowed,
             settings=GPUCBSettings.of(settings, avoid_repeats=avoid_repeats, beta=beta),
         )
 

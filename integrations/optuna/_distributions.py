@@ -62,7 +62,7 @@ class Searched(NamedTuple):
     """The searched space: distributions, conditions and rules for ranges by name, and optional parameters.
 
     With a ``table``, the only parameter is the number of a row. ``since`` has the first trial with a parameter that was
-    added to the program.
+    added to the program, and ``allowed`` what is known of the parameters together.
     """
 
     distributions: dict[str, BaseDistribution]
@@ -71,6 +71,7 @@ class Searched(NamedTuple):
     ranges: Mapping[str, RangeRule] = {}
     table: Table | None = None
     since: Mapping[str, int] = {}
+    allowed: tuple[Any, ...] = ()
 
     def only(self, names: Collection[str]) -> Searched:
         """The space with these parameters only."""
@@ -94,7 +95,7 @@ class Searched(NamedTuple):
         conditions = {n: c for n, c in self.conditions.items() if n in left and c.parents <= left.keys()}
         ranges = {name: rule for name, rule in self.ranges.items() if {name, rule.parent} <= left.keys()}
         since = {name: number for name, number in self.since.items() if name in left}
-        return Searched(left, conditions, self.optional & left.keys(), ranges, self.table, since)
+        return Searched(left, conditions, self.optional & left.keys(), ranges, self.table, since, self.allowed)
 
 
 def declared(search_space: Any) -> Searched:
@@ -141,7 +142,7 @@ def to_space(searched: Searched) -> Space | Table:
         return searched.table
     when = searched.conditions
     dimensions = {name: to_dimension(d, when.get(name)) for name, d in searched.distributions.items()}
-    return Space(dimensions, optional=searched.optional, ranges=searched.ranges)
+    return Space(dimensions, optional=searched.optional, ranges=searched.ranges, allowed=searched.allowed)
 
 
 #: Kinds of distributions whose values are what is searched. They are looked up by their type: `isinstance` takes four
@@ -310,6 +311,11 @@ class KnownSpace:
     def names(self) -> Collection[str]:
         """The parameters that trials have had."""
         return self._latest.keys()
+
+    @property
+    def latest(self) -> dict[str, BaseDistribution]:
+        """The latest distribution of each parameter that trials have had."""
+        return {name: distribution for name, (_, distribution) in self._latest.items()}
 
     @property
     def known(self) -> bool:

@@ -27,6 +27,7 @@ from numbo._forks import StartsAnew
 from numbo._settings import INITIAL, Settings, as_call
 from numbo.optimizers import Optimizer, Snapshot, Suggestion
 from numbo.optuna import _earlier, _records
+from numbo.optuna._allowed import allowing, first_value, unknown_names
 from numbo.optuna._distributions import (
     Searched,
     SearchSpace,
@@ -42,6 +43,7 @@ from numbo.optuna._view import FirstTrials, StudyView, checked
 from numbo.optuna._views import Views
 from numbo.optuna._warnings import Once, warn
 from numbo.spaces import Float, Space, Table
+from numbo.spaces.allowed import Constraint, constraints_of
 from numbo.trials import Goal
 from numbo.trials.earlier import EarlierStudy
 from numbo.warming.ahead import compile_ahead
@@ -50,6 +52,8 @@ from numbo.warming.ahead import compile_ahead
 ConstraintsFunc: TypeAlias = Callable[[FrozenTrial], Sequence[float]]
 #: Number of attempts to choose a point that no other process has chosen, before a point may be repeated.
 ATTEMPTS = 32
+#: After so many complete trials, parameters with known constraints that no trial has asked for are worth a warning.
+PLENTY = 10
 
 
 def _of_an_instance(method: Callable[..., None]) -> Callable[..., None]:
@@ -101,6 +105,9 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             failed or were pruned cost, too; trials without the attribute count as of unknown cost.
         budget: what all trials of the study may cost together, by all workers, in the units of ``cost``. As it runs
             out, costs count less, and suggestions are those that probably still fit. It does not end the study.
+        allowed: what is known of the parameters together, as `numbo.Space` takes it: `numbo.Linear`, `numbo.Mixture`,
+            `numbo.Order`, `numbo.Nonzero`, or functions of the parameters by name. It holds for all suggestions, but
+            not for what an ``independent_sampler`` adds.
         settings: all settings of the algorithm, as its optimizer in `numbo` takes them; settings given by name take
             precedence. Trials count as failures if they failed, or were pruned before their first report.
 
@@ -113,6 +120,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
     _earlier: tuple[EarlierStudy, ...] = ()
     _cost: str | None = None
     _budget: float | None = None
+    _allowed: tuple[Constraint, ...] = ()
     _latest: Callable[[], Study | None]
 
     def __init__(
@@ -127,6 +135,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         earlier: Sequence[Any] = (),
         cost: str | None = None,
         budget: float | None = None,
+        allowed: Any = (),
         settings: Settings,
     ) -> None:
         seed = _checks.seed(seed)
@@ -141,7 +150,10 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         self._warn_independent_sampling = _checks.flag("warn_independent_sampling", warn_independent_sampling)
         self._search_space = search_space
         self._declared = None if search_space is None else declared(search_space)
+        self._allowed = constraints_of(allowed)
         searched = (self._declared or Searched({})).without_single()
+        if self._declared is not None:
+            searched = allowing(searched, self._allowed, self._declared.distributions)
         if not (constraints_func is None or callable(constraints_func)):
             raise ValueError(f"constraints_func must be a function of a trial, got {constraints_func!r}.")
         self._constraints_func = constraints_func
@@ -191,6 +203,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             "earlier": self._earlier,
             "cost": self._cost,
             "budget": self._budget,
+            "allowed": self._allowed,
         }
         return as_call(self, given, self._settings, {"n_initial": self._n_initial})
 
@@ -221,6 +234,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             if not given.keys() >= searched.distributions.keys() - search_space.keys():
                 searched = searched.only(search_space)  # a parameter missing from the space has no known value
             optimizer = self._brought_up(study, view, trials, searched, trial.number)
+            searched = view.searched
             fixed = self._fixed(trial, view, given)
             suggestion = optimizer.suggest((self._seed, trial.number), position=trial.number, fixed=fixed)
             point = self._publish(study, trial, view, suggestion, fixed)
@@ -308,6 +322,11 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             if (found := self._by_model(study, trial, param_name, param_distribution)) is not None:
                 return found
             usual = self._is_first(study, trial, param_name)
+            if self._allowed:
+                seed = None if usual else zlib.crc32(f"{self._seed} {trial.number}".encode())
+                found = first_value(self._allowed, trial, param_name, param_distribution, seed)
+                if found is not None:
+                    return found
             if usual and (known := self._recalled(study, param_name, param_distribution)) is not None:
                 return known
             # one stream per trial and name: processes with equal seeds must not start with equal points
@@ -462,7 +481,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
                     f"several possible values{failed}."
                 )
             found = self._brought_up(study, view, trials, searched, -1).snapshot()
-            return found, searched, FirstTrials(found, view.told, trials)
+            return found, view.searched, FirstTrials(found, view.told, trials)
 
     def _brought_up(
         self,
@@ -475,6 +494,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         """The optimizer over the ``searched`` space, with finished ``trials`` told, and others but ``current``
         pending."""
         directions = _records.directions_of(study)
+        searched = self._allowing(study, view, searched)
         if searched.table is not None and view.table is not searched.table:
             view.table = searched.table
             if not _records.is_the_table(study, searched.table):
@@ -492,6 +512,23 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             if (trouble := optimizer.trouble) is not None:
                 self._once.warn(study, f"trouble {trouble.kind}", str(trouble.translated(searched.shown)))
         return optimizer
+
+    def _allowing(self, study: Study, view: StudyView, searched: Searched) -> Searched:
+        """The ``searched`` space with what is known of the parameters together, as far as these are known."""
+        if not self._allowed:
+            return searched
+        if searched.table is not None:
+            if view.searched.table is None:
+                return allowing(searched, self._allowed, {})
+            return view.searched
+        known = view.space.latest if self._declared is None else self._declared.distributions
+        partly = self._declared is None and not view.space.known
+        found = allowing(searched, self._allowed, known, partly=partly)
+        names = unknown_names(found, self._allowed)
+        if names and view.n_complete >= PLENTY:
+            words = f"allowed= has {names}, which no trial so far has asked for: they count as if they did not exist."
+            self._once.warn(study, "allowed", words)
+        return found
 
     # -- state -------------------------------------------------------------------------------------------------
 

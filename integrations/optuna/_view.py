@@ -86,6 +86,11 @@ class StudyView:
         #: The causes that a warning has named.
         self._warned: set[Cause] = set()
 
+    @property
+    def n_complete(self) -> int:
+        """Number of complete trials that were run, and not made from results."""
+        return self._complete
+
     def continues(self, trials: Sequence[FrozenTrial], *, compare_all: bool = False) -> bool:
         """Whether ``trials`` extend the trials seen before, by their number and the first and last finished ones, or
         all.

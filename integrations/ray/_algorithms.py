@@ -45,6 +45,7 @@ class GSSBOSearch(NumboSearch):
         earlier: Sequence[Any] = (),
         cost: str | None = None,
         budget: float | None = None,
+        allowed: Any = (),
         avoid_repeats: AvoidRepeats | None = None,
         buffer_size: int | Literal["dynamic"] | None = None,
         preset: Preset | None = None,
@@ -62,6 +63,7 @@ class GSSBOSearch(NumboSearch):
             earlier=earlier,
             cost=cost,
             budget=budget,
+            allowed=allowed,
             settings=GSSBOSettings.of(settings, avoid_repeats=avoid_repeats, buffer_size=buffer_size, preset=preset),
         )
 

@@ -24,6 +24,7 @@ from ray.tune.search import sample
 
 from numbo import _checks
 from numbo.spaces import Categorical, Dimension, Float, Int, Space, Table
+from numbo.spaces.allowed import Constraint, Linear, Mixture, Order, names_in
 from numbo.spaces.dimensions import SIMPLE
 from numbo.spaces.table import ROW
 
@@ -119,6 +120,7 @@ class TuneSpace:
     Args:
         config: a ``param_space``: domains and constants in nested dicts and lists. Or a table; then the number of a row
             is tuned.
+        allowed: what is known of the parameters together; functions are those of configs.
 
     Raises:
         ValueError: if there is no domain, or a domain cannot be searched; the message says what to do instead.
@@ -127,14 +129,17 @@ class TuneSpace:
     #: What else the ``param_space`` of the run has, if the domains are those of a searcher.
     _beside: Mapping[str, Any] = {}
 
-    def __init__(self, config: Mapping[str, Any] | Table) -> None:
+    def __init__(self, config: Mapping[str, Any] | Table, allowed: Sequence[Constraint] = ()) -> None:
         table = config if isinstance(config, Table) else None
         self._config = _without_twins(config if table is None else {ROW: sample.Integer(0, len(table)).uniform()})
         self.parameters = _named(_found(self._config, (), None))
         if not self.parameters:
             raise ValueError("The search space has no domain such as tune.uniform(0, 1): there is nothing to tune.")
         named = {name: parameter.dimension for name, parameter in self.parameters.items()}
-        self.space: Space | Table = Space(named) if table is None else table
+        if table is None:
+            self.space: Space | Table = Space(named, allowed=[translated(one, self) for one in allowed])
+        else:
+            self.space = table.restricted(allowed) if allowed else table
 
     def to_config(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The nested config that suggests ``params``, without constants, except in options and lists."""
@@ -197,6 +202,43 @@ class TuneSpace:
     def _active(parameter: Parameter, params: Mapping[str, Any]) -> bool:
         when: Any = parameter.dimension.when or {}
         return all(params.get(parent, _ABSENT) in labels for parent, labels in when.items())
+
+
+@dataclass(frozen=True)
+class OfConfig:
+    """A user's function of configs, as a function of the searched parameters."""
+
+    function: Any
+    space: TuneSpace
+
+    def __call__(self, params: dict[str, Any]) -> Any:
+        try:
+            return self.function(self.space.to_config(params))
+        except KeyError as error:
+            keys = {key for parameter in self.space.parameters.values() for key in parameter.path}
+            if error.args and error.args[0] in keys:
+                return True  # it is inactive
+            raise
+
+    @property
+    def __name__(self) -> str:
+        return str(getattr(self.function, "__name__", repr(self.function)))
+
+
+def translated(constraint: Constraint, space: TuneSpace) -> Constraint:
+    """A constraint of values as one of the searched values, which are multiples of a step if there is one."""
+    if not names_in(constraint):
+        return OfConfig(constraint, space)
+    steps = {name: space.parameters[name].step or 1.0 for name in names_in(constraint) if name in space.parameters}
+    if isinstance(constraint, Linear):
+        return replace(constraint, weights={n: w * steps.get(n, 1.0) for n, w in constraint.weights.items()})
+    if isinstance(constraint, Mixture) and set(steps.values()) != {1.0}:
+        if constraint.most is None:
+            return Linear({n: steps.get(n, 1.0) for n in constraint.names}, equal=constraint.total)
+        raise ValueError(f"most of Mixture must be None where domains are quantised, got {constraint!r}.")
+    if isinstance(constraint, Order) and len(set(steps.values())) > 1:
+        raise ValueError(f"Order takes domains that are quantised alike, or not, got {constraint!r}.")
+    return constraint
 
 
 def _value_of(config: Mapping[str, Any], parameter: Parameter) -> Any:

@@ -45,6 +45,7 @@ from numbo.ray._looking import InspectedSearch
 from numbo.ray._snapshot import Setup
 from numbo.ray._stored import logger
 from numbo.spaces import Float, Space, Table
+from numbo.spaces.allowed import Constraint, constraints_of
 
 
 class NumboSearch(InspectedSearch):
@@ -77,6 +78,9 @@ class NumboSearch(InspectedSearch):
             Trials that failed or were stopped early cost, too; without a value above 0, the cost is unknown.
         budget: what all trials of the run may cost together, in the units of ``cost``. As it runs out, costs count
             less, and suggestions are those that probably still fit. It does not end the run.
+        allowed: what is known of the parameters together, as `numbo.Space` takes it: `numbo.Linear`, `numbo.Mixture`,
+            `numbo.Order` and `numbo.Nonzero` of the names of parameters, ``"a/b"`` if nested, and functions of configs
+            without constants. It holds for all suggestions.
         settings: all settings of the algorithm, as its optimizer in `numbo` takes them; settings given by name take
             precedence.
 
@@ -90,6 +94,7 @@ class NumboSearch(InspectedSearch):
     _earlier: tuple[Any, ...] = ()
     _cost: str | None = None
     _budget: float | None = None
+    _allowed: tuple[Constraint, ...] = ()
 
     def __init__(
         self,
@@ -105,6 +110,7 @@ class NumboSearch(InspectedSearch):
         earlier: Sequence[Any] = (),
         cost: str | None = None,
         budget: float | None = None,
+        allowed: Any = (),
         settings: Settings,
     ) -> None:
         super().__init__(
@@ -125,6 +131,9 @@ class NumboSearch(InspectedSearch):
             self._given = {**self._given, "earlier": self._earlier}
         self._cost = _checks.cost_name(cost, budget)
         self._budget = budget
+        self._allowed = constraints_of(allowed)
+        if self._allowed:
+            self._given = {**self._given, "allowed": self._allowed}
         self._seed = _checks.seed(seed)
         if settings.n_initial is None and n_initial is None:
             n_initial = self._optimizer.capabilities.usual_initial
@@ -140,7 +149,7 @@ class NumboSearch(InspectedSearch):
                 raise ValueError(
                     f'space must be a mapping such as {{"x": tune.uniform(0, 1)}}, or a Table, got {space!r}.'
                 )
-            self._tune_space = TuneSpace(space)
+            self._tune_space = TuneSpace(space, self._allowed)
             check_runnable(self._points, self._tune_space)
             self._make(self._tune_space.space)
             self._start()
@@ -173,7 +182,7 @@ class NumboSearch(InspectedSearch):
         for _, reward in self._evaluated:
             if isinstance(reward, dict):
                 check_rewarded(reward, [metric] if isinstance(metric, str) else metric)
-        found = TuneSpace(config) if holds_domains(config) else None
+        found = TuneSpace(config, self._allowed) if holds_domains(config) else None
         if self._tune_space is None and found is None:
             raise ValueError(no_space(type(self).__name__))
         if self._tune_space is not None and found is not None and found.parameters != self._tune_space.parameters:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ray import cloudpickle
 from ray.tune.search import Searcher
 from ray.tune.search.repeater import TRIAL_INDEX
 
@@ -106,7 +107,7 @@ class StoredSearch(Searcher):
         temporary = f"{checkpoint_path}.{os.getpid()}.tmp"
         with open(temporary, "wb") as file:
             pickle.dump({"format": FILE_FORMAT}, file)
-            pickle.dump(self.__getstate__(), file, protocol=pickle.HIGHEST_PROTOCOL)
+            cloudpickle.dump(self.__getstate__(), file)  # functions of a script, too
         os.replace(temporary, checkpoint_path)
 
     def restore(self, checkpoint_path: str) -> None:

@@ -231,6 +231,10 @@ def _unknown(cls: str, name: str, known: Collection[str], within: Collection[str
         return f"{cls} does not learn from earlier studies, and has no setting 'earlier': {_gssbo(cls)} does."
     if name in ("cost", "budget") and not cls.startswith(("GSSBO", "GPUCB")):
         return f"{cls} does not take costs into account, and has no setting {name!r}: {_gssbo(cls)} does."
+    if name == "allowed" and not cls.startswith(("GSSBO", "GPUCB")):
+        return f"{cls} does not take known constraints, and has no setting 'allowed': {_gssbo(cls)} does."
+    if name == "allowed" and "allowed" not in known:
+        return f"{cls} takes allowed= in its space: Space({{...}}, allowed=...), or Table(data, allowed=...)."
     everything = [*known, *within]
     found = [ELSEWHERE[name]] if ELSEWHERE.get(name) in everything else difflib.get_close_matches(name, everything, n=1)
     where = " in settings" if found and found[0] in within else ""

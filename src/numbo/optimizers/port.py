@@ -97,11 +97,19 @@ class Port(ABC):
         space = run.named_space
         if space is None or run.history.n < self.n_initial:
             return None
-        values, X = completions(space, space.partial(params), name, among, np.random.default_rng(seed))
+        known = space.partial(params)
+        values, X = completions(space, known, name, among, np.random.default_rng(seed))
+        permitted = np.ones(len(X), dtype=bool)
+        if space.allowed is not None:
+            held = ~np.isnan(known)
+            held[space.names.index(name)] = True
+            X, permitted = space.allowed.mended(X, held)
+            permitted &= space.allowed.rows(X)
         scores = run.attempt(lambda: self._scores(run.quiet(), X), lambda: None)
         if scores is None:
             return None
-        free = np.array([not self.taken(x) for x in X])
+        free = np.array([not self.taken(x) for x in X]) & (permitted | ~permitted.any())
+        scores = np.where(permitted | ~permitted.any(), scores, -np.inf)
         return values[int(np.argmax(np.where(free | ~free.any(), scores, -np.inf)))]
 
     def taken(self, x: Array, known: int | None = None) -> bool:

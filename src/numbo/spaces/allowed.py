@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -133,7 +133,8 @@ class Nonzero:
         _checks.integer("most of Nonzero", self.most, 0)
 
 
-#: A function of the active parameters, by name, that says whether they are allowed together.
+#: A function of the active parameters, by name, that says whether they are allowed together. Where it asks for one that
+#: is inactive, it does not apply.
 Predicate: TypeAlias = Callable[[dict[str, Any]], Any]
 Constraint: TypeAlias = Linear | Mixture | Order | Nonzero | Predicate
 
@@ -160,6 +161,21 @@ def names_in(constraint: Constraint) -> tuple[str, ...]:
     if isinstance(constraint, Linear):
         return tuple(constraint.weights)
     return tuple(constraint.names) if isinstance(constraint, Mixture | Order | Nonzero) else ()
+
+
+def restricted(constraint: Constraint, names: Collection[str]) -> Constraint | None:
+    """A constraint where no other parameters than those ``names`` are active; None if it does not apply there."""
+    own = names_in(constraint)
+    left = [name for name in own if name in names]
+    if not own or len(left) == len(own):
+        return constraint
+    if isinstance(constraint, Linear):
+        weights = {name: constraint.weights[name] for name in left}
+        return replace(constraint, weights=weights) if any(weights.values()) else None
+    if isinstance(constraint, Mixture) and len(left) == 1:
+        return Linear(dict.fromkeys(left, 1.0), equal=constraint.total)
+    several = len(left) > 1 and isinstance(constraint, Mixture | Order | Nonzero)
+    return replace(constraint, names=left) if several else None  # type: ignore[type-var]
 
 
 def _names(kind: str, names: Any) -> tuple[str, ...]:
@@ -212,7 +228,7 @@ class Allowed:
     def holds_nearly(self, x: Array) -> bool:
         """Whether the values at ``x (d,)`` are allowed, up to rounding: some of them are given."""
         params = self._space.decode(x)
-        return all(met(one, params) for one in self.constraints)
+        return all(met(one, params, self._space) for one in self.constraints)
 
     def rows(self, X: Array) -> Mask:
         """Which of the points ``X (n, d)`` are allowed."""
@@ -227,7 +243,7 @@ class Allowed:
         if not self.predicates:
             return True
         params = self._space.decode(x)
-        return all(_asked(predicate, params) for predicate in self.predicates)
+        return all(_asked(predicate, params, self._space) for predicate in self.predicates)
 
     def mended(self, X: Array, held: Mask | None = None) -> tuple[Array, Mask]:
         """Points ``X (n, d)`` moved to where linear constraints hold, and where (n,) they do.
@@ -374,8 +390,8 @@ class Allowed:
         return known
 
 
-def met(constraint: Constraint, params: Mapping[str, Any]) -> bool:
-    """Whether a constraint holds for the values of the active parameters, up to rounding."""
+def met(constraint: Constraint, params: Mapping[str, Any], names: Collection[str] = ()) -> bool:
+    """Whether a constraint holds for the values of the active parameters of those ``names``, up to rounding."""
     if isinstance(constraint, Linear | Mixture):
         mixture = isinstance(constraint, Mixture)
         weights = dict.fromkeys(constraint.names, 1.0) if mixture else constraint.weights  # type: ignore[union-attr]
@@ -389,17 +405,22 @@ def met(constraint: Constraint, params: Mapping[str, Any]) -> bool:
         return all(a <= b for a, b in pairwise(values))
     if isinstance(constraint, Nonzero):
         return _nonzero(constraint, params) <= constraint.most
-    return _asked(constraint, dict(params))
+    return _asked(constraint, params, names)
 
 
 def _nonzero(group: Mixture | Nonzero, params: Mapping[str, Any]) -> int:
     return sum(params.get(name, 0) != 0 for name in group.names)
 
 
-def _asked(predicate: Predicate, params: dict[str, Any]) -> bool:
-    """What a user's function says of ``params``."""
+def _asked(predicate: Predicate, params: Mapping[str, Any], names: Collection[str] = ()) -> bool:
+    """What a user's function says of ``params``; it allows them where one of the ``names`` is missing."""
     try:
         return bool(predicate(dict(params)))
+    except KeyError as error:
+        if error.args and error.args[0] in names:
+            return True
+        unknown = f"{error.args[0]!r}, which is none of {list(names)}" if error.args else "an unknown parameter"
+        raise ValueError(f"allowed={_described(predicate)} asked for {unknown}.") from error
     except Exception as error:
         raise ValueError(
             f"allowed={_described(predicate)} must return True or False for all parameters; for {params} it raised "

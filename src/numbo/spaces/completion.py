@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from numbo._types import Array
-from numbo.spaces import INACTIVE, Categorical, Dimension, SearchSpace
+from numbo.spaces import INACTIVE, Categorical, Dimension, SearchSpace, Space
 from numbo.spaces.dimensions import middles
 
 #: Maximum number of values.
 COMPLETIONS = 64
+#: Number of points that are drawn to find one that is allowed.
+DRAWN = 256
 
 
 def completions(
@@ -35,6 +38,25 @@ def completions(
     dimension = space[name]
     X[:, space.names.index(name)] = [dimension.to_unit(_within(dimension, value)) for value in values]
     return values, X
+
+
+def within_allowed(space: Space, given: Mapping[str, Any], start: Array) -> dict[str, Any] | None:
+    """Allowed values of all parameters of a ``space``, with those that are ``given``, near ``start (d,)``.
+
+    None if no such values are found.
+    """
+    x = space.partial(given)
+    allowed = space.allowed
+    first = space.snap(np.where(np.isnan(x), start, x)[None])
+    if allowed is None:
+        return space.decode(first[0])
+    held = ~np.isnan(x)
+    near = space.snap(np.where(held, x, allowed.nearest(first[0]))[None])
+    drawn = allowed.spread(DRAWN, np.random.default_rng(0), x)
+    for point in np.concatenate([allowed.mended(first, held)[0], allowed.mended(near, held)[0], drawn]):
+        if allowed.holds_nearly(point):
+            return space.decode(point)
+    return None
 
 
 def _within(dimension: Dimension, value: Any) -> Any:

@@ -1,0 +1,119 @@
+"""Known constraints in a study of Optuna: for the parameters that trials have had so far, as they come in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from optuna.distributions import BaseDistribution
+from optuna.trial import FrozenTrial
+
+from numbo.optuna._distributions import Searched, to_dimension, to_external, to_internal
+from numbo.spaces import Space
+from numbo.spaces.allowed import Constraint, Linear, Mixture, Nonzero, Order, names_in, restricted
+from numbo.spaces.completion import within_allowed
+
+#: How many parameters of a function are guessed, as long as no trial has asked for them.
+GUESSES = 16
+
+
+@dataclass(frozen=True)
+class Outside:
+    """A user's function of parameters, as a function of the internal ones.
+
+    A parameter that no trial has asked for yet may be missing: then the function does not say anything.
+
+    Attributes:
+        function: the user's.
+        distributions: of the parameters that are known.
+        missing: names that it has asked for in vain.
+    """
+
+    function: Any
+    distributions: Mapping[str, BaseDistribution]
+    missing: set[str] = field(default_factory=set, compare=False)
+
+    def __call__(self, params: dict[str, Any]) -> Any:
+        try:
+            return self.function(to_external(params, self.distributions))
+        except KeyError as error:
+            if not error.args or error.args[0] in self.distributions or not isinstance(error.args[0], str):
+                raise
+            self.missing.add(error.args[0])
+            return True
+
+    @property
+    def __name__(self) -> str:
+        return str(getattr(self.function, "__name__", repr(self.function)))
+
+
+def allowing(
+    searched: Searched,
+    constraints: Sequence[Constraint],
+    distributions: Mapping[str, BaseDistribution],
+    *,
+    partly: bool = False,
+) -> Searched:
+    """The ``searched`` space with the ``constraints`` of the parameters that are known.
+
+    Those that no trial has asked for yet are in another branch of the program. Before a trial has ended, ``partly``,
+    they may be asked for yet, and only constraints count of which all parameters are known.
+
+    Parameters with one value are part of it if a constraint may look at them; their ``distributions`` are known, too.
+    """
+    if not constraints:
+        return searched
+    functions = any(not isinstance(one, Linear | Mixture | Order | Nonzero) for one in constraints)
+    named = {name for one in constraints for name in names_in(one)}
+    single = {n: d for n, d in distributions.items() if d.single() and n not in searched.distributions}
+    found = searched.distributions | {n: d for n, d in single.items() if functions or n in named}
+    if searched.table is not None:
+        return searched._replace(table=searched.table.restricted(constraints))
+    whole = [one for one in constraints if set(names_in(one)) <= found.keys()]
+    return searched._replace(distributions=found, allowed=_known(whole if partly else constraints, found))
+
+
+def _known(
+    constraints: Sequence[Constraint], distributions: Mapping[str, BaseDistribution]
+) -> tuple[Constraint, ...]:
+    known = (restricted(one, distributions) for one in constraints)
+    return tuple(one if names_in(one) else Outside(one, distributions) for one in known if one is not None)
+
+
+def unknown_names(searched: Searched, constraints: Sequence[Constraint]) -> list[str]:
+    """The names in ``constraints`` that are no parameters of the ``searched`` space."""
+    named = {name for one in constraints for name in names_in(one)} - searched.distributions.keys()
+    asked = {name for one in searched.allowed if isinstance(one, Outside) for name in one.missing}
+    return sorted(named | asked)
+
+
+def first_value(
+    constraints: Sequence[Constraint], trial: FrozenTrial, name: str, distribution: BaseDistribution, seed: int | None
+) -> Any:
+    """A value of a parameter that is asked for in a trial of a program of which nothing else is known yet.
+
+    It is the usual value, or a random one with a ``seed``, moved so that others can complete it to what is allowed:
+    those that the trial has asked for have their values, and others that constraints name the same distribution.
+    None if no such value is found.
+    """
+    given = {n: d for n, d in trial.distributions.items() if n in trial.params}
+    distributions: dict[str, BaseDistribution] = {**given, name: distribution}
+    near = [one for one in constraints if name in names_in(one) or not names_in(one)]
+    for other in (n for one in near for n in names_in(one)):
+        distributions.setdefault(other, distribution)
+    known = to_internal({n: trial.params[n] for n in given}, distributions)
+    for _ in range(GUESSES):
+        allowed = _known(near, distributions)
+        try:
+            space = Space({n: to_dimension(d) for n, d in distributions.items()}, allowed=allowed)
+            start = space.usual if seed is None else np.random.default_rng(seed).random(space.d)
+            found = within_allowed(space, known, start)
+        except ValueError:
+            return None
+        missing = {n for one in allowed if isinstance(one, Outside) for n in one.missing}
+        if not missing:
+            return None if found is None else to_external({name: found[name]}, distributions)[name]
+        distributions |= dict.fromkeys(missing, distribution)
+    return None
