@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial
 
@@ -75,18 +74,16 @@ def allowing(
     return searched._replace(distributions=found, allowed=_known(whole if partly else constraints, found))
 
 
-def _known(
-    constraints: Sequence[Constraint], distributions: Mapping[str, BaseDistribution]
-) -> tuple[Constraint, ...]:
+def _known(constraints: Sequence[Constraint], distributions: Mapping[str, BaseDistribution]) -> tuple[Constraint, ...]:
     known = (restricted(one, distributions) for one in constraints)
     return tuple(one if names_in(one) else Outside(one, distributions) for one in known if one is not None)
 
 
-def unknown_names(searched: Searched, constraints: Sequence[Constraint]) -> list[str]:
-    """The names in ``constraints`` that are no parameters of the ``searched`` space."""
-    named = {name for one in constraints for name in names_in(one)} - searched.distributions.keys()
-    asked = {name for one in searched.allowed if isinstance(one, Outside) for name in one.missing}
-    return sorted(named | asked)
+def unknown_names(searched: Searched, before: Searched, constraints: Sequence[Constraint]) -> list[str]:
+    """The names in ``constraints`` that are no parameters of the ``searched`` space, nor of that ``before`` it."""
+    named = {name for one in constraints for name in names_in(one)}
+    asked = {name for one in before.allowed if isinstance(one, Outside) for name in one.missing}
+    return sorted((named | asked) - searched.distributions.keys())
 
 
 def first_value(
@@ -108,8 +105,7 @@ def first_value(
         allowed = _known(near, distributions)
         try:
             space = Space({n: to_dimension(d) for n, d in distributions.items()}, allowed=allowed)
-            start = space.usual if seed is None else np.random.default_rng(seed).random(space.d)
-            found = within_allowed(space, known, start)
+            found = within_allowed(space, known, seed)
         except ValueError:
             return None
         missing = {n for one in allowed if isinstance(one, Outside) for n in one.missing}

@@ -524,7 +524,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         known = view.space.latest if self._declared is None else self._declared.distributions
         partly = self._declared is None and not view.space.known
         found = allowing(searched, self._allowed, known, partly=partly)
-        names = unknown_names(found, self._allowed)
+        names = unknown_names(found, view.searched, self._allowed)
         if names and view.n_complete >= PLENTY:
             words = f"allowed= has {names}, which no trial so far has asked for: they count as if they did not exist."
             self._once.warn(study, "allowed", words)

@@ -69,7 +69,8 @@ def _candidates(run: Run, lengthscales: Array, X: Array, values: Array, rng: np.
         rows = run.available.rows(anyhow=True)
         return run.grid[rows if len(rows) <= MOST else rng.choice(rows, MOST, replace=False)]
     elites = X[thinned(values, AROUND)] if len(X) else X
-    return np.concatenate(run.design.candidates.groups(elites, lengthscales, rng))
+    groups = run.design.candidates.groups(elites, lengthscales, rng)
+    return np.concatenate([run.available.fix_points(group, None) for group in groups])
 
 
 def _allowed(run: Run, view: ModelView, points: Array) -> Mask:
@@ -80,4 +81,4 @@ def _allowed(run: Run, view: ModelView, points: Array) -> Mask:
         out &= success_probabilities(success, points) >= success.threshold
     if len(view.constraints):
         out &= view.constraints.log_probability(points) > LIKELY
-    return out
+    return out if run.space.allowed is None else out & run.space.allowed.rows(points)

@@ -150,10 +150,10 @@ def holds_at(p, x):
     for i in range(p.low.shape[0]):
         if excess_of(p, i, x) > 0.0:
             return False
+    beyond = 0
     for q in range(p.groups.shape[0]):
-        if too_many(p, q, x) > 0:
-            return False
-    return True
+        beyond += max(0, too_many(p, q, x))
+    return beyond == 0
 
 
 @subroutine

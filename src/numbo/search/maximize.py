@@ -104,7 +104,8 @@ def _within(
 
     Those that are no longer on top stay as they are: whether they are allowed is asked when they are to be suggested.
     """
-    assert available is not None and available.space.allowed is not None
+    assert available is not None
+    assert available.space.allowed is not None
     X = candidates.copy()
     values = values.copy()
     moved = []
@@ -176,7 +177,7 @@ class _Improvement(NamedTuple):
         if self.box.allowed is None:
             return near
         assert self.box.available is not None
-        held = near.X != X[near.rows]
+        held = X[near.rows] != near.X
         if self.box.available.held is not None:
             held |= self.box.available.held
         moved, fine = self.box.allowed.mended(near.X, held)

@@ -67,7 +67,9 @@ class Linear:
                 f'weights of Linear must be numbers by names such as {{"a": 1, "b": 2}}, got {self.weights!r}.'
             )
         bounds = {"least": self.least, "most": self.most, "equal": self.equal}
-        given = {name: _checks.finite(f"{name} of Linear", value) for name, value in bounds.items() if value is not None}
+        given = {
+            name: _checks.finite(f"{name} of Linear", value) for name, value in bounds.items() if value is not None
+        }
         if not given or ("equal" in given and len(given) > 1):
             raise ValueError(f"Linear takes least, most, or both, or equal alone; got {given}.")
         if "least" in given and "most" in given and given["least"] > given["most"]:
@@ -259,7 +261,7 @@ class Allowed:
 
     def at_zero(self, X: Array) -> Mask:
         """Which coordinates (n, d) are 0 at ``X (n, d)``, in groups of which few may differ from it."""
-        out: Mask = self.polytope.groups.any(axis=0) & (X == self.polytope.zero)
+        out: Mask = self.polytope.groups.any(axis=0) & (self.polytope.zero == X)
         return out
 
     def pulled(self, x: Array, base: Array, held: Mask | None = None) -> Array:
@@ -353,7 +355,7 @@ class Allowed:
         if self.predicates and self.share < RARE:
             warnings.warn(
                 f"allowed leaves little: {len(known)} of {tried} points that were tried are allowed by "
-                f"{', '.join(map(_described, self.constraints))}. Other points far from them may not be found; narrower "
+                f"{', '.join(map(_described, self.constraints))}. Points far from them may not be found; narrower "
                 "ranges help.",
                 stacklevel=4,
             )
@@ -398,14 +400,20 @@ def met(constraint: Constraint, params: Mapping[str, Any], names: Collection[str
         low, high = (constraint.total, constraint.total) if mixture else constraint.bounds  # type: ignore[union-attr]
         terms = [weight * params[name] for name, weight in weights.items() if name in params]
         slack = SLACK * max(sum(map(abs, terms)), abs(low) if math.isfinite(low) else 0.0)
-        few = not isinstance(constraint, Mixture) or constraint.most is None or _nonzero(constraint, params) <= constraint.most
-        return not terms or (low - slack <= math.fsum(terms) <= high + slack and few)
+        if isinstance(constraint, Mixture) and constraint.most is not None:
+            return _nonzero(constraint, params) <= constraint.most and _sums(terms, low - slack, high + slack)
+        return _sums(terms, low - slack, high + slack)
     if isinstance(constraint, Order):
         values = [params[name] for name in constraint.names if name in params]
         return all(a <= b for a, b in pairwise(values))
     if isinstance(constraint, Nonzero):
         return _nonzero(constraint, params) <= constraint.most
     return _asked(constraint, params, names)
+
+
+def _sums(terms: Sequence[float], low: float, high: float) -> bool:
+    """Whether a sum lies within bounds, if there is anything to sum."""
+    return not terms or low <= math.fsum(terms) <= high
 
 
 def _nonzero(group: Mixture | Nonzero, params: Mapping[str, Any]) -> int:
@@ -440,7 +448,7 @@ def _described(constraint: Constraint) -> str:
     return repr(constraint) if name is None else str(name)
 
 
-# -- constraints in coordinates -----------------------------------------------------------------------------------------
+# -- constraints in coordinates ----------------------------------------------------------------------------------------
 
 
 def polytope_of(space: Mapping[str, Dimension], constraints: Sequence[Constraint]) -> Polytope:
@@ -473,7 +481,7 @@ def polytope_of(space: Mapping[str, Dimension], constraints: Sequence[Constraint
     weights, columns = [], []
     scale = np.ones(len(rows))
     for i, (row, *_) in enumerate(rows):
-        ends = [max(abs(float(space[n].from_unit(0.0))), abs(float(space[n].from_unit(1.0)))) for n in row]  # type: ignore[arg-type]
+        ends = [max(abs(float(space[n].from_unit(0.0))), abs(float(space[n].from_unit(1.0)))) for n in row]
         scale[i] = max(sum(abs(w) * end for w, end in zip(row.values(), ends, strict=True)), 1e-300)
         weights += list(row.values())
         columns += [names.index(name) for name in row]

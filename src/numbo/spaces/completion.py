@@ -40,11 +40,12 @@ def completions(
     return values, X
 
 
-def within_allowed(space: Space, given: Mapping[str, Any], start: Array) -> dict[str, Any] | None:
-    """Allowed values of all parameters of a ``space``, with those that are ``given``, near ``start (d,)``.
+def within_allowed(space: Space, given: Mapping[str, Any], seed: int | None) -> dict[str, Any] | None:
+    """Allowed values of all parameters of a ``space``, with those that are ``given``.
 
-    None if no such values are found.
+    They are near the usual values, or random ones with a ``seed``. None if no such values are found.
     """
+    start = space.usual if seed is None else np.random.default_rng(seed).random(space.d)
     x = space.partial(given)
     allowed = space.allowed
     first = space.snap(np.where(np.isnan(x), start, x)[None])
