@@ -12,7 +12,22 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.helpers import LONGER, Early, configured
 
-from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, BBKBSettings, BKBSettings, Categorical, Float, Int, SBPESettings, Space
+from numbo import (
+    BBKB,
+    BKB,
+    GPUCB,
+    GSSBO,
+    SBPE,
+    BBKBSettings,
+    BKBSettings,
+    Categorical,
+    Float,
+    Int,
+    Linear,
+    SBPESettings,
+    Space,
+)
+from numbo.spaces.allowed import met
 
 VALUES = st.one_of(
     st.floats(allow_nan=True, allow_infinity=True),
@@ -55,6 +70,21 @@ SPACES = st.one_of(
 ).map(lambda parts: Space({f"p{i}": part for i, part in enumerate(parts)}))
 
 
+def known(space):
+    """Constraints that the middle of a space meets: a sum of numbers up to a bit more than there, and a function."""
+    ends = {n: max(abs(part.low), abs(part.high)) for n, part in space.items() if not isinstance(part, Categorical)}
+    weights = {name: 1.0 / end for name, end in ends.items() if 1e-200 < end < 1e200}
+    middle = space.decode(space.usual)
+    most = sum(weight * middle[name] for name, weight in weights.items()) + 0.2
+    first, part = next(iter(space.items()))
+    some = part.choices[:2] if isinstance(part, Categorical) else (middle[first],)
+    top = middle[first] if isinstance(part, Categorical) else part.from_unit(0.8)
+    allowed = [
+        lambda p: any(p[first] is one for one in some) or (not isinstance(part, Categorical) and p[first] <= top)
+    ]
+    return allowed + ([Linear(weights, most=most)] if weights else [])
+
+
 def _is_step(step):
     return isinstance(step, int | float) and math.isfinite(step)
 
@@ -69,8 +99,11 @@ class AskTell(RuleBasedStateMachine):
         maximize=st.booleans(),
         r=st.sampled_from([True, False, "auto"]),
         q=st.integers(0, 2),
+        limited=st.booleans(),
     )
-    def start(self, space, name, n, maximize, r, q):
+    def start(self, space, name, n, maximize, r, q, limited):
+        self.allowed = known(space) if limited and name.startswith(("GSSBO", "GPUCB")) else []
+        space = Space(dict(space), allowed=self.allowed)
         direction = "maximize" if maximize else "minimize"
         self.names = ("a", "b")[:q] if name.startswith(("GSSBO", "GPUCB")) else ()
         limits = {"constraints": self.names} if self.names else {}
@@ -94,6 +127,7 @@ class AskTell(RuleBasedStateMachine):
         points = [self.opt.ask()] if n is None else self.opt.ask(n)
         for params in points:
             self.check(params)
+            assert all(met(one, params) for one in self.allowed), params
         if not exhausted and n is None and self.opt.avoid_repeats:
             assert points[0] not in before or not self.left()
 
