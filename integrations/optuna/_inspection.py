@@ -123,7 +123,11 @@ class Inspected:
         return optimizer.predict_end(trial.intermediate_values)
 
     def best_predicted(
-        self, study: Study | None = None, *, anywhere: bool = False
+        self,
+        study: Study | None = None,
+        *,
+        anywhere: bool = False,
+        tolerance: Mapping[str, float] | None = None,
     ) -> tuple[dict[str, Any], float] | None:
         """The parameters of the finished trial with the best expected value, exactly as it had them, and that value.
 
@@ -134,15 +138,19 @@ class Inspected:
         Args:
             study: by default the study that the sampler was last used for.
             anywhere: whether parameters without a trial may be returned: the best by the model.
+            tolerance: how far parameters may be off when they are used, by name and in their units: what is best by the
+                model in the mean over such errors is returned, with this mean.
 
         Raises:
             ValueError: if there are several objectives (`front` has the best trials then), or trials have succeeded
                 without a parameter that has several possible values.
         """
-        found = self._best("best_predicted", study, anywhere=anywhere)
+        found = self._best("best_predicted", study, anywhere=anywhere, tolerance=tolerance)
         return None if found is None else (found.params, found.value)
 
-    def best_predicted_trial(self, study: Study | None = None) -> FrozenTrial | None:
+    def best_predicted_trial(
+        self, study: Study | None = None, *, tolerance: Mapping[str, float] | None = None
+    ) -> FrozenTrial | None:
         """The finished trial with the best expected value; None before the first success.
 
         None as well if no trial meets all constraints. For noisy objectives a better answer than ``study.best_trial``,
@@ -151,14 +159,15 @@ class Inspected:
 
         Args:
             study: by default the study that the sampler was last used for.
+            tolerance: as for `best_predicted`.
 
         Raises:
             ValueError: as for `best_predicted`.
         """
-        found = self._best("best_predicted_trial", study)
+        found = self._best("best_predicted_trial", study, tolerance=tolerance)
         return None if found is None else copy.deepcopy(found.trial)
 
-    def _best(self, name: str, study: Study | None, *, anywhere: bool = False) -> _Best | None:
+    def _best(self, name: str, study: Study | None, *, anywhere: bool = False, tolerance: Any = None) -> _Best | None:
         """What the method ``name`` returns, of a study of one objective; None before the first success."""
         study = self._meant(study)
         if (k := len(study.directions)) > 1:
@@ -169,7 +178,7 @@ class Inspected:
             optimizer, searched, first = self._looked_into(study)
         except NoSuccess:
             return None
-        best = optimizer.best_predicted(anywhere=anywhere)
+        best = optimizer.best_predicted(anywhere=anywhere, tolerance=tolerance)
         if best is None:
             return None
         (trial,) = first.at([best[0]])

@@ -59,7 +59,9 @@ class InspectedSearch(StoredSearch):
             raise ValueError(f"predict_end is of one metric, and this {type(self).__name__} has {self._metrics}.")
         return self._ready()[1].predict_end(reports)
 
-    def best_predicted(self, *, anywhere: bool = False) -> tuple[dict[str, Any], float] | None:
+    def best_predicted(
+        self, *, anywhere: bool = False, tolerance: Mapping[str, float] | None = None
+    ) -> tuple[dict[str, Any], float] | None:
         """The config, without constants, of the trial with the best expected value, and that value.
 
         None before the first success, and if no trial keeps all bounds. For noisy metrics a better answer than Tune's
@@ -68,12 +70,17 @@ class InspectedSearch(StoredSearch):
 
         Args:
             anywhere: whether a config without a trial may be returned: the best by the model.
+            tolerance: how far parameters may be off when they are used, by the names of their paths and in their units:
+                what is best by the model in the mean over such errors is returned, with this mean.
 
         Raises:
             ValueError: if there are several metrics, of which `front` has the trade-offs.
         """
         space, opt = self._ready()
-        best = opt.best_predicted(anywhere=anywhere)
+        if isinstance(tolerance, Mapping):
+            steps = {name: space.parameters[name].step or 1.0 for name in tolerance if name in space.parameters}
+            tolerance = {name: value / steps.get(name, 1.0) for name, value in tolerance.items()}
+        best = opt.best_predicted(anywhere=anywhere, tolerance=tolerance)
         return None if best is None else (space.to_config(best[0]), best[1])
 
     def front(self) -> list[tuple[dict[str, Any], tuple[float, ...]]]:

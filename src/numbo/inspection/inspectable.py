@@ -89,7 +89,9 @@ class Inspectable(ABC):
         """
         return self.snapshot().predict_end(reports)
 
-    def best_predicted(self, *, anywhere: bool = False) -> tuple[Any, float] | None:
+    def best_predicted(
+        self, *, anywhere: bool = False, tolerance: Mapping[str, float] | None = None
+    ) -> tuple[Any, float] | None:
         """The observed point with the best expected value, and that value; ``None`` before the first success.
 
         Only points that meet all constraints count; None if there is none.
@@ -105,8 +107,15 @@ class Inspectable(ABC):
             anywhere: whether a point without an observation may be returned, with its posterior mean: the point of the
                 whole space with the largest mean less one standard deviation, if this is better than at all observed
                 points. It is a prediction that has not been checked.
+            tolerance: how far parameters may be off when the point is used, by name and in their units: uniform errors
+                up to so much to either side. The point and the value are then the best by the posterior mean over such
+                errors, with ``anywhere`` of the whole space.
+
+        Raises:
+            ValueError: if there are several objectives, or ``tolerance`` names an unknown parameter, or one that is no
+                number, or has a value that is no number of at least 0.
         """
-        return self.snapshot().best_predicted(anywhere=anywhere)
+        return self.snapshot().best_predicted(anywhere=anywhere, tolerance=tolerance)
 
     def remaining(self, trials: int, *, least: float = 0.0, reference: Sequence[float] | None = None) -> Remaining:
         """What so many more trials would bring: how likely an improvement is, and how large.

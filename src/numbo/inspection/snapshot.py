@@ -27,6 +27,7 @@ from numbo.inspection.recommendation import (
 )
 from numbo.inspection.remaining import Prospects, Remaining, TooEarly
 from numbo.inspection.spending import Spending
+from numbo.inspection.tolerance import tolerated
 from numbo.inspection.variation import Variation
 from numbo.kernels.acquisition import CERTAIN, success_probabilities
 from numbo.models.moments import Prediction, moments
@@ -317,7 +318,9 @@ class Snapshot:
         return curves_of(self._history, self._goal)
 
     @interrupts_get_out()
-    def best_predicted(self, having: Collection[str] = (), *, anywhere: bool = False) -> tuple[Any, float] | None:
+    def best_predicted(
+        self, having: Collection[str] = (), *, anywhere: bool = False, tolerance: Any = None
+    ) -> tuple[Any, float] | None:
         """The point with the best expected value (`numbo.optimizers.Optimizer.best_predicted`).
 
         Only observed points ``having`` these conditional dimensions are considered; None if there is none.
@@ -332,6 +335,8 @@ class Snapshot:
         rows = rows[self._met[rows]]
         if not len(rows):
             return None
+        if tolerance is not None:
+            return tolerated(self._run, self._recommending, rows, tolerance, anywhere=anywhere)
         i = int(rows[np.argmax(self._assured[rows])])
         if anywhere and (found := self._optimum) is not None:
             met = self._view.constraints.log_probability(found.x[None])[0] > ASSURED

@@ -1,0 +1,77 @@
+"""What is best if parameters can only be met so well."""
+
+from __future__ import annotations
+
+import numpy as np
+import optuna
+import pytest
+from ray import tune
+from tests.helpers import MOSTLY, over_seeds, seeded
+
+from numbo import GSSBO, Categorical, Float
+from numbo.inspection.tolerance import tolerant_means
+from numbo.optuna import GSSBOSampler
+from numbo.ray import GSSBOSearch
+
+SPACE = {"x": Float(0.0, 1.0), "kind": Categorical(["u", "v"])}
+WIDTH = 0.1
+
+
+def needle(x):
+    """A narrow optimum at 0.2, and a broad one that is nearly as good at 0.7."""
+    return 1.0 - np.exp(-(((x - 0.2) / 0.02) ** 2)) - 0.8 * np.exp(-(((x - 0.7) / 0.2) ** 2))
+
+
+def tolerant(x):
+    return needle(np.clip(x + np.linspace(-WIDTH, WIDTH, 2001), 0.0, 1.0)).mean()
+
+
+def run(seed):
+    opt = GSSBO(SPACE, seed=seed)
+    for x in (0.2, 0.7):
+        opt.tell({"x": x, "kind": "u"}, needle(x))
+    for _ in range(40):
+        p = opt.ask()
+        opt.tell(p, needle(p["x"]))
+    return opt
+
+
+@over_seeds()
+def test_a_broad_optimum_beats_a_needle():
+    opt = run(seeded(0))
+    assert abs(opt.best_predicted()[0]["x"] - 0.2) < 0.05
+    for anywhere in (False, True):
+        point, mean = opt.best_predicted(tolerance={"x": WIDTH}, anywhere=anywhere)
+        assert tolerant(point["x"]) < tolerant(opt.best[0]["x"]), MOSTLY
+        assert abs(mean - tolerant(point["x"])) < 0.2, MOSTLY
+
+
+def test_means_over_errors_are_those_of_the_model():
+    opt = run(0)
+    view = opt._view(opt._run.quiet())
+    X = np.array([[0.0, 0.25], [0.4, 0.75]])
+    found = tolerant_means(opt.space, view, X, {"x": WIDTH})
+    for x, mean in zip(X, found, strict=True):
+        missed = np.clip(x[0] + np.linspace(-WIDTH, WIDTH, 4001), 0.0, 1.0)
+        dense = view.mean_sd(np.column_stack([missed, np.full(4001, x[1])])).mean.mean()
+        assert mean == pytest.approx(dense, abs=0.05 * float(np.ptp(view.mean_sd(opt.observations[0]).mean)))
+    np.testing.assert_array_equal(tolerant_means(opt.space, view, X, {}), view.mean_sd(X).mean)
+
+
+@pytest.mark.parametrize("tolerance", [{"z": 0.1}, {"kind": 0.1}, {"x": -0.1}, {"x": None}, 0.1])
+def test_errors_name_what_is_wrong(tolerance):
+    with pytest.raises(ValueError, match=r"^tolerance"):
+        run(0).best_predicted(tolerance=tolerance)
+
+
+def test_the_adapters_take_it():
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0))
+    study.optimize(lambda trial: needle(trial.suggest_float("x", 0, 1)), n_trials=12)
+    params, value = study.sampler.best_predicted(tolerance={"x": WIDTH})
+    assert study.sampler.best_predicted_trial(tolerance={"x": WIDTH}).params == params
+    assert np.isfinite(value)
+    search = GSSBOSearch({"a": {"x": tune.quniform(0, 1, 0.05)}}, "loss", "min", seed=0)
+    for i in range(8):
+        config = search.suggest(f"t{i}")
+        search.on_trial_complete(f"t{i}", {"loss": needle(config["a"]["x"]), "training_iteration": 1})
+    assert set(search.best_predicted(tolerance={"a/x": WIDTH})[0]) == {"a"}
