@@ -320,7 +320,9 @@ class GSSBO(Optimizer):
 
     settings: GSSBOSettings
     settings_class = GSSBOSettings
-    capabilities = Capabilities(_checks.MOST_OBJECTIVES, constraints=True, std=True, costs=True, allowed=True, usual_initial=None)
+    capabilities = Capabilities(
+        _checks.MOST_OBJECTIVES, constraints=True, std=True, costs=True, allowed=True, usual_initial=None
+    )
 
     @names_checked(GSSBOSettings)
     def __init__(
