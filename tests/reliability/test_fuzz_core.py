@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -77,12 +78,24 @@ def known(space):
     middle = space.decode(space.usual)
     most = sum(weight * middle[name] for name, weight in weights.items()) + 0.2
     first, part = next(iter(space.items()))
-    some = part.choices[:2] if isinstance(part, Categorical) else (middle[first],)
-    top = middle[first] if isinstance(part, Categorical) else part.from_unit(0.8)
-    allowed = [
-        lambda p: any(p[first] is one for one in some) or (not isinstance(part, Categorical) and p[first] <= top)
-    ]
-    return allowed + ([Linear(weights, most=most)] if weights else [])
+    if isinstance(part, Categorical):
+        allowed = Among(first, part.choices[:2])
+    else:
+        allowed = Among(first, (middle[first],), part.from_unit(0.8))
+    return [allowed, *([Linear(weights, most=most)] if weights else [])]
+
+
+@dataclass(frozen=True)
+class Among:
+    """A function of the parameters that can be pickled: whether one of them is among some values, or at most a number."""
+
+    name: str
+    some: tuple
+    most: float = -math.inf
+
+    def __call__(self, params):
+        value = params[self.name]
+        return any(value is one for one in self.some) or (self.most > -math.inf and value <= self.most)
 
 
 def _is_step(step):
