@@ -59,6 +59,6 @@ def test_reals_on_a_linear_scale_say_nothing_of_lengthscales():
         priors.VALUES.around(Space({"x": Float(0, 1), "y": Float(-5, 5, step=0.5)}).usual_lengthscales) is priors.VALUES
     )
     mixed = Space({"x": Float(0, 1), "rate": Float(1e-4, 1.0, log=True), "depth": Int(1, 9), "n": Int(1, 99, log=True)})
-    assert mixed.usual_lengthscales.tolist() == [1.0, 0.4, 0.6, 1.0]
+    assert mixed.usual_lengthscales.tolist() == [1.0, 0.6, 0.8, 1.0]
     chosen = Space({"a": Categorical([True, False]), "b": Categorical([*"abc"])})
-    assert chosen.usual_lengthscales.tolist() == [1.5, 0.8]
+    assert chosen.usual_lengthscales.tolist() == [1.2, 0.9]

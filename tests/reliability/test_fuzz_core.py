@@ -87,7 +87,7 @@ def known(space):
 
 @dataclass(frozen=True)
 class Among:
-    """A function of the parameters that can be pickled: whether one of them is among some values, or at most a number."""
+    """A function of the parameters that can be pickled: whether one is among some values, or at most a number."""
 
     name: str
     some: tuple
