@@ -22,6 +22,7 @@ import numpy as np
 from benchmarks.compare import stopping, transfer
 from benchmarks.compare.bbob_report import time_table
 from benchmarks.compare.hpob import CHECKPOINTS, mean_regret, regrets
+from benchmarks.compare.interval_report import intervals
 from benchmarks.compare.ranks import Runs, bootstrap, finished, grouped
 from benchmarks.compare.study_report import study_table
 from benchmarks.markdown import lines
@@ -432,23 +433,6 @@ def calibration_table(trials: str, *algorithms: str) -> str:
     return markdown(table)
 
 
-def interval_table() -> str:
-    """How many arms lie within confidence intervals under a learned kernel: means over the kernels of the draws."""
-    known: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
-    for row in load(RESULTS / "intervals.jsonl"):
-        if row["learning"] == "learned":
-            known.setdefault((row["algorithm"], row["beta"], row["d"]), []).append(row["figures"])
-    marks = list(next(iter(known.values()))[0])
-    table = [["algorithm", "beta", "d", *(f"after {n}" for n in marks), "all arms", "half width"]]
-    for (algorithm, beta, d), found in sorted(known.items(), key=lambda one: one[0][0] != "BKB"):
-        shares = np.array([[figures[n]["within"] for n in marks] for figures in found])
-        half = np.mean([figures[marks[-1]]["half"] for figures in found])
-        everywhere = float(np.mean(shares[:, -1] == 1.0))
-        cells = [*(f"{share:.2f}" for share in shares.mean(axis=0)), f"{everywhere:.0%}", f"{half:.2g}"]
-        table.append([algorithm, beta, str(d), *cells])
-    return markdown(table)
-
-
 def first_use(version: str, takes: str) -> str:
     """The longest wait for a suggestion with an empty cache; ``takes`` is the duration of a trial in seconds."""
     version = version.replace("-", " ").replace("now ", "now, ")
@@ -585,7 +569,7 @@ FIGURES: dict[str, Callable[..., str]] = {
         paper,
         paper_table,
         calibration_table,
-        interval_table,
+        intervals,
         first_use,
         behind,
         hpob,

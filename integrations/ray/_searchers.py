@@ -129,7 +129,8 @@ class NumboSearch(InspectedSearch):
         self._earlier = _earlier.read(earlier)
         if self._earlier:
             self._given = {**self._given, "earlier": self._earlier}
-        self._cost = _checks.cost_name(cost, budget)
+        name = _checks.cost_name(cost, budget)
+        self._cost = TIME_TOTAL_S if name == "duration" else name
         self._budget = budget
         self._allowed = constraints_of(allowed)
         if self._allowed:
@@ -165,7 +166,7 @@ class NumboSearch(InspectedSearch):
         given = {name: value or None for name, value in self._given.items() if name != "space"}
         given["space"] = self._given.get("space")
         goal = {"metric": self._metric, "mode": self._mode, "seed": self._seed, "constraints": self._limits or None}
-        goal |= {"cost": self._cost, "budget": self._budget}
+        goal |= {"cost": "duration" if self._cost == TIME_TOTAL_S else self._cost, "budget": self._budget}
         return as_call(self, given | goal, self._settings, {"n_initial": self._optimizer.capabilities.usual_initial})
 
     # -- setting up --------------------------------------------------------------------------------------------
@@ -385,23 +386,18 @@ class NumboSearch(InspectedSearch):
     @property
     def _counting(self) -> list[str]:
         """The metrics whose last values count."""
-        return [*self._metrics, *self._limits, *([] if self._cost is None else [self._spent])]
-
-    @property
-    def _spent(self) -> str:
-        """The metric with the cost of a trial."""
-        return TIME_TOTAL_S if self._cost == "duration" else str(self._cost)
+        return [*self._metrics, *self._limits, *([] if self._cost is None else [self._cost])]
 
     def _cost_of(self, result: Mapping[str, Any] | None) -> float | None:
         """The cost of a trial by its last reported metrics; None if it is not known."""
         if self._cost is None:
             return None
-        reported = (result or {}).get(self._spent)
+        reported = (result or {}).get(self._cost)
         cost = _number(reported)
         if cost is not None and 0.0 < cost < math.inf:
             return cost
         if reported is not None:
-            self._warn("cost", f"A trial ended with {self._spent}={reported!r}: its cost counts as unknown.")
+            self._warn("cost", f"A trial ended with {self._cost}={reported!r}: its cost counts as unknown.")
         return None
 
     def _report_running(self, trial_id: str, result: dict[str, Any]) -> None:

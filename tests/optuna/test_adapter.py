@@ -254,8 +254,9 @@ def test_a_copy_keeps_a_drawn_seed_but_no_model_and_no_study(copied):
     assert [t.params for t in again.trials] == [t.params for t in study.trials[:3]]
 
 
+@over_seeds()
 def test_reseeding_changes_the_suggestions_and_keeps_the_model(make):
-    study = optuna.create_study(sampler=make(search_space=SPACE))
+    study = optuna.create_study(sampler=make(search_space=SPACE, seed=seeded(0)))
     study.optimize(objective, n_trials=12)
     trial = study.ask()
     frozen = study.trials[trial.number]
@@ -267,7 +268,8 @@ def test_reseeding_changes_the_suggestions_and_keeps_the_model(make):
     for _ in range(5):
         study.sampler.reseed_rng()
         changed |= sample(study, frozen, SPACE) != first
-    assert changed or isinstance(study.sampler, SBPESampler)  # the most uncertain point is no matter of chance
+    # the most uncertain point is no matter of chance; the best one may be found from all candidates
+    assert changed or isinstance(study.sampler, SBPESampler), MOSTLY
     assert asks_of(study) == [*asked, *[12] * 5]  # of the same optimizer
 
 

@@ -148,8 +148,8 @@ def _rough(i: int, params: Any) -> float | None:
 
 
 def _noisy(i: int, params: Any) -> float:
-    """Arbitrary values around a parabola: noise to the models."""
-    return _smooth(i, params) + (7 * i) % 11
+    """Arbitrary values: noise to the models."""
+    return float(params["x0"] + (7 * i) % 11)
 
 
 def warmup() -> float:
