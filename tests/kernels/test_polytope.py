@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.helpers import INTERPRETED, seeded
+from tests.helpers import INTERPRETED, entry, seeded
 
 from numbo import Float, Int, Linear, Mixture, Nonzero, Order, Space
-from numbo.kernels.polytope import holding, repaired
+from numbo.kernels.polytope import (
+    PASSES,
+    STEPS,
+    holding,
+    keep_most,
+    move_onto,
+    nearest_anchor,
+    pull_back,
+    repaired,
+    settle,
+    take_steps,
+)
 from numbo.spaces.allowed import met, polytope_of
 
 COUNT = 8 if INTERPRETED else 60
@@ -80,3 +91,117 @@ def test_inactive_parameters_count_as_zero_or_are_left_out():
     assert found[0, 0] + found[0, 2] <= 1.0
     away = np.array([[0.3, -1.0, -1.0, 0.1]])
     np.testing.assert_array_equal(moved(FLOATS, [Linear({"b": 1, "c": 1}, least=1.0)], away)[0], away)
+
+
+def at(x):
+    """A point, with nothing held, and the bounds of the cube."""
+    x = np.array(x, dtype=float)
+    return x, np.zeros(len(x), dtype=bool), np.zeros(len(x)), np.ones(len(x))
+
+
+PULLED = {
+    "above": (FLOATS, Linear({"a": 1, "b": 1}, most=1.0), [0.9, 0.7, 0.3, 0.3], [0.2, 0.3, 0.5, 0.5]),
+    "below": (FLOATS, Linear({"c": 1, "d": 3}, least=2.0), [0.1, 0.2, 0.3, 0.1], [0.9, 0.4, 0.8, 0.9]),
+    "log": (
+        CASES["logarithms"][0],
+        Linear(dict.fromkeys(NAMES, 1.0), most=1.0),
+        [0.9, 0.9, 0.5, 0.3],
+        [0.2, 0.3, 0.1, 0],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PULLED)
+def test_what_is_pulled_back_is_where_the_line_enters_the_constraint(case):
+    dimensions, constraint, start, anchor = PULLED[case]
+    p = polytope_of(dimensions, [constraint])
+    x, target = np.array(start, dtype=float), np.array(anchor, dtype=float)
+    entry(pull_back)(p, x, target)
+
+    def values(u):
+        v = p.first + p.span * u
+        return np.where(p.log, np.exp(v), v)
+
+    def holds(share):
+        total = weights @ (values(target) + share * (values(np.array(start)) - values(target)))
+        return p.low[0] <= total <= p.high[0]
+
+    weights = np.zeros(4)
+    weights[p.columns] = p.weights
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    expected = values(target) + low * (values(np.array(start)) - values(target))
+    np.testing.assert_allclose(values(x), expected, rtol=1e-9)
+    assert holding(p, x[None]).all()
+
+
+def test_of_a_sum_that_is_fixed_the_known_point_is_taken_and_what_is_inactive_is_left():
+    equal = polytope_of(FLOATS, [Mixture(NAMES)])
+    x, target = np.array([0.7, 0.4, 0.3, 0.1]), np.array([0.1, 0.2, 0.3, 0.4])
+    entry(pull_back)(equal, x, target)
+    np.testing.assert_array_equal(x, target)
+    x, held, low, high = at([0.9, -1.0, -1.0, 0.2])
+    away = polytope_of(FLOATS, [Linear({"b": 1, "c": 1}, least=1.0)])
+    before = x.copy()
+    entry(pull_back)(away, x, np.array([0.1, -1.0, -1.0, 0.1]))
+    np.testing.assert_allclose(x, before)
+    assert entry(settle)(away, x, held, low, high)
+    np.testing.assert_allclose(x, before)
+
+
+def test_an_exponential_that_is_far_too_large_is_approached():
+    """Newton's method takes a step of one in the logarithm there, and ends after some."""
+    x, held, low, high = at([1.0])
+    v = np.array([np.exp(200.0)])
+    numbers = np.ones(1), np.zeros(1, dtype=np.int64), np.zeros(1), np.array([200.0]), np.ones(1, dtype=bool)
+    assert entry(move_onto)(*numbers, 2.0 - v[0], 1e-9, x, v, held, low, high)
+    assert np.log(v[0]) == pytest.approx(200.0 - PASSES, abs=1e-6)
+
+
+def test_members_of_a_group_that_are_held_stay_though_they_are_too_many():
+    p = polytope_of(FLOATS, [Nonzero(NAMES, 1)])
+    x = np.array([0.5, 0.4, 0.0, 0.0])
+    frozen = np.zeros(4, dtype=bool)
+    assert not entry(keep_most)(p, x, np.ones(4, dtype=bool), frozen)
+    np.testing.assert_array_equal(x, [0.5, 0.4, 0.0, 0.0])
+    assert not frozen.any()
+
+
+def stepped_from(dimensions, constraints, params):
+    """The values after steps of discrete coordinates, from a point without the missing parameters."""
+    p = polytope_of(dimensions, constraints)
+    table = np.zeros((len(p.low), len(dimensions)))
+    for i in range(len(p.low)):
+        of = slice(p.starts[i], p.starts[i + 1])
+        table[i, p.columns[of]] = p.weights[of]
+    x = np.array([dimensions[n].to_unit(params[n]) if n in params else -1.0 for n in dimensions])
+    entry(take_steps)(p, table, x, np.zeros(len(x), dtype=bool))
+    return [round(dimensions[n].from_unit(u)) for n, u in zip(dimensions, x, strict=True) if u >= 0.0]
+
+
+def test_steps_of_integers_end_where_none_helps_or_after_many():
+    ints = {name: Int(0, 9) for name in NAMES}
+    odd = [Linear({"a": 2, "b": 2}, equal=5), Linear({"c": 1, "d": 1}, least=3)]
+    assert sum(stepped_from(ints, odd, {"a": 1, "b": 1})) == 2
+    assert sum(stepped_from(ints, [Linear(dict.fromkeys(NAMES, 1), equal=17)], {"a": 1, "b": 2, "d": 0})) == 17
+    switches = {f"s{j}": Int(0, 1) for j in range(STEPS + 10)}
+    assert (
+        sum(stepped_from(switches, [Linear(dict.fromkeys(switches, 1), least=STEPS + 5)], dict.fromkeys(switches, 0)))
+        == STEPS
+    )
+
+
+def test_where_steps_do_not_help_a_known_point_does():
+    ints = {name: Int(0, 9) for name in NAMES}
+    X = Space(ints).snap(np.random.default_rng(seeded(3)).random((COUNT, 4)))
+    for dimensions, constraints, points in (
+        (ints, [Linear({"a": 3, "b": 5}, equal=31), Linear({"b": 7, "c": 4, "d": 6}, equal=47)], X),
+        (FLOATS, [Nonzero(NAMES, 1), Linear({"c": 1, "d": 3}, least=2.0)], np.array([[0.9, 0.1, 0.1, 0.1]])),
+    ):
+        found, fine = moved(dimensions, constraints, points)
+        assert fine.all()
+        assert holding(polytope_of(dimensions, constraints), found).all()
+    p = polytope_of(FLOATS, [Mixture(NAMES)])
+    assert entry(nearest_anchor)(p, np.array([0.1, -1.0, 0.3, 0.4]), np.full((2, 4), 0.25)) == -1
