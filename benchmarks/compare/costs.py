@@ -15,6 +15,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 import optuna
@@ -50,9 +51,9 @@ def progress(objective: Objective, seed: int, weight: float | None) -> Iterator[
     spent = 0.0
     best = np.inf
     for _ in range(LONGEST):
-        costs.WEIGHT = WEIGHTS[0] if weight is None else weight
-        trial = study.ask()
-        found = objective(trial)
+        with patch.object(costs, "WEIGHT", WEIGHTS[0] if weight is None else weight):
+            trial = study.ask()
+            found = objective(trial)
         trial.set_user_attr("cost", found.cost)
         study.tell(trial, found.value)
         spent += found.cost
