@@ -29,8 +29,6 @@ AGAIN = 4
 SOON = 2
 #: From this number of observations on, the best point may be measured again to find out whether values are noisy.
 PROBED = 20
-#: Number of points that are drawn to find one with fixed values that is allowed.
-SETTLED = 256
 #: While other objectives are noisy, fewer repeats than this are not enough to treat an objective as exact.
 AT_ODDS = 3
 
@@ -164,12 +162,8 @@ class Availability:
             if len(rows):
                 nearest: Array = self.grid[rows[int(np.argmin(np.sum((self.grid[rows] - x) ** 2, axis=1)))]]
                 return nearest
-        elif allowed is not None:
-            near = self.space.snap(self.fix(allowed.nearest(x))[None])
-            drawn = allowed.spread(SETTLED, np.random.default_rng(0), self.fixed)
-            for point in np.concatenate([*(allowed.mended(one, self.held)[0] for one in (x[None], near)), drawn]):
-                if self.permits(point):
-                    return point
+        elif allowed is not None and (found := allowed.near(x, self.fixed)) is not None:
+            return found
         warnings.warn(
             f"The values that are given for {self._names_held()} allow no values of the other parameters that meet "
             "allowed=, or none was found: the suggestion does not meet it.",

@@ -41,6 +41,8 @@ SHORTENED = 5
 SLACK = 1e-9
 #: How often a line to an allowed point is halved.
 HALVINGS = 5
+#: Number of points that are drawn to find one with some given coordinates.
+DRAWN = 256
 
 
 @dataclass(frozen=True)
@@ -287,6 +289,19 @@ class Allowed:
         """The known allowed point (d,) nearest to ``x (d,)``."""
         out: Array = self.anchors[int(np.argmin(np.sum((self.anchors - x) ** 2, axis=1)))]
         return out
+
+    def near(self, x: Array, given: Array | None = None) -> Array | None:
+        """An allowed point near ``x (d,)``: ``x`` moved, a known point, or one of some drawn; None if none is found.
+
+        It has the coordinates that are ``given (d,)``, NaN for others; then it is allowed up to rounding.
+        """
+        held = None if given is None else ~np.isnan(given)
+        known = self.nearest(x)
+        known = self._space.snap((known if given is None else np.where(held, given, known))[None])
+        drawn = self.spread(DRAWN, np.random.default_rng(0), given)
+        points = np.concatenate([self.mended(x[None], held)[0], self.mended(known, held)[0], drawn])
+        fits = self.holds if given is None else self.holds_nearly
+        return next((point for point in points if fits(point)), None)
 
     def spread(self, count: int, rng: np.random.Generator, held: Array | None = None) -> Array:
         """Up to ``count`` points (c, d) around and between known ones, which predicates may not allow.

@@ -13,8 +13,6 @@ from numbo.spaces.dimensions import middles
 
 #: Maximum number of values.
 COMPLETIONS = 64
-#: Number of points that are drawn to find one that is allowed.
-DRAWN = 256
 
 
 def completions(
@@ -47,17 +45,9 @@ def within_allowed(space: Space, given: Mapping[str, Any], seed: int | None) -> 
     """
     start = space.usual if seed is None else np.random.default_rng(seed).random(space.d)
     x = space.partial(given)
-    allowed = space.allowed
-    first = space.snap(np.where(np.isnan(x), start, x)[None])
-    if allowed is None:
-        return space.decode(first[0])
-    held = ~np.isnan(x)
-    near = space.snap(np.where(held, x, allowed.nearest(first[0]))[None])
-    drawn = allowed.spread(DRAWN, np.random.default_rng(0), x)
-    for point in np.concatenate([allowed.mended(first, held)[0], allowed.mended(near, held)[0], drawn]):
-        if allowed.holds_nearly(point):
-            return space.decode(point)
-    return None
+    (first,) = space.snap(np.where(np.isnan(x), start, x)[None])
+    found = first if space.allowed is None else space.allowed.near(first, x)
+    return None if found is None else space.decode(found)
 
 
 def _within(dimension: Dimension, value: Any) -> Any:
