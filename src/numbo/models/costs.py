@@ -24,7 +24,7 @@ from numbo import _elementary
 from numbo._types import Array, Mask, TrialPositions
 from numbo.kernels.acquisition import LOG_PROBABILITY, MEAN, Acquisition, Term
 from numbo.models.moments import mean_at
-from numbo.models.spread import near_and_apart
+from numbo.models.spread import kept, near_and_apart
 from numbo.models.surrogate import Surrogate
 from numbo.trials import Data
 from numbo.trials.history import History
@@ -128,6 +128,8 @@ class Costs:
         trials = history.trials
         out = np.full(n, np.nan)
         known = ~np.isnan(trials.cost[:n])
+        if not known.any():  # as in most runs: curves need not be looked at
+            return out
         out[known] = -_elementary.log(trials.cost[:n][known])
         out[trials.failed[:n]] = np.nan
         final = trials.final[:n]
@@ -143,15 +145,10 @@ class Costs:
         """Which of the ``live`` trials the model uses: those around the best one, and others far from each other."""
         if len(live) <= SIZE:
             return live
-        surrogate = self._surrogate
-        old = surrogate.members
-        grown = np.concatenate([old, live[live >= surrogate.updated_at]])
-        if len(old) and len(grown) <= SIZE + JOINING and np.isin(old, live).all():
-            return grown
-        X = history.trials.X
+        if (known := kept(self._surrogate, live, SIZE + JOINING)) is not None:
+            return known
         best = history.X[history.best]
-        chosen = near_and_apart(surrogate.gp.covariance, X[live], best, SIZE, len(live))
-        return np.sort(live[chosen])
+        return near_and_apart(self._surrogate, history.trials.X, live, best, SIZE, len(live))
 
     def state_dict(self) -> dict[str, Any]:
         return self._surrogate.state_dict()

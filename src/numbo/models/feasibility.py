@@ -26,7 +26,7 @@ from numbo._types import Array, Mask, TrialPositions
 from numbo.kernels.acquisition import CERTAIN, Success
 from numbo.models.bounds import failing_bounds
 from numbo.models.priors import LABELS
-from numbo.models.spread import near_and_apart
+from numbo.models.spread import kept, near_and_apart
 from numbo.models.surrogate import Surrogate
 from numbo.trials import Data
 from numbo.trials.history import History
@@ -139,13 +139,10 @@ class Feasibility:
         if len(live) <= SIZE:
             return live
         surrogate = self._surrogate
-        old = self._surrogate.members
-        grown = np.concatenate([old, live[live >= surrogate.updated_at]])
-        if len(old) and len(grown) <= SIZE + JOINING and np.isin(old, live).all() and not surrogate.fits.due(len(X)):
-            return grown
-        covariance = surrogate.gp.covariance
+        if not surrogate.fits.due(len(X)) and (known := kept(surrogate, live, SIZE + JOINING)) is not None:
+            return known
         here = np.append(history.X[history.best], len(X) / TRIALS)
-        return np.sort(live[near_and_apart(covariance, X[live], here, SIZE, len(X))])
+        return near_and_apart(surrogate, X, live, here, SIZE, len(X))
 
     def _weigh(self, labels: Array) -> float:
         """w, from both models' leave-one-out predictions of the labels (m,) of the members."""

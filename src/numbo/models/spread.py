@@ -6,17 +6,32 @@ import math
 
 import numpy as np
 
-from numbo._types import Array, Indices
-from numbo.kernels.covariance import Covariance, squared_distances
+from numbo._types import Array, TrialPositions
+from numbo.kernels.covariance import squared_distances
 from numbo.kernels.selection import kmeans_plus_plus
+from numbo.models.surrogate import Surrogate
 
 
-def near_and_apart(covariance: Covariance, X: Array, here: Array, size: int, seed: int) -> Indices:
-    """Rows (size,) of ``X (n, d)``: one half is nearest the point ``here (d,)``, the others are spread out.
+def kept(surrogate: Surrogate, live: TrialPositions, most: int) -> TrialPositions | None:
+    """The members of a model with those of the ``live`` rows that are new to it; None if they have to be chosen again.
+
+    That is so if there would be more than ``most``, or one of them is no longer live.
+    """
+    old = surrogate.members
+    grown = np.concatenate([old, live[live >= surrogate.updated_at]])
+    return grown if len(old) and len(grown) <= most and np.isin(old, live).all() else None
+
+
+def near_and_apart(
+    surrogate: Surrogate, X: Array, live: TrialPositions, here: Array, size: int, seed: int
+) -> TrialPositions:
+    """So many of the ``live`` rows of ``X (n, d)``: one half is nearest ``here (d,)``, the others are spread out.
 
     They are chosen by their location alone, by draws with the ``seed``.
     """
-    near = np.argsort(squared_distances(covariance, X, here, math.inf), kind="stable")[: size // 2]
+    covariance = surrogate.gp.covariance
+    points = X[live]
+    near = np.argsort(squared_distances(covariance, points, here, math.inf), kind="stable")[: size // 2]
     draws = np.random.default_rng(seed).random(size)
-    chosen: Indices = kmeans_plus_plus(covariance, np.ascontiguousarray(X.T), size, near, draws)
-    return chosen
+    chosen = kmeans_plus_plus(covariance, np.ascontiguousarray(points.T), size, near, draws)
+    return np.sort(live[chosen])
