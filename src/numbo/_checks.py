@@ -30,6 +30,13 @@ ELSEWHERE = {
     "constraints": "constraints_func",
     "constraints_func": "constraints",
 }
+#: Arguments of the algorithms with an exact GP alone, and what others do not do.
+OF_EXACT = {
+    "earlier": "learn from earlier studies",
+    "cost": "take costs into account",
+    "budget": "take costs into account",
+    "allowed": "take known constraints",
+}
 
 
 def integer(name: str, value: Any, low: int) -> int:
@@ -227,12 +234,8 @@ def _unknown(cls: str, name: str, known: Collection[str], within: Collection[str
         return f"{cls} does not support constraints, and has no setting {name!r}: {_gssbo(cls)} does."
     if name == "directions" and not cls.startswith(("GSSBO", "GPUCB")):
         return f"{cls} has one objective, and no setting 'directions': {_gssbo(cls)} takes several."
-    if name == "earlier" and not cls.startswith(("GSSBO", "GPUCB")):
-        return f"{cls} does not learn from earlier studies, and has no setting 'earlier': {_gssbo(cls)} does."
-    if name in ("cost", "budget") and not cls.startswith(("GSSBO", "GPUCB")):
-        return f"{cls} does not take costs into account, and has no setting {name!r}: {_gssbo(cls)} does."
-    if name == "allowed" and not cls.startswith(("GSSBO", "GPUCB")):
-        return f"{cls} does not take known constraints, and has no setting 'allowed': {_gssbo(cls)} does."
+    if name in OF_EXACT and not cls.startswith(("GSSBO", "GPUCB")):
+        return f"{cls} does not {OF_EXACT[name]}, and has no setting {name!r}: {_gssbo(cls)} does."
     if name == "allowed" and "allowed" not in known:
         return f"{cls} takes allowed= in its space: Space({{...}}, allowed=...), or Table(data, allowed=...)."
     everything = [*known, *within]
