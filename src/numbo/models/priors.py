@@ -67,7 +67,7 @@ ADDITIVE_BOUNDS = (1.0, 1e4)
 def default_theta(d: int, trend: bool, additive: bool, prior: Prior = VALUES) -> Array:
     """The start of a fit: usual lengthscales, signal 1, noise 1e-3; with ``trend``, trend variances 0.1 and, for
     interactions, 0.01; with ``additive``, variance 0.1 and lengthscale 0.1."""
-    usual = np.full(d, prior.usual) if np.ndim(prior.usual) == 0 else np.asarray(prior.usual)
+    usual = np.array(np.broadcast_to(prior.usual, d))
     theta = [*(-2.0 * _elementary.log(usual)).tolist(), 0.0, math.log(1e-3)]
     theta += _elementary.log([0.1, 0.1, 0.01]).tolist() if trend else []
     return np.array(theta + ([math.log(0.1), ADDITIVE_MEAN] if additive else []))
