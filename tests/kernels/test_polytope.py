@@ -154,9 +154,9 @@ def test_of_a_sum_that_is_fixed_the_known_point_is_taken_and_what_is_inactive_is
 def test_an_exponential_that_is_far_too_large_is_approached():
     """Newton's method takes a step of one in the logarithm there, and ends after some."""
     x, held, low, high = at([1.0])
+    p = polytope_of({"a": Float(1.0, np.exp(200.0), log=True)}, [Linear({"a": 1.0}, most=2.0)])
     v = np.array([np.exp(200.0)])
-    numbers = np.ones(1), np.zeros(1, dtype=np.int64), np.zeros(1), np.array([200.0]), np.ones(1, dtype=bool)
-    assert entry(move_onto)(*numbers, 2.0 - v[0], 1e-9, x, v, held, low, high)
+    assert entry(move_onto)(p, 0, 2.0 - v[0], x, v, held, low, high)
     assert np.log(v[0]) == pytest.approx(200.0 - PASSES, abs=1e-6)
 
 

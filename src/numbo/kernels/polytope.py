@@ -21,10 +21,12 @@ from numbo.compiling.jit import jit, subroutine
 ROUNDS = 8
 PASSES = 24
 #: In units of the largest sum of a constraint: how far from it a sum may be that has to be equal to a number, by how
-#: much one of discrete values may be rounded beyond its bound, and how far inside of it points are moved.
+#: much one of discrete values may be rounded beyond its bound, how far inside of it points are moved, and how near to
+#: that a move has to end.
 TOLERANCE = 1e-12
 ROUNDING = 1e-14
 MARGIN = 1e-13
+EXACT = 1e-15
 #: Largest number of steps of discrete coordinates of a point.
 STEPS = 40
 
@@ -120,11 +122,16 @@ def is_equality(p, i):
 
 
 @subroutine
+def rounding_of(p, i):
+    """By how much a sum may be beyond a bound of constraint ``i`` that is no equality, in units of the largest one."""
+    return ROUNDING if p.rough[i] else 0.0
+
+
+@subroutine
 def excess_after(p, i, total):
     """By how much constraint ``i`` is violated by a sum, in units of its largest one."""
     excess = max(0.0, total - p.high[i], p.low[i] - total) / p.scale[i]
-    least = TOLERANCE if is_equality(p, i) else (ROUNDING if p.rough[i] else 0.0)
-    return excess if excess > least else 0.0
+    return excess if excess > (TOLERANCE if is_equality(p, i) else rounding_of(p, i)) else 0.0
 
 
 @subroutine
@@ -157,33 +164,32 @@ def holds_at(p, x):
 
 
 @subroutine
-def move_onto(weights, columns, first, span, log, rest, near, x, v, held, low, high):
-    """Move coordinates of ``x (d,)`` and values ``v (d,)`` until a sum has grown by ``rest``, up to ``near``.
+def move_onto(p, i, rest, x, v, held, low, high):
+    """Move coordinates of ``x (d,)`` and values ``v (d,)`` until the sum of constraint ``i`` has grown by ``rest``.
 
-    The sum has the ``weights (c,)`` of the values in ``columns (c,)``. Coordinates that are ``held (d,)`` stay, others
-    between ``low`` and ``high (d,)``. Returns whether any was moved.
+    Coordinates that are ``held (d,)`` stay, others between ``low`` and ``high (d,)``. Returns whether any was moved.
     """
+    start, stop = p.starts[i], p.starts[i + 1]
     for t in range(PASSES):
-        if abs(rest) <= near:
+        if abs(rest) <= EXACT * p.scale[i]:
             return t > 0
         square = 0.0
-        for c in range(columns.shape[0]):
-            j = columns[c]
+        for c in range(start, stop):
+            j = p.columns[c]
             if x[j] >= 0.0 and not held[j]:
-                slope = weights[c] * span[j] * (v[j] if log[j] else 1.0)
+                slope = p.weights[c] * p.span[j] * (v[j] if p.log[j] else 1.0)
                 if (x[j] < high[j]) if rest * slope > 0.0 else (x[j] > low[j]):
                     square += slope * slope
         if square == 0.0:
             return t > 0
         share, gained = rest / square, 0.0
-        for c in range(columns.shape[0]):
-            j = columns[c]
+        for c in range(start, stop):
+            j = p.columns[c]
             if x[j] >= 0.0 and not held[j]:
-                slope = weights[c] * span[j] * (v[j] if log[j] else 1.0)
+                slope = p.weights[c] * p.span[j] * (v[j] if p.log[j] else 1.0)
                 x[j] = min(max(x[j] + share * slope, low[j]), high[j])
-                value = first[j] + span[j] * x[j]
-                value = math.exp(value) if log[j] else value
-                gained += weights[c] * (value - v[j])
+                value = value_of(p, j, x[j])
+                gained += p.weights[c] * (value - v[j])
                 v[j] = value
         rest -= gained
     return True
@@ -192,25 +198,20 @@ def move_onto(weights, columns, first, span, log, rest, near, x, v, held, low, h
 @subroutine
 def settle(p, x, held, low, high):
     """Move ``x (d,)`` onto the violated constraints in turns, until all hold; returns whether they do."""
-    first, span, log = p.first, p.span, p.log
     v = np.zeros(x.shape[0])
     for j in range(x.shape[0]):
         if x[j] >= 0.0:
-            v[j] = first[j] + span[j] * x[j]
-            if log[j]:
-                v[j] = math.exp(v[j])
+            v[j] = value_of(p, j, x[j])
     for _ in range(ROUNDS):
         fine, moved = True, False
         for i in range(p.low.shape[0]):
             if not applies(p, i, x):
                 continue
-            a, b = p.starts[i], p.starts[i + 1]
             total = 0.0
-            for c in range(a, b):
+            for c in range(p.starts[i], p.starts[i + 1]):
                 total += p.weights[c] * v[p.columns[c]]
-            margin = MARGIN * p.scale[i]
-            rounding = ROUNDING * p.scale[i] if p.rough[i] else 0.0
-            if p.high[i] - p.low[i] <= 2.0 * margin:
+            margin, rounding = MARGIN * p.scale[i], rounding_of(p, i) * p.scale[i]
+            if is_equality(p, i):
                 if abs(total - p.high[i]) <= margin:
                     continue
                 rest = p.high[i] - total
@@ -221,8 +222,7 @@ def settle(p, x, held, low, high):
             else:
                 continue
             fine = False
-            near = 1e-15 * p.scale[i]
-            moved |= move_onto(p.weights[a:b], p.columns[a:b], first, span, log, rest, near, x, v, held, low, high)
+            moved |= move_onto(p, i, rest, x, v, held, low, high)
         if fine or not moved:
             return fine
     return False
@@ -313,8 +313,7 @@ def pull_back(p, x, anchor):
         if not applies(p, i, x):
             continue
         there, here = total_of(p, i, anchor), total_of(p, i, x)
-        margin = MARGIN * p.scale[i]
-        rounding = ROUNDING * p.scale[i] if p.rough[i] else 0.0
+        margin, rounding = MARGIN * p.scale[i], rounding_of(p, i) * p.scale[i]
         if is_equality(p, i):
             if abs(here - p.high[i]) > TOLERANCE * p.scale[i]:
                 share = 0.0

@@ -296,8 +296,8 @@ class Allowed:
         It has the coordinates that are ``given (d,)``, NaN for others; then it is allowed up to rounding.
         """
         held = None if given is None else ~np.isnan(given)
-        known = self.nearest(x)
-        known = self._space.snap((known if given is None else np.where(held, given, known))[None])
+        known = self.nearest(x) if given is None else np.where(np.isnan(given), self.nearest(x), given)
+        known = self._space.snap(known[None])
         drawn = self.spread(DRAWN, np.random.default_rng(0), given)
         points = np.concatenate([self.mended(x[None], held)[0], self.mended(known, held)[0], drawn])
         fits = self.holds if given is None else self.holds_nearly
