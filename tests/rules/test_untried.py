@@ -11,7 +11,7 @@ from tests.search.searches import global_search, sampled
 from numbo import GSSBO, Categorical, Float, Int, Space
 from numbo.optimizers.gp_ucb import Everything
 from numbo.rules import Elsewhere, GlobalModel, Untried, untried
-from numbo.rules.untried import EVERY, KEPT, LISTED, LISTED_LATE, stands_still
+from numbo.rules.untried import EVERY, KEPT, LEFT, LISTED, LISTED_LATE, stands_still
 
 SPACE = {
     "a": Categorical(list("xyz")),
@@ -227,3 +227,40 @@ def test_every_second_suggestion_covers_a_combination_of_categories():
         assert found is None or (p["a"], p["b"]) not in seen
         tell(run, p, p["c"] - (p["a"] == "x"))
     assert len({(p["a"], p["b"]) for p in run.history.trials.params}) == 6
+
+
+def test_a_single_category_is_covered_after_a_while():
+    space = Space({"k": Categorical(list("abcdef")), "u": Float(0.0, 1.0)})
+    run = sampled(space, 1, lambda p: p["u"])
+    first = run.history.trials.params[0]["k"]
+    rule = Untried(GlobalModel(global_search(run), Everything()), space)
+    for turn in range(1, LEFT + EVERY * 6):
+        seen = {p["k"] for p in run.history.trials.params}
+        found = rule.propose(run)
+        assert (found is not None) == (turn % EVERY == 0 and turn >= LEFT and len(seen) < 6)
+        p = {"k": first, "u": turn / 100.0} if found is None else space.decode(found.x)
+        assert found is None or p["k"] not in seen
+        tell(run, p, p["u"])
+    assert len({p["k"] for p in run.history.trials.params}) == 6
+
+
+def test_combinations_are_covered_where_numbers_are_fixed_and_not_where_a_category_is():
+    opt = GSSBO({**SPACE, "n": Int(1, 1000)}, seed=0)
+    seen = set()
+    for _ in range(60):
+        p = opt.space.decode(opt.suggest(fixed={"u": 0.3, "n": 7}).x)
+        assert (p["u"], p["n"]) == (pytest.approx(0.3), 7)
+        seen.add((p["a"], p["b"], p["c"]))
+        opt.tell(p, (p["v"] - 0.4) ** 2 + (p["a"] != "x") + (p["b"] != "x") + (p["c"] != "x"))
+    assert len(seen) == 27
+
+    space = Space(SPACE)
+    found = sampled(space, 30, lambda p: p["u"])
+    rule = Untried(GlobalModel(global_search(found), Everything()), space)
+    proposed = []
+    for fixed in ({}, {"u": 0.3}, {"a": "y"}):
+        with found.available.fixing(space.partial(fixed) if fixed else None):
+            proposed.append(rule.propose(found))
+    assert proposed[0] is not None
+    assert space.decode(proposed[1].x)["u"] == pytest.approx(0.3)
+    assert proposed[2] is None

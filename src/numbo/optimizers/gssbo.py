@@ -236,10 +236,11 @@ class GSSBOSettings(GPSettings):
             (Kirschner et al. 2019) when the local search has narrowed down; only with ``trust_region``, in 12 or more
             dimensions, with one objective, and without noise.
         cover_categories: whether every second suggestion tries an untried combination of categories, as long as there
-            are any; only of two or more that do not depend on others, not if there are more than 40 combinations, nor
-            in spaces that are enumerated. And whether, once twelve observations have improved the best one by last
-            digits at most, three of four suggestions try an untried combination of categories and of integers with at
-            most 16 values, or an untried value of one of them if there are more than 256 combinations.
+            are any; only of those that do not depend on others, not if there are more than 40 combinations, nor in
+            spaces that are enumerated; of a single category after 16 suggestions. And whether, once twelve observations
+            have improved the best one by last digits at most, three of four suggestions try an untried combination of
+            categories and of integers with at most 16 values, or an untried value of one of them if there are more than
+            256 combinations.
         avoid_ties: whether to avoid points so near a known point that they most likely have exactly its value, if
             values tie (accuracies, steps). Values are then assumed to be exact.
     """
