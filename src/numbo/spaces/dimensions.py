@@ -29,7 +29,8 @@ RESOLUTION = 1e-12
 #: 160 random points of 31 searches of models of scikit-learn and of 17 surrogates of networks had in the median .31 and
 #: .5 for reals on a log scale, .6 and .4 for integers, 1.1 and 1.3 for other reals and for integers on a log scale, 1.8
 #: for two categories, .9 for more: what matters most is searched on a log scale. These are nearer to 1: with .4, .6,
-#: 1.5 and .8 searches were not better after 50 trials (``benchmarks/results/usual-lengthscales.md``).
+#: 1.5 and .8 searches were not better after 50 trials (``benchmarks/results/usual-lengthscales.md``; in pairs with the
+#: code before, ``compare-before-usual-lengthscales.md``).
 OF_LOGARITHMS = 0.6
 OF_INTEGERS = 0.8
 OF_TWO = 1.2
