@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import zlib
 from abc import ABC, abstractmethod
@@ -23,6 +22,7 @@ import optuna
 from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 
 from benchmarks.problems.problem import Array
+from benchmarks.problems.yahpo import surrogate
 
 TASKSET = Path(__file__).parents[1] / "data" / "taskset"
 RECORDED = Path(__file__).parents[1] / "data" / "recorded"
@@ -146,14 +146,8 @@ class LCBench(Task):
     """Validation losses (cross entropy) of networks by a surrogate model."""
 
     def __init__(self, task: str) -> None:
-        import onnxruntime
-
-        folder = Path(os.environ["LCBENCH"])
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.inter_op_num_threads = 1
-        self._model = onnxruntime.InferenceSession(folder / "model.onnx", options)
-        self._task = json.loads((folder / "encoding.json").read_text())["OpenML_task_id"][task]
+        self._model = surrogate("LCBENCH")
+        self._task = self._model.encoding["OpenML_task_id"][task]
         self.steps = 52
         self.space = {
             "batch_size": IntDistribution(16, 512, log=True),
@@ -172,9 +166,7 @@ class LCBench(Task):
 
     def _values(self, step: Any, x: list[Any]) -> Array:
         rows = np.column_stack([np.atleast_1d(step), np.tile(x, (np.size(step), 1))])
-        names = {"cat": np.full((len(rows), 1), self._task, dtype=np.int32), "cont": rows.astype(np.float32)}
-        feed = {i.name: names["cat" if "cat" in i.name else "cont"] for i in self._model.get_inputs()}
-        return np.asarray(self._model.run(None, feed)[0][:, 2], dtype=float)
+        return self._model.outputs([self._task], rows)[:, 2]
 
     def _refined(self, x: list[Any], best: float) -> float:
         """The best value of a random local search."""

@@ -14,12 +14,13 @@ import json
 import math
 import os
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from optuna.trial import Trial
+
+from benchmarks.problems.yahpo import surrogate
 
 #: Number of problems of each family; those at odd places of a family are put aside.
 LISTED = 12
@@ -33,36 +34,6 @@ class Outcome(NamedTuple):
 
 
 Objective: TypeAlias = Callable[[Trial], Outcome]
-
-
-class Surrogate:
-    """A model of YAHPO Gym.
-
-    Args:
-        folder: where it is.
-    """
-
-    def __init__(self, folder: str) -> None:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.inter_op_num_threads = 1
-        self.encoding = json.loads((Path(folder) / "encoding.json").read_text())
-        self._model = onnxruntime.InferenceSession(Path(folder) / "model.onnx", options)
-
-    def outputs(self, categories: list[int], numbers: list[float]) -> list[float]:
-        """All outputs for one configuration."""
-        given = {"cat": np.array([categories], dtype=np.int32), "cont": np.array([numbers], dtype=np.float32)}
-        feed = {i.name: given["cat" if "cat" in i.name else "cont"] for i in self._model.get_inputs()}
-        found: list[float] = self._model.run(None, feed)[0][0].tolist()
-        return found
-
-
-@cache
-def surrogate(variable: str) -> Surrogate:
-    """The model whose folder an environment variable names."""
-    return Surrogate(os.environ[variable])
 
 
 def lcbench(task: str) -> Objective:
@@ -80,7 +51,7 @@ def lcbench(task: str) -> Objective:
             trial.suggest_int("max_units", 64, 1024, log=True),
             trial.suggest_float("max_dropout", 0.0, 1.0),
         ]
-        seconds, _, loss, *_ = model.outputs([number], [52, *numbers])
+        seconds, _, loss, *_ = model.outputs([number], [[52, *numbers]])[0].tolist()
         return Outcome(loss, seconds)
 
     return objective
@@ -114,7 +85,7 @@ def xgboost(task: str) -> Objective:
         categories = [number, model.encoding["booster"][booster]]
         categories.append(model.encoding["num.impute.selected.cpo"][f"impute.{impute}"])
         numbers = [nrounds, eta, gamma, *penalties, subsample, *others, *dropped, 1.0, 10.0]
-        found = model.outputs(categories, numbers)
+        found = model.outputs(categories, [numbers])[0].tolist()
         return Outcome(found[5], max(found[6], 1e-3))
 
     return objective
