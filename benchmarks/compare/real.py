@@ -1,9 +1,10 @@
 """Studies as people run them, judged by the true value of the one configuration that is recommended.
 
 A study tunes a program of `benchmarks.problems.programs`: its parameters depend on others, some configurations fail,
-values are noisy, and a trial reports after each step, so that a pruner may stop it. After 60 and 150 trials the sampler
-recommends a configuration: GSSBO the finished trial with the best expected value, others the best one seen. It is
-trained ten times more and tested on rows that no trial saw.
+values are noisy, and a trial reports after each step, so that a pruner may stop it. Where the folders of surrogate
+models are known, those of `benchmarks.problems.surrogate_programs` are there, too. After 60 and 150 trials, and at the
+cost of 12 and 30 full runs, the sampler recommends a configuration: GSSBO the finished trial with the best expected
+value, others the best one seen. It is trained ten times more and tested on rows that no trial saw.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ import time
 import warnings
 import zlib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import optuna
@@ -24,10 +26,25 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 from benchmarks import processes
 from benchmarks.arguments import add_name, add_names, add_runs, results
 from benchmarks.compare.curves import PRUNERS
-from benchmarks.problems.programs import PROGRAMS, Program, names
+from benchmarks.problems import programs, surrogate_programs
+from benchmarks.problems.programs import Program
 from benchmarks.storage import load
 
 MARKS = (60, 150)
+#: Full runs.
+COSTS = (12, 30)
+
+
+def names(*, apart: bool = False) -> list[str]:
+    """The problems that settings may be chosen on, or those put ``apart``."""
+    return [*programs.names(apart=apart), *surrogate_programs.names(apart=apart)]
+
+
+@cache
+def program(name: str) -> Program:
+    """The program of this name."""
+    kind, _, which = name.partition("-")
+    return surrogate_programs.KINDS[kind](which) if which else programs.PROGRAMS[name]
 
 
 def _gssbo(seed: int, **settings: Any) -> BaseSampler:
@@ -109,16 +126,25 @@ def run_one(sampler: str, pruner: str, name: str, seed: int, trials: int) -> dic
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     number = zlib.crc32(f"{name} {seed}".encode())
     rng = np.random.default_rng(number)
-    of = PROGRAMS[name]
+    of = program(name)
     study = optuna.create_study(
         study_name=f"{name} {seed}", sampler=SAMPLERS[sampler](number), pruner=PRUNERS[pruner](of.steps)
     )
     objective = Objective(of, rng)
     started = time.perf_counter()
-    marks = []
+    marks: list[dict[str, Any]] = []
+    costs = list(COSTS)
+
+    def marked() -> dict[str, Any]:
+        return mark(study, of, objective.cost, np.random.default_rng(number + 1))
+
+    def spent(study: optuna.Study, trial: FrozenTrial) -> None:
+        while costs and objective.cost >= costs[0] * of.steps:
+            marks.append({**marked(), "runs": costs.pop(0)})
+
     for count in (m for m in MARKS if m <= trials):
-        study.optimize(objective, n_trials=count - len(study.trials), catch=(Exception,))
-        marks.append(mark(study, of, objective.cost, np.random.default_rng(number + 1)))
+        study.optimize(objective, n_trials=count - len(study.trials), catch=(Exception,), callbacks=[spent])
+        marks.append(marked())
     states = [trial.state for trial in study.trials]
     return {
         "sampler": sampler,
@@ -136,18 +162,57 @@ def run_one(sampler: str, pruner: str, name: str, seed: int, trials: int) -> dic
 # -- the report ------------------------------------------------------------------------------------------------------
 
 
-def _at(rows: list[dict[str, Any]], trials: int) -> dict[tuple[str, str, str], dict[int, dict[str, Any]]]:
-    """The mark after so many trials, by sampler, pruner and problem, and by seed."""
-    found: dict[tuple[str, str, str], dict[int, dict[str, Any]]] = {}
+Moment: TypeAlias = tuple[str, int]
+#: Marks by sampler, pruner and problem, and by seed.
+Found: TypeAlias = dict[tuple[str, str, str], dict[int, dict[str, Any]]]
+
+
+def _is_at(one: dict[str, Any], moment: Moment) -> bool:
+    """Whether a mark was made after so many ``trials``, or at the cost of so many full ``runs``."""
+    kind, count = moment
+    return one.get(kind) == count and (kind == "runs" or "runs" not in one)
+
+
+def _at(rows: list[dict[str, Any]], moment: Moment) -> Found:
+    found: Found = {}
     for row in rows:
         for one in row["marks"]:
-            if one["trials"] == trials:
+            if _is_at(one, moment):
                 found.setdefault((row["sampler"], row["pruner"], row["problem"]), {})[row["seed"]] = one
     return found
 
 
-def _lines(rows: list[dict[str, Any]], trials: int) -> list[str]:
-    found = _at(rows, trials)
+def _kind(problem: str) -> str:
+    """Problems of one source; those put aside apart."""
+    kind, _, which = problem.partition("-")
+    return (kind if which else "trained") + (", aside" if problem in names(apart=True) else "")
+
+
+def _summary(rows: list[dict[str, Any]], moment: Moment) -> list[str]:
+    """Pairs of studies that the first sampler wins and loses, over the problems of a kind."""
+    found = _at(rows, moment)
+    first, *others = dict.fromkeys(row["sampler"] for row in rows)
+    kinds: dict[str, list[str]] = {}
+    for problem in sorted({row["problem"] for row in rows}):
+        kinds.setdefault(_kind(problem), []).append(problem)
+    lines = [f"| {first}, wins:losses | pruner | " + " | ".join(others) + " |", "|---" * (len(others) + 2) + "|"]
+    for kind, problems in kinds.items():
+        for pruner in [name for name in PRUNERS if any(row["pruner"] == name for row in rows)]:
+            cells = []
+            for other in others:
+                gaps = [
+                    gap
+                    for problem in problems
+                    for gap in _gaps(found.get((first, pruner, problem), {}), found.get((other, pruner, problem), {}))
+                ]
+                cells.append(_won(gaps) if gaps else "")
+            if any(cells):
+                lines.append(f"| {kind} | {pruner} | {' | '.join(cells)} |")
+    return lines
+
+
+def _lines(rows: list[dict[str, Any]], moment: Moment) -> list[str]:
+    found = _at(rows, moment)
     samplers = list(dict.fromkeys(row["sampler"] for row in rows))
     pruners = [name for name in PRUNERS if any(row["pruner"] == name for row in rows)]
     problems = sorted({row["problem"] for row in rows})
@@ -159,7 +224,8 @@ def _lines(rows: list[dict[str, Any]], trials: int) -> list[str]:
             if not any(cells):
                 continue
             shown = [_shown([one["recommended"] for one in cell.values()]) for cell in cells]
-            pairs = [f"{n} {_pairs(cells[0], cell)}" for n, cell in zip(samplers[1:], cells[1:], strict=True) if cell]
+            others = zip(samplers[1:], cells[1:], strict=True)
+            pairs = [f"{name} {_won(_gaps(cells[0], cell))}" for name, cell in others if cell]
             seeds = max(map(len, cells))
             lines.append(f"| {pruner} | {problem} | {seeds} | {' | '.join(shown)} | {', '.join(pairs)} |")
     return lines
@@ -169,19 +235,22 @@ def _shown(values: list[float]) -> str:
     return f"{np.median(values):.4f} ({np.max(values):.4f})" if values else ""
 
 
-def _pairs(one: dict[int, dict[str, Any]], other: dict[int, dict[str, Any]]) -> str:
-    """Wins and losses of the first, over the seeds of both."""
-    gaps = [one[seed]["recommended"] - other[seed]["recommended"] for seed in one.keys() & other.keys()]
+def _gaps(one: dict[int, dict[str, Any]], other: dict[int, dict[str, Any]]) -> list[float]:
+    """True values of the first less those of the other, over the seeds of both."""
+    return [one[seed]["recommended"] - other[seed]["recommended"] for seed in one.keys() & other.keys()]
+
+
+def _won(gaps: list[float]) -> str:
     return f"{sum(gap < 0.0 for gap in gaps)}:{sum(gap > 0.0 for gap in gaps)}"
 
 
-def _luck(rows: list[dict[str, Any]], trials: int) -> list[str]:
+def _luck(rows: list[dict[str, Any]], moment: Moment) -> list[str]:
     """How often what is recommended is truly better or worse than the luckiest trial, and the noise that is stated."""
     lines = ["| sampler | pruner | studies | another trial | truly better | worse | stated noise / measured |"]
     lines.append("|---" * 7 + "|")
     for sampler, pruner in sorted({(row["sampler"], row["pruner"]) for row in rows if "stated" in row["marks"][-1]}):
         mine = [one for row in rows for one in row["marks"] if (row["sampler"], row["pruner"]) == (sampler, pruner)]
-        mine = [one for one in mine if one["trials"] == trials and "stated" in one]
+        mine = [one for one in mine if _is_at(one, moment) and "stated" in one]
         other = [one for one in mine if one["recommended"] != one["luckiest"]]
         better = sum(one["recommended"] < one["luckiest"] for one in other)
         ratios = [(one["stated"] or 0.0) / max(one["measured"], 1e-12) for one in mine]
@@ -200,9 +269,20 @@ def write_report(path: Path) -> None:
         "",
         "True value of the recommended configuration: median over seeds, and the worst seed in brackets.",
     ]
-    for trials in MARKS:
-        if any(one["trials"] == trials for row in rows for one in row["marks"]):
-            text += ["", f"## {trials} trials", "", *_lines(rows, trials), "", *_luck(rows, trials)]
+    moments = {f"{count} trials": ("trials", count) for count in MARKS}
+    moments |= {f"The cost of {count} full runs": ("runs", count) for count in COSTS}
+    for title, moment in moments.items():
+        if _at(rows, moment):
+            text += [
+                "",
+                f"## {title}",
+                "",
+                *_summary(rows, moment),
+                "",
+                *_lines(rows, moment),
+                "",
+                *_luck(rows, moment),
+            ]
     path.with_suffix(".md").write_text("\n".join(text) + "\n")
 
 
@@ -211,7 +291,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_names(parser, "--samplers", "sampler", SAMPLERS)
     add_names(parser, "--pruners", "pruner", PRUNERS)
     every = [*names(), *names(apart=True)]
-    add_names(parser, "--problems", "problem", every, help="all by default; diabetes and wine are put aside")
+    add_names(parser, "--problems", "problem", every, help="all by default; half of each kind are put aside")
     parser.add_argument("--trials", type=int, default=MARKS[0], help="of a study, at least 60")
     add_runs(parser, seeds=12)
 

@@ -10,17 +10,13 @@
 
 from __future__ import annotations
 
-import json
-import math
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from optuna.trial import Trial
 
-from benchmarks.problems.yahpo import surrogate
+from benchmarks.problems import yahpo
 
 #: Number of problems of each family; those at odd places of a family are put aside.
 LISTED = 12
@@ -38,54 +34,24 @@ Objective: TypeAlias = Callable[[Trial], Outcome]
 
 def lcbench(task: str) -> Objective:
     """Cross entropy after 52 epochs, and seconds."""
-    model = surrogate("LCBENCH")
+    model = yahpo.surrogate("LCBENCH")
     number = model.encoding["OpenML_task_id"][task]
 
     def objective(trial: Trial) -> Outcome:
-        numbers = [
-            trial.suggest_int("batch_size", 16, 512, log=True),
-            trial.suggest_float("learning_rate", 1e-4, 0.1, log=True),
-            trial.suggest_float("momentum", 0.1, 0.99),
-            trial.suggest_float("weight_decay", 1e-5, 0.1),
-            trial.suggest_int("num_layers", 1, 5),
-            trial.suggest_int("max_units", 64, 1024, log=True),
-            trial.suggest_float("max_dropout", 0.0, 1.0),
-        ]
-        seconds, _, loss, *_ = model.outputs([number], [[52, *numbers]])[0].tolist()
+        seconds, _, loss, *_ = model.outputs([number], [[52, *yahpo.network(trial)]])[0].tolist()
         return Outcome(loss, seconds)
 
     return objective
 
 
 def xgboost(task: str) -> Objective:
-    """Log loss on all of the data, mean of ten folds, and seconds of training."""
-    model = surrogate("RBV2_XGBOOST")
+    """Log loss on all of the data, tenth repetition, and seconds of training."""
+    model = yahpo.surrogate("RBV2_XGBOOST")
     number = model.encoding["task_id"][task]
 
     def objective(trial: Trial) -> Outcome:
-        booster = trial.suggest_categorical("booster", ["gblinear", "gbtree", "dart"])
-        impute = trial.suggest_categorical("impute", ["mean", "median", "hist"])
-        nrounds = trial.suggest_int("nrounds", 7, 2981, log=True)
-        penalties = [trial.suggest_float(name, 9.1188e-4, 1096.6, log=True) for name in ("lambda", "alpha")]
-        subsample = trial.suggest_float("subsample", 0.1, 1.0)
-        trees = [0.0] * 6
-        dropped = [0.0] * 2
-        if booster != "gblinear":
-            trees = [
-                trial.suggest_float("eta", 9.1188e-4, 1.0, log=True),
-                trial.suggest_float("gamma", 4.54e-5, 7.389, log=True),
-                trial.suggest_int("max_depth", 1, 15),
-                trial.suggest_float("min_child_weight", 2.7183, 148.41, log=True),
-                trial.suggest_float("colsample_bytree", 0.01, 1.0),
-                trial.suggest_float("colsample_bylevel", 0.01, 1.0),
-            ]
-        if booster == "dart":
-            dropped = [trial.suggest_float(name, 0.0, 1.0) for name in ("rate_drop", "skip_drop")]
-        eta, gamma, *others = trees
-        categories = [number, model.encoding["booster"][booster]]
-        categories.append(model.encoding["num.impute.selected.cpo"][f"impute.{impute}"])
-        numbers = [nrounds, eta, gamma, *penalties, subsample, *others, *dropped, 1.0, 10.0]
-        found = model.outputs(categories, [numbers])[0].tolist()
+        categories, numbers = yahpo.boosted_trees(trial, model.encoding)
+        found = model.outputs([number, *categories], [[*numbers, 1.0, 10.0]])[0].tolist()
         return Outcome(found[5], max(found[6], 1e-3))
 
     return objective
@@ -123,21 +89,12 @@ def branch(seed: int) -> Objective:
     return objective
 
 
-def _tasks(variable: str, key: str) -> list[str]:
-    """Evenly spaced tasks of a surrogate, in the order of their names; none where its folder is not known."""
-    if variable not in os.environ:
-        return []
-    found = json.loads((Path(os.environ[variable]) / "encoding.json").read_text())[key]
-    names = sorted(name for name in found if name != "#na#")
-    return [names[math.floor(k * len(names) / LISTED)] for k in range(LISTED)]
-
-
 def problems() -> dict[str, list[str]]:
     """The names of the problems by their families."""
     seeds = [str(seed) for seed in range(LISTED)]
     found = {
-        "lcbench": _tasks("LCBENCH", "OpenML_task_id"),
-        "xgboost": _tasks("RBV2_XGBOOST", "task_id"),
+        "lcbench": yahpo.evenly("LCBENCH", "OpenML_task_id", LISTED),
+        "xgboost": yahpo.evenly("RBV2_XGBOOST", "task_id", LISTED),
         "corner": seeds,
         "branch": seeds,
     }

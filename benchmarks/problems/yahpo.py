@@ -6,12 +6,14 @@ A folder has a ``model.onnx`` and an ``encoding.json``; onnxruntime has to be in
 from __future__ import annotations
 
 import json
+import math
 import os
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from optuna.trial import BaseTrial
 
 from benchmarks.problems.problem import Array
 
@@ -40,3 +42,50 @@ class Surrogate:
 def surrogate(variable: str) -> Surrogate:
     """The model whose folder an environment variable names."""
     return Surrogate(Path(os.environ[variable]))
+
+
+def evenly(variable: str, key: str, count: int) -> list[str]:
+    """Evenly spaced tasks of a surrogate, in the order of their names; none where its folder is not known."""
+    if variable not in os.environ:
+        return []
+    found = json.loads((Path(os.environ[variable]) / "encoding.json").read_text())[key]
+    names = sorted(name for name in found if name != "#na#")
+    return [names[math.floor(k * len(names) / count)] for k in range(count)]
+
+
+def network(trial: BaseTrial) -> list[float]:
+    """What LCBench's model takes after the number of epochs."""
+    return [
+        trial.suggest_int("batch_size", 16, 512, log=True),
+        trial.suggest_float("learning_rate", 1e-4, 0.1, log=True),
+        trial.suggest_float("momentum", 0.1, 0.99),
+        trial.suggest_float("weight_decay", 1e-5, 0.1),
+        trial.suggest_int("num_layers", 1, 5),
+        trial.suggest_int("max_units", 64, 1024, log=True),
+        trial.suggest_float("max_dropout", 0.0, 1.0),
+    ]
+
+
+def boosted_trees(trial: BaseTrial, encoding: dict[str, dict[str, int]]) -> tuple[list[int], list[float]]:
+    """What ``rbv2_xgboost`` takes: the categories after the task, and the numbers before the share of the data."""
+    booster = trial.suggest_categorical("booster", ["gblinear", "gbtree", "dart"])
+    impute = trial.suggest_categorical("impute", ["mean", "median", "hist"])
+    nrounds = trial.suggest_int("nrounds", 7, 2981, log=True)
+    penalties = [trial.suggest_float(name, 9.1188e-4, 1096.6, log=True) for name in ("lambda", "alpha")]
+    subsample = trial.suggest_float("subsample", 0.1, 1.0)
+    trees = [0.0] * 6
+    dropped = [0.0] * 2
+    if booster != "gblinear":
+        trees = [
+            trial.suggest_float("eta", 9.1188e-4, 1.0, log=True),
+            trial.suggest_float("gamma", 4.54e-5, 7.389, log=True),
+            trial.suggest_int("max_depth", 1, 15),
+            trial.suggest_float("min_child_weight", 2.7183, 148.41, log=True),
+            trial.suggest_float("colsample_bytree", 0.01, 1.0),
+            trial.suggest_float("colsample_bylevel", 0.01, 1.0),
+        ]
+    if booster == "dart":
+        dropped = [trial.suggest_float(name, 0.0, 1.0) for name in ("rate_drop", "skip_drop")]
+    eta, gamma, *others = trees
+    categories = [encoding["booster"][booster], encoding["num.impute.selected.cpo"][f"impute.{impute}"]]
+    return categories, [nrounds, eta, gamma, *penalties, subsample, *others, *dropped]
