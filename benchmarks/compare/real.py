@@ -114,7 +114,8 @@ def mark(study: optuna.Study, of: Program, cost: int, rng: np.random.Generator) 
     row["recommended"] = float(of.ends(keeps.params, rng, tested=True).mean())
     same = keeps.params == luck.params
     row["luckiest"] = row["recommended"] if same else float(of.ends(luck.params, rng, tested=True).mean())
-    row["measured"] = float(of.ends(keeps.params, rng, tested=False).std(ddof=1))
+    again = of.ends(keeps.params, rng, tested=False)
+    row["measured"] = float(again.std(ddof=1)) if len(again) > 1 else 0.0
     if hasattr(study.sampler, "explain"):
         row["stated"] = study.sampler.explain(study).noise_std
     return row
@@ -250,10 +251,12 @@ def _luck(rows: list[dict[str, Any]], moment: Moment) -> list[str]:
     lines.append("|---" * 7 + "|")
     for sampler, pruner in sorted({(row["sampler"], row["pruner"]) for row in rows if "stated" in row["marks"][-1]}):
         mine = [one for row in rows for one in row["marks"] if (row["sampler"], row["pruner"]) == (sampler, pruner)]
-        mine = [one for one in mine if _is_at(one, moment) and "stated" in one]
+        mine = [one for one in mine if _is_at(one, moment) and "stated" in one and one["measured"] > 0.0]
         other = [one for one in mine if one["recommended"] != one["luckiest"]]
         better = sum(one["recommended"] < one["luckiest"] for one in other)
-        ratios = [(one["stated"] or 0.0) / max(one["measured"], 1e-12) for one in mine]
+        if not mine:
+            continue
+        ratios = [(one["stated"] or 0.0) / one["measured"] for one in mine]
         quartiles = " / ".join(f"{q:.2f}" for q in np.quantile(ratios, (0.25, 0.5, 0.75)))
         lines.append(
             f"| {sampler} | {pruner} | {len(mine)} | {len(other)} | {better} | {len(other) - better} | {quartiles} |"
