@@ -72,3 +72,30 @@ def test_a_study_is_run_marked_and_judged(monkeypatch):
     assert mark["trials"] == 6
     assert mark["recommended"] == mark["luckiest"] <= PROGRAMS["wine"].worst
     assert 0.0 < mark["cost"] <= 6.0
+
+
+def test_what_is_spent_is_marked_beside_trials(monkeypatch):
+    monkeypatch.setattr(real, "MARKS", (6,))
+    monkeypatch.setattr(real, "COSTS", (2, 5))
+    found = real.run_one("Random", "none", "wine", 0, 6)
+    assert [one.get("runs") for one in found["marks"]] == [2, 5, None]
+    costs = [one["cost"] for one in found["marks"]]
+    assert costs[0] >= 2.0
+    assert costs[1] >= 5.0
+    assert found["marks"][-1]["trials"] == 6
+
+
+def test_the_report_counts_pairs_by_kind(tmp_path):
+    rows = [row("GSSBO", 0, 0.1, 0.1), row("TPE", 0, 0.2, 0.2), row("GSSBO", 1, 0.3, 0.3), row("TPE", 1, 0.4, 0.4)]
+    spent = [{**one, "marks": [{**one["marks"][0], "runs": 12, "recommended": 0.5}]} for one in rows]
+    path = tmp_path / "real.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    real.write_report(path)
+    text = path.with_suffix(".md").read_text()
+    assert "| trained, aside | median | 2:0 |" in text
+    assert "full runs" not in text.split("## ", 1)[1]
+    path.write_text("".join(json.dumps(one) + "\n" for one in spent))
+    real.write_report(path)
+    text = path.with_suffix(".md").read_text()
+    assert "## The cost of 12 full runs" in text
+    assert "| trained, aside | median | 0:0 |" in text
