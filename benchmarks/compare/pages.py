@@ -1,7 +1,7 @@
 """The numbers of the README and of the documentation, from the files in ``benchmarks/results``.
 
-The places of pages are filled (`benchmarks.compare.places`), and the plots in ``docs/images`` that show results are
-drawn.
+The places of pages are filled (`benchmarks.compare.places`), the plots in ``docs/images`` that show results are drawn,
+and what pages say in words is checked (`benchmarks.compare.claims`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
+from benchmarks.compare.claims import failing
 from benchmarks.compare.places import (
     RESULTS,
     ROOT,
@@ -80,7 +81,7 @@ def draw() -> None:
 
 
 def write() -> None:
-    """Fill the places of all pages, and draw."""
+    """Fill the places of all pages, and draw; then name what pages say that does not hold."""
     for page in PAGES:
         before = page.read_text()
         after = rendered(before)
@@ -88,6 +89,9 @@ def write() -> None:
             page.write_text(after)
             print(f"wrote {page.relative_to(ROOT)}")
     draw()
+    for page in PAGES:
+        for condition in failing(page.read_text()):
+            print(f"{page.relative_to(ROOT)}: does not hold: {condition}")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

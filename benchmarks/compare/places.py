@@ -25,7 +25,7 @@ from benchmarks.compare.hpob import CHECKPOINTS, mean_regret, regrets
 from benchmarks.compare.interval_report import intervals
 from benchmarks.compare.ranks import Runs, bootstrap, finished, grouped
 from benchmarks.compare.study_report import study_table
-from benchmarks.markdown import lines
+from benchmarks.markdown import lines, read
 from benchmarks.pictures import NAMES
 from benchmarks.problems.hpob import METHODS, tasks
 from benchmarks.problems.suites import SUITES
@@ -405,19 +405,17 @@ def speed_table() -> str:
 
 def cells(name: str) -> list[list[str]]:
     """The rows of all tables in a results file, heads among them."""
-    lines = (RESULTS / f"{name}.md").read_text().splitlines()
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
+    return [row for table in tables(name) for row in table]
+
+
+def tables(name: str) -> list[Table]:
+    """The tables of a results file."""
+    return read((RESULTS / f"{name}.md").read_text())
 
 
 def report_table(name: str, which: str, *patterns: str) -> str:
     """A table of a results file, the first being 0: all rows, or those whose beginning matches one of the patterns."""
-    tables: list[Table] = [[]]
-    for line in (RESULTS / f"{name}.md").read_text().splitlines():
-        if line.startswith("| "):
-            tables[-1].append([cell.strip() for cell in line.strip("|").split("|")])
-        elif tables[-1] and not line.startswith("|-"):
-            tables.append([])
-    head, *rest = tables[int(which)]
+    head, *rest = tables(name)[int(which)]
     kept = [row for row in rest if not patterns or any(fnmatch(" ".join(row), f"{start}*") for start in patterns)]
     return markdown([head, *([NAMES.get(row[0], row[0]), *row[1:]] for row in kept)])
 
@@ -470,7 +468,7 @@ def hpob_table() -> str:
     table = [head]
     for trials in marks:
         spans = [mean_regret(found, names, trials) for found in _hpob().values()]
-        texts = [f"{mean:.3f} ({low:.3f}\u2013{high:.3f})" for mean, low, high in spans]
+        texts = [f"{mean:.3f}<br>({low:.3f}\u2013{high:.3f})" for mean, low, high in spans]
         table.append([str(trials), *bold(texts, [mean for mean, _, _ in spans])])
     return markdown(table)
 
