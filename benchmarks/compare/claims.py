@@ -78,6 +78,18 @@ def less(name: str, which: str, row: str, other: str, *columns: str) -> bool:
     return all(mine[column] < its[column] for column in columns)
 
 
+def beaten(name: str, which: str, sampler: str, other: str, column: str, *problems: str) -> bool:
+    """These are the problems of a results file's table in whose column a sampler has a larger number than another one.
+
+    A dash is larger than all numbers. Problems on which one of them did not run are left out.
+    """
+    head, *rest = places.tables(name)[int(which)]
+    cells = {(row[0], row[1]): row[head.index(column)] for row in rest}
+    values = {key: np.inf if cell == "-" else float(cell) for key, cell in cells.items() if cell}
+    both = {problem for problem, _ in values if {(problem, sampler), (problem, other)} <= values.keys()}
+    return set(problems) == {problem for problem in both if values[problem, sampler] > values[problem, other]}
+
+
 def lowest(method: str, *marks: str) -> bool:
     """A method has the smallest mean regret on HPO-B at each mark."""
     known = ("GSSBO", "BKB", "BBKB", *METHODS)
@@ -112,7 +124,7 @@ def _numbers(name: str, which: str, pattern: str) -> dict[str, float]:
 
 #: What may be said, with its arguments.
 CONDITIONS: dict[str, Callable[..., bool]] = {
-    f.__name__: f for f in (first, last, before, level, behind, leads, more, less, lowest)
+    f.__name__: f for f in (first, last, before, level, behind, leads, more, less, beaten, lowest)
 }
 
 

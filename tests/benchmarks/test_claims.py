@@ -91,6 +91,24 @@ def test_conditions_on_the_table_of_a_report(monkeypatch, tmp_path):
     assert not claims.less("some", "1", "A?curve", "A?none", "y", "x")
 
 
+def test_problems_on_which_a_sampler_is_beaten(monkeypatch, tmp_path):
+    rows = [
+        ("a", "A", "2"),
+        ("a", "B", "1"),
+        ("b", "A", "-"),
+        ("b", "B", "5"),
+        ("c", "A", "3"),
+        ("c", "B", "-"),
+        ("d", "A", "3"),
+    ]
+    lines = ["| problem | sampler | 10 |", "|---|---|---|", *(f"| {p} | {s} | {value} |" for p, s, value in rows)]
+    (tmp_path / "some.md").write_text("\n".join(lines))
+    monkeypatch.setattr(places, "RESULTS", tmp_path)
+    assert claims.beaten("some", "0", "A", "B", "10", "a", "b")
+    assert not claims.beaten("some", "0", "A", "B", "10", "a")
+    assert claims.beaten("some", "0", "B", "A", "10", "c")
+
+
 def test_the_lowest_regret_on_recorded_searches(monkeypatch):
     monkeypatch.setattr(places, "hpob", lambda method, trials: "0.1" if method == "GP" else "0.2")
     assert claims.lowest("GP", "10", "20")
