@@ -156,6 +156,12 @@ def test_all_examples_are_on_their_page():
         assert f"examples/{example.name}" in page
 
 
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_no_line_begins_with_a_year_and_a_full_stop(page):
+    """Markdown begins a list there."""
+    assert re.findall(r"^ *\d{4}\. .*", page.read_text(), flags=re.MULTILINE) == []
+
+
 def test_mentioned_files_exist():
     for page in PAGES:
         for path in re.findall(r"`((?:examples|benchmarks|src|tests|integrations)/[\w/.-]+)`", page.read_text()):
