@@ -19,6 +19,13 @@ PYPROJECT = (ROOT / "pyproject.toml").read_text()
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
+def step(name: str) -> str:
+    """The program of a step of the workflow that releases."""
+    jobs = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())["jobs"]
+    (program,) = (step["run"] for job in jobs.values() for step in job.get("steps", ()) if step.get("name") == name)
+    return str(program)
+
+
 def names_in(table: str) -> set[str]:
     """The names in a table of ``pyproject.toml``."""
     text = PYPROJECT.split(f"\n[{table}]\n")[1].split("\n[")[0]
@@ -72,10 +79,40 @@ def test_the_version_is_printed():
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 def test_the_release_is_stopped_by_pages_from_before_it():
-    (step,) = re.findall(r"^ *(! grep .*)$", (ROOT / ".github/workflows/release.yml").read_text(), flags=re.MULTILINE)
-    found = subprocess.run(["bash", "-c", step], cwd=ROOT, capture_output=True, text=True)
+    program = step("No page says that numbo is not on PyPI, or has to be installed from a clone")
+    found = subprocess.run(["bash", "-c", program], cwd=ROOT, capture_output=True, text=True)
     pages = {line.split(":")[0] for line in found.stdout.splitlines()}
     released = re.search(r"^## \[\d", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
     before = set() if released else {"README.md", "docs/index.md", "examples/five_minutes.ipynb"}
     assert before <= pages
     assert found.returncode == bool(before), found.stderr
+
+
+@pytest.mark.skipif(not (shutil.which("bash") and shutil.which("git")), reason="bash or git is not installed")
+@pytest.mark.parametrize(
+    ("order", "older"),
+    [
+        (["src/numbo/run.py", "docs/images/run.svg", "examples", "src/numbo/__init__.py"], ""),
+        (["docs/images/run.svg", "src/numbo/run.py", "examples"], "docs/images"),
+        (["docs/images/run.svg", "examples", "integrations/optuna/sampler.py"], "docs/images"),
+        (["examples", "docs/figures.py", "docs/images/run.svg"], "examples/five_minutes.ipynb"),
+    ],
+)
+def test_the_release_is_stopped_by_pictures_and_notebooks_from_before_the_code(tmp_path, order, older):
+    def git(*words: str, at: int = 0) -> None:
+        known = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a"}
+        environment = os.environ | known | {"GIT_COMMITTER_DATE": f"{1_700_000_000 + at} +0000"}
+        subprocess.run(["git", *words], cwd=tmp_path, env=environment, check=True, capture_output=True)
+
+    git("init")
+    notebooks = ["examples/five_minutes.ipynb", "examples/looking_inside.ipynb"]
+    for at, name in enumerate(order):
+        for path in notebooks if name == "examples" else [name]:
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path).write_text("")
+        git("add", ".")
+        git("commit", "-m", name, at=at)
+    program = step("Pictures and notebooks are not older than the code that they show")
+    found = subprocess.run(["bash", "-e", "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    assert found.stdout.strip() == (f"{older} is older than the code" if older else "")
+    assert found.returncode == bool(older), found.stderr
