@@ -284,7 +284,7 @@ def test_plots_of_one_objective_show_the_first_or_the_one_that_is_chosen(name, c
         plot = getattr(library, name)
         for j, shown in ((0, plot(opt)), (1, plot(opt, objective=1))):
             title = shown.layout.title.text if library is numbo.plot else shown[0].figure.get_suptitle()
-            assert title.endswith(f" (objective {j})")
+            assert title.endswith(f": objective {j}")
         with pytest.raises(ValueError, match=r"^objective must be an integer from 0 to 1, got 2"):
             plot(opt, objective=2)
     for name in ("plot_ask_times",):
@@ -300,7 +300,8 @@ def test_what_is_shown_of_one_objective_is_its_model(two):
         np.testing.assert_allclose(mean.y, expected)
         assert figure.layout.yaxis.title.text == f"objective {j}"
         told = numbo.plot.plot_subset(two, objective=j)
-        shown = np.concatenate([np.asarray(trace.y, dtype=float) for trace in told.data])
+        points = (trace for trace in told.data if trace.mode == "markers")
+        shown = np.concatenate([np.asarray(trace.y, dtype=float) for trace in points])
         assert sorted(shown) == sorted(two.observations[1][:, j])
         relevance = numbo.plot.plot_relevance(two, objective=j).data[0]
         assert dict(zip(relevance.y, relevance.x, strict=True)) == two.explain(j).relevance
@@ -334,6 +335,21 @@ def test_names_are_those_of_the_source(two, names):
     figure = numbo.plot.plot_front(source)
     assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("size", "score")
     assert numbo.plot.plot_front(source, ["a", "b"]).layout.xaxis.title.text == "a"
-    assert numbo.plot.plot_relevance(source, objective=1).layout.title.text.endswith("(score)")
+    assert numbo.plot.plot_relevance(source, objective=1).layout.title.text.endswith(": score")
     nameless = Named(two, metric_names=None, metric="loss")
     assert numbo.plot.plot_front(nameless).layout.xaxis.title.text == "objective 0"
+
+
+@pytest.mark.parametrize("names", [{"metric_names": ["loss"]}, {"metric": "loss"}])
+def test_the_only_objective_has_its_name_too(names):
+    opt = GSSBO({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}, seed=0)
+    for i in range(8):
+        opt.tell({"x": i / 8, "y": (3 * i % 8) / 8}, i)
+    source = Named(opt, **names)
+    for name in ("plot_posterior", "plot_subset"):
+        assert getattr(numbo.plot, name)(source).layout.yaxis.title.text == "loss"
+        assert getattr(numbo.plot.matplotlib, name)(source)[0].get_ylabel() == "loss"
+        assert "loss" not in getattr(numbo.plot, name)(source).layout.title.text
+    assert numbo.plot.plot_contour(source).layout.annotations[0].text == "mean of loss"
+    assert numbo.plot.matplotlib.plot_contour(source)[0].get_title() == "mean of loss"
+    assert numbo.plot.plot_subset(opt).layout.yaxis.title.text == "objective"

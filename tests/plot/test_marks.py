@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import optuna
 import pytest
+from matplotlib.collections import LineCollection
 from tests.harness.programs import constrain
 
 import numbo.optuna
@@ -14,6 +15,8 @@ from numbo import GSSBO, Categorical, Float, Int
 from numbo.optimizers import Snapshot
 from numbo.optuna import GSSBOSampler
 from numbo.plot._data import Subject
+
+MARKS = ("observations", "in the model")
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +62,39 @@ def test_pruned_trials_are_drawn_where_they_are_expected_to_end(pruned):
     ax = numbo.plot.matplotlib.plot_subset(pruned)[0]
     (open_ones,) = (c for c in ax.collections if c.get_label().endswith("pruned: expected end"))
     np.testing.assert_allclose(open_ones.get_offsets(), np.transpose([shown.x, shown.y]))
+
+
+def test_the_bars_of_pruned_trials_are_faint(pruned):
+    (shown,) = traces(numbo.plot.plot_subset(pruned), "pruned: expected end")
+    assert shown.error_y.color == "rgba(255, 127, 14, 0.25)"
+    ax = numbo.plot.matplotlib.plot_subset(pruned)[0]
+    (bars,) = (lines for lines in ax.collections if isinstance(lines, LineCollection))
+    assert bars.get_alpha() == 0.25
+    assert bars.get_zorder() < min(points.get_zorder() for points in ax.collections if points.get_label() in MARKS)
+
+
+def test_the_best_so_far_is_of_complete_and_feasible_trials(pruned):
+    best, values = float("inf"), []
+    numbers = [t.number for t in pruned.trials if t.state.name != "FAIL"]
+    for number in numbers:
+        trial = pruned.trials[number]
+        if trial.state.name == "COMPLETE" and trial.params["size"] < 4:
+            best = min(best, trial.value)
+        values.append(best)
+    expected = [np.nan if value == float("inf") else value for value in values]
+    (line,) = traces(numbo.plot.plot_subset(pruned), "best so far")
+    assert list(line.x) == numbers
+    np.testing.assert_array_equal(line.y, expected)
+    assert line.line.shape == "hv"
+    ax = numbo.plot.matplotlib.plot_subset(pruned)[0]
+    (drawn,) = (line for line in ax.get_lines() if line.get_label() == "best so far")
+    assert drawn.get_drawstyle() == "steps-post"
+    np.testing.assert_array_equal(drawn.get_ydata(), expected)
+    largest = GSSBO({"x": Float(0.0, 1.0)}, seed=0, direction="maximize")
+    for i, value in enumerate((1.0, 3.0, None, 2.0, float("inf"), 4.0)):
+        largest.tell({"x": i / 6}, value)
+    (line,) = traces(numbo.plot.plot_subset(largest), "best so far")
+    assert np.nan_to_num(line.y[-1]) == 4.0
 
 
 def test_failed_trials_are_drawn_beyond_the_worst_value(pruned):

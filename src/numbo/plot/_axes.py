@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,10 @@ from numbo._types import Array
 LABELS = 8
 LETTERS = 14
 SIDE_BY_SIDE = 32
+#: Letters in a line of the name of an axis: longer names have several lines.
+LINE = 24
+#: A contour plot has about so many levels.
+LEVELS = 15
 #: On a logarithmic axis of less than two decades, labels at powers of ten are too few.
 DECADE = 10.0
 FEW_DECADES = 100.0
@@ -55,6 +60,32 @@ class Axis:
     complete: bool
 
     @property
+    def title(self) -> str:
+        """The name in lines that fit below a panel, broken between words."""
+        lines = [""]
+        for word in re.findall(r"[^\W_]+[\W_]*|[\W_]+", self.name):
+            if lines[-1] and len(lines[-1] + word) > LINE:
+                lines.append("")
+            lines[-1] += word
+        return "\n".join(lines)
+
+    @property
+    def integers(self) -> bool:
+        """Whether there are no values between integers."""
+        return not self.categories and all(isinstance(value, int) for value in self.values)
+
+    @property
+    def span(self) -> tuple[float, float] | None:
+        """The ends of the axis of a slice: those of cells, or with a margin; None for a single value."""
+        if len(self.values) == 1:
+            return None
+        if self.discrete:
+            return float(self.edges[0]), float(self.edges[-1])
+        low, high = np.log(self.values)[[0, -1]] if self.log else (self.values[0], self.values[-1])
+        ends = with_margin(low, high)
+        return (math.exp(ends[0]), math.exp(ends[1])) if self.log else ends
+
+    @property
     def ticks(self) -> list[Any] | None:
         """The values that have labels; None if any may have one, on a logarithmic axis any power of ten."""
         if self.categories:
@@ -91,7 +122,10 @@ class Axis:
         between = (centres[1:] + centres[:-1]) / 2.0
         ends = 2.0 * centres[[0, -1]] - between[[0, -1]] if self.complete else centres[[0, -1]]
         edges = np.concatenate([ends[:1], between, ends[1:]])
-        return np.exp(edges) if self.log else edges
+        edges = np.exp(edges) if self.log else edges
+        if not self.complete:
+            edges[[0, -1]] = self.values[0], self.values[-1]  # exactly: points at the ends are shown
+        return edges
 
 
 def round_numbers(low: float, high: float) -> list[float]:
@@ -99,6 +133,18 @@ def round_numbers(low: float, high: float) -> list[float]:
     power = 10.0 ** math.floor(math.log10((high - low) / 3.0))
     step = max(size * power for size in (1, 2, 5) if 3 * size * power <= high - low)
     return [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+def levels(values: Array) -> Array:
+    """About `LEVELS` round numbers (l,), evenly spaced, from below to above the ``values``; NaN does not count."""
+    low = float(np.nanmin(values))
+    high = float(np.nanmax(values))
+    width = (high - low) / LEVELS or max(abs(low), 1.0)
+    power = 10.0 ** math.floor(math.log10(width))
+    step = next(size * power for size in (1, 2, 5, 10) if size == 10 or size * power >= width)
+    first = math.floor(low / step)
+    out: Array = step * np.arange(first, max(math.ceil(high / step), first + 1) + 1, dtype=np.float64)
+    return out
 
 
 def usual_range(values: Array, minimize: bool, beyond: float = BEYOND) -> tuple[float, float] | None:

@@ -44,6 +44,9 @@ GROUPS = ((False, "observations", GRAY), (True, "in the model", ORANGE))
 PRUNED = ", pruned: expected end"
 VIOLATING = ", infeasible"
 FAILED = "failed"
+BEST = "best so far"
+#: Opacity of the bars of pruned trials, which are many and long.
+FAINT = 0.25
 #: Observations whose conditional parameters are others than those of the slice.
 ELSEWHERE = "in another branch"
 CROSSES = {GRAY: "#5f6368", ORANGE: "#e8710a"}
@@ -230,7 +233,8 @@ class Subject:
         self.optimizer = self.whole.objective(objective)
         self._objective = objective
         named = getattr(source, "metric_names", None) or getattr(source, "metric", None)  # of a study, of a searcher
-        self._called = list(named) if isinstance(named, list | tuple) else None
+        names = [named] if isinstance(named, str) else named
+        self._called = list(names) if isinstance(names, list | tuple) else []
 
     def title(self, what: str, shown: Sequence[Slice | Contour]) -> str:
         """The title of a plot of ``what``, with the point that it goes through."""
@@ -253,18 +257,18 @@ class Subject:
     @property
     def label(self) -> str:
         """The name of the objective."""
-        return self.objective_names(None)[self._objective] if self.several else "objective"
+        return self.objective_names(None)[self._objective]
 
     def titled(self, title: str) -> str:
         """The ``title`` of a plot of one objective; with several objectives it names the objective."""
-        return f"{title} ({self.label})" if self.several else title
+        return f"{title}: {self.label}" if self.several else title
 
     def objective_names(self, names: Sequence[str] | None) -> list[str]:
         """The names of all objectives: ``names``, or those in the study or the searcher, or their numbers."""
         k = len(self.whole.directions)
         if names is None:
-            known = self._called is not None and len(self._called) == k
-            return list(map(str, self._called or ())) if known else [f"objective {j}" for j in range(k)]
+            numbered = ["objective"] if k == 1 else [f"objective {j}" for j in range(k)]
+            return list(map(str, self._called)) if len(self._called) == k else numbered
         if not isinstance(names, Sequence) or isinstance(names, str) or len(names) != k:
             raise ValueError(f"names must be {k} names, one an objective; got {names!r}.")
         return list(map(str, names))
@@ -367,6 +371,15 @@ class Subject:
         success = np.flatnonzero(np.isfinite(y))
         every = np.ones(len(y), dtype=bool)
         return Known(np.arange(len(y)), y, std, in_model, self.optimizer.met, every).at(success)
+
+    def best_so_far(self, known: Known) -> Array:
+        """The best value (n,) up to each observation: of those that were not pruned and meet all constraints.
+
+        NaN before the first, and for infinite values.
+        """
+        counted = known.met & (known.std == 0.0)
+        best = np.fmin if self.optimizer.direction == "minimize" else np.fmax
+        return np.asarray(best.accumulate(np.where(counted, finite(known.y), np.nan)))
 
     @property
     def failed(self) -> Indices:

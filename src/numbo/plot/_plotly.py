@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array
-from numbo.plot._axes import Axis
+from numbo.plot._axes import Axis, levels
 from numbo.plot._curves import ENDS, CurveGroup, curves_of
 from numbo.plot._data import (
+    BEST,
     BLUE,
     BORDER,
     COLUMNS,
     FAILED,
+    FAINT,
     FEW_VALUES,
     GRAY,
     INFEASIBLE,
@@ -45,6 +47,9 @@ HEIGHT = 450
 MARGINS = 180
 BELOW = 45
 CROWDED = 140
+LINE = 18
+#: An axis goes this far beyond its ends, as a share of its length, since points outside are not drawn.
+BEYOND = 1e-9
 #: About so many decades of a logarithmic axis have labels.
 DECADES = 5
 
@@ -81,21 +86,21 @@ def plot_posterior(source: Any, params: Sequence[str] | None = None, *, objectiv
         _add_observations(figure, one.x, one.known.y, one.known, cell, bars=not one.axis.discrete)
         _add_failures(figure, one.failed, [scale.failed_at] * len(one.failed), cell)
         if one.axis.discrete:
-            look = {"mode": "markers", "marker": {"color": BLUE, "symbol": "diamond"}, "name": "mean ± 2 sd"}
+            look = {"mode": "markers", "marker": DIAMOND, "name": "mean ± 2 sd"}
             figure.add_trace(go.Scatter(x=x, y=one.mean, error_y={"array": 2.0 * one.std}, **look), **cell)
         else:
             look = {"fill": "toself", "fillcolor": BAND, "line": {"width": 0}, "name": "± 2 sd", "hoverinfo": "skip"}
             edges = np.concatenate([one.high, one.low[::-1]])
             figure.add_trace(go.Scatter(x=[*x, *x[::-1]], y=edges, **look), **cell)
             figure.add_trace(go.Scatter(x=x, y=one.mean, mode="lines", line={"color": BLUE}, name="mean"), **cell)
-    return _finished(figure, subject.title("Posterior", slices), crowded=any(one.axis.crowded for one in slices))
+    return _finished(figure, subject.title("Posterior", slices), below=[one.axis for one in slices])
 
 
 def plot_acquisition(source: Any, params: Sequence[str] | None = None, *, objective: int = 0) -> go.Figure:
     """The acquisition function of the global model along each parameter; otherwise as `plot_posterior`.
 
-    Values more than 20 below the largest one are cut off, since it may be a logarithm; categories and few integers
-    with such values are marked below. There is one acquisition function for all objectives; the slices go through the
+    It is a bound on standardised values or a logarithm, as the label of its axis says; larger is better. Values more than
+    20 below the largest one are cut off; categories and few integers with such values are marked below. There is one acquisition function for all objectives; the slices go through the
     best predicted point of ``objective``.
     """
     subject = Subject(source, objective)
@@ -104,15 +109,13 @@ def plot_acquisition(source: Any, params: Sequence[str] | None = None, *, object
     figure = _panels(slices, subject.optimizer.acquisition_name, bounds)
     for k, one in enumerate(slices):
         mode = "markers" if one.axis.discrete else "lines"
-        marker = {"color": BLUE, "symbol": "diamond"}
-        trace = go.Scatter(x=one.axis.values, y=one.acquisition, mode=mode, marker=marker, showlegend=False)
+        trace = go.Scatter(x=one.axis.values, y=one.acquisition, mode=mode, marker=DIAMOND, showlegend=False)
         figure.add_trace(trace, **_cell(k))
         lower = one.lower(bounds)
         if bounds is not None and lower:
             look = {"mode": "markers", "marker": {"color": GRAY, "symbol": "triangle-down", "size": 9}, "name": LOWER}
             figure.add_trace(go.Scatter(x=lower, y=bounds[:1] * len(lower), cliponaxis=False, **look), **_cell(k))
-    title = subject.title("Acquisition function", slices)
-    return _finished(figure, title, crowded=any(one.axis.crowded for one in slices))
+    return _finished(figure, subject.title("Acquisition function", slices), below=[one.axis for one in slices])
 
 
 def plot_contour(source: Any, params: Sequence[str] | None = None, *, objective: int = 0) -> go.Figure:
@@ -129,7 +132,8 @@ def plot_contour(source: Any, params: Sequence[str] | None = None, *, objective:
     """
     subject = Subject(source, objective)
     plane = subject.contour(subject.most_relevant_pair() if params is None else params)
-    figure = make_subplots(rows=1, cols=2, subplot_titles=["mean", "standard deviation"], horizontal_spacing=0.17)
+    titles = [f"mean of {_words(subject.label)}", "standard deviation"]
+    figure = make_subplots(rows=1, cols=2, subplot_titles=titles, horizontal_spacing=0.17)
     if plane.cells:  # between edges, or at categories
         x, y = (axis.values if axis.categories else axis.edges for axis in (plane.first, plane.second))
     else:
@@ -138,18 +142,17 @@ def plot_contour(source: Any, params: Sequence[str] | None = None, *, objective:
     for k, (z, colours) in enumerate(((plane.mean, "Viridis"), (plane.std, "Cividis"))):
         cell = _cell(k)
         bar = {"x": 0.42 if k == 0 else 1.0, "thickness": 12, "exponentformat": "power"}
-        surface = (go.Heatmap if plane.cells else go.Contour)(x=x, y=y, z=z)
+        surface = go.Heatmap(x=x, y=y, z=z) if plane.cells else _contour(x, y, z)
         figure.add_trace(surface.update(colorscale=colours, colorbar=bar), **cell)
         _add_border(figure, plane, x, y, cell)
         _add_observations(figure, plane.x, plane.y, plane.known, cell)
         _add_failures(figure, *plane.failed, cell)
         for update, axis in ((figure.update_xaxes, plane.first), (figure.update_yaxes, plane.second)):
             _set_axis(update, axis, cell)
-            if not axis.categories:
-                ends = np.array(axis.edges if plane.cells else axis.values)[[0, -1]]
-                update(range=np.log10(ends) if axis.log else ends, **cell)
+            ends = np.array(axis.edges if plane.cells else axis.values)[[0, -1]]
+            update(range=_range(axis, ends), **cell)
     figure.update_traces(cliponaxis=False, selector={"mode": "markers"})
-    return _finished(figure, subject.title("Posterior", [plane]), crowded=plane.first.crowded)
+    return _finished(figure, subject.title("Posterior", [plane]), below=[plane.first])
 
 
 def plot_relevance(source: Any, *, objective: int = 0) -> go.Figure:
@@ -159,7 +162,7 @@ def plot_relevance(source: Any, *, objective: int = 0) -> go.Figure:
     """
     subject = Subject(source, objective)
     names, shares = subject.relevance()
-    figure = go.Figure(go.Bar(x=shares, y=names, orientation="h", marker={"color": BLUE}))
+    figure = go.Figure(go.Bar(x=shares, y=[*map(_words, names)], orientation="h", marker={"color": BLUE}))
     figure.update_xaxes(title="share of the variation of the mean", tickformat=".3~%", rangemode="tozero")
     figure.update_yaxes(dtick=1).update_layout(height=max(HEIGHT, MARGINS + 20 * len(names)))
     return _finished(figure, subject.titled("Relevance of the parameters"))
@@ -175,14 +178,14 @@ def plot_studies(source: Any, *, objective: int = 0) -> go.Figure:
     found = studies_of(subject)
     columns = min(COLUMNS, len(found))
     rows = -(-len(found) // columns)
-    titles = [escape(one.title) for one in found]
+    titles = [_words(one.title) for one in found]
     figure = make_subplots(rows, columns, shared_yaxes=True, subplot_titles=titles)
     for k, one in enumerate(found):
         points = go.Scatter(x=one.predicted, y=one.told, mode="markers", marker={"color": BLUE}, showlegend=False)
         figure.add_trace(points, **_cell(k))
         figure.update_xaxes(title=PREDICTED, **_cell(k))
     figure.update_yaxes(range=subject.scale([subject.history()]).bounds)
-    figure.update_yaxes(title=subject.label, col=1).update_layout(height=max(HEIGHT, 260 * rows))
+    figure.update_yaxes(title=_words(subject.label), col=1).update_layout(height=max(HEIGHT, 260 * rows))
     return _finished(figure, subject.titled(STUDIES))
 
 
@@ -190,7 +193,7 @@ def plot_subset(source: Any, *, objective: int = 0) -> go.Figure:
     """Which observations are in the model, among all observations in the order in which they were told.
 
     It should contain the good ones, and a few of all others (Wei et al., figure 7). Pruned and failed trials are drawn
-    as by `plot_posterior`.
+    as by `plot_posterior`. A line is the best value so far, which is a lucky one if values are noisy.
     """
     subject = Subject(source, objective)
     known = subject.history()
@@ -198,8 +201,11 @@ def plot_subset(source: Any, *, objective: int = 0) -> go.Figure:
     figure = go.Figure()
     _add_observations(figure, known.rows, known.y, known, {}, bars=True)
     _add_failures(figure, subject.failed, [scale.failed_at] * len(subject.failed), {})
+    line = {"color": BLUE, "width": 1, "shape": "hv"}
+    best = subject.best_so_far(known)
+    figure.add_trace(go.Scatter(x=known.rows, y=best, mode="lines", line=line, name=BEST, hoverinfo="skip"))
     figure.update_xaxes(title="observation", **_whole(len(known.y) + len(subject.failed)))
-    figure.update_yaxes(title=subject.label, range=scale.bounds)
+    figure.update_yaxes(title=_words(subject.label), range=scale.bounds)
     title = f"The model rests on {known.in_model.sum()} of {len(known.y)} observations"
     return _finished(figure, subject.titled(title))
 
@@ -222,14 +228,16 @@ def plot_curves(source: Any) -> go.Figure:
     Raises:
         ValueError: if no trial has reported anything, or the source does not use curves (``use_curves``).
     """
-    found = curves_of(Subject(source))
+    subject = Subject(source)
+    found = curves_of(subject)
     figure = go.Figure([_curves(group) for group in found.groups])
     for group in found.groups:
         if len(group.end):
             _add_ends(figure, group)
     if found.border is not None:
         figure.add_vline(x=found.border, line={"color": GRAY, "width": 1})
-    figure.update_xaxes(title="step", tickvals=found.ticks).update_yaxes(title="objective", range=found.bounds)
+    figure.update_xaxes(title="step", tickvals=found.ticks)
+    figure.update_yaxes(title=_words(subject.label), range=found.bounds)
     return _finished(figure, found.title)
 
 
@@ -264,8 +272,8 @@ def plot_front(source: Any, names: Sequence[str] | None = None, objectives: Sequ
     figure.update_traces(hoverinfo="skip", selector={"mode": "lines"})
     for trace in _on_and_beyond(found):
         figure.add_trace(go.Scatter(trace))
-    figure.update_xaxes(title=found.names[0], range=found.bounds[0])
-    figure.update_yaxes(title=found.names[1], range=found.bounds[1])
+    figure.update_xaxes(title=_words(found.names[0]), range=found.bounds[0])
+    figure.update_yaxes(title=_words(found.names[1]), range=found.bounds[1])
     return _finished(figure, found.title)
 
 
@@ -317,18 +325,30 @@ def plot_batch_sizes(source: Any) -> go.Figure:
 _TEMPLATE = "plotly_white"
 #: Plotly's names of the symbols of observations.
 SYMBOLS = {"circle": "circle", "open": "circle-open", "cross": "x"}
+DIAMOND = {"color": BLUE, "symbol": "diamond", "size": 8}
 
 
-def _finished(figure: go.Figure, title: str, *, crowded: bool = False) -> go.Figure:
-    """The figure with a title, and a legend that has each name once, below labels that may be ``crowded``."""
+def _words(text: str) -> str:
+    """A text that Plotly does not take for markup."""
+    return escape(text, quote=False).replace("\n", "<br>")
+
+
+def _finished(figure: go.Figure, title: str, *, below: Sequence[Axis] = ()) -> go.Figure:
+    """The figure with a title, and a legend that has each name once, ``below`` some axes."""
     named: set[str | None] = {None}
     for trace in figure.data:
         if trace.showlegend is None:
             trace.update(legendgroup=trace.name, showlegend=trace.name not in named)
             named.add(trace.name)
     height = (figure.layout.height or HEIGHT) - MARGINS
-    legend = {"orientation": "h", "yanchor": "top", "y": -(CROWDED if crowded else BELOW) / height, "x": 0.0}
-    return figure.update_layout(title=title, legend=legend, template=_TEMPLATE)
+    distance = max((_height(axis) for axis in below), default=BELOW)
+    legend = {"orientation": "h", "yanchor": "top", "y": -distance / height, "x": 0.0}
+    return figure.update_layout(title=_words(title), legend=legend, template=_TEMPLATE)
+
+
+def _height(axis: Axis) -> int:
+    """Pixels below a panel that the labels and the name of its axis take."""
+    return (CROWDED if axis.crowded else BELOW) + LINE * axis.title.count("\n")
 
 
 def _cell(k: int) -> dict[str, int]:
@@ -350,10 +370,10 @@ def _on_and_beyond(found: Front) -> list[dict[str, Any]]:
     """Traces of the front, and of points expected beyond it."""
     out = []
     if len(found.front):
-        look = {"mode": "markers", "name": found.label, "hovertext": found.words}
+        look = {"mode": "markers", "name": found.label, "hovertext": [*map(_words, found.words)]}
         out.append(_along(found.front) | look | {"marker": {"color": BLUE, "size": 7}})
     if len(found.mean):
-        look = {"mode": "markers", "name": BEYOND_IT, "hovertext": found.hopes}
+        look = {"mode": "markers", "name": BEYOND_IT, "hovertext": [*map(_words, found.hopes)]}
         error = {"type": "data", "thickness": 0.8, "width": 0, "color": ORANGE}
         errors = {f"error_{axis}": error | {"array": std} for axis, std in zip("xyz", found.std.T, strict=False)}
         marker = {"color": ORANGE, "size": 6, "symbol": "circle-open"}
@@ -373,7 +393,7 @@ def _front_in_space(found: Front) -> go.Figure:
         marker = trace["marker"] | {"size": 0.6 * trace["marker"]["size"]}
         figure.add_trace(go.Scatter3d(trace | {"marker": marker}))
     sides = zip("xyz", found.names, found.bounds, strict=True)
-    figure.update_scenes({f"{axis}axis": {"title": name, "range": bounds} for axis, name, bounds in sides})
+    figure.update_scenes({f"{axis}axis": {"title": _words(name), "range": bounds} for axis, name, bounds in sides})
     figure.update_scenes(camera={"eye": dict.fromkeys("xyz", 1.6)}).update_layout(height=1.5 * HEIGHT)
     return _finished(figure, found.title)
 
@@ -388,22 +408,41 @@ def _panels(slices: Sequence[Slice], label: str, bounds: tuple[float, float] | N
     for k, one in enumerate(slices):
         cell = _cell(k)
         _set_axis(figure.update_xaxes, one.axis, cell)
+        if one.axis.span is not None:
+            figure.update_xaxes(range=_range(one.axis, np.array(one.axis.span)), **cell)
         figure.add_vline(
             x=one.at, line={"color": GRAY, "dash": "dot", "width": 1}, exclude_empty_subplots=False, **cell
         )
-    figure.update_yaxes(range=bounds).update_yaxes(title=label, col=1)
+    figure.update_yaxes(range=bounds).update_yaxes(title=_words(label), col=1)
     return figure.update_layout(height=120 + (320 if crowded else 280) * rows)
 
 
 def _set_axis(update: Any, axis: Axis, cell: dict[str, int]) -> None:
     kind = "category" if axis.categories else "log" if axis.log else "linear"
-    update(title=axis.name, type=kind, exponentformat="power", **cell)
+    update(title=_words(axis.title), type=kind, exponentformat="power", **cell)
     if axis.categories:
         update(categoryorder="array", categoryarray=axis.values, **cell)
     if axis.ticks is not None:
-        update(tickvals=axis.ticks, ticktext=axis.labels, **cell)
+        update(tickvals=axis.ticks, ticktext=[*map(_words, axis.labels)], **cell)
     elif axis.log:
-        update(dtick=math.ceil(math.log10(axis.values[-1] / axis.values[0]) / DECADES), **cell)
+        low, high = np.log10(axis.values)[[0, -1]].round(9)
+        powers = range(math.ceil(low), math.floor(high) + 1, math.ceil((high - low) / DECADES))
+        labels = [f"10<sup>{power}</sup>" for power in powers]
+        update(tickvals=[10.0**power for power in powers], ticktext=labels, **cell)
+
+
+def _range(axis: Axis, ends: Array) -> Array:
+    """The ends (2,) of an axis as Plotly takes them."""
+    low, high = np.log10(ends) if axis.log else ends
+    beyond = BEYOND * (high - low)
+    return np.array([low - beyond, high + beyond])
+
+
+def _contour(x: Any, y: Any, z: Array) -> go.Contour:
+    """A surface with the levels that the other library has."""
+    at = levels(z)
+    limits = {"start": at[0], "end": at[-1], "size": at[1] - at[0]}
+    return go.Contour(x=x, y=y, z=z, zmin=at[0], zmax=at[-1], contours=limits, line={"width": 0.3})
 
 
 def _curves(group: CurveGroup) -> go.Scatter:
@@ -451,7 +490,8 @@ def _add_observations(
         points = {"x": [x[i] for i in one.rows], "y": [y[i] for i in one.rows]}
         trace = go.Scatter(points | _look(one))
         if bars and one.symbol == "open":
-            trace.error_y = {"array": 2.0 * known.std[one.rows], "thickness": 0.6, "width": 0}
+            faint = f"rgba({', '.join(str(int(one.colour[i : i + 2], 16)) for i in (1, 3, 5))}, {FAINT})"
+            trace.error_y = {"array": 2.0 * known.std[one.rows], "thickness": 0.6, "width": 0, "color": faint}
         figure.add_trace(trace, **cell)
 
 

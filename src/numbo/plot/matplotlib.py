@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from numbo.plot._axes import Axis
+from numbo.plot._axes import Axis, levels
 from numbo.plot._curves import ENDS, CurveGroup, curves_of
 from numbo.plot._data import (
+    BEST,
     BLUE,
     BORDER,
     COLUMNS,
     FAILED,
+    FAINT,
     GRAY,
     INFEASIBLE,
     LOWER,
@@ -96,15 +98,15 @@ def plot_contour(source: Any, params: Sequence[str] | None = None, *, objective:
     subject = Subject(source, objective)
     plane = subject.contour(subject.most_relevant_pair() if params is None else params)
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
-    for ax, z, colours, title in zip(
-        axes, (plane.mean, plane.std), ("viridis", "cividis"), ("mean", "standard deviation"), strict=True
-    ):
+    titles = f"mean of {subject.label}", "standard deviation"
+    for ax, z, colours, title in zip(axes, (plane.mean, plane.std), ("viridis", "cividis"), titles, strict=True):
         x, x_of = _numbers(plane.first, plane.x)
         y, y_of = _numbers(plane.second, plane.y)
         if plane.cells:
             surface = ax.pcolormesh(plane.first.edges, plane.second.edges, z, cmap=colours)
         else:
-            surface = ax.contourf(x, y, z, levels=20, cmap=colours)
+            surface = ax.contourf(x, y, z, levels=levels(z), cmap=colours)
+            surface.set_edgecolor("face")  # else the ground shines through between the levels
         figure.colorbar(surface, ax=ax)
         _draw_border(ax, x, y, plane)
         _scatter(ax, x_of, y_of, plane.known)
@@ -112,7 +114,7 @@ def plot_contour(source: Any, params: Sequence[str] | None = None, *, objective:
         plt.setp([points for points in ax.collections if isinstance(points, PathCollection)], clip_on=False)
         _set_axis(ax.xaxis, ax.set_xscale, plane.first)
         _set_axis(ax.yaxis, ax.set_yscale, plane.second)
-        ax.set_title(title)
+        ax.set_title(title, parse_math=False)
     return _finished(axes, subject.title("Posterior", [plane]))
 
 
@@ -123,6 +125,7 @@ def plot_relevance(source: Any, *, objective: int = 0) -> NDArray[np.object_]:
     _, ax = plt.subplots(figsize=(7, 1.2 + 0.35 * len(names)), layout="constrained")
     ax.barh(range(len(names)), shares, color=BLUE)
     ax.set_yticks(range(len(names)), names, parse_math=False)
+    ax.set_ylim(-0.6, len(names) - 0.4)
     ax.xaxis.set_major_formatter(lambda share, _: f"{100.0 * share:.3g}%")
     ax.set_xlabel("share of the variation of the mean")
     return _finished(np.array([ax]), subject.titled("Relevance of the parameters"))
@@ -148,6 +151,7 @@ def plot_subset(source: Any, *, objective: int = 0) -> NDArray[np.object_]:
     ax = _panel("observation", subject.label)
     _scatter(ax, known.rows, known.y, known, bars=True)
     _mark_failures(ax, subject.failed, scale.failed_at)
+    ax.step(known.rows, subject.best_so_far(known), where="post", color=BLUE, linewidth=1, label=BEST, zorder=1)
     if scale.bounds is not None:
         ax.set_ylim(scale.bounds)
     title = f"The model rests on {known.in_model.sum()} of {len(known.y)} observations"
@@ -156,11 +160,13 @@ def plot_subset(source: Any, *, objective: int = 0) -> NDArray[np.object_]:
 
 def plot_curves(source: Any) -> NDArray[np.object_]:
     """As `numbo.plot.plot_curves`."""
-    found = curves_of(Subject(source))
+    subject = Subject(source)
+    found = curves_of(subject)
     _, ax = plt.subplots(figsize=(9, 5), layout="constrained")
     for group in found.groups:
         _draw_curves(ax, group)
-    ax.set(xlabel="step", ylabel="objective")
+    ax.set_xlabel("step")
+    ax.set_ylabel(subject.label, parse_math=False)
     if found.ticks is not None:
         ax.set_xticks(found.ticks)
     if found.border is not None:
@@ -212,8 +218,9 @@ def plot_batch_sizes(source: Any) -> NDArray[np.object_]:
 def _panel(xlabel: str, ylabel: str) -> Any:
     """The only panel of a figure, with numbers of something along its first axis."""
     _, ax = plt.subplots(figsize=(7, 4.4), layout="constrained")
-    ax.set(xlabel=xlabel, ylabel=ylabel)
-    ax.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
+    ax.set_xlabel(xlabel)
+    ax.set_ylabel(ylabel, parse_math=False)
+    ax.xaxis.set_major_locator(_whole())
     return ax
 
 
@@ -237,8 +244,8 @@ def _panels(slices: Sequence[Slice], label: str, bounds: tuple[float, float] | N
     axes = _grid(len(slices), label, bounds)
     for ax, one in zip(axes, slices, strict=False):
         _set_axis(ax.xaxis, ax.set_xscale, one.axis)
-        if one.axis.discrete and len(one.axis.values) > 1:
-            ax.set_xlim(one.axis.edges[[0, -1]])
+        if one.axis.span is not None:
+            ax.set_xlim(one.axis.span)
         ax.axvline(_numbers(one.axis, [one.at])[1][0], color=GRAY, linestyle=":", linewidth=1)
     return axes
 
@@ -266,7 +273,8 @@ def _draw_front(ax: Any, found: Front, i: int, j: int) -> None:
         look = {"color": ORANGE, "elinewidth": 0.8, "markersize": 5, "markerfacecolor": "none", "zorder": 5}
         std = {"xerr": found.std[:, i], "yerr": found.std[:, j]}
         ax.errorbar(found.mean[:, i], found.mean[:, j], fmt="o", label=BEYOND_IT, **std, **look)
-    ax.set(xlabel=found.names[i], ylabel=found.names[j])
+    ax.set_xlabel(found.names[i], parse_math=False)
+    ax.set_ylabel(found.names[j], parse_math=False)
     for set_range, bounds in ((ax.set_xlim, found.bounds[i]), (ax.set_ylim, found.bounds[j])):
         if bounds is not None:
             set_range(*bounds)
@@ -274,14 +282,21 @@ def _draw_front(ax: Any, found: Front, i: int, j: int) -> None:
 
 def _set_axis(which: Any, set_scale: Any, axis: Axis) -> None:
     """The name and the scale of an axis. Names are no formulas, whatever signs they have."""
-    which.set_label_text(axis.name, parse_math=False)
+    which.set_label_text(axis.title, parse_math=False)
     if axis.log:
         set_scale("log")
     if axis.ticks is not None:
         which.set_ticks(_numbers(axis, axis.ticks)[1], axis.labels, parse_math=False)
         which.set_minor_formatter(NullFormatter())
+    elif axis.integers and not axis.log:
+        which.set_major_locator(_whole())
     if axis.crowded and which.axis_name == "x":
         which.set_tick_params(rotation=90)
+
+
+def _whole() -> MaxNLocator:
+    """Labels at whole numbers only."""
+    return MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True)
 
 
 def _numbers(axis: Axis, shown: list[Any]) -> tuple[Any, Any]:
@@ -326,7 +341,7 @@ def _scatter(ax: Any, x: Any, y: Any, known: Known, *, bars: bool = False) -> No
         ax.scatter(xs, ys, **look)
         if bars and one.symbol == "open":
             std = 2.0 * known.std[one.rows]
-            ax.errorbar(xs, ys, std, fmt="none", ecolor=one.colour, elinewidth=0.6, alpha=0.5, zorder=2)
+            ax.errorbar(xs, ys, std, fmt="none", ecolor=one.colour, elinewidth=0.6, alpha=FAINT, zorder=1.5)
 
 
 def _mark_failures(ax: Any, x: Any, y: Any) -> None:
@@ -338,7 +353,7 @@ def _mark_failures(ax: Any, x: Any, y: Any) -> None:
 
 def _finished(axes: NDArray[np.object_], title: str) -> NDArray[np.object_]:
     figure = axes[0].figure
-    figure.suptitle(title)
+    figure.suptitle(title, parse_math=False)
     labelled = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     for columns in range(min(MOST_COLUMNS, len(labelled)), 0, -1):
         look = {"loc": "outside lower center", "ncols": columns, "frameon": False}
