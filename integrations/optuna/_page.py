@@ -5,19 +5,21 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
+import numpy as np
 import optuna
 from optuna.storages import BaseStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
+from numbo.inspection.words import rounded
 from numbo.optimizers import Explanation
 from numbo.optuna._algorithms import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
 from numbo.optuna._looking import best_predicted_trial, explain, front, predict, predict_feasible
@@ -73,7 +75,11 @@ th:first-child { max-width: 14rem; overflow-wrap: break-word }
 td { font-variant-numeric: tabular-nums; white-space: nowrap }
 td.long { white-space: normal; min-width: 7rem; overflow-wrap: anywhere }
 td.long:nth-child(n+4) { min-width: 14rem }
-@media (max-width: 40rem) { th, td { padding-right: .6rem } th:first-child { max-width: 7rem } }
+@media (max-width: 40rem) {
+  table { font-size: .85rem }
+  th, td { padding-right: .6rem }
+  th:first-child { max-width: 7rem }
+}
 summary { cursor: pointer; font-weight: 600; margin-top: 2rem }
 img { display: block; max-width: 100%; min-width: 36rem }
 </style>
@@ -199,9 +205,9 @@ def _facts(study: Study) -> Iterator[Facts]:
     counted = ", ".join(f"{count} {state}" for state, count in states) or "no trial"
     if not any(trial.state.is_finished() for trial in trials):
         raise ValueError(f"STUDY must have a finished trial; {study.study_name!r} has {counted}.")
-    directions = ", ".join(direction.name.lower() for direction in study.directions)
-    yield Facts("Study", (), [("name", study.study_name), ("directions", directions), ("trials", counted)])
     names = _objectives(study)
+    goal = ", ".join(f"{way.name.lower()} {name}" for way, name in zip(study.directions, names, strict=True))
+    yield Facts("Study", (), [("name", study.study_name), ("goal", goal), ("trials", counted)])
     try:
         models = [explain(study, objective=j) for j in range(len(names))]
     except ValueError as error:
@@ -210,7 +216,7 @@ def _facts(study: Study) -> Iterator[Facts]:
     if len(names) == 1:
         yield from _best(study, models[0])
     else:
-        yield _front(study, names)
+        yield _front(study, names, models[0].violated)
     for name, model in zip(names, models, strict=True):
         lines = [line for line in model._lines() if line[0] != OF_THE_PROCESS]
         yield Facts(f"Model of {name}", (), [("data", model._head()), *lines])
@@ -254,7 +260,11 @@ def _expected(study: Study, trial: FrozenTrial | None) -> str:
         mean, std = predict(study, trial.params)
     except ValueError:  # it lies outside the space of the later trials
         return NOTHING
-    return f"{mean:.6g} ± {2.0 * std:.2g}"
+    return _interval(mean, std)
+
+
+def _interval(mean: float, std: float) -> str:
+    return f"{_short(float(mean))} ± {rounded(2.0 * std)}"
 
 
 def _feasible(study: Study, trial: FrozenTrial | None) -> str:
@@ -266,12 +276,27 @@ def _feasible(study: Study, trial: FrozenTrial | None) -> str:
         return NOTHING
 
 
-def _front(study: Study, names: Sequence[str]) -> Facts:
-    """The trials on the front, by expected values."""
+def _front(study: Study, names: Sequence[str], limits: Collection[str]) -> Facts:
+    """The trials on the front, by expected values; of many, some that are spread over it."""
     found = front(study)
-    rows = [(str(trial.number), *map(_short, values), _params(trial)) for trial, values in found[:LISTED]]
-    some = f", the first {LISTED}" if len(found) > LISTED else ""
-    return Facts(f"Front, {len(found)} trials by expected values{some}", ("trial", *names, "parameters"), rows)
+    kept = dict.fromkeys(round(k * (len(found) - 1) / (LISTED - 1)) for k in range(LISTED)) if found else ()
+    rows = []
+    for trial, values in (found[k] for k in kept):
+        expected = _intervals(study, trial, values)
+        margins = (_of(constraints_of(trial), name) for name in limits)
+        rows.append((str(trial.number), *expected, *margins, _params(trial)))
+    some = f", {LISTED} of them" if len(found) > LISTED else ""
+    heading = f"Front, {len(found)} trials by expected values ± 2 sd{some}"
+    return Facts(heading, ("trial", *names, *(f"{name}, met at 0 or less" for name in limits), "parameters"), rows)
+
+
+def _intervals(study: Study, trial: FrozenTrial, values: Sequence[float]) -> list[str]:
+    """The expected values of a trial with their deviations, which are not known outside of the space."""
+    try:
+        stds = predict(study, trial.params)[1]
+    except ValueError:
+        return [*map(_short, values)]
+    return [*map(_interval, values, np.atleast_1d(stds))]
 
 
 def _params(trial: FrozenTrial) -> str:

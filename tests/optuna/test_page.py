@@ -10,6 +10,7 @@ from base64 import b64decode
 from html.parser import HTMLParser
 
 import matplotlib.pyplot as plt
+import numpy as np
 import optuna
 import pytest
 from optuna.storages import JournalStorage
@@ -148,12 +149,35 @@ def test_several_objectives_have_a_front(monkeypatch, capsys, tmp_path):
     out = look(monkeypatch, capsys, url, "--html", page)
     found = numbo.optuna.front(study)
     assert f"Front, {len(found)} trials" in out
-    assert all(row(trial.number, *(f"{value:.6g}" for value in values)) in squeezed(out) for trial, values in found)
+    assert "goal minimize objective 0, maximize objective 1" in squeezed(out)
+    for trial, values in found:
+        stds = numbo.optuna.predict(study, trial.params)[1]
+        expected = (f"{value:.6g} ± {2.0 * std:.2g}" for value, std in zip(values, stds, strict=True))
+        assert row(trial.number, *expected, f"x={trial.params['x']:.6g}") in squeezed(out)
     assert "Model of objective 0" in out
     assert "Model of objective 1" in out
     assert "Best trials" not in out
     assert "BKBSampler optimises one objective" in refusal(monkeypatch, capsys, url, "--sampler", "BKB")
     assert len([tag for tag, _ in Words(page.read_text()).tags if tag == "img"]) == 3
+
+
+def test_a_long_front_is_shown_from_end_to_end_with_its_margins(monkeypatch, capsys, tmp_path):
+    url = f"sqlite:///{tmp_path}/front.db"
+    study = optuna.create_study(storage=url, directions=["minimize", "minimize"])
+    for i in range(30):
+        trial = study.ask({"x": optuna.distributions.FloatDistribution(0.0, 1.0)})
+        constrain(trial, LIMIT, i / 29 - 2.0)
+        study.tell(trial, (trial.params["x"], 1.0 - trial.params["x"]))
+    study.sampler = GSSBOSampler(seed=0)
+    out = squeezed(look(monkeypatch, capsys, url))
+    found = [trial.number for trial, _ in numbo.optuna.front(study)]
+    listed = [number for number in found if re.search(rf"\n {number} \S+ ± ", out)]
+    assert f"Front, {len(found)} trials by expected values ± 2 sd, 20 of them" in out
+    assert len(listed) == 20
+    assert (listed[0], listed[-1]) == (found[0], found[-1])
+    assert max(np.diff([found.index(number) for number in listed])) <= 2
+    assert f"{LIMIT}, met at 0 or less" in out
+    assert f"{found[0] / 29 - 2.0:.6g} x=" in out
 
 
 def test_a_study_without_a_success_says_so(monkeypatch, capsys, tmp_path):

@@ -11,6 +11,7 @@ import numpy as np
 from numbo._types import Array, Indices, Mask, TrialPositions
 from numbo.inspection.remaining import Remaining
 from numbo.inspection.spending import Spending
+from numbo.inspection.words import listed, rounded
 from numbo.models.feasibility import NEGLIGIBLE
 from numbo.models.noise import NOISY
 from numbo.search.trust_region import Region
@@ -175,16 +176,16 @@ class Explanation:
         lines = []
         if self.objective is not None:
             lines.append(("objective", f"{self.objective}, counted from 0"))
-        noise = f"{self.noise_std:.3g}{doubted}, {self.noise_share:.0%} of the variance told"
-        lines.append(("noise", f"{noise}; values spread by {self.spread_std:.3g}"))
-        lines.append(("relevance", _shares(varied) or "not known"))
+        noise = f"{rounded(self.noise_std, 3)}{doubted}, {self.noise_share:.0%} of the variance told"
+        lines.append(("noise", f"{noise}; values spread by {rounded(self.spread_std, 3)}"))
+        lines.append(("relevance", listed(varied) or "not known"))
         if self.unvaried:
             lines.append(("not varied", ", ".join(self.unvaried)))
         if self.n_failed:
             lines.append(("failures", self._failures()))
         if self.n_feasible is not None:
             worst = sorted(self.violated.items(), key=lambda one: -one[1])[:SHOWN]
-            lines.append(("feasible", f"{self.n_feasible or 'none'}; violated: {_shares(dict(worst))}"))
+            lines.append(("feasible", f"{self.n_feasible or 'none'}; violated: {listed(dict(worst))}"))
         if self.conditions:
             words = "; ".join(f"{name} where {words}" for name, words in self.conditions.items())
             lines.append(("conditions", "as far as the trials show: " * self.inferred + words))
@@ -213,11 +214,6 @@ class Explanation:
         trust = self.failure_trust
         learned = f"learned with weight {trust:.0%}" if trust > NEGLIGIBLE else "not learned"
         return f"{self.n_failed} of {self.n_told}{where}; {learned}; success at the best point {self.success:.0%}"
-
-
-def _shares(shares: dict[str, float]) -> str:
-    """Shares in words."""
-    return ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
 
 
 def _counting(studies: dict[str, float]) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from numbo import _checks
 from numbo._types import Array, ObservationIndices
 from numbo.inspection.fronts import hypervolumes
+from numbo.inspection.words import rounded
 from numbo.models.improvements import Improvements, differ
 from numbo.run.run import Run
 from numbo.trials.front import front_rows
@@ -54,10 +55,10 @@ class Remaining:
 
     def __str__(self) -> str:
         more = "1 more trial" if self.trials == 1 else f"{self.trials} more trials"
-        better = "better" if self.least == 0.0 else f"better by {self.least:.2g}"
+        better = "better" if self.least == 0.0 else f"better by {rounded(self.least)}"
         return (
-            f"{more}: {better} with {self.probability:.0%}; gain {self.expected:.2g} in the mean, "
-            f"{self.low:.2g} to {self.high:.2g}"
+            f"{more}: {better} with {self.probability:.0%}; gain {rounded(self.expected)} in the mean, "
+            f"{rounded(self.low)} to {rounded(self.high)}"
         )
 
 

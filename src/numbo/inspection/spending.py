@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from numbo.inspection.words import rounded
 from numbo.models.view import ModelView
 from numbo.run.candidates import elite_rows
 from numbo.run.run import Run
@@ -36,9 +37,9 @@ class Spending:
         """Each a label and words."""
         out = []
         if self.cost is not None:
-            out.append(("cost", f"{self.cost:.3g} expected for the next trial"))
+            out.append(("cost", f"{rounded(self.cost, 3)} expected for the next trial"))
         if self.budget is not None and self.left is not None:
-            words = f"{self.left:.3g} of {self.budget:.6g} left"
+            words = f"{rounded(self.left, 3)} of {self.budget:.6g} left"
             out.append(("budget", words if self.left > 0.0 else f"nothing left of {self.budget:.6g}"))
         return out
 

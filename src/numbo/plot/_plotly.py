@@ -99,9 +99,9 @@ def plot_posterior(source: Any, params: Sequence[str] | None = None, *, objectiv
 def plot_acquisition(source: Any, params: Sequence[str] | None = None, *, objective: int = 0) -> go.Figure:
     """The acquisition function of the global model along each parameter; otherwise as `plot_posterior`.
 
-    It is a bound on standardised values or a logarithm, as the label of its axis says; larger is better. Values more than
-    20 below the largest one are cut off; categories and few integers with such values are marked below. There is one acquisition function for all objectives; the slices go through the
-    best predicted point of ``objective``.
+    It is a bound on standardised values or a logarithm, as the label of its axis says; larger is better. Values more
+    than 20 below the largest one are cut off; categories and few integers with such values are marked below. There is
+    one acquisition function for all objectives; the slices go through the best predicted point of ``objective``.
     """
     subject = Subject(source, objective)
     slices = subject.slices(params)
@@ -133,7 +133,7 @@ def plot_contour(source: Any, params: Sequence[str] | None = None, *, objective:
     subject = Subject(source, objective)
     plane = subject.contour(subject.most_relevant_pair() if params is None else params)
     titles = [f"mean of {_words(subject.label)}", "standard deviation"]
-    figure = make_subplots(rows=1, cols=2, subplot_titles=titles, horizontal_spacing=0.17)
+    figure = make_subplots(rows=1, cols=2, subplot_titles=titles, horizontal_spacing=0.17, shared_yaxes=True)
     if plane.cells:  # between edges, or at categories
         x, y = (axis.values if axis.categories else axis.edges for axis in (plane.first, plane.second))
     else:
@@ -151,6 +151,7 @@ def plot_contour(source: Any, params: Sequence[str] | None = None, *, objective:
             _set_axis(update, axis, cell)
             ends = np.array(axis.edges if plane.cells else axis.values)[[0, -1]]
             update(range=_range(axis, ends), **cell)
+    figure.update_yaxes(title=None, col=2)
     figure.update_traces(cliponaxis=False, selector={"mode": "markers"})
     return _finished(figure, subject.title("Posterior", [plane]), below=[plane.first])
 

@@ -97,7 +97,7 @@ def plot_contour(source: Any, params: Sequence[str] | None = None, *, objective:
     """As `numbo.plot.plot_contour`."""
     subject = Subject(source, objective)
     plane = subject.contour(subject.most_relevant_pair() if params is None else params)
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), sharey=True, layout="constrained")
     titles = f"mean of {subject.label}", "standard deviation"
     for ax, z, colours, title in zip(axes, (plane.mean, plane.std), ("viridis", "cividis"), titles, strict=True):
         x, x_of = _numbers(plane.first, plane.x)
@@ -115,6 +115,7 @@ def plot_contour(source: Any, params: Sequence[str] | None = None, *, objective:
         _set_axis(ax.xaxis, ax.set_xscale, plane.first)
         _set_axis(ax.yaxis, ax.set_yscale, plane.second)
         ax.set_title(title, parse_math=False)
+    axes[1].set_ylabel("")
     return _finished(axes, subject.title("Posterior", [plane]))
 
 
