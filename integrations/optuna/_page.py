@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from base64 import b64encode
 from collections import Counter
@@ -12,7 +13,6 @@ from string import Template
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
-import numpy as np
 import optuna
 from optuna.storages import BaseStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
@@ -41,6 +41,8 @@ PLOTS = {
 FRONT_PLOTS = {"plot_front": "The front", "plot_hypervolume": "Its hypervolume", "plot_relevance": "Relevance"}
 SQLITE = b"SQLite format 3\0"
 SQLITE_URL = re.compile(r"sqlite(?:\+\w+)?:///(?P<uri>file:)?(?P<path>[^?]*)")
+#: Errors of SQLAlchemy about a URL: it is none, or that of a database that is not known.
+NO_URL = ("ArgumentError", "NoSuchModuleError")
 #: Cells of a page with more characters than this have several lines where it is narrow.
 LONG = 16
 #: Maximum number of parameters that the model is drawn along.
@@ -143,7 +145,10 @@ def _study(storage: str, name: str | None, sampler: str) -> Study:
         opened = _opened(storage, path)
         names = optuna.get_all_study_names(opened)
     except Exception as error:  # of any database, or of what is none
-        raise ValueError(f"STORAGE must hold studies of Optuna, and cannot be read: {_cause(error)}") from None
+        if type(error).__name__ in NO_URL:
+            accepted = "the URL of a database, such as sqlite:///studies.db, or an existing file"
+            raise ValueError(f"STORAGE must be {accepted}, got {storage!r}.") from None
+        raise ValueError(f"STORAGE must hold studies of Optuna; {storage!r} cannot be read: {_cause(error)}.") from None
     listed = ", ".join(map(repr, names[:LISTED])) + (", ..." if len(names) > LISTED else "")
     if not names:
         raise ValueError(f"STORAGE must hold a study; {storage!r} holds none.")
@@ -161,7 +166,7 @@ def _cause(error: BaseException) -> str:
     """The first line of what was behind an error."""
     while error.__cause__ is not None:
         error = error.__cause__
-    return f"{type(error).__name__}: {error}".splitlines()[0]
+    return f"{type(error).__name__}: {error}".splitlines()[0].rstrip(".")
 
 
 def _file_of(storage: str) -> Path | None:
@@ -173,7 +178,7 @@ def _file_of(storage: str) -> Path | None:
     if url is not None:
         path = Path(unquote(url["path"]) if url["uri"] else url["path"])
     if not path.is_file():
-        raise ValueError(f"STORAGE must be a URL of a database or an existing file, got {storage!r}.")
+        raise ValueError(f"STORAGE must be the URL of a database or an existing file, got {storage!r}.")
     return path
 
 
@@ -182,8 +187,14 @@ def _opened(storage: str, path: Path | None) -> BaseStorage:
     if path is None:
         return RDBStorage(storage, skip_table_creation=True)
     if "://" in storage or _begins(path, SQLITE):
-        return RDBStorage(f"sqlite:///file:{quote(str(path.resolve()))}?mode=ro&uri=true", skip_table_creation=True)
+        how = "mode=ro&immutable=1" if _is_fixed(path) else "mode=ro"
+        return RDBStorage(f"sqlite:///file:{quote(str(path.resolve()))}?{how}&uri=true", skip_table_creation=True)
     return JournalStorage(_Unchanged(str(path)))
+
+
+def _is_fixed(path: Path) -> bool:
+    """Whether no one here can write beside an SQLite file, which its WAL mode does even to read."""
+    return not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists()
 
 
 def _begins(path: Path, mark: bytes) -> bool:
@@ -296,7 +307,7 @@ def _intervals(study: Study, trial: FrozenTrial, values: Sequence[float]) -> lis
         stds = predict(study, trial.params)[1]
     except ValueError:
         return [*map(_short, values)]
-    return [*map(_interval, values, np.atleast_1d(stds))]
+    return [*map(_interval, values, stds)]
 
 
 def _params(trial: FrozenTrial) -> str:

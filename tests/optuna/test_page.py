@@ -194,7 +194,7 @@ def test_a_study_without_a_success_says_so(monkeypatch, capsys, tmp_path):
 
 def test_what_cannot_be_read_is_refused_in_one_sentence_and_not_made(monkeypatch, capsys, tmp_path):
     missing = tmp_path / "missing.db"
-    assert "must be a URL of a database or an existing file" in refusal(monkeypatch, capsys, missing)
+    assert "must be the URL of a database or an existing file" in refusal(monkeypatch, capsys, missing)
     assert "existing file" in refusal(monkeypatch, capsys, f"sqlite:///{missing}")
     assert not missing.exists()
     text = tmp_path / "notes.txt"
@@ -213,6 +213,50 @@ def test_what_cannot_be_read_is_refused_in_one_sentence_and_not_made(monkeypatch
     words = refusal(monkeypatch, capsys, url, "a", "--html", tmp_path / "no folder" / "page.html")
     assert words.startswith("--html must be a file that can be written, got ")
     assert len(words.splitlines()) == 1
+
+
+@pytest.mark.parametrize("url", ["sqlit:///a.db", "sqlite://a.db", "journal:///a", "https://a.example/b"])
+def test_what_is_no_url_of_a_database_is_told_what_is(monkeypatch, capsys, url):
+    example = "the URL of a database, such as sqlite:///studies.db, or an existing file"
+    assert refusal(monkeypatch, capsys, url) == f"STORAGE must be {example}, got {url!r}.\n"
+
+
+def test_a_file_is_read_where_nothing_can_be_written(study, monkeypatch, capsys, tmp_path):
+    path = tmp_path / "wal.db"
+    optuna.create_study(storage=f"sqlite:///{path}").add_trials(study.trials)
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA journal_mode = wal")
+    database.close()
+    assert list(tmp_path.iterdir()) == [path]
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path and access(path, mode))
+    opened = []
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda name, **more: opened.append(name) or connect(name, **more))
+    assert "14 complete, 2 fail" in look(monkeypatch, capsys, path)
+    assert list(tmp_path.iterdir()) == [path]
+    assert all("immutable=1" in name for name in opened)
+
+
+@pytest.mark.parametrize("stored", ["sqlite"], indirect=True)
+def test_a_look_does_not_wait_for_one_who_writes(stored, monkeypatch, capsys):
+    writer = sqlite3.connect(stored, isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+    writer.execute("UPDATE trials SET number = number")
+    assert "14 complete, 2 fail" in look(monkeypatch, capsys, stored)
+    writer.execute("COMMIT")
+    assert writer.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    writer.close()
+
+
+@pytest.mark.parametrize("stored", ["journal"], indirect=True)
+def test_a_line_that_is_being_written_is_left_out(stored, monkeypatch, capsys, tmp_path):
+    torn = tmp_path / "torn"
+    torn.write_bytes(stored.read_bytes() + b'{"op_code": 4, "worker')
+    before = torn.read_bytes()
+    assert "14 complete, 2 fail" in look(monkeypatch, capsys, torn)
+    assert torn.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [torn]
 
 
 def test_a_storage_of_another_version_is_refused_and_not_upgraded(monkeypatch, capsys, tmp_path):
