@@ -44,7 +44,7 @@ SQLITE_URL = re.compile(r"sqlite(?:\+\w+)?:///(?P<uri>file:)?(?P<path>[^?]*)")
 #: Errors of SQLAlchemy about a URL: it is none, or that of a database that is not known.
 NO_URL = ("ArgumentError", "NoSuchModuleError")
 #: Cells of a page with more characters than this have several lines where it is narrow.
-LONG = 16
+LONG = 20
 #: Maximum number of parameters that the model is drawn along.
 SLICES = 6
 #: Maximum number of trials in the table of a page.

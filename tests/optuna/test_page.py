@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import sqlite3
@@ -350,13 +351,16 @@ def test_a_browser_shows_the_page_at_any_width_by_day_and_by_night(stored, monke
     asked = []
     grounds = []
     with chromium() as browser:
-        for scheme in ("light", "dark"):
-            page = browser.new_page(viewport={"width": 400, "height": 800}, color_scheme=scheme)
+        for scheme, width in itertools.product(("light", "dark"), (400, 1280)):
+            page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
             page.on("request", lambda request: asked.append(request.url.partition(":")[0]))
             page.goto(file.as_uri())
             grounds.append(page.evaluate(GROUND))
-            assert page.evaluate("document.documentElement.scrollWidth") <= 400
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
             assert all(width > 0 for width in page.evaluate(PICTURES))
-            page.screenshot(path=str(tmp_path / f"{scheme}.png"), full_page=True)
+            assert not page.get_by_text("complete", exact=True).first.is_visible()
+            page.locator("summary").click()
+            assert page.get_by_text("complete", exact=True).first.is_visible()
+            page.screenshot(path=str(tmp_path / f"{scheme} {width}.png"), full_page=True)
     assert set(asked) <= {"file", "data"}
     assert len(set(grounds)) == 2

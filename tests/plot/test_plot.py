@@ -163,6 +163,10 @@ def test_what_cannot_be_plotted_is_said(study, optimizer):
         numbo.plot.plot_relevance(optuna.create_study())
     with pytest.raises(TypeError, match="got 3"):
         numbo.plot.plot_relevance(3)
+    with pytest.raises(TypeError, match=r"an instance such as GSSBO\(\), got the class GSSBO\.$"):
+        numbo.plot.plot_relevance(GSSBO)
+    with pytest.raises(TypeError, match=r"got the class BBKBSampler as the sampler of a study\.$"):
+        numbo.plot.plot_relevance(optuna.create_study(sampler=BBKBSampler))
     with pytest.raises(ValueError, match="No batch has ended"):
         numbo.plot.plot_batch_sizes(optimizer)
     with pytest.raises(ValueError, match="at least one successful observation"):

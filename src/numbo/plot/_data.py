@@ -216,6 +216,10 @@ class Subject:
         sampler: Any = getattr(source, "sampler", None)
         while not hasattr(sampler, "inspected") and hasattr(sampler, "_base_sampler"):  # such as PartialFixedSampler's
             sampler = sampler._base_sampler
+        for given in (source, sampler):
+            if isinstance(given, type):
+                what = f"an instance such as {given.__name__}(), got the class {given.__name__}"
+                raise TypeError(f"A plot takes {what}{' as the sampler of a study' * (given is sampler)}.")
         self._texts: dict[str, list[str]] = {}  # labels of the choices of a categorical parameter
         self.whole: Snapshot
         self._shown: Callable[[str, Any], Any] = lambda name, value: value

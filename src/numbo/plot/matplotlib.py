@@ -116,6 +116,7 @@ def plot_contour(source: Any, params: Sequence[str] | None = None, *, objective:
         _set_axis(ax.yaxis, ax.set_yscale, plane.second)
         ax.set_title(title, parse_math=False)
     axes[1].set_ylabel("")
+    figure.get_layout_engine().set(wspace=0.1)  # the labels of the first bar are not those of the second panel
     return _finished(axes, subject.title("Posterior", [plane]))
 
 
