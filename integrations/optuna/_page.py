@@ -37,6 +37,7 @@ PLOTS = {
     "plot_subset": "All trials",
     "plot_posterior": "The model along the most relevant parameters",
     "plot_contour": "The model over two relevant parameters",
+    "plot_curves": "Learning curves",
 }
 FRONT_PLOTS = {"plot_front": "The front", "plot_hypervolume": "Its hypervolume", "plot_relevance": "Relevance"}
 SQLITE = b"SQLite format 3\0"
@@ -304,7 +305,7 @@ def _front(study: Study, names: Sequence[str], limits: Collection[str]) -> Facts
 def _intervals(study: Study, trial: FrozenTrial, values: Sequence[float]) -> list[str]:
     """The expected values of a trial with their deviations, which are not known outside of the space."""
     try:
-        stds = predict(study, trial.params)[1]
+        stds = predict(study, [trial.params])[1][0]
     except ValueError:
         return [*map(_short, values)]
     return [*map(_interval, values, stds)]

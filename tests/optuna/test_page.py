@@ -340,6 +340,30 @@ def test_a_page_with_signs_of_formulas_has_all_plots_of_the_most_relevant_parame
     assert sum(f"<!-- $p^{i}$ -->" in drawn for i in range(9)) == 6
 
 
+def test_learning_curves_are_shown_by_day_and_by_night_and_many_marks_are_pixels(monkeypatch, capsys, tmp_path):
+    url = f"sqlite:///{tmp_path}/curves.db"
+    study = optuna.create_study(storage=url)
+    space = {"x": optuna.distributions.FloatDistribution(0.0, 1.0)}
+    pruned, complete = optuna.trial.TrialState.PRUNED, optuna.trial.TrialState.COMPLETE
+    for i in range(480):  # more than 300 are outside of the model
+        x = (7 * i % 480) / 480
+        reports = {step: x + 1.0 / (step + 1) for step in range(3 if i % 30 else 6)}
+        state = pruned if i % 30 else complete
+        values = {"value": reports[5]} if state == complete else {}
+        study.add_trial(
+            optuna.trial.create_trial(
+                state=state, params={"x": x}, distributions=space, intermediate_values=reports, **values
+            )
+        )
+    look(monkeypatch, capsys, url, "--html", tmp_path / "page.html")
+    pictures = {a["alt"]: a["src"] for tag, a in Words((tmp_path / "page.html").read_text()).tags if tag == "img"}
+    assert "Learning curves" in pictures
+    drawn = {name: b64decode(source.partition(",")[2]).decode() for name, source in pictures.items()}
+    assert "#202124" not in drawn["Learning curves"]  # the best curve has the colour of the text
+    assert drawn["All trials"].count("<use") < 300
+    assert "data:image/png" in drawn["All trials"]
+
+
 GROUND = "getComputedStyle(document.body).backgroundColor"
 PICTURES = "Array.from(document.images, picture => picture.naturalWidth)"
 

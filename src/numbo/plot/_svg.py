@@ -8,7 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib import pyplot as plt
+from matplotlib.collections import LineCollection
+from matplotlib.lines import Line2D
+
+from numbo.plot._curves import DARK
 
 #: A colour that no plot uses otherwise: text and axes, which take the colour of the page's text.
 INK = "#010203"
@@ -28,7 +33,7 @@ svg { color: #222 }
 @media (prefers-color-scheme: dark) { svg { color: #ddd } }
 </style>"""  # crisp: the ground would shine through between the cells
 #: With more marks than this, they become pixels.
-VECTORS = 1000
+VECTORS = 300
 
 
 def svg_of(plot: Callable[..., Any], source: Any, **options: Any) -> str:
@@ -48,9 +53,17 @@ def svg_of(plot: Callable[..., Any], source: Any, **options: Any) -> str:
         warnings.simplefilter("ignore", UserWarning)  # of letters that the font has not
         axes = plot(source, **options)
         for ax in axes:
-            for marks in ax.collections:
-                marks.set_rasterized(len(marks.get_offsets()) > VECTORS)
+            for marks in (*ax.collections, *ax.lines):
+                marks.set_rasterized(_count(marks) > VECTORS)
         figure = axes[0].figure
         figure.savefig(drawn, format="svg", dpi=150, metadata={"Date": None})
         plt.close(figure)
-    return drawn.getvalue().replace(INK, "currentColor").replace("<defs>", f"{STYLE}<defs>", 1)
+    inked = drawn.getvalue().replace(INK, "currentColor").replace(DARK, "currentColor")
+    return inked.replace("<defs>", f"{STYLE}<defs>", 1)
+
+
+def _count(marks: Any) -> int:
+    """How many points, or bars, are drawn."""
+    if isinstance(marks, Line2D):
+        return len(np.asarray(marks.get_xdata()))
+    return len(marks.get_segments() if isinstance(marks, LineCollection) else marks.get_offsets())

@@ -36,6 +36,7 @@ try:
     from matplotlib import pyplot as plt
     from matplotlib.collections import PathCollection
     from matplotlib.colors import ListedColormap
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
     from matplotlib.ticker import MaxNLocator, NullFormatter
 except ImportError as error:
     raise ImportError(
@@ -97,7 +98,8 @@ def plot_contour(source: Any, params: Sequence[str] | None = None, *, objective:
     """As `numbo.plot.plot_contour`."""
     subject = Subject(source, objective)
     plane = subject.contour(subject.most_relevant_pair() if params is None else params)
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), sharey=True, layout="constrained")
+    apart = ConstrainedLayoutEngine(wspace=0.1)  # the labels of the first bar are not those of the second panel
+    figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), sharey=True, layout=apart)
     titles = f"mean of {subject.label}", "standard deviation"
     for ax, z, colours, title in zip(axes, (plane.mean, plane.std), ("viridis", "cividis"), titles, strict=True):
         x, x_of = _numbers(plane.first, plane.x)
@@ -116,7 +118,6 @@ def plot_contour(source: Any, params: Sequence[str] | None = None, *, objective:
         _set_axis(ax.yaxis, ax.set_yscale, plane.second)
         ax.set_title(title, parse_math=False)
     axes[1].set_ylabel("")
-    figure.get_layout_engine().set(wspace=0.1)  # the labels of the first bar are not those of the second panel
     return _finished(axes, subject.title("Posterior", [plane]))
 
 
