@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from optuna.distributions import BaseDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import FrozenTrial
 
-from numbo.optuna._distributions import Searched, to_dimension, to_external, to_internal
+from numbo import _checks
+from numbo.optuna._distributions import Searched, holds, to_dimension, to_external, to_internal
 from numbo.spaces import Space
 from numbo.spaces.allowed import Constraint, Linear, Mixture, Nonzero, Order, names_in, restricted
 from numbo.spaces.completion import within_allowed
@@ -86,30 +87,65 @@ def unknown_names(searched: Searched, before: Searched, constraints: Sequence[Co
     return sorted((named | asked) - searched.distributions.keys())
 
 
+class FirstValue(NamedTuple):
+    """A value of a parameter that is asked for before anything is known of a program.
+
+    Attributes:
+        found: whether there is one.
+        value: as the program gets it.
+        beside: names of the values beside which none was found, if the constraints name no other parameters.
+    """
+
+    found: bool
+    value: Any = None
+    beside: tuple[str, ...] = ()
+
+
 def first_value(
-    constraints: Sequence[Constraint], trial: FrozenTrial, name: str, distribution: BaseDistribution, seed: int | None
-) -> Any:
+    constraints: Sequence[Constraint],
+    trial: FrozenTrial,
+    name: str,
+    distribution: BaseDistribution,
+    seed: int | None,
+    fixed: Mapping[str, Any],
+) -> FirstValue:
     """A value of a parameter that is asked for in a trial of a program of which nothing else is known yet.
 
     It is the usual value, or a random one with a ``seed``, moved so that others can complete it to what is allowed:
-    those that the trial has asked for have their values, and others that constraints name the same distribution.
-    None if no such value is found.
+    those that the trial has asked for, or will get as they are ``fixed``, have their values, and others that
+    constraints name the same distribution.
     """
-    given = {n: d for n, d in trial.distributions.items() if n in trial.params}
-    distributions: dict[str, BaseDistribution] = {**given, name: distribution}
+    given = {n: value for n, value in fixed.items() if n != name}
+    distributions = {n: d for n, d in trial.distributions.items() if n in given}
+    for other in sorted(given.keys() - distributions.keys()):
+        distributions[other] = _distribution_of(given[other], distribution)
+    distributions[name] = distribution
     near = [one for one in constraints if name in names_in(one) or not names_in(one)]
     for other in (n for one in near for n in names_in(one)):
         distributions.setdefault(other, distribution)
-    known = to_internal({n: trial.params[n] for n in given}, distributions)
+    known = to_internal(given, distributions)
     for _ in range(GUESSES):
         allowed = _known(near, distributions)
         try:
             space = Space({n: to_dimension(d) for n, d in distributions.items()}, allowed=allowed)
             found = within_allowed(space, known, seed)
         except ValueError:
-            return None
+            return FirstValue(False)
         missing = {n for one in allowed if isinstance(one, Outside) for n in one.missing}
+        if not missing and found is not None:
+            return FirstValue(True, to_external({name: found[name]}, distributions)[name])
         if not missing:
-            return None if found is None else to_external({name: found[name]}, distributions)[name]
+            return FirstValue(False, beside=tuple(given) if distributions.keys() <= given.keys() | {name} else ())
         distributions |= dict.fromkeys(missing, distribution)
-    return None
+    return FirstValue(False)
+
+
+def _distribution_of(value: Any, usual: BaseDistribution) -> BaseDistribution:
+    """The ``usual`` distribution if it has the ``value``, or else one that has nothing but it."""
+    if holds(usual, value):
+        return usual
+    if _checks.is_integer(value):
+        return IntDistribution(int(value), int(value))
+    if _checks.is_finite(value):
+        return FloatDistribution(float(value), float(value))
+    return CategoricalDistribution((value,))

@@ -324,9 +324,15 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             usual = self._is_first(study, trial, param_name)
             if self._allowed:
                 seed = None if usual else zlib.crc32(f"{self._seed} {trial.number}".encode())
-                found = first_value(self._allowed, trial, param_name, param_distribution, seed)
-                if found is not None:
-                    return found
+                fixed = fixed_params(study, trial)
+                first = first_value(self._allowed, trial, param_name, param_distribution, seed, fixed)
+                if first.found:
+                    return first.value
+                if first.beside:
+                    warn(
+                        f"The values that are given for {list(first.beside)} allow no value of {param_name!r} that "
+                        "meets allowed=, or none was found: the suggestion does not meet it."
+                    )
             if usual and (known := self._recalled(study, param_name, param_distribution)) is not None:
                 return known
             # one stream per trial and name: processes with equal seeds must not start with equal points

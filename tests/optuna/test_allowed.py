@@ -87,6 +87,56 @@ def test_given_values_are_completed():
     assert study.trials[0].params["b"] == 0.25
 
 
+def a_and_b(trial):
+    return trial.suggest_float("a", 0, 1) + trial.suggest_float("b", 0, 1)
+
+
+def within_most(p):
+    return p["a"] + p["b"] <= 0.8 + 1e-9
+
+
+@pytest.mark.parametrize("allowed", [Linear({"a": 1, "b": 1}, most=0.8), within_most])
+def test_values_that_the_first_trial_will_get_are_completed(allowed):
+    for given in ({"b": 0.7}, {"b": 0.75}, {"a": 0.7}):
+        study = optuna.create_study(sampler=GSSBOSampler(seed=0, allowed=allowed))
+        study.enqueue_trial(given)
+        study.optimize(a_and_b, n_trials=2)
+        assert study.trials[0].params | given == study.trials[0].params
+        assert all(within_most(trial.params) for trial in study.trials)
+        study = optuna.create_study(sampler=PartialFixedSampler(given, GSSBOSampler(seed=0, allowed=allowed)))
+        study.optimize(a_and_b, n_trials=2)
+        assert all(within_most(trial.params) for trial in study.trials)
+
+
+def size_and_kind(trial):
+    size = trial.suggest_int("size", 1, 100)
+    return size + (trial.suggest_categorical("kind", ["large", None]) is None)
+
+
+def test_a_given_category_is_completed():
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0, allowed=lambda p: p["kind"] != "large" or p["size"] < 20))
+    study.enqueue_trial({"kind": "large"})
+    study.optimize(size_and_kind, n_trials=1)
+    assert study.trials[0].params["kind"] == "large"
+    assert study.trials[0].params["size"] < 20
+
+
+def test_the_first_value_may_be_none():
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0, allowed=lambda p: p["kind"] is None))
+    study.optimize(size_and_kind, n_trials=1)
+    assert study.trials[0].params["kind"] is None
+
+
+def test_given_values_that_allow_no_others_are_worth_a_warning_in_the_first_trial():
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0, allowed=Linear({"a": 1, "b": 1}, most=0.8)))
+    study.enqueue_trial({"a": 0.9})
+    with pytest.warns(UserWarning, match=r"^The values that are given for \['a'\] allow no value of 'b' that meets"):
+        study.optimize(a_and_b, n_trials=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        study.optimize(a_and_b, n_trials=3)
+
+
 def test_rows_of_a_table():
     table = Table({"a": list(range(12)), "b": [i % 3 for i in range(12)]})
     sampler = GSSBOSampler(seed=0, search_space=table, allowed=lambda row: row["b"] > 0)
