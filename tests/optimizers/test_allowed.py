@@ -204,3 +204,27 @@ def test_others_refuse(algorithm):
 def test_the_optimizer_says_where_it_is_declared():
     with pytest.raises(TypeError, match=r"^GSSBO takes allowed= in its space: "):
         GSSBO(floats(2), allowed=Mixture(names(2)))
+
+
+def test_a_function_that_fails_says_so_itself_and_loses_nothing(caplog):
+    """The error is that of the function, not of a model; the next call continues as if there had been none."""
+    broken = False
+
+    def ordered(p):
+        if broken:
+            raise OSError("disk")
+        return p["a"] < p["b"]
+
+    opt = GSSBO(Space({"a": Float(0, 1), "b": Float(0, 1)}, allowed=ordered), seed=0)
+    for _ in range(20):
+        p = opt.ask()
+        opt.tell(p, (p["a"] - 0.7) ** 2 + (p["b"] - 0.2) ** 2)
+    broken = True
+    with pytest.raises(ValueError, match=r"^allowed=ordered must return True or False .* raised OSError: disk$"):
+        opt.ask()
+    broken = False
+    p = opt.ask()
+    opt.tell(p, 1.0)
+    assert p["a"] < p["b"]
+    assert opt.n_told == 21
+    assert not caplog.records

@@ -45,11 +45,25 @@ def disk(p):
         ),
         (lambda: Space(PAIR, allowed=lambda p: p["z"] < 1), r"^allowed=<lambda> asked for 'z', which is none of"),
         (lambda: Space(PAIR, allowed=lambda p: 1 / 0), r"^allowed=<lambda> must return True or False .*ZeroDivision"),
+        (lambda: Space(PAIR, allowed=lambda _: math.nan), r"^allowed=.* must return True or False .* returned nan"),
+        (lambda: Space(PAIR, allowed=lambda p: None), r"^allowed=<lambda> must return True or False .* returned None"),
+        (
+            lambda: Space(PAIR, allowed=lambda p: np.array([True])),
+            r"^allowed=<lambda> must return True or False .* returned array",
+        ),
+        (
+            lambda: Table({"a": [1, 2]}, allowed=lambda row: row["b"] > 1),
+            r"^allowed=<lambda> asked for 'b', which is none of \['a'\]",
+        ),
     ],
 )
 def test_errors_say_what_is_accepted(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+def test_a_comparison_in_numpy_is_an_answer():
+    assert Space(PAIR, allowed=lambda p: np.float64(p["a"]) < 0.5).allowed.anchors[:, 0].max() < 0.5
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from numbo.run.design import BLOCK, Design
 from numbo.run.resolution import Resolution
 from numbo.run.times import AskTimes
 from numbo.spaces import Domain, named_space
+from numbo.spaces.allowed import NoAnswer
 from numbo.trials import Curve, Ends, Goal, History, Pending, own
 from numbo.trials.pending import PendingPoints
 
@@ -223,9 +224,15 @@ class Run:
         return None if self.history.ends is None else curve
 
     def attempt(self, action: Callable[[], T], otherwise: Callable[[], T]) -> T:
-        """The result of ``action``, or of ``otherwise`` if it fails; the reason is logged once."""
+        """The result of ``action``, or of ``otherwise`` if it fails; the reason is logged once.
+
+        Raises:
+            NoAnswer: if a user's function fails, of which parameters are allowed.
+        """
         try:
             return action()
+        except NoAnswer:
+            raise
         except Exception as error:
             raise_interrupt(error)
             if not self.warned:

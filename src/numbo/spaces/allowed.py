@@ -435,20 +435,30 @@ def _nonzero(group: Mixture | Nonzero, params: Mapping[str, Any]) -> int:
     return sum(params.get(name, 0) != 0 for name in group.names)
 
 
+class NoAnswer(ValueError):
+    """A user's function of parameters does not say whether they are allowed."""
+
+
 def _asked(predicate: Predicate, params: Mapping[str, Any], names: Collection[str] = ()) -> bool:
     """What a user's function says of ``params``; it allows them where one of the ``names`` is missing."""
     try:
-        return bool(predicate(dict(params)))
+        found = predicate(dict(params))
     except KeyError as error:
         if error.args and error.args[0] in names:
             return True
         unknown = f"{error.args[0]!r}, which is none of {list(names)}" if error.args else "an unknown parameter"
-        raise ValueError(f"allowed={_described(predicate)} asked for {unknown}.") from error
+        raise NoAnswer(f"allowed={_described(predicate)} asked for {unknown}.") from error
     except Exception as error:
-        raise ValueError(
+        raise NoAnswer(
             f"allowed={_described(predicate)} must return True or False for all parameters; for {params} it raised "
             f"{type(error).__name__}: {error}"
         ) from error
+    if not isinstance(found, bool | np.bool_):
+        raise NoAnswer(
+            f"allowed={_described(predicate)} must return True or False for all parameters; for {params} it returned "
+            f"{found!r}."
+        )
+    return bool(found)
 
 
 def _nothing(found: str, count: int, constraints: Sequence[Constraint]) -> str:

@@ -112,7 +112,7 @@ class Table(Arms):
             if name not in self._columns:
                 raise ValueError(f"allowed must name columns of data, {list(self._columns)}, got {name!r}.")
         rows = (self.row(i) for i in range(len(self)))
-        self.permitted = np.array([all(met(one, row) for one in constraints) for row in rows])
+        self.permitted = np.array([all(met(one, row, self._columns) for one in constraints) for row in rows])
         if not self.permitted.any():
             raise ValueError("allowed must leave rows of the table, but none of them meets it.")
 
