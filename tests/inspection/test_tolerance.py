@@ -8,7 +8,7 @@ import pytest
 from ray import tune
 from tests.helpers import MOSTLY, over_seeds, seeded
 
-from numbo import GSSBO, Categorical, Float
+from numbo import GSSBO, Categorical, Float, Int
 from numbo.inspection.tolerance import tolerant_means
 from numbo.optuna import GSSBOSampler
 from numbo.ray import GSSBOSearch
@@ -62,6 +62,27 @@ def test_means_over_errors_are_those_of_the_model():
 def test_errors_name_what_is_wrong(tolerance):
     with pytest.raises(ValueError, match=r"^tolerance"):
         run(0).best_predicted(tolerance=tolerance)
+
+
+def test_anywhere_is_where_constraints_hold_and_trials_succeed():
+    """The objective falls towards x = 1, but constraints hold, and trials succeed, up to 0.5 only."""
+    for fails in (False, True):
+        opt = GSSBO({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}, constraints=() if fails else ("c",), seed=0)
+        for x, y in np.random.default_rng(0).random((40, 2)):
+            value = (y - 0.5) ** 2 - x
+            constraints = None if fails else {"c": x - 0.5}
+            opt.tell({"x": x, "y": y}, None if fails and x > 0.5 else value, constraints=constraints)
+        point, _ = opt.best_predicted(tolerance={"y": WIDTH}, anywhere=True)
+        assert 0.4 < point["x"] < 0.6
+
+
+def test_anywhere_in_a_finite_space():
+    opt = GSSBO({"i": Int(0, 30), "j": Int(0, 30)}, seed=0)
+    for i in range(0, 31, 5):
+        for j in range(0, 31, 5):
+            opt.tell({"i": i, "j": j}, (i - 17.0) ** 2 + (j - 13.0) ** 2)
+    assert opt.best_predicted(tolerance={"i": 1})[0] == {"i": 15, "j": 15}
+    assert opt.best_predicted(tolerance={"i": 1}, anywhere=True)[0] == {"i": 17, "j": 13}
 
 
 def test_the_adapters_take_it():

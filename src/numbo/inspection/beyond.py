@@ -50,7 +50,7 @@ def beyond(run: Run, view: ModelView, means: Callable[[Array], Array], X: Array,
     for k in range(1 if run.grid is not None else ROUNDS):
         known = np.concatenate([X, found]), np.concatenate([front, expected])
         points = _candidates(run, view.lengthscales * SHRINKING**k, *known, rng)
-        fresh = points[_allowed(run, view, points)]
+        fresh = points[recommendable(run, view, points)]
         if not len(fresh):
             continue
         values = means(fresh)
@@ -73,8 +73,8 @@ def _candidates(run: Run, lengthscales: Array, X: Array, values: Array, rng: np.
     return np.concatenate([run.available.fix_points(group, None) for group in groups])
 
 
-def _allowed(run: Run, view: ModelView, points: Array) -> Mask:
-    """Which of the ``points (c, d)`` have no trial, and are likely to succeed and to meet all constraints."""
+def recommendable(run: Run, view: ModelView, points: Array) -> Mask:
+    """Which of the ``points (c, d)`` have no trial, are allowed, and are likely to succeed and meet all constraints."""
     out = np.array([point_key(x) not in run.history.first for x in points], dtype=bool)
     success = view.acquisition.success
     if success is not CERTAIN:

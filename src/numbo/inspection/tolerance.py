@@ -9,6 +9,7 @@ import numpy as np
 
 from numbo import _checks
 from numbo._types import Array, Indices
+from numbo.inspection.beyond import recommendable
 from numbo.models.view import ModelView
 from numbo.run.run import Run
 from numbo.spaces import INACTIVE, Categorical, SearchSpace
@@ -63,6 +64,8 @@ def tolerated(
 ) -> tuple[Any, float]:
     """The best of the observations ``rows``, or ``anywhere``, by the mean over errors of parameters, and this mean.
 
+    Points without a trial have to be likely to succeed and to meet all constraints.
+
     Raises:
         ValueError: as `widths`.
     """
@@ -73,11 +76,11 @@ def tolerated(
     means = tolerant_means(space, view, points, wide)
     known = np.array(rows)
     rng = np.random.default_rng(0)
-    for k in range(ROUNDS if anywhere and run.grid is None else 0):
+    for k in range(ROUNDS if anywhere else 0):
         best = points[best_first(means)[:AROUND]]
         groups = run.design.candidates.groups(best, view.lengthscales * SHRINKING**k, rng)
         new = np.concatenate([run.available.fix_points(group, None) for group in groups])
-        new = new[[run.available.permits(x) for x in new]]
+        new = new[recommendable(run, view, new)]
         points = np.concatenate([points, new])
         means = np.concatenate([means, tolerant_means(space, view, new, wide)])
         known = np.concatenate([known, np.full(len(new), -1)])
