@@ -103,6 +103,19 @@ def test_the_volume_of_several_objectives():
         opt.remaining(20, reference=(1.0,))
 
 
+def test_of_one_objective_nothing_counts_up_to_a_reference():
+    opt = GSSBO(SQUARE, seed=0)
+    values = []
+    for _ in range(25):
+        p = opt.ask()
+        opt.tell(p, bowl(p))
+        values.append(-bowl(p))
+    reference = float(np.median(values))
+    assert opt.remaining(20, reference=(-reference,)) == Remaining.of(gains(np.maximum(values, reference), 20), 20)
+    with pytest.raises(ValueError, match=r"^A forecast needs"):
+        opt.remaining(20, reference=(-1.0,))
+
+
 def test_nothing_is_left_of_what_was_tried():
     opt = GSSBO({"n": Int(1, 6)}, seed=0)
     for n in range(1, 5):

@@ -73,7 +73,7 @@ class Prospects:
         run: the data.
         rows: the observations that count.
         values: (n, k) of all observations, expected ones if values are noisy; larger ones are better.
-        reference: (k,) of the hypervolume; None for the usual one.
+        reference: (k,) of the hypervolume; None for the usual one. Of one objective, values up to it bring nothing.
 
     Attributes:
         progress: the values (t,) of all trials, or the hypervolumes; NaN for those that do not count.
@@ -86,7 +86,10 @@ class Prospects:
         history = run.history
         Y = np.full((history.told, history.k), np.nan)
         Y[history.positions(rows)] = values[rows]
-        self.progress = _volumes(Y, reference) if history.several else Y[:, 0]
+        if history.several:
+            self.progress = _volumes(Y, reference)
+        else:
+            self.progress = Y[:, 0] if reference is None else np.maximum(Y[:, 0], reference[0])
         self._left = run.available.left
         self._improvements = Improvements(self.progress) if differ(self.progress) else None
         if self._left and self._improvements is None:
