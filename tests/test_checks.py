@@ -37,6 +37,12 @@ def test_what_is_no_number(value):
         _checks.number("x", value, 0.0, 1.0)
 
 
+def test_infinity_is_said_to_be_the_trouble():
+    for value in (math.inf, np.float32(math.inf)):
+        with pytest.raises(ValueError, match=r"^x must be a finite number above 0, got "):
+            _checks.number("x", value, 0.0, above=True)
+
+
 @pytest.mark.parametrize("value", [math.nan, math.inf, True, "0.5", None, pytest.param(10**400, id="huge")])
 def test_what_is_no_finite_number(value):
     with pytest.raises(ValueError, match=r"^x must be a finite number, got "):

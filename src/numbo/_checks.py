@@ -56,7 +56,8 @@ def number(
         accepted = f"{'above' if above else 'of at least'} {low:g}" + (
             "" if math.isinf(high) else f" and below {high:g}"
         )
-        raise ValueError(f"{name} must be a number {accepted}, got {value!r}.")
+        finite = "finite " if is_number(value) and value == high == math.inf else ""
+        raise ValueError(f"{name} must be a {finite}number {accepted}, got {value!r}.")
     return float(value)
 
 

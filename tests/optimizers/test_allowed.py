@@ -126,6 +126,14 @@ def test_fixed_values_that_nothing_completes_end_in_a_warning():
     np.testing.assert_allclose(x[:2], [0.7, 0.8])
 
 
+def test_a_function_that_changes_its_mind_is_worth_a_warning():
+    answer = True
+    opt = GSSBO(Space(floats(3), allowed=lambda _: answer), seed=0)
+    answer = False
+    with pytest.warns(UserWarning, match=r"^allowed= has a function that does not always say the same"):
+        assert set(opt.ask()) == set(names(3))
+
+
 def test_rows_of_a_table():
     table = Table({"a": list(range(40)), "b": [i % 7 for i in range(40)]}, allowed=lambda row: row["a"] % 3 == 0)
     opt = GSSBO(table, seed=0)

@@ -206,7 +206,7 @@ def test_a_sequence_of_points_takes_a_sequence_of_costs():
 def test_bad_costs_are_refused_and_nothing_is_stored(cost):
     opt = GSSBO(SPACE, seed=0)
     p = opt.ask()
-    with pytest.raises(ValueError, match="cost must be a number above 0, got"):
+    with pytest.raises(ValueError, match=r"cost must be a (finite )?number above 0, got"):
         opt.tell(p, 1.0, cost=cost)
     assert opt.n_told == 0
     assert opt.pending == [p]
@@ -215,7 +215,7 @@ def test_bad_costs_are_refused_and_nothing_is_stored(cost):
 @pytest.mark.parametrize("budget", [0.0, -3.0, math.inf, math.nan, "1h", True])
 @pytest.mark.parametrize("cls", [GSSBO, GPUCB])
 def test_bad_budgets_are_refused(cls, budget):
-    with pytest.raises(ValueError, match="budget must be a number above 0, got"):
+    with pytest.raises(ValueError, match=r"budget must be a (finite )?number above 0, got"):
         cls(SPACE, budget=budget)
 
 

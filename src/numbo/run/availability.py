@@ -164,11 +164,11 @@ class Availability:
                 return nearest
         elif allowed is not None and (found := allowed.near(x, self.fixed)) is not None:
             return found
-        warnings.warn(
-            f"The values that are given for {self._names_held()} allow no values of the other parameters that meet "
-            "allowed=, or none was found: the suggestion does not meet it.",
-            stacklevel=2,
-        )
+        if held := self._names_held():
+            reason = f"The values that are given for {held} allow no values of the other parameters that meet allowed="
+        else:
+            reason = "allowed= has a function that does not always say the same of the same parameters"
+        warnings.warn(f"{reason}, or none was found: the suggestion does not meet it.", stacklevel=2)
         return x
 
     def _names_held(self) -> list[str]:
