@@ -114,6 +114,23 @@ def test_the_last_suggestions_are_those_that_still_fit(several):
     assert total > 390.0, MOSTLY
 
 
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("cls", [GSSBO, GPUCB])
+def test_no_budget_is_exceeded_for_what_is_better_but_does_not_fit(cls, several):
+    """Each size costs ten times as much as the last and is better; in the end only sizes fit that bring nothing."""
+    directions = {"directions": ("minimize", "minimize")} if several else {}
+    opt = cls({"x": Float(0, 1), "size": Int(1, 8)}, seed=0, budget=400.0, **directions)
+    left = 400.0
+    for k in range(40):
+        p = opt.ask()
+        cost = 10.0 ** (p["size"] - 6)
+        assert k < 12 or cost <= left, (k, left, cost)
+        left -= cost
+        value = (p["x"] - 0.3) ** 2 + 1.0 / p["size"]
+        opt.tell(p, (value, value + p["x"]) if several else value, cost=cost)
+    assert left > 0.0
+
+
 @pytest.mark.parametrize("cls", [GSSBO, GPUCB])
 def test_once_the_budget_is_spent_suggestions_go_on(cls):
     opt = cls(SPACE, seed=0, budget=50.0)

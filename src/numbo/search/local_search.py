@@ -113,6 +113,8 @@ class LocalSearch(Engine):
         x = self._maximiser.best(run, self.outputs, groups, corners, center=self.trust_region.center)
         if x is None or (self._in_another_branch(run.history, x) and not run.may_succeed(x)):
             return None
+        if not run.costs.fit(run.history, x[None])[0]:
+            return None  # what is left of the budget is too little for the region, if not for others
         return Suggestion(x, Origin(self._number, self.trust_region.origin).packed)
 
     def _in_another_branch(self, history: History, x: Array) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -146,7 +147,8 @@ class Maximiser:
                 utility = self.of_one(run, outputs, acquisition)
             utility = utility._replace(alone=alone[: utility.objectives], crowd=crowd)
             box = Box(run.space, available.fix_corners(corners), dormant, available)
-            return maximize(utility, box, groups, self._taken(run, surrogate), starts=starts)
+            fit = None if run.costs.budget is None else partial(run.costs.fit, run.history)
+            return maximize(utility, box, groups, self._taken(run, surrogate), starts=starts, fit=fit)
 
     def improving(self, run: Run, outputs: Outputs, center: int | None = None) -> Utility:
         """The expected hypervolume improvement per cost, times the probability that constraints hold."""

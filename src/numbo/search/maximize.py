@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numbo._types import Array, Indices
+from numbo._types import Array, Indices, Mask
 from numbo.run.availability import Availability
 from numbo.search.utility import Utility, Valued
 from numbo.spaces import INACTIVE, Corners, Domain
@@ -47,7 +47,13 @@ class Box(NamedTuple):
 
 
 def maximize(
-    utility: Utility, box: Box, groups: Sequence[Array], taken: Callable[[Array], bool], *, starts: int
+    utility: Utility,
+    box: Box,
+    groups: Sequence[Array],
+    taken: Callable[[Array], bool],
+    *,
+    starts: int,
+    fit: Callable[[Array], Mask] | None = None,
 ) -> Array | None:
     """The best point found within the ``box`` that is neither ``taken`` nor crowded (`Utility`); None if all are.
 
@@ -57,6 +63,7 @@ def maximize(
         groups: snapped points (c, d) of the space inside the box, in groups from different sources.
         taken: which points must not be proposed.
         starts: how many candidates of each group are improved; with 0, the best candidate is returned unchanged.
+        fit: which of some points (c, d) fit into a budget: others are proposed only if none of the points found does.
     """
     candidates = np.concatenate(groups)
     values = utility.values(candidates)
@@ -80,7 +87,12 @@ def maximize(
     if box.allowed is not None:
         taken = _once(taken)
     free = (points[i] for i in utility.uncrowded(points, values) if not taken(points[i]))
-    return next(free, None)
+    x = next(free, None)
+    if x is None or fit is None or fit(x[None])[0]:
+        return x
+    rest = list(free)
+    fine = fit(np.array(rest)) if rest else np.zeros(1, dtype=bool)
+    return rest[int(np.argmax(fine))] if fine.any() else x
 
 
 def _once(taken: Callable[[Array], bool]) -> Callable[[Array], bool]:
