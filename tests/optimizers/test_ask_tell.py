@@ -460,6 +460,21 @@ def test_nothing_but_failures_goes_on_space_filling(make):
         opt.predict([opt.ask()])
 
 
+@pytest.mark.parametrize("cls", [GSSBO, GPUCB, BKB, BBKB])
+def test_a_category_that_failed_everywhere_once_is_tried_again_in_a_finite_space(cls):
+    opt = cls(Space({"kind": Categorical(["x", "y", "z"]), "k": Int(1, 4)}), seed=0)
+    tried = set()
+    fine = set()
+    for _ in range(30):
+        p = opt.ask()
+        point = tuple(p.values())
+        failed = p["kind"] == "y" and point not in tried
+        tried.add(point)
+        fine |= set() if failed else {point}
+        opt.tell(p, None if failed else float(p["k"]))
+    assert len(fine) == 12
+
+
 def test_a_finite_space_of_failures_is_not_repeated_either(make):
     opt = make(Space({k: Int(0, 4) for k in "abc"}), seed=0)
     seen = set()

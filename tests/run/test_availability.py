@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from numbo import Arms, Categorical, Float, Int, Space
 from numbo.models.noise import NOISY
-from numbo.run.availability import AGAIN, AT_ODDS, ENUMERABLE, PROBED, SOON, Availability
+from numbo.run.availability import AGAIN, AT_ODDS, ENUMERABLE, PROBED, SOON, WAITING, Availability
 from numbo.spaces import INACTIVE, Corners
 from numbo.trials import History, Pending, point_key
 
@@ -41,7 +41,7 @@ class Known:
     def __init__(self, space=GRID, avoid=True, noises=None, patience=1, k=1):
         self.space = space
         self.history = History(space.d, k)
-        feasibility = SimpleNamespace(patience=patience)
+        feasibility = SimpleNamespace(patience=patience, learn="auto")
         self.available = Availability(space, self.history, feasibility, noises or [noise()], avoid)
 
     def tell(self, x, *values):
@@ -73,11 +73,14 @@ def played(events, avoid, patience=1):
 
 
 def barred(events, row, patience):
-    """Excluded, or failed and never succeeded: as often as allowed, or while there is a point that nobody tries."""
+    """Excluded, or failed and never succeeded: too often and not long ago, or while some point is tried by nobody."""
     tried = {other for _, other in events}
     failures = events.count(("fail", row))
-    failed = failures > 0 and ("tell", row) not in events
-    return ("exclude", row) in events or (failed and (failures >= patience or len(tried) < 12))
+    if ("exclude", row) in events or not failures or ("tell", row) in events:
+        return ("exclude", row) in events
+    told = [event for event in events if event[0] in ("tell", "fail")]
+    waited = told[::-1].index(("fail", row)) + 1
+    return len(tried) < 12 or (failures >= patience and waited <= WAITING * 2**failures)
 
 
 @given(EVENTS, st.booleans(), st.integers(1, 2))
@@ -120,8 +123,12 @@ def test_a_failed_point_comes_again_when_no_other_is_left_unless_it_is_given_up(
     assert not known.available.taken(known.row(3))
     assert known.available.rows().tolist() == [3]
     known.tell(known.row(3), np.nan)
-    assert known.available.taken(known.row(3))
-    assert known.available.exhausted
+    for _ in range(WAITING * 2**2 - 1):
+        assert known.available.taken(known.row(3))
+        assert known.available.exhausted
+        known.tell(known.row(4))
+    known.tell(known.row(4))
+    assert known.available.rows().tolist() == [3]
 
 
 def test_in_a_space_without_end_a_failed_point_never_comes_again():

@@ -29,6 +29,9 @@ AGAIN = 4
 SOON = 2
 #: From this number of observations on, the best point may be measured again to find out whether values are noisy.
 PROBED = 20
+#: A point of a list that is given up after k failures is tried again, if no other is left, after `WAITING` times two to
+#: the power of k trials. Not tuned.
+WAITING = 2
 #: While other objectives are noisy, fewer repeats than this are not enough to treat an objective as exact.
 AT_ODDS = 3
 
@@ -213,8 +216,17 @@ class Availability:
         return self._history.has_failed(x) and (self._given_up(key) or self.grid is None or bool(self._fresh().any()))
 
     def _given_up(self, key: bytes) -> bool:
+        """Whether a point has failed too often; of a list of points, until it has waited as long as a category would.
+
+        Otherwise a few failures by chance, early in a run, would leave only repeats of what succeeded.
+        """
         history = self._history
-        return history.failed_counts[key] >= self._feasibility.patience and key not in history.first
+        count = history.failed_counts[key]
+        if count < self._feasibility.patience or key in history.first:
+            return False
+        if self.grid is None or self._feasibility.learn != "auto":
+            return True
+        return history.told - history.failed_last[key] <= WAITING * 2.0**count
 
     def _fresh(self) -> Mask:
         """The points (A,) of the grid, in the race if there is one, that nobody tries or has tried, and that may be

@@ -46,6 +46,7 @@ class History:
         first: the first observation at each point, by its identity.
         again: for each observation that is not the first at its point, the index of the first and its own.
         failed_counts: how often a point failed, by its identity.
+        failed_last: the position of its last failure among all trials.
         failed_again: how many trials failed at a point with an observation.
         told_again: how many trials that no search asked for are at a point that was told before.
         excluded: points without a result that must not be suggested.
@@ -89,6 +90,7 @@ class History:
         twin.pending = self.pending.copy()
         twin._scales = self._scales.copy()
         twin.failed_counts = self.failed_counts.copy()
+        twin.failed_last = self.failed_last.copy()
         twin._failures = list(self._failures)
         twin.first = dict(self.first)
         twin.again = list(self.again)
@@ -164,6 +166,7 @@ class History:
         #: Observations of trials that were stopped after reports.
         self._stopped: list[int] = []
         self.failed_counts: Counter[bytes] = Counter()
+        self.failed_last: dict[bytes, int] = {}
         self.failed_again = 0
         self.told_again = 0
         #: Positions of failures among all trials, and the identities of their points.
@@ -191,6 +194,7 @@ class History:
         self.effort = Effort.of(costs, scouts=trials.origins[:count] == SCOUT, stopped=stopped)
         self._failures = [(t, keys[t]) for t in np.flatnonzero(failed).tolist()]
         self.failed_counts = Counter(key for _, key in self._failures)
+        self.failed_last = {key: t for t, key in self._failures}
         positions = np.flatnonzero(~failed)
         self._X = with_room(trials.X[positions])
         self._y = with_room(trials.Y[positions, 0])
@@ -236,6 +240,7 @@ class History:
         if math.isnan(y):
             self._failures.append((t, key))
             self.failed_counts[key] += 1
+            self.failed_last[key] = t
             self.failed_again += key in self.first
             return -1
         i = self.n
