@@ -42,6 +42,9 @@ class Problem(NamedTuple):
         half: the median of each objective on the front.
         far: the reference point: what nine of ten random points do better in an objective, but at least a tenth of
             the front's width beyond it.
+        limits: takes objectives (n, k); returns the value (n,) of a constraint, which holds up to 0. None if there is
+            none.
+        noise: standard deviation of the noise of each objective that a search is told.
     """
 
     space: dict[str, BaseDistribution]
@@ -50,6 +53,8 @@ class Problem(NamedTuple):
     ideal: Values
     half: Values
     far: Values
+    limits: Callable[[Array], Array] | None = None
+    noise: float = 0.0
 
     def scaled(self, Y: Any) -> Array:
         """Objectives (n, k) on the scale that fronts are measured on."""
@@ -58,9 +63,12 @@ class Problem(NamedTuple):
         return np.log1p(away)
 
     def volume(self, Y: Any) -> float:
-        """The volume that objectives (n, k) dominate within the reference point, on that scale."""
+        """The volume that objectives (n, k) which meet the constraint dominate within the reference point."""
         import moocore
 
+        Y = np.asarray(Y, dtype=float)
+        if self.limits is not None:
+            Y = Y[self.limits(Y) <= 0.0]
         return float(moocore.hypervolume(self.scaled(Y), ref=self.scaled([self.far])[0]))
 
 
@@ -72,16 +80,22 @@ def nondominated(Y: Array) -> Array:
     return found
 
 
-def _measured(space: dict[str, BaseDistribution], evaluate: Callable[[dict[str, Any]], Values], Y: Array) -> Problem:
+def _measured(
+    space: dict[str, BaseDistribution],
+    evaluate: Callable[[dict[str, Any]], Values],
+    Y: Array,
+    limits: Callable[[Array], Array] | None = None,
+) -> Problem:
     """A problem whose front is that of the points (n, k)."""
-    front = nondominated(Y)
+    front = nondominated(Y if limits is None else Y[limits(Y) <= 0.0])
     rng = np.random.default_rng(0)
     random = np.array([evaluate(from_cube(space, u)) for u in rng.random((RANDOM, len(space)))])
     ideal = front.min(axis=0)
     nadir = front.max(axis=0)
     far = np.maximum(np.quantile(random, 0.9, axis=0), nadir + 0.1 * (nadir - ideal))
     half = np.median(front, axis=0)
-    return Problem(space, evaluate, front, *(tuple(row.tolist()) for row in (ideal, half, far)))
+    ideal_, half_, far_ = (tuple(row.tolist()) for row in (ideal, half, far))
+    return Problem(space, evaluate, front, ideal_, half_, far_, limits)
 
 
 def _cube(d: int) -> dict[str, BaseDistribution]:
@@ -111,8 +125,12 @@ def _chained(a: Array, b: Array) -> Array:
 # -- Zitzler, Deb & Thiele 2000 --------------------------------------------------------------------------------------
 
 
-def zdt(number: int, d: int) -> Problem:
-    """ZDT1 to ZDT4 and ZDT6, of two objectives: the second is g h(f1 / g), where g is 1 on the front."""
+def zdt(number: int, d: int, *, linked: bool = False, scale: float = 1.0) -> Problem:
+    """ZDT1 to ZDT4 and ZDT6, of two objectives: the second is g h(f1 / g), where g is 1 on the front.
+
+    If ``linked``, all numbers are equal on the front, which so lies on a diagonal (Zhang, Zhou & Jin 2008, F1). The
+    second objective is multiplied by ``scale``.
+    """
 
     def shape(first: Array, g: Any) -> Array:
         ratio = first / g
@@ -128,20 +146,20 @@ def zdt(number: int, d: int) -> Problem:
     def evaluate(p: dict[str, Any]) -> Values:
         x = _vector(p)
         first = first_of(x[0])
-        rest = x[1:]
+        rest = (x[1:] - x[0]) ** 2 if linked else x[1:]
         if number == 4:
             g = 1.0 + 10.0 * len(rest) + float(np.sum(rest**2 - 10.0 * np.cos(4.0 * math.pi * rest)))
         elif number == 6:
             g = 1.0 + 9.0 * float(np.mean(rest)) ** 0.25
         else:
             g = 1.0 + 9.0 * float(np.mean(rest))
-        return float(first), g * float(shape(first, g))
+        return float(first), scale * g * float(shape(first, g))
 
     space = _cube(d)
     if number == 4:
         space |= floats(**{f"x{j}": (-5.0, 5.0) for j in range(1, d)})
     first = first_of(np.linspace(0.0, 1.0, CURVE))
-    return _measured(space, evaluate, np.column_stack([first, shape(first, 1.0)]))
+    return _measured(space, evaluate, np.column_stack([first, scale * shape(first, 1.0)]))
 
 
 # -- Deb, Thiele, Laumanns & Zitzler 2005 ----------------------------------------------------------------------------
@@ -153,13 +171,18 @@ def _ripples(rest: Array) -> float:
     return 100.0 * (len(rest) + float(waves))
 
 
-def dtlz(number: int, k: int, d: int) -> Problem:
-    """DTLZ1, DTLZ2, DTLZ5 and DTLZ7, of k objectives: the first k - 1 numbers are places on the front."""
+def dtlz(number: int, k: int, d: int, *, inverted: bool = False, radius: float | None = None) -> Problem:
+    """DTLZ1, DTLZ2, DTLZ5 and DTLZ7, of k objectives: the first k - 1 numbers are places on the front.
+
+    DTLZ1 may be ``inverted``, and DTLZ2 have a constraint that leaves the parts within a ``radius`` of the ends and of
+    the middle of the front (IDTLZ1 and C2-DTLZ2 of Jain & Deb 2014).
+    """
 
     def objectives(x: Array, g: Any) -> Array:
         """Of places (..., k - 1) at a distance."""
         if number == 1:
-            return 0.5 * (1.0 + g) * _chained(x, 1.0 - x)
+            plane = 0.5 * (1.0 + g) * _chained(x, 1.0 - x)
+            return 0.5 * (1.0 + g) - plane if inverted else plane
         if number == 7:
             h = k - np.sum(x / (1.0 + g) * (1.0 + np.sin(3.0 * math.pi * x)), axis=-1, keepdims=True)
             return np.concatenate([x, (1.0 + g) * h], axis=-1)
@@ -177,10 +200,17 @@ def dtlz(number: int, k: int, d: int) -> Problem:
             g = 1.0 + 9.0 * float(np.mean(rest)) if number == 7 else float(np.sum((rest - 0.5) ** 2))
         return tuple(objectives(x[: k - 1], g).tolist())
 
+    def away(Y: Array) -> Array:
+        """The distance from the parts that are left, less their radius."""
+        parts = np.concatenate([np.eye(k), np.full((1, k), 1.0 / math.sqrt(k))])
+        distances: Array = ((Y[:, None] - parts) ** 2).sum(axis=2).min(axis=1)
+        return distances - (radius or 0.0) ** 2
+
     places = _places(2 if number == 5 else k)
     if number == 5:
         places = np.concatenate([places, np.full((len(places), k - 2), 0.5)], axis=1)
-    return _measured(_cube(d), evaluate, objectives(places, 1.0 if number == 7 else 0.0))
+    limits = None if radius is None else away
+    return _measured(_cube(d), evaluate, objectives(places, 1.0 if number == 7 else 0.0), limits)
 
 
 # -- Huband, Hingston, Barone & While 2006 ---------------------------------------------------------------------------
@@ -280,6 +310,36 @@ def wfg(number: int, k: int, d: int) -> Problem:
     return _measured(space, evaluate, objectives(_places(k), 0.0))
 
 
+# -- of our own ------------------------------------------------------------------------------------------------------
+
+
+def islands(d: int) -> Problem:
+    """Distances from three corners, with waves that cut the front between them in pieces, turned by half a right angle.
+
+    The first two numbers are places on the front, the others are 0.5 there.
+    """
+    corners = np.array([[-0.3, -0.2], [0.3, -0.2], [0.0, 0.35]])
+
+    def objectives(x: Array, g: Any) -> Array:
+        """Of places (..., 2) at a distance."""
+        turned = np.stack([x[..., 0] + x[..., 1] - 1.0, x[..., 0] - x[..., 1]], axis=-1) * math.sqrt(0.5)
+        waves = 0.05 * (2.0 - np.cos(8.0 * math.pi * turned).sum(axis=-1))
+        near = ((turned[..., None, :] - corners) ** 2).sum(axis=-1)
+        out: Array = near + waves[..., None] + g
+        return out
+
+    def evaluate(p: dict[str, Any]) -> Values:
+        x = _vector(p)
+        return tuple(objectives(x[:2], float(np.sum((x[2:] - 0.5) ** 2))).tolist())
+
+    return _measured(_cube(d), evaluate, objectives(_places(3), 0.0))
+
+
+def noisy(of: Problem, noise: float) -> Problem:
+    """A problem whose search is told its objectives with noise."""
+    return of._replace(noise=noise)
+
+
 # -- networks --------------------------------------------------------------------------------------------------------
 
 
@@ -333,9 +393,23 @@ APART: dict[str, Callable[[], Problem]] = {
     "wfg9-30": partial(wfg, 9, 2, 30),
     "net-three": partial(_three, "protein_structure"),
 }
+#: Fronts in pieces, on diagonals, upside down, badly scaled, with a constraint and with noise, for short searches.
+GAPS: dict[str, Callable[[], Problem]] = {
+    "zdt3-20-short": partial(zdt, 3, 20),
+    "zdt3-10": partial(zdt, 3, 10),
+    "zdt3-10-noisy": lambda: noisy(zdt(3, 10), 0.02),
+    "zdt3-10-linked": partial(zdt, 3, 10, linked=True),
+    "zdt1-10-linked": partial(zdt, 1, 10, linked=True),
+    "zdt1-10-scaled": partial(zdt, 1, 10, scale=1e5),
+    "dtlz7-3-10": partial(dtlz, 7, 3, 10),
+    "dtlz1-5-inverted": partial(dtlz, 1, 3, 5, inverted=True),
+    "dtlz2-8-limited": partial(dtlz, 2, 3, 8, radius=0.4),
+    "islands-6": partial(islands, 6),
+}
+KNOWN = PROBLEMS | APART | GAPS
 
 
 @cache
 def problem(name: str) -> Problem:
     """The problem of this name."""
-    return (PROBLEMS | APART)[name]()
+    return KNOWN[name]()

@@ -49,22 +49,24 @@ class Study:
 
 
 class Core:
-    """A search by GSSBO without Optuna, of k objectives that are minimised."""
+    """A search by GSSBO without Optuna, of k objectives that are minimised, and one constraint if it is ``limited``."""
 
-    def __init__(self, space: Mapping[str, BaseDistribution], k: int, seed: int) -> None:
+    def __init__(self, space: Mapping[str, BaseDistribution], k: int, seed: int, *, limited: bool = False) -> None:
         from numbo import GSSBO
 
         logging.getLogger("numbo").setLevel(logging.ERROR)
         directions: dict[str, Any] = {"directions": ("minimize",) * k}
-        self._optimizer = GSSBO(numbo_space(space), seed=seed, **directions)
+        constraints = ("c",) if limited else ()
+        self._optimizer = GSSBO(numbo_space(space), seed=seed, constraints=constraints, **directions)
 
     def ask(self) -> dict[str, Any]:
         self._params: dict[str, Any] = self._optimizer.ask()
         return self._params
 
-    def tell(self, values: Sequence[float]) -> None:
+    def tell(self, values: Sequence[float], limit: float | None = None) -> None:
+        """Its objectives, and the value of its constraint."""
         told: Any = tuple(values) if len(values) > 1 else values[0]
-        self._optimizer.tell(self._params, told)
+        self._optimizer.tell(self._params, told, constraints=None if limit is None else {"c": limit})
 
 
 class InCube:

@@ -14,11 +14,14 @@ from benchmarks.compare.searches import mean_ranks
 from benchmarks.problems import network
 from benchmarks.problems.fronts import (
     APART,
+    GAPS,
     PROBLEMS,
     Problem,
     b_flat,
     b_param,
     dtlz,
+    islands,
+    noisy,
     nondominated,
     problem,
     r_nonsep,
@@ -32,8 +35,8 @@ from benchmarks.problems.spaces import from_cube
 
 pytest.importorskip("moocore")
 
-FORMULAS = [name for name in PROBLEMS | APART if name.startswith(("zdt", "dtlz", "wfg"))]
-KNOWN_FRONTS = [name for name in PROBLEMS | APART if name != "network"]
+FORMULAS = [name for name in PROBLEMS | APART | GAPS if name.startswith(("zdt", "dtlz", "wfg", "islands"))]
+KNOWN_FRONTS = [name for name in PROBLEMS | APART | GAPS if name != "network"]
 
 
 def at(of: Problem, *x: float) -> tuple[float, ...]:
@@ -67,6 +70,31 @@ def test_formulas_have_the_values_that_are_found_by_hand():
     angle = 0.5 * math.pi * place
     found = at(wfg(4, 2, 4), 0.0, 0.0, 0.35 * 6, 0.35 * 8)
     assert found == pytest.approx((2.0 * math.sin(angle), 4.0 * math.cos(angle)))
+
+
+def test_variants_of_formulas_have_the_values_that_are_found_by_hand():
+    linked = zdt(1, 3, linked=True, scale=100.0)
+    assert at(linked, 0.25, 0.25, 0.25) == pytest.approx((0.25, 50.0))
+    g = 1.0 + 9.0 * 0.5 * 0.75**2
+    assert at(linked, 0.25, 1.0, 0.25) == pytest.approx((0.25, 100.0 * g * (1.0 - math.sqrt(0.25 / g))))
+    plain, inverted = at(dtlz(1, 3, 4), 0.5, 0.25, 0.5, 0.5), at(dtlz(1, 3, 4, inverted=True), 0.5, 0.25, 0.5, 0.5)
+    assert np.add(plain, inverted) == pytest.approx([0.5] * 3)
+    limited = dtlz(2, 3, 8, radius=0.4)
+    Y = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 1.0], [math.sqrt(0.5), math.sqrt(0.5), 0.0]])
+    assert (limited.limits(Y) <= 0.0).tolist() == [True, False, False]
+    assert limited.limits(np.full((1, 3), math.sqrt(1.0 / 3.0)))[0] == pytest.approx(-0.16)
+    assert limited.volume(Y[1:]) == 0.0 < limited.volume(Y)
+    at_middle = 0.1 * np.ones(3) - 0.05 * 2.0 + np.array([0.3**2 + 0.2**2, 0.3**2 + 0.2**2, 0.35**2])
+    assert at(islands(3), 0.5, 0.5, 0.5) == pytest.approx(at_middle)
+    assert at(islands(3), 0.5, 0.5, 1.0) == pytest.approx(at_middle + 0.25)
+
+
+def test_a_search_is_told_the_constraint_and_the_noise_of_a_problem():
+    of, rng = noisy(dtlz(2, 3, 8, radius=0.4), 0.1), np.random.default_rng(0)
+    told = [fronts._told(of, (0.5, 0.5, 0.9), rng) for _ in range(200)]
+    assert {limit for _, limit in told} == {float(of.limits(np.array([[0.5, 0.5, 0.9]]))[0])}
+    assert np.std([values for values, _ in told], axis=0) == pytest.approx([0.1] * 3, rel=0.2)
+    assert fronts._told(dtlz(2, 3, 8), (0.5, 0.5, 0.9), rng) == ((0.5, 0.5, 0.9),)
 
 
 def test_transformations_of_wfg_have_the_values_that_their_parameters_say():

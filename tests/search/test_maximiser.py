@@ -13,7 +13,7 @@ from numbo import Categorical, Float, Int, Space
 from numbo.kernels.acquisition import LOG_EI, UCB, mean_variance
 from numbo.kernels.covariance import squared_distances
 from numbo.kernels.front import front_of
-from numbo.search.maximiser import FRONT_POINTS, PERIOD, STARTS, STRONG_NOISE
+from numbo.search.maximiser import BETTER, FRONT_POINTS, GAP, PERIOD, STARTS, STRONG_NOISE
 from numbo.spaces import Corners
 from numbo.trials.front import BEYOND, non_dominated
 
@@ -268,6 +268,48 @@ def test_of_noisy_objectives_what_the_models_expect_counts():
     bounds = search.maximiser.improving(run, search.outputs).front.bounds
     told = transformed(search, run).max(axis=0)
     assert (np.max(bounds[:, :-1], axis=1) < told - 0.1).any()
+
+
+def optimistic_gain(search, run, x):
+    """By how much of its width the front has to move in all objectives to be as good as ``x``, at its luckiest."""
+    means, variances = zip(*(mean_variance(one.posterior, x[None]) for one in search.outputs.objectives), strict=True)
+    lucky = [float(mean[0]) + BETTER * math.sqrt(variance[0]) for mean, variance in zip(means, variances, strict=True)]
+    Y = transformed(search, run)[run.history.front.rows]
+    width = Y.max(axis=0) - Y.min(axis=0)
+    return min(max((lucky[j] - y[j]) / width[j] for j in range(2)) for y in Y)
+
+
+def test_along_a_front_the_point_is_looked_at_that_would_move_it_farthest():
+    run = trade_off(12)
+    search = updated(run)
+    Z = np.random.default_rng(2).random((50, 3))
+    gains = [optimistic_gain(search, run, x) for x in Z]
+    x = search.maximiser.beyond(run, search.outputs, Z)
+    np.testing.assert_array_equal(x, Z[np.argmax(gains)])
+    run.hold("a", CUBE.decode(x), -1)
+    other = search.maximiser.beyond(run, search.outputs, Z)
+    assert other is not None
+    assert not np.array_equal(other, x)
+    search.outputs.release()
+    run.history.pending.clear()
+    known = Z[np.array(gains) <= GAP]
+    assert len(known) == 0 or search.maximiser.beyond(run, search.outputs, known) is None
+
+
+def test_along_a_front_nothing_is_looked_at_that_is_known_well():
+    run = trade_off(120)
+    search = updated(run)
+    assert search.maximiser.beyond(run, search.outputs, run.history.X[::7] + 1e-4) is None
+
+
+def test_along_a_front_points_that_most_likely_violate_a_constraint_are_worth_less():
+    run = trade_off(12, constraints=("c",))
+    search = updated(run)
+    Z = np.random.default_rng(2).random((50, 3))
+    gains = np.array([optimistic_gain(search, run, x) for x in Z])
+    worth = np.log(np.maximum(gains, GAP)) + search.outputs.constraints.log_probability(Z)
+    assert np.argmax(worth) != np.argmax(gains)
+    np.testing.assert_array_equal(search.maximiser.beyond(run, search.outputs, Z), Z[np.argmax(worth)])
 
 
 def test_points_that_may_violate_a_constraint_are_worth_less():

@@ -12,7 +12,6 @@ from numbo.rules.rule import Circumstance, is_turn, noise_found, several_objecti
 from numbo.run.run import Run, Suggestion
 from numbo.search.gp_search import GPSearch
 from numbo.search.local_search import LocalSearch
-from numbo.search.maximiser import TURN_OF_END
 
 #: In spaces of fewer dimensions, or under noise, the global model looks everywhere. With lines in all spaces, smooth
 #: and noisy problems in up to ten dimensions were worse after 100 trials, and functions of Rastrigin, Levy and Powell
@@ -26,7 +25,9 @@ STALE = 32
 #: sets were worse after ten trials and more; with 20, where values of the studies were upside down
 #: (`benchmarks/results/compare-earlier.md`).
 RECALLED = 12
-#: Ends of a front are looked for from so many observations on. Before, the front is short everywhere.
+#: With several objectives, one suggestion in `TURN_OF_END` looks for more of the front, from so many observations on.
+#: Before, the front is short everywhere. What that is worth: ``benchmarks/results/compare-beyond.md``.
+TURN_OF_END = 8
 ENDS_FROM = 50
 
 
@@ -62,6 +63,13 @@ class GlobalModel:
             x = self.search.next_point(run, members, ends=ends)
         else:
             x = self.search.best_among(run, members, among)
+        self.chosen.record(run.history.n, time.perf_counter() - started)
+        return x
+
+    def beyond(self, run: Run) -> Array | None:
+        """A point (d,) along the front, between and beyond its pieces; None if none may be worth it."""
+        started = time.perf_counter()
+        x = self.search.beyond(run, self.chosen.members(run, self.search))
         self.chosen.record(run.history.n, time.perf_counter() - started)
         return x
 
@@ -139,9 +147,11 @@ class Lines:
 
 @dataclass(frozen=True)
 class Ends:
-    """Of several objectives, the best of one alone, in turns, where it is worth it: a piece of the front beyond a gap.
+    """Of several objectives, in turns, where it is worth it: a piece of the front beyond a gap.
 
-    It lies outside of the box that the known front spans, so there is no hypervolume that it could add.
+    What is better than all of the front in one objective lies outside of the box that the known front spans, so there
+    is no hypervolume that it could add. First comes what lies along the front, where models are too certain that there
+    is nothing, and then the best of one objective alone.
 
     Args:
         model: the global model.
@@ -154,7 +164,9 @@ class Ends:
         history = run.history
         if not (history.several and history.any_feasible and is_turn(run.turn, TURN_OF_END)) or history.n < ENDS_FROM:
             return None
-        x = self.model.best(run, ends=True)
+        x = self.model.beyond(run)
+        if x is None:
+            x = self.model.best(run, ends=True)
         return None if x is None else Suggestion(x)
 
 

@@ -116,9 +116,12 @@ class Candidates:
         allowed = self.space.allowed
         return self.space.snap(self.spread(count, rng)) if allowed is None else allowed.spread(count, rng)
 
-    def lines(self, x: Array, rng: np.random.Generator, count: int = ON_LINES) -> Array:
-        """Snapped points (c, d) that differ from ``x (d,)`` in one coordinate, equally many in each active one."""
-        awake = np.flatnonzero(x != INACTIVE)
+    def lines(self, x: Array, rng: np.random.Generator, count: int = ON_LINES, along: Indices | None = None) -> Array:
+        """Snapped points (c, d) that differ from ``x (d,)`` in one coordinate, equally many in each active one.
+
+        Or in each of the coordinates ``along`` which the lines are.
+        """
+        awake = np.flatnonzero(x != INACTIVE) if along is None else along
         each = math.ceil(count / len(awake))
         points = np.tile(np.where(x == INACTIVE, rng.random(len(x)), x), (each * len(awake), 1))
         at = (np.arange(each)[:, None] + rng.random((each, len(awake)))) / each  # stratified: one in each interval

@@ -22,8 +22,8 @@ from numbo.run.candidates import CANDIDATES, elite_rows
 from numbo.run.run import Run
 from numbo.search.maximiser import STARTS, Maximiser
 from numbo.search.utility import Utility
-from numbo.spaces import Corners, Domain
-from numbo.trials import Data, Goal, History
+from numbo.spaces import INACTIVE, Corners, Domain
+from numbo.trials import Data, Goal, History, best_first
 
 #: Up to this number of arms, all are candidates. Of more, this many random ones are, and those around the best.
 ARMS = 2048
@@ -34,6 +34,10 @@ FRONT_SPREAD = 256
 #: Number of candidates that differ from a point of the front in one coordinate; they stay as good in most objectives.
 #: Without them searches of ZDT2 in 20 dimensions stayed at one end of the front for 200 trials.
 FRONT_LINES = 256
+#: Number of points on each line along a front, which differ so much from each observation in some coordinate: the model
+#: may be conditioned on others.
+ALONG = 128
+APART = 0.02
 #: One objective without constraints.
 ONE = Goal(("maximize",))
 
@@ -116,6 +120,37 @@ class GPSearch:
         if x is None:
             models.release()
         return x
+
+    def beyond(self, run: Run, members: ObservationIndices) -> Array | None:
+        """A point (d,) along the front, between and beyond its pieces, if it may be worth it (`Maximiser.beyond`)."""
+        models = self._updated(run, members)
+        X = self._along(run)
+        x = self.maximiser.beyond(run, models, X) if len(X) else None
+        if x is None:
+            models.release()
+        return x
+
+    def _along(self, run: Run) -> Array:
+        """Points (c, d) on lines through the ends of the front and some other points of it; none without a front.
+
+        The lines are in those coordinates in which the front is longest, in lengthscales: of k objectives it is a
+        surface of k - 1 dimensions.
+        """
+        rows = self.outputs.front_rows(run.history)
+        X = run.history.X[rows]
+        if len(X) == 0:
+            return X
+        length = np.where((X != INACTIVE).all(axis=0), np.std(X, axis=0) / self.outputs.lengthscales, 0.0)
+        along = best_first(length)[: run.history.k - 1]
+        along = along[length[along] > 0.0]
+        if len(along) == 0:
+            return X[:0]
+        ends = np.argmax(run.history.outputs(rows), axis=0)
+        others = run.rng.choice(len(X), min(len(X), FRONT_ELITES), replace=False)
+        through = X[np.union1d(ends, others)]
+        lines = run.design.candidates.lines
+        points = np.concatenate([lines(x, run.rng, ALONG * len(along), along) for x in through])
+        return points[[float(np.abs(run.history.X - x).max(axis=1).min()) >= APART for x in points]]
 
     def _updated(self, run: Run, members: ObservationIndices) -> Outputs:
         """The models for the next suggestion.

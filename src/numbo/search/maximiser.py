@@ -8,8 +8,18 @@ from functools import partial
 
 import numpy as np
 
+from numbo import _elementary
 from numbo._types import Array, ObservationIndices
-from numbo.kernels.acquisition import IMPROVEMENTS, LOG_EI, MEAN, UCB, Acquisition, Posterior, Term
+from numbo.kernels.acquisition import (
+    IMPROVEMENTS,
+    LOG_EI,
+    MEAN,
+    UCB,
+    Acquisition,
+    Posterior,
+    Term,
+    acquisition_values,
+)
 from numbo.kernels.covariance import squared_distances
 from numbo.kernels.front import Front, front_of
 from numbo.models.moments import mean_at, moments
@@ -18,7 +28,7 @@ from numbo.models.surrogate import Surrogate
 from numbo.run.resolution import NEWEST
 from numbo.run.run import Run
 from numbo.search.maximize import Box, maximize
-from numbo.search.utility import Utility
+from numbo.search.utility import Utility, if_successful
 from numbo.spaces import Corners
 from numbo.trials import best_first
 from numbo.trials.front import BEYOND, beaten, joined, non_dominated
@@ -28,12 +38,15 @@ PERIOD = 4
 STARTS = 3
 #: If noise is more than this share of the variance of the values, improvements are too uncertain for EI.
 STRONG_NOISE = 0.06
-#: With several objectives, one suggestion in this many looks for the end of a front, if it is expected to move by this
-#: share of the front's width: by log EI and by UCB with this multiplier in turn. With a share of 1e-3, fronts of zdt6
-#: were up to four percent smaller after 200 trials: ``benchmarks/results/compare-ends.md``.
-TURN_OF_END = 8
+#: With several objectives, the end of a front is looked for if it is expected to move by this share of the front's
+#: width. With a share of 1e-3, fronts of zdt6 were up to four percent smaller after 200 trials:
+#: ``benchmarks/results/compare-ends.md``.
 WORTH = 1e-2
-UCB_OF_END = 2.0
+#: What lies beyond the front if outcomes are so many standard deviations better than expected: models that know some
+#: pieces of a front are too certain of what lies between and beyond them. Of zdt3 in 20 dimensions they missed the last
+#: piece by 3.5 deviations: ``benchmarks/results/compare-beyond.md``.
+BETTER = 4.0
+GAP = 0.1
 #: The least width of a front, in standard deviations of the values.
 LEAST_WIDTH = 0.1
 #: Maximum number f of points that represent a front, by the number of objectives, and around a local model. With two to
@@ -124,13 +137,8 @@ class Maximiser:
         available = run.available
         surrogate = outputs.first
         with run.times.phase("search"):
-            alone: tuple[Posterior, ...] = ()
-            crowd = None
             dormant = run.dormant(run.rng)
-            if run.history.pending:
-                alone = outputs.posteriors
-                around = surrogate.rows[np.argmax(surrogate.means)] if center is None else center
-                crowd = outputs.hallucinate(run.history, run.history.X[around])
+            alone, crowd = _hallucinated(run, outputs, center)
             if available.repeating and not run.space.continuous.any():  # no other point is near an observed one
                 groups = [*groups, _again(run.history.X, surrogate, corners)]
             groups = [available.fix_points(group, dormant) for group in groups]
@@ -164,8 +172,7 @@ class Maximiser:
         """The log expected improvement of the best of one objective alone, times the probability that constraints hold.
 
         The objective is that with the largest one at some of the points ``X (c, d)``, as a share of the front's width.
-        Every second time it is the objective's upper confidence bound. If the share is less than `WORTH`, or there is
-        no front, it is the improvement of the volume (`improving`).
+        If the share is less than `WORTH`, or there is no front, it is the improvement of the volume (`improving`).
         """
         rows = outputs.front_rows(run.history)
         if not len(rows):
@@ -181,10 +188,33 @@ class Maximiser:
         gain, term = max(gains, key=lambda found: found[0])
         if gain <= math.log(WORTH):
             return self.improving(run, outputs)
-        if run.turn // TURN_OF_END % 2:
-            term = term._replace(acquisition=Acquisition(UCB, UCB_OF_END, run.success(), float(known.min())))
         costs = self.costs(run, term.acquisition)
         return Utility(outputs.constraints.weigh(term, *costs, feasible=True))
+
+    def beyond(self, run: Run, outputs: Outputs, X: Array) -> Array | None:
+        """The point (d,) of ``X (c, d)`` that would move the front farthest if it were much better than expected.
+
+        That is, if all objectives were `BETTER` standard deviations better, as a share of the front's width: by how
+        much the front has to be moved, in all objectives, to be as good (the additive epsilon indicator of Zitzler et
+        al. 2003). It is weighed like an improvement, by the probabilities of constraints and success and by costs. None
+        if that share is less than `GAP`, or if all points are taken.
+        """
+        history = run.history
+        with run.times.phase("search"):
+            alone, crowd = _hallucinated(run, outputs, None)
+            known = joined(self._expected(run, outputs, outputs.front_rows(history)), FRONT_POINTS[history.k])
+            found = [moments(one.posterior, X) for one in outputs.objectives]
+            better = np.stack([one.mean + BETTER * one.std for one in found], axis=1)
+            apart = (better[:, None] - known[None]) / np.maximum(np.ptp(known, axis=0), LEAST_WIDTH)
+            gain = apart.max(axis=2).min(axis=1)
+            success = run.success()
+            values = if_successful(_elementary.log(np.maximum(gain, GAP)), success, X)
+            for other in outputs.constraints.padded(*run.cost_terms()):
+                values = values + acquisition_values(*other, X)
+            terms = tuple(Term(posterior, Acquisition(LOG_EI, 0.0, success)) for posterior in outputs.posteriors)
+            order = Utility(terms, alone=alone, crowd=crowd).uncrowded(X, values)
+            taken = self._taken(run, outputs.first)
+            return next((X[i] for i in order if gain[i] > GAP and not taken(X[i])), None)
 
     def costs(self, run: Run, acquisition: Acquisition) -> tuple[Term, ...]:
         """What costs add to an acquisition function: to UCB, which has other units, only whether a trial fits.
@@ -257,6 +287,19 @@ class Maximiser:
             return available.taken
         X = run.history.X[-NEWEST:]
         return lambda x: bool((squared_distances(covariance, X, x, radius) <= radius).any()) or available.taken(x)
+
+
+def _hallucinated(run: Run, outputs: Outputs, center: int | None) -> tuple[tuple[Posterior, ...], Array | None]:
+    """The posteriors of the objectives before the pending points are added to the models, and those that are not.
+
+    Nothing if nothing is pending. The points are those around observation ``center``, by default the best one.
+    """
+    if not run.history.pending:
+        return (), None
+    alone = outputs.posteriors
+    surrogate = outputs.first
+    around = surrogate.rows[np.argmax(surrogate.means)] if center is None else center
+    return alone, outputs.hallucinate(run.history, run.history.X[around])
 
 
 def _incumbent(run: Run, outputs: Outputs) -> float:

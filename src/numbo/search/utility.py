@@ -20,6 +20,7 @@ from numbo._types import Array
 from numbo.kernels.acquisition import (
     LOG_EI,
     Posterior,
+    Success,
     Term,
     acquisition_values,
     mean_variance,
@@ -146,7 +147,11 @@ def front_values(terms: Sequence[Term], front: Front, X: Array) -> Array:
         means.append(mean)
         sd.append(deviations(posterior.covariance, lifted, variance))
     values: Array = improvements(front, np.array(means), np.array(sd))
-    success = terms[0].acquisition.success
+    return if_successful(values, terms[0].acquisition.success, X)
+
+
+def if_successful(values: Array, success: Success, X: Array) -> Array:
+    """Logarithms of improvements ``values (c,)`` at ``X (c, d)``, weighted by the probability of ``success``."""
     if len(success.alpha) == 0:
         return values
     weighted: Array = weighted_values(LOG_EI, 0.0, success.threshold, values, success_probabilities(success, X))
