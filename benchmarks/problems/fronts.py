@@ -337,7 +337,7 @@ def islands(d: int) -> Problem:
 
 def noisy(of: Problem, noise: float) -> Problem:
     """A problem whose search is told its objectives with noise."""
-    return of._replace(noise=noise)
+    return Problem(*of[:-1], noise)
 
 
 # -- networks --------------------------------------------------------------------------------------------------------
