@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any
 
 from optuna.samplers import BaseSampler
@@ -51,6 +52,8 @@ class GSSBOSampler(NumboSampler):
         cost: str | None = None,
         budget: float | None = None,
         allowed: Any = (),
+        prior: Any = MappingProxyType({}),
+        default: Any = MappingProxyType({}),
         avoid_repeats: AvoidRepeats | None = None,
         buffer_size: BufferSize | None = None,
         preset: Preset | None = None,
@@ -67,6 +70,8 @@ class GSSBOSampler(NumboSampler):
             cost=cost,
             budget=budget,
             allowed=allowed,
+            prior=prior,
+            default=default,
             settings=GSSBOSettings.of(settings, avoid_repeats=avoid_repeats, buffer_size=buffer_size, preset=preset),
         )
 
@@ -90,6 +95,8 @@ class GPUCBSampler(NumboSampler):
         cost: str | None = None,
         budget: float | None = None,
         allowed: Any = (),
+        prior: Any = MappingProxyType({}),
+        default: Any = MappingProxyType({}),
         avoid_repeats: AvoidRepeats | None = None,
         beta: Beta | None = None,
         settings: GPUCBSettings | None = None,
@@ -105,6 +112,8 @@ class GPUCBSampler(NumboSampler):
             cost=cost,
             budget=budget,
             allowed=allowed,
+            prior=prior,
+            default=default,
             settings=GPUCBSettings.of(settings, avoid_repeats=avoid_repeats, beta=beta),
         )
 

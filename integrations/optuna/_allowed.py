@@ -10,7 +10,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.trial import FrozenTrial
 
 from numbo import _checks
-from numbo.optuna._distributions import Searched, holds, to_dimension, to_external, to_internal
+from numbo.optuna._distributions import Searched, holds, to_external, to_internal, to_space
 from numbo.spaces import Space
 from numbo.spaces.allowed import Constraint, Linear, Mixture, Nonzero, Order, names_in, restricted
 from numbo.spaces.completion import within_allowed
@@ -108,13 +108,18 @@ def first_value(
     distribution: BaseDistribution,
     seed: int | None,
     fixed: Mapping[str, Any],
+    said: Searched,
 ) -> FirstValue:
     """A value of a parameter that is asked for in a trial of a program of which nothing else is known yet.
 
-    It is the usual value, or a random one with a ``seed``, moved so that others can complete it to what is allowed:
-    those that the trial has asked for, or will get as they are ``fixed``, have their values, and others that
-    constraints name the same distribution.
+    It is the usual value, or a random one with a ``seed``, as the prior and the default say, moved so that others can
+    complete it to what is allowed: those that the trial has asked for, or will get as they are ``fixed``, have their
+    values, and others that constraints name the same distribution.
+
+    Raises:
+        ValueError: if the prior or the default is of no value of the parameter.
     """
+    to_space(said._replace(distributions={name: distribution}))
     given = {n: value for n, value in fixed.items() if n != name}
     distributions = {n: d for n, d in trial.distributions.items() if n in given}
     for other in sorted(given.keys() - distributions.keys()):
@@ -127,7 +132,8 @@ def first_value(
     for _ in range(GUESSES):
         allowed = _known(near, distributions)
         try:
-            space = Space({n: to_dimension(d) for n, d in distributions.items()}, allowed=allowed)
+            space = to_space(said._replace(distributions=distributions, allowed=allowed))
+            assert isinstance(space, Space)
             found = within_allowed(space, known, seed)
         except ValueError:
             return FirstValue(False)

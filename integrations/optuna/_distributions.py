@@ -6,6 +6,7 @@ import copy
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from optuna.distributions import (
@@ -18,6 +19,7 @@ from optuna.distributions import (
 from optuna.trial import FrozenTrial, TrialState
 
 from numbo.spaces import Categorical, Condition, Dimension, Float, Int, Record, Space, Table, Usage, misfit
+from numbo.spaces.beliefs import Belief, translated
 from numbo.spaces.dimensions import equal
 from numbo.spaces.ranges import RangeRule, RangeUsage, interpolated
 from numbo.spaces.table import ROW
@@ -62,7 +64,8 @@ class Searched(NamedTuple):
     """The searched space: distributions, conditions and rules for ranges by name, and optional parameters.
 
     With a ``table``, the only parameter is the number of a row. ``since`` has the first trial with a parameter that was
-    added to the program, and ``allowed`` what is known of the parameters together.
+    added to the program, ``allowed`` what is known of the parameters together, and ``prior`` and ``default`` what the
+    user says of each by name, in values of the program; of other parameters, too.
     """
 
     distributions: dict[str, BaseDistribution]
@@ -72,6 +75,8 @@ class Searched(NamedTuple):
     table: Table | None = None
     since: Mapping[str, int] = {}
     allowed: tuple[Any, ...] = ()
+    prior: Mapping[str, Belief] = {}
+    default: Mapping[str, Any] = {}
 
     def only(self, names: Collection[str]) -> Searched:
         """The space with these parameters only."""
@@ -95,7 +100,13 @@ class Searched(NamedTuple):
         conditions = {n: c for n, c in self.conditions.items() if n in left and c.parents <= left.keys()}
         ranges = {name: rule for name, rule in self.ranges.items() if {name, rule.parent} <= left.keys()}
         since = {name: number for name, number in self.since.items() if name in left}
-        return Searched(left, conditions, self.optional & left.keys(), ranges, self.table, since, self.allowed)
+        return self._replace(
+            distributions=left,
+            conditions=conditions,
+            optional=self.optional & left.keys(),
+            ranges=ranges,
+            since=since,
+        )
 
 
 def declared(search_space: Any) -> Searched:
@@ -137,12 +148,36 @@ def _as_written(distribution: BaseDistribution) -> Dimension:
 
 
 def to_space(searched: Searched) -> Space | Table:
-    """The `Space` or `Table` that is searched; categories are represented by their indices."""
+    """The `Space` or `Table` that is searched; categories are represented by their indices.
+
+    Raises:
+        ValueError: if what is believed or a default is of no value of its parameter.
+    """
     if searched.table is not None:
         return searched.table
     when = searched.conditions
     dimensions = {name: to_dimension(d, when.get(name)) for name, d in searched.distributions.items()}
-    return Space(dimensions, optional=searched.optional, ranges=searched.ranges, allowed=searched.allowed)
+    return Space(
+        dimensions,
+        optional=searched.optional,
+        ranges=searched.ranges,
+        allowed=searched.allowed,
+        prior={n: _inside(n, one, searched) for n, one in searched.prior.items() if n in dimensions},
+        default=to_internal(searched.default, searched.distributions),
+    )
+
+
+def _inside(name: str, belief: Belief, searched: Searched) -> Belief:
+    """A belief of the values of a program as one of internal ones."""
+    inner = partial(_of_one, to_internal, name, searched.distributions)
+    try:
+        return translated(belief, inner, partial(_of_one, to_external, name, searched.distributions))
+    except ValueError as error:
+        raise ValueError(f"prior[{name!r}] must be of values of {searched.distributions[name]}: {error}") from None
+
+
+def _of_one(function: Any, name: str, distributions: Mapping[str, BaseDistribution], value: Any) -> Any:
+    return function({name: value}, {name: distributions[name]})[name]
 
 
 #: Kinds of distributions whose values are what is searched. They are looked up by their type: `isinstance` takes four

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from functools import partial
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from optuna.distributions import BaseDistribution
@@ -44,6 +45,7 @@ from numbo.optuna._views import Views
 from numbo.optuna._warnings import Once, warn
 from numbo.spaces import Float, Space, Table
 from numbo.spaces.allowed import Constraint, constraints_of
+from numbo.spaces.beliefs import Belief, beliefs_of, defaults_of
 from numbo.trials import Goal
 from numbo.trials.earlier import EarlierStudy
 from numbo.warming.ahead import compile_ahead
@@ -108,6 +110,10 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         allowed: what is known of the parameters together, as `numbo.Space` takes it: `numbo.Linear`, `numbo.Mixture`,
             `numbo.Order`, `numbo.Nonzero`, or functions of the parameters by name. It holds for all suggestions, but
             not for what an ``independent_sampler`` adds.
+        prior: what is believed of good values, by the names of parameters, as `numbo.Space` takes it: `numbo.Guess`,
+            weights of all categories, or a function of the value. The first trials are there, and it is believed less
+            with each.
+        default: usual values of parameters by name. The first trial has them, and others differ only where it pays.
         settings: all settings of the algorithm, as its optimizer in `numbo` takes them; settings given by name take
             precedence. Trials count as failures if they failed, or were pruned before their first report.
 
@@ -121,6 +127,8 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
     _cost: str | None = None
     _budget: float | None = None
     _allowed: tuple[Constraint, ...] = ()
+    _prior: Mapping[str, Belief] = {}
+    _default: Mapping[str, Any] = {}
     _latest: Callable[[], Study | None]
 
     def __init__(
@@ -136,6 +144,8 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         cost: str | None = None,
         budget: float | None = None,
         allowed: Any = (),
+        prior: Any = MappingProxyType({}),
+        default: Any = MappingProxyType({}),
         settings: Settings,
     ) -> None:
         seed = _checks.seed(seed)
@@ -151,9 +161,13 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         self._search_space = search_space
         self._declared = None if search_space is None else declared(search_space)
         self._allowed = constraints_of(allowed)
+        self._prior = beliefs_of(prior)
+        self._default = defaults_of(default)
         searched = (self._declared or Searched({})).without_single()
         if self._declared is not None:
+            self._check_names(self._declared)
             searched = allowing(searched, self._allowed, self._declared.distributions)
+            searched = searched._replace(prior=self._prior, default=self._default)
         if not (constraints_func is None or callable(constraints_func)):
             raise ValueError(f"constraints_func must be a function of a trial, got {constraints_func!r}.")
         self._constraints_func = constraints_func
@@ -170,6 +184,13 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         # report invalid settings here, not during the study
         space = to_space(searched) if searched.distributions else Space(stand_in)
         self._optimizer(space, **self._spending(), seed=self._seed, settings=self._settings)
+
+    def _check_names(self, searched: Searched) -> None:
+        """Raise a `ValueError` if something is said of a parameter that a declared space does not have."""
+        known = [] if searched.table is not None else list(searched.distributions)
+        for argument, given in {"prior": self._prior, "default": self._default}.items():
+            for name in given.keys() - set(known):
+                raise ValueError(f"{argument} must name parameters of search_space, {known}, got {name!r}.")
 
     def _spending(self) -> dict[str, Any]:
         """The budget as an argument of the optimizer, if there is one."""
@@ -204,6 +225,8 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             "cost": self._cost,
             "budget": self._budget,
             "allowed": self._allowed,
+            "prior": self._prior,
+            "default": self._default,
         }
         return as_call(self, given, self._settings, {"n_initial": self._n_initial})
 
@@ -322,10 +345,11 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             if (found := self._by_model(study, trial, param_name, param_distribution)) is not None:
                 return found
             usual = self._is_first(study, trial, param_name)
-            if self._allowed:
+            if self._allowed or param_name in self._prior or (usual and param_name in self._default):
                 seed = None if usual else zlib.crc32(f"{self._seed} {trial.number}".encode())
                 fixed = fixed_params(study, trial)
-                first = first_value(self._allowed, trial, param_name, param_distribution, seed, fixed)
+                said = Searched({}, prior=self._prior, default=self._default)
+                first = first_value(self._allowed, trial, param_name, param_distribution, seed, fixed, said)
                 if first.found:
                     return first.value
                 if first.beside:
@@ -521,6 +545,14 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
 
     def _allowing(self, study: Study, view: StudyView, searched: Searched) -> Searched:
         """The ``searched`` space with what is known of the parameters together, as far as these are known."""
+        searched = searched._replace(prior=self._prior, default=self._default)
+        if (left := self._prior.keys() | self._default.keys()) and view.n_complete >= PLENTY:
+            names = sorted(
+                left - (view.space.latest if self._declared is None else self._declared.distributions).keys()
+            )
+            if names:
+                words = f"prior= or default= has {names}, which no trial so far has asked for: they do not count."
+                self._once.warn(study, "prior", words)
         if not self._allowed:
             return searched
         if searched.table is not None:

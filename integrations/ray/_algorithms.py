@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal
 
 from numbo._settings import names_checked
@@ -46,6 +47,8 @@ class GSSBOSearch(NumboSearch):
         cost: str | None = None,
         budget: float | None = None,
         allowed: Any = (),
+        prior: Any = MappingProxyType({}),
+        default: Any = MappingProxyType({}),
         avoid_repeats: AvoidRepeats | None = None,
         buffer_size: int | Literal["dynamic"] | None = None,
         preset: Preset | None = None,
@@ -64,6 +67,8 @@ class GSSBOSearch(NumboSearch):
             cost=cost,
             budget=budget,
             allowed=allowed,
+            prior=prior,
+            default=default,
             settings=GSSBOSettings.of(settings, avoid_repeats=avoid_repeats, buffer_size=buffer_size, preset=preset),
         )
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import reduce
 from numbers import Real
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from ray.tune.search import sample
@@ -25,6 +26,8 @@ from ray.tune.search import sample
 from numbo import _checks
 from numbo.spaces import Categorical, Dimension, Float, Int, Space, Table
 from numbo.spaces.allowed import Constraint, Linear, Mixture, Order, names_in
+from numbo.spaces.beliefs import Belief
+from numbo.spaces.beliefs import translated as believed
 from numbo.spaces.dimensions import SIMPLE
 from numbo.spaces.table import ROW
 
@@ -121,15 +124,23 @@ class TuneSpace:
         config: a ``param_space``: domains and constants in nested dicts and lists. Or a table; then the number of a row
             is tuned.
         allowed: what is known of the parameters together; functions are those of configs.
+        prior, default: what is believed of good values, and usual ones, by the names of parameters.
 
     Raises:
-        ValueError: if there is no domain, or a domain cannot be searched; the message says what to do instead.
+        ValueError: if there is no domain, or a domain cannot be searched; the message says what to do instead. If
+            something is said of a parameter that there is not, or that does not fit to it.
     """
 
     #: What else the ``param_space`` of the run has, if the domains are those of a searcher.
     _beside: Mapping[str, Any] = {}
 
-    def __init__(self, config: Mapping[str, Any] | Table, allowed: Sequence[Constraint] = ()) -> None:
+    def __init__(
+        self,
+        config: Mapping[str, Any] | Table,
+        allowed: Sequence[Constraint] = (),
+        prior: Mapping[str, Belief] = MappingProxyType({}),
+        default: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
         table = config if isinstance(config, Table) else None
         self._config = _without_twins(config if table is None else {ROW: sample.Integer(0, len(table)).uniform()})
         self.parameters = _named(_found(self._config, (), None))
@@ -137,7 +148,18 @@ class TuneSpace:
             raise ValueError("The search space has no domain such as tune.uniform(0, 1): there is nothing to tune.")
         named = {name: parameter.dimension for name, parameter in self.parameters.items()}
         if table is None:
-            self.space: Space | Table = Space(named, allowed=[translated(one, self) for one in allowed])
+            known = self.parameters
+            inner = {n: known[n].to_searched for n in (prior.keys() | default.keys()) & known.keys()}
+            self.space: Space | Table = Space(
+                named,
+                allowed=[translated(one, self) for one in allowed],
+                prior={
+                    n: believed(one, inner[n], known[n].to_value) if n in known else one for n, one in prior.items()
+                },
+                default={n: inner[n](value) if n in known else value for n, value in default.items()},
+            )
+        elif prior or default:
+            raise ValueError(f"{'prior' if prior else 'default'} is of parameters, and the rows of a Table have none.")
         else:
             self.space = table.restricted(allowed) if allowed else table
 

@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from numbers import Real
+from types import MappingProxyType
 from typing import Any
 
 from ray.tune.result import TIME_TOTAL_S
@@ -46,6 +47,7 @@ from numbo.ray._snapshot import Setup
 from numbo.ray._stored import logger
 from numbo.spaces import Float, Space, Table
 from numbo.spaces.allowed import Constraint, constraints_of
+from numbo.spaces.beliefs import Belief, beliefs_of, defaults_of
 
 
 class NumboSearch(InspectedSearch):
@@ -81,6 +83,10 @@ class NumboSearch(InspectedSearch):
         allowed: what is known of the parameters together, as `numbo.Space` takes it: `numbo.Linear`, `numbo.Mixture`,
             `numbo.Order` and `numbo.Nonzero` of the names of parameters, ``"a/b"`` if nested, and functions of configs
             without constants. It holds for all suggestions.
+        prior: what is believed of good values, by the names of parameters, as `numbo.Space` takes it: `numbo.Guess`,
+            weights of all categories, or a function of the value. The first trials are there, and it is believed less
+            with each.
+        default: usual values of parameters by name. The first trial has them, and others differ only where it pays.
         settings: all settings of the algorithm, as its optimizer in `numbo` takes them; settings given by name take
             precedence.
 
@@ -95,6 +101,8 @@ class NumboSearch(InspectedSearch):
     _cost: str | None = None
     _budget: float | None = None
     _allowed: tuple[Constraint, ...] = ()
+    _prior: Mapping[str, Belief] = {}
+    _default: Mapping[str, Any] = {}
 
     def __init__(
         self,
@@ -111,6 +119,8 @@ class NumboSearch(InspectedSearch):
         cost: str | None = None,
         budget: float | None = None,
         allowed: Any = (),
+        prior: Any = MappingProxyType({}),
+        default: Any = MappingProxyType({}),
         settings: Settings,
     ) -> None:
         super().__init__(
@@ -135,6 +145,10 @@ class NumboSearch(InspectedSearch):
         self._allowed = constraints_of(allowed)
         if self._allowed:
             self._given = {**self._given, "allowed": self._allowed}
+        self._prior = beliefs_of(prior)
+        self._default = defaults_of(default)
+        said = {"prior": self._prior, "default": self._default}
+        self._given = {**self._given, **{name: given for name, given in said.items() if given}}
         self._seed = _checks.seed(seed)
         if settings.n_initial is None and n_initial is None:
             n_initial = self._optimizer.capabilities.usual_initial
@@ -150,7 +164,7 @@ class NumboSearch(InspectedSearch):
                 raise ValueError(
                     f'space must be a mapping such as {{"x": tune.uniform(0, 1)}}, or a Table, got {space!r}.'
                 )
-            self._tune_space = TuneSpace(space, self._allowed)
+            self._tune_space = TuneSpace(space, self._allowed, self._prior, self._default)
             check_runnable(self._points, self._tune_space)
             self._make(self._tune_space.space)
             self._start()
@@ -183,7 +197,7 @@ class NumboSearch(InspectedSearch):
         for _, reward in self._evaluated:
             if isinstance(reward, dict):
                 check_rewarded(reward, [metric] if isinstance(metric, str) else metric)
-        found = TuneSpace(config, self._allowed) if holds_domains(config) else None
+        found = TuneSpace(config, self._allowed, self._prior, self._default) if holds_domains(config) else None
         if self._tune_space is None and found is None:
             raise ValueError(no_space(type(self).__name__))
         if self._tune_space is not None and found is not None and found.parameters != self._tune_space.parameters:

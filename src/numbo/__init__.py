@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         SBPESettings,
     )
     from numbo.selection import select_subset
-    from numbo.spaces import Arms, Categorical, Float, Int, Linear, Mixture, Nonzero, Order, Space, Table
+    from numbo.spaces import Arms, Categorical, Float, Guess, Int, Linear, Mixture, Nonzero, Order, Space, Table
     from numbo.trials.earlier import EarlierStudy
     from numbo.warming.first_use import warmup
 
@@ -48,6 +48,7 @@ __all__ = [
     "Float",
     "GPUCBSettings",
     "GSSBOSettings",
+    "Guess",
     "Int",
     "Linear",
     "Mixture",
@@ -73,6 +74,7 @@ _HOMES = {
     "Categorical": "numbo.spaces",
     "EarlierStudy": "numbo.trials.earlier",
     "Float": "numbo.spaces",
+    "Guess": "numbo.spaces",
     "Int": "numbo.spaces",
     **dict.fromkeys(("Linear", "Mixture", "Nonzero", "Order"), "numbo.spaces"),
     "Space": "numbo.spaces",

@@ -36,6 +36,8 @@ OF_EXACT = {
     "cost": "take costs into account",
     "budget": "take costs into account",
     "allowed": "take known constraints",
+    "prior": "take beliefs into account",
+    "default": "keep to a default",
 }
 
 

@@ -20,6 +20,7 @@ from numbo.kernels.acquisition import (
 from numbo.kernels.basis import lift
 from numbo.kernels.front import improvement_gradient_into
 from numbo.kernels.optional import active_columns
+from numbo.kernels.tables import add_table_gradient
 
 MEMORY = 6
 BACKTRACKS = 12
@@ -66,7 +67,7 @@ def direction_into(S, Y, rho, stored, gradient, free, out):
 
 
 @subroutine
-def utility_gradient_into(terms, front, layouts, x, gradient, other):
+def utility_gradient_into(terms, front, prior, layouts, x, gradient, other):
     """The utility at ``x (d,)``; its gradient is written to ``gradient (d,)``.
 
     ``other (d,)`` is overwritten. ``layouts`` are from `active_columns`, for the points of each term.
@@ -79,6 +80,8 @@ def utility_gradient_into(terms, front, layouts, x, gradient, other):
         value += acquisition_gradient_into(terms[t].posterior, terms[t].acquisition, *layouts[t], x, other)
         for j in range(x.shape[0]):
             gradient[j] += other[j]
+    if prior is not None:
+        value += add_table_gradient(prior, x, gradient)
     return value
 
 
@@ -113,11 +116,12 @@ def front_gradient_into(terms, front, layouts, x, gradient, other):
 
 
 @jit
-def ascend(terms, front, starts, lower, upper, iterations, tolerance):
+def ascend(terms, front, starts, lower, upper, iterations, tolerance, prior=None):
     """Maximise the utility from every row of ``starts (s, d)``, each within its row of ``lower``, ``upper (s, d)``.
 
     The utility is the sum of the ``terms``, a tuple of `Term`; the kernel is compiled for each length of the tuple. If
     ``front`` is not None, the first terms are its objectives; their expected improvement of the front is one summand.
+    A ``prior (d, g)``, if it is not None, is a sum of functions of one coordinate each (`numbo.kernels.tables`).
 
     Returns the points (s, d) and their values (s,), which are never below those of the starts.
     """
@@ -131,7 +135,7 @@ def ascend(terms, front, starts, lower, upper, iterations, tolerance):
         x, low, high = X[r], lower[r], upper[r]
         for j in range(d):
             x[j] = starts[r, j]
-        value = utility_gradient_into(terms, front, layouts, x, gradient, other)
+        value = utility_gradient_into(terms, front, prior, layouts, x, gradient, other)
         stored = np.int64(0)
         for _ in range(iterations):
             movable = False
@@ -153,7 +157,7 @@ def ascend(terms, front, starts, lower, upper, iterations, tolerance):
                 for j in range(d):
                     trial[j] = min(max(x[j] + step * direction[j], low[j]), high[j])
                     gain += gradient[j] * (trial[j] - x[j])
-                new_value = utility_gradient_into(terms, front, layouts, trial, new_gradient, other)
+                new_value = utility_gradient_into(terms, front, prior, layouts, trial, new_gradient, other)
                 improved = new_value > value and new_value >= value + SUFFICIENT_INCREASE * gain
                 if improved:
                     break

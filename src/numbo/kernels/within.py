@@ -19,7 +19,7 @@ LONGEST = 1e10
 
 
 @jit
-def ascend_within(terms, front, p, starts, lower, upper, iterations, tolerance):
+def ascend_within(terms, front, p, starts, lower, upper, iterations, tolerance, prior=None):
     """As `numbo.kernels.ascent.ascend`, within the `Polytope` ``p``, in which the ``starts (s, d)`` lie.
 
     Equal bounds keep a coordinate fixed. Discrete ones are not rounded.
@@ -31,7 +31,7 @@ def ascend_within(terms, front, p, starts, lower, upper, iterations, tolerance):
     held = np.empty(d, dtype=np.bool_)
     for r in range(count):
         x, low, high = X[r], lower[r], upper[r]
-        value = utility_gradient_into(terms, front, layouts, x, gradient, other)
+        value = utility_gradient_into(terms, front, prior, layouts, x, gradient, other)
         largest = 0.0
         for j in range(d):
             held[j] = low[j] == high[j]
@@ -48,7 +48,7 @@ def ascend_within(terms, front, p, starts, lower, upper, iterations, tolerance):
                 gain = 0.0
                 for j in range(d):
                     gain += gradient[j] * (trial[j] - x[j])
-                new_value = utility_gradient_into(terms, front, layouts, trial, new_gradient, other)
+                new_value = utility_gradient_into(terms, front, prior, layouts, trial, new_gradient, other)
                 improved = new_value > value and new_value >= value + SUFFICIENT_INCREASE * gain
                 if improved:
                     break

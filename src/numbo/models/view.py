@@ -11,6 +11,7 @@ import numpy as np
 from numbo._types import Array, ObservationIndices
 from numbo.kernels.acquisition import UCB, Acquisition, Posterior, Term, acquisition_values
 from numbo.kernels.basis import features
+from numbo.kernels.tables import table_sums
 from numbo.models.constraints import Constraints
 from numbo.models.dictionaries import unrepresented
 from numbo.models.moments import Prediction, moments
@@ -42,6 +43,7 @@ class ModelView:
         constraints: the models of the constraints; empty without constraints.
         feasible: whether an observation meets all of them; as long as none does, the objective does not count.
         costs: the terms of costs in the acquisition function (`numbo.models.costs`).
+        prior: (d, g) what is believed of good values, as it counts in it (`numbo.run.run.Run.prior`); None for nothing.
         studies: the expected weights of what earlier studies predict, by their names; 0 while they have no influence.
         others: with several objectives, the views of the others.
         improving: with several objectives, the function (c,) that the next suggestion maximises, in place of
@@ -66,6 +68,7 @@ class ModelView:
     constraints: Constraints = field(default_factory=Constraints)
     feasible: bool = True
     costs: tuple[Term, ...] = ()
+    prior: Array | None = None
     studies: dict[str, float] = field(default_factory=dict)
     others: tuple[ModelView, ...] = ()
     improving: Callable[[Array], Array] | None = None
@@ -93,6 +96,8 @@ class ModelView:
         values = self.constraints.log_probability(X)
         for term in self.costs:
             values += acquisition_values(*term, X)
+        if self.prior is not None:
+            values += table_sums(self.prior, np.ascontiguousarray(X))
         if self.feasible or not len(self.constraints):
             values += acquisition_values(self.searched, self.acquisition, X)
         return values
@@ -102,7 +107,7 @@ class ModelView:
         """What `acquire` returns, in words."""
         if self.improving is not None:
             return "log hypervolume improvement"
-        per = " per cost" if self.costs else ""
+        per = (" per cost" if self.costs else "") + (" + log prior" if self.prior is not None else "")
         if len(self.constraints) and not self.feasible:
             return f"log feasibility{per}"
         name = "confidence bound" if self.acquisition.kind == UCB else f"log improvement{per}"

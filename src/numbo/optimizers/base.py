@@ -24,6 +24,7 @@ from numbo.inspection import Inspectable
 from numbo.models.bounds import off_bounds
 from numbo.models.curves import LARGEST_STD, Curves
 from numbo.models.sources import sources_of
+from numbo.models.trust import contradicted
 from numbo.optimizers._transaction import Transaction
 from numbo.optimizers.port import Port
 from numbo.rules import Opening, Rule, first_of
@@ -57,7 +58,7 @@ class Capabilities:
         constraints: whether there may be constraints.
         std: whether values may have known standard deviations.
         costs: whether trials may have costs.
-        allowed: whether it may be known which points are allowed.
+        known: whether it takes what is known of the parameters: which points are allowed, beliefs, and a default.
         usual_initial: number of points of the initial design in studies of the frameworks; None if the settings say it.
     """
 
@@ -65,7 +66,7 @@ class Capabilities:
     constraints: bool = False
     std: bool = False
     costs: bool = False
-    allowed: bool = False
+    known: bool = False
     usual_initial: int | None = INITIAL
 
 
@@ -117,8 +118,14 @@ class Optimizer(Port, Inspectable):
         budget: float | None = None,
     ) -> None:
         domain = domain_of(type(self).__name__, space, arms)
-        if (domain.allowed is not None or domain.permitted is not None) and not self.capabilities.allowed:
-            raise ValueError(f"{type(self).__name__} does not take allowed= of a space: GSSBO and GPUCB do.")
+        known = {
+            "allowed": domain.allowed is not None or domain.permitted is not None,
+            "prior": domain.beliefs is not None,
+            "default": domain.default is not None,
+        }
+        if any(known.values()) and not self.capabilities.known:
+            name = next(name for name, given in known.items() if given)
+            raise ValueError(f"{type(self).__name__} does not take {name}= of a space: GSSBO and GPUCB do.")
         usual = "maximize" if domain.explicit else "minimize"
         self.directions = _checks.directions(direction, directions, usual)
         self.settings = settings
@@ -210,9 +217,22 @@ class Optimizer(Port, Inspectable):
                 return first._replace(x=run.available.settled(first.x))
             if seed is not None:
                 run.rng = np.random.default_rng(seed)
+            self._warn_of_beliefs()
             x, origin = run.attempt(propose or self._propose, lambda: Suggestion(run.space_filling(position)))
             x = run.available.fix(off_bounds(x, run.feasibility.closed, run.available.taken))
             return Suggestion(run.available.settled(x), origin)
+
+    def _warn_of_beliefs(self) -> None:
+        """Warn once if the data disagree with what is believed of good values."""
+        beliefs = self._run.space.beliefs
+        if beliefs is None or "prior" in self._warned_of or not (names := contradicted(beliefs, self._run.history)):
+            return
+        self._warned_of.add("prior")
+        warnings.warn(
+            f"Trials disagree with prior= of {', '.join(names)}: where it expects good values, they are worse than "
+            "elsewhere. It does not count as long as they do.",
+            stacklevel=4,
+        )
 
     @property
     def _opening(self) -> Opening:

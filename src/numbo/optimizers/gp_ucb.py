@@ -54,7 +54,7 @@ class GPUCB(Optimizer):
 
     settings: GPUCBSettings
     settings_class = GPUCBSettings
-    capabilities = Capabilities(_checks.MOST_OBJECTIVES, constraints=True, std=True, costs=True, allowed=True)
+    capabilities = Capabilities(_checks.MOST_OBJECTIVES, constraints=True, std=True, costs=True, known=True)
 
     @names_checked(GPUCBSettings)
     def __init__(

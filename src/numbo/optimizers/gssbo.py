@@ -322,7 +322,7 @@ class GSSBO(Optimizer):
     settings: GSSBOSettings
     settings_class = GSSBOSettings
     capabilities = Capabilities(
-        _checks.MOST_OBJECTIVES, constraints=True, std=True, costs=True, allowed=True, usual_initial=None
+        _checks.MOST_OBJECTIVES, constraints=True, std=True, costs=True, known=True, usual_initial=None
     )
 
     @names_checked(GSSBOSettings)

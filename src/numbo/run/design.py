@@ -11,6 +11,7 @@ from numbo.run.availability import Availability
 from numbo.run.candidates import Candidates
 from numbo.spaces import named_space
 from numbo.spaces.allowed import Allowed
+from numbo.spaces.beliefs import Beliefs
 
 #: Length of the space-filling sequence from which random points are drawn.
 ANYWHERE = 4096
@@ -44,17 +45,22 @@ class Design:
         twin._points = self._points
         return twin
 
-    def point(self, start: int) -> Array:
-        """The first point (d,) of the sequence from position ``start`` on that is not taken."""
+    def point(self, start: int, *, believed: bool = False) -> Array:
+        """The first point (d,) of the sequence from position ``start`` on that is not taken.
+
+        If ``believed``, points are as dense as good values are believed to be.
+        """
         available = self._available
+        beliefs = available.space.beliefs if believed else None
         if available.space.allowed is not None and available.grid is None:
-            return self._allowed_point(available.space.allowed, start)
+            return self._allowed_point(available.space.allowed, start, beliefs)
         if self._points is None or start + WINDOW > len(self._points):
             from scipy.stats import qmc
 
             size = 2 ** math.ceil(math.log2(start + 2 * WINDOW))
             self._points = qmc.Sobol(available.space.d, scramble=True, rng=self.seed).random(size)
-        points = available.space.snap(available.fix(self._points[start : start + WINDOW]))
+        some = self._points[start : start + WINDOW]
+        points = available.space.snap(available.fix(some if beliefs is None else beliefs.drawn(some)))
         free = next((x for x in points if not available.taken(x)), None)
         if free is None and available.grid is not None:
             rows = available.rows()
@@ -64,11 +70,18 @@ class Design:
                 return available.grid[rows[start % len(rows)]]
         return points[0] if free is None else free
 
-    def _allowed_point(self, allowed: Allowed, start: int) -> Array:
-        """`point` where not all points are allowed: of those known, farthest from one another, then random ones."""
+    def _allowed_point(self, allowed: Allowed, start: int, beliefs: Beliefs | None) -> Array:
+        """`point` where not all points are allowed: of those known, farthest from one another, then random ones.
+
+        With ``beliefs``, known ones in a random order, by their densities.
+        """
         available = self._available
         rng = np.random.default_rng((self.seed, start))
-        known = self._known_points(allowed)[start : start + WINDOW]
+        known = self._known_points(allowed)
+        if beliefs is not None:  # the larger of Gumbel variables come first
+            scatter = np.random.default_rng(self.seed).gumbel(size=len(known))
+            known = known[np.argsort(-(beliefs.values(known) + scatter), kind="stable")]
+        known = known[start : start + WINDOW]
         near = known if available.fixed is None else available.space.snap(available.fix(known))
         points = [allowed.mended(near, available.held)[0], allowed.spread(WINDOW, rng, available.fixed)]
         found = np.concatenate(points)
@@ -113,5 +126,6 @@ class Design:
         return block * BLOCK + int(np.random.default_rng((self.seed, block)).permutation(BLOCK)[place])
 
     def anywhere(self, seed: object) -> Array:
-        """A random point (d,) of the sequence."""
-        return self.point(int(np.random.default_rng(seed).integers(ANYWHERE)))  # type: ignore[arg-type]
+        """A random point (d,) of the sequence, where good values are believed to be."""
+        start = int(np.random.default_rng(seed).integers(ANYWHERE))  # type: ignore[arg-type]
+        return self.point(start, believed=True)

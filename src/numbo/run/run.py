@@ -15,6 +15,7 @@ from numbo.kernels.acquisition import CERTAIN, Success, Term, success_probabilit
 from numbo.models import Feasibility
 from numbo.models.costs import Costs
 from numbo.models.noise import Claims, Noise
+from numbo.models.trust import believed
 from numbo.run.availability import Availability
 from numbo.run.candidates import DORMANT, BestWhereActive
 from numbo.run.design import BLOCK, Design
@@ -164,7 +165,7 @@ class Run:
         if start == 0 and n_initial > 1 and (usual := self.design.usual()) is not None:
             return usual
         begun = -(-n_initial // BLOCK) * BLOCK
-        return self.space_filling(start if start < begun else self.design.shuffled(start))
+        return self.design.point(start if start < begun else self.design.shuffled(start), believed=True)
 
     def scout(self, position: int | None = None) -> Array:
         """The next point (d,) of the design that is unlikely to fail; otherwise as `space_filling`."""
@@ -201,6 +202,14 @@ class Run:
     def cost_terms(self) -> tuple[Term, ...]:
         """What costs add to the utility of a suggestion; nothing where they are not known, or are all equal."""
         return self.costs.terms(self.history)
+
+    def prior(self) -> Array | None:
+        """What is believed of good values, as the utility of a suggestion takes it into account; None for nothing.
+
+        The functions (d, g) of each coordinate, at even places, whose sum is added.
+        """
+        beliefs = self.space.beliefs
+        return None if beliefs is None else believed(beliefs, self.history)
 
     def hold(self, key: Hashable, params: Any, origin: int) -> None:
         """Make the user's point ``params`` pending under ``key``; earlier reports of its trial are kept."""

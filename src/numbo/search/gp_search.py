@@ -38,6 +38,8 @@ FRONT_LINES = 256
 #: may be conditioned on others.
 ALONG = 128
 APART = 0.02
+#: Number of candidates where good values are believed to be.
+BELIEVED = 128
 #: One objective without constraints.
 ONE = Goal(("maximize",))
 
@@ -184,11 +186,14 @@ class GPSearch:
             return [some] if few or not run.space.explicit else [run.space.neighbours(elites).X, some]
         candidates = run.design.candidates
         scales = self.outputs.lengthscales
+        beliefs = run.space.beliefs
+        believed = [] if beliefs is None else [run.space.snap(beliefs.drawn(candidates.spread(BELIEVED, run.rng)))]
         if not run.history.several:
-            return candidates.groups(elites, scales, run.rng)
+            return candidates.groups(elites, scales, run.rng) + believed
         return [
             *candidates.groups(elites, scales, run.rng, FRONT_SPREAD),
             candidates.lines(elites[0], run.rng, FRONT_LINES),
+            *believed,
         ]
 
     def _elites(self, run: Run, members: ObservationIndices, scores: Array) -> ObservationIndices:
@@ -216,8 +221,10 @@ class GPSearch:
     def _utility(self, run: Run) -> Utility:
         """The utility that the next suggestion maximises."""
         if run.history.several:
-            return self.maximiser.improving(run, self.outputs)
-        return self.maximiser.of_one(run, self.outputs, self.acquisition(run))
+            found = self.maximiser.improving(run, self.outputs)
+        else:
+            found = self.maximiser.of_one(run, self.outputs, self.acquisition(run))
+        return found._replace(prior=run.prior())
 
     def scores(self, run: Run, members: ObservationIndices, X: Array) -> Array:
         """The acquisition function (c,) at ``X (c, d)`` by a model on ``members`` of the history."""
@@ -269,6 +276,7 @@ class GPSearch:
             constraints=self.outputs.constraints,
             feasible=run.history.any_feasible,
             costs=self.maximiser.costs(run, acquisition),
+            prior=run.prior(),
         )
 
     def state_dict(self) -> dict[str, Any]:

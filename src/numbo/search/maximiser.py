@@ -153,7 +153,7 @@ class Maximiser:
                     mean = moments(surrogate.posterior, np.concatenate(groups)).mean
                     acquisition = acquisition._replace(parameter=float(mean.max()))
                 utility = self.of_one(run, outputs, acquisition)
-            utility = utility._replace(alone=alone[: utility.objectives], crowd=crowd)
+            utility = utility._replace(alone=alone[: utility.objectives], crowd=crowd, prior=run.prior())
             box = Box(run.space, available.fix_corners(corners), dormant, available)
             fit = None if run.costs.budget is None else partial(run.costs.fit, run.history)
             return maximize(utility, box, groups, self._taken(run, surrogate), starts=starts, fit=fit)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array, Mask
+from numbo.kernels.tables import table_sums
 from numbo.models.quadratic import GATE, Frame, Quadratic
 from numbo.search.distribution import Constants, Distribution
 from numbo.spaces import INACTIVE, Corners
@@ -114,11 +115,17 @@ class Population:
         X = self._space.snap(X, dormant)
         return X if self._space.allowed is None else self._space.allowed.mended(X)[0]
 
-    def order(self, X: Array) -> list[int]:
-        """The points of the population ``X (n, d)``, the most promising first."""
+    def order(self, X: Array, prior: Array | None = None) -> list[int]:
+        """The points of the population ``X (n, d)``, the most promising first.
+
+        By the standardised values of its model, and what is believed of good values, a ``prior (d, g)``
+        (`numbo.run.run.Run.prior`).
+        """
         own = np.arange(min(self.size, len(X)))
-        if self.model.fitted:
-            own = own[np.argsort(-self.model.values(self._inner(X[own])), kind="stable")]
+        values = self.model.values(self._inner(X[own])) if self.model.fitted else np.zeros(len(own))
+        if prior is not None:
+            values = (values - np.mean(values)) / (np.std(values) or 1.0) + table_sums(prior, X[own])
+        own = own[np.argsort(-values, kind="stable")]
         return [*own.tolist(), *range(len(own), len(X))]
 
     def learn(self, history: History, first: int, last: int) -> None:

@@ -179,11 +179,14 @@ class PopulationSearch(Engine):
             now = self._up_to_date(run.history)
             assert now is not None
             success = run.success()
+            prior = run.prior()
             asked = self._pending(run) | {slot for slot, _ in now.told}
             for count in (now.size + len(asked)) * MORE:
                 X = now.points(count, self._rng(run.history))
                 succeeds = (success_probabilities(success, X) >= success.threshold) & run.costs.fit(run.history, X)
-                slots = (k for k in now.order(X) if k not in asked and succeeds[k] and not self._is_known(run, X[k]))
+                slots = (
+                    k for k in now.order(X, prior) if k not in asked and succeeds[k] and not self._is_known(run, X[k])
+                )
                 if (slot := next(slots, None)) is not None:
                     return Suggestion(X[slot], Origin(self._number, self._generation * SLOTS + slot).packed)
         return None

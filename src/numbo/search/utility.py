@@ -32,6 +32,7 @@ from numbo.kernels.basis import without_studies
 from numbo.kernels.front import Front, deviations, improvements
 from numbo.kernels.pending import shares_beside, shares_left
 from numbo.kernels.polytope import Polytope
+from numbo.kernels.tables import table_sums
 from numbo.kernels.within import ascend_within
 from numbo.trials import best_first
 
@@ -59,12 +60,14 @@ class Utility(NamedTuple):
         front: the front of several objectives; their terms are then replaced by its expected hypervolume improvement.
             None for one objective.
         crowd: (p, d) pending points, if the posteriors do not have all of them; None or empty otherwise.
+        prior: (d, g) what is believed of the parameters (`numbo.run.run.Run.prior`), which is added; None for nothing.
     """
 
     terms: tuple[Term, ...]
     alone: tuple[Posterior, ...] = ()
     front: Front | None = None
     crowd: Array | None = None
+    prior: Array | None = None
 
     @property
     def objectives(self) -> int:
@@ -78,18 +81,17 @@ class Utility(NamedTuple):
         total: Array = acquisition_values(*own[0], X) if self.front is None else front_values(own, self.front, X)
         for term in others:
             total = total + acquisition_values(*term, X)
-        return total
+        return total if self.prior is None else total + table_sums(self.prior, X)
 
     def climb(self, X: Array, lower: Array, upper: Array) -> Valued:
         """Local optima from ``X (s, d)``, each within its own corners (s, d)."""
-        return Valued(*ascend(alike(self.terms), self.front, X, lower, upper, ASCENT_ITERATIONS, ASCENT_TOLERANCE))
+        limits = ASCENT_ITERATIONS, ASCENT_TOLERANCE
+        return Valued(*ascend(alike(self.terms), self.front, X, lower, upper, *limits, self.prior))
 
     def climb_within(self, polytope: Polytope, X: Array, lower: Array, upper: Array) -> Valued:
         """As `climb`, where the constraints of a ``polytope`` hold."""
-        found = ascend_within(
-            alike(self.terms), self.front, polytope, X, lower, upper, ASCENT_ITERATIONS, ASCENT_TOLERANCE
-        )
-        return Valued(*found)
+        limits = ASCENT_ITERATIONS, ASCENT_TOLERANCE
+        return Valued(*ascend_within(alike(self.terms), self.front, polytope, X, lower, upper, *limits, self.prior))
 
     def uncrowded(self, points: Array, values: Array) -> Iterator[int]:
         """Rows of ``points (c, d)`` that are not crowded, by descending ``values (c,)``."""

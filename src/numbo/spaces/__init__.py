@@ -6,6 +6,7 @@ from typing import Any
 
 from numbo.spaces.allowed import Linear, Mixture, Nonzero, Order
 from numbo.spaces.arms import Arms
+from numbo.spaces.beliefs import Guess
 from numbo.spaces.conditions import INACTIVE, Condition
 from numbo.spaces.dimensions import Categorical, Dimension, Float, Int
 from numbo.spaces.domain import Corners, Domain, SearchSpace
@@ -22,6 +23,7 @@ __all__ = [
     "Dimension",
     "Domain",
     "Float",
+    "Guess",
     "Int",
     "Linear",
     "Mixture",

@@ -38,6 +38,8 @@ class Arms:
     conditions: Mapping[str, Condition] = MappingProxyType({})
     #: Nothing is known of features together, but which rows are allowed: None if all are.
     allowed: None = None
+    beliefs: None = None
+    default: None = None
     permitted: Mask | None = None
 
     def __init__(self, X: Any) -> None:

@@ -41,9 +41,12 @@ def completions(
 def within_allowed(space: Space, given: Mapping[str, Any], seed: int | None) -> dict[str, Any] | None:
     """Allowed values of all parameters of a ``space``, with those that are ``given``.
 
-    They are near the usual values, or random ones with a ``seed``. None if no such values are found.
+    They are near the usual values, or random ones with a ``seed``, as dense as good values are believed to be. None if
+    no such values are found.
     """
     start = space.usual if seed is None else np.random.default_rng(seed).random(space.d)
+    if seed is not None and space.beliefs is not None:
+        (start,) = space.beliefs.drawn(start[None])
     x = space.partial(given)
     (first,) = space.snap(np.where(np.isnan(x), start, x)[None])
     found = first if space.allowed is None else space.allowed.near(first, x)

@@ -16,6 +16,7 @@ from numbo.spaces.dimensions import Dimension
 
 if TYPE_CHECKING:
     from numbo.spaces.allowed import Allowed
+    from numbo.spaces.beliefs import Beliefs
 
 
 class Corners(NamedTuple):
@@ -92,6 +93,14 @@ class Domain(Protocol):
         """What is known of the parameters together; None if nothing is, and for arms."""
 
     @property
+    def beliefs(self) -> Beliefs | None:
+        """What is believed of good values; None if nothing is, and for arms."""
+
+    @property
+    def default(self) -> Array | None:
+        """(d,) the coordinates of default values, NaN for those without; None if there are none, and for arms."""
+
+    @property
     def permitted(self) -> Mask | None:
         """(A,) which points of `grid` are allowed; None if all are, or it is not known of all."""
 
@@ -150,7 +159,7 @@ class SearchSpace(Domain, Protocol):
 
     @property
     def usual(self) -> Array:
-        """The middle (d,) of each range, on its scale, and the first category."""
+        """The default (d,), what is believed best, the middle of each range on its scale, or the first category."""
 
     @property
     def parents(self) -> set[str]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from numbo._types import Array, Indices, Mask
 from numbo.spaces.allowed import Allowed, constraints_of
+from numbo.spaces.beliefs import Beliefs, beliefs_of, defaults_of
 from numbo.spaces.conditions import INACTIVE, Activity, Condition
 from numbo.spaces.dimensions import COUNTABLE, Categorical, Dimension, Float, Int, cells, middles
 from numbo.spaces.domain import Corners, Derived
@@ -51,10 +52,15 @@ class Space(Mapping[str, Dimension]):
         allowed: what is known of the parameters together, one or more of `Linear`, `Mixture`, `Order`, `Nonzero`, and
             functions of the active parameters, a mapping, that return whether they are allowed. All suggestions of
             GSSBO and GP-UCB meet them. Points that are told need not.
+        prior: what is believed of good values, by name: a `Guess`, a function of the value that returns how likely it
+            is to be good, on the scale of the parameter, or weights of all categories. GSSBO and GP-UCB start there,
+            and believe it less with each trial.
+        default: usual values by name, of all parameters or of some. GSSBO and GP-UCB start there, and change only what
+            pays.
 
     Raises:
-        ValueError: if there is no dimension, one is not a `Float`, `Int` or `Categorical`, a condition is invalid, or
-            nothing is allowed.
+        ValueError: if there is no dimension, one is not a `Float`, `Int` or `Categorical`, a condition is invalid,
+            nothing is allowed, or a belief or a default does not fit.
     """
 
     #: Ordinal dimensions with at most this many values are searched value by value, larger ones also by gradient.
@@ -68,6 +74,10 @@ class Space(Mapping[str, Dimension]):
     explicit: ClassVar[bool] = False
     #: What is known of the parameters together; None if nothing is.
     allowed: Allowed | None = None
+    #: What is believed of good values; None if nothing is.
+    beliefs: Beliefs | None = None
+    #: (d,) the coordinates of default values, NaN for those without; None if there are none.
+    default: Array | None = None
 
     def __init__(
         self,
@@ -76,6 +86,8 @@ class Space(Mapping[str, Dimension]):
         optional: Collection[str] = (),
         ranges: Mapping[str, RangeRule] = NO_RANGES,
         allowed: Any = (),
+        prior: Any = MappingProxyType({}),
+        default: Any = MappingProxyType({}),
     ) -> None:
         if not isinstance(dimensions, Mapping):
             raise ValueError(f'A space must be a mapping such as {{"x": Float(0, 1)}}, got {dimensions!r}.')
@@ -121,6 +133,9 @@ class Space(Mapping[str, Dimension]):
         self._parts = parts
         self._discrete = np.flatnonzero(self.discrete).tolist()
         self._coarse = [j for j, p in enumerate(parts) if p.coarse]
+        beliefs = beliefs_of(prior)
+        self.beliefs = Beliefs(self._dimensions, beliefs) if beliefs else None
+        self.default = self._default(default)
         constraints = constraints_of(allowed)
         self.allowed = Allowed(self, constraints) if constraints else None
 
@@ -265,10 +280,26 @@ class Space(Mapping[str, Dimension]):
         whole = self.rounded(np.where(np.isnan(x), 0.5, x)[None])[0]
         return np.where(np.isnan(x), x, whole)
 
+    def _default(self, given: Any) -> Array | None:
+        """The coordinates (d,) of default values, NaN for those that are not ``given``; None if none is."""
+        given = defaults_of(given)
+        for name, value in given.items():
+            if name not in self:
+                raise ValueError(f"default must name parameters of the space, {self.names}, got {name!r}.")
+            if not self[name].contains(value):
+                raise ValueError(f"default[{name!r}] must be a value of {self[name]}, got {value!r}.")
+        return self.partial(given) if given else None
+
     @property
     def usual(self) -> Array:
-        """The middle (d,) of each range, on its scale, and the first category, as people list the usual one first."""
-        return np.where(self.categorical, 0.0, 0.5)
+        """The default (d,); else what is believed best, the middle of the range on its scale, or the first category.
+
+        People list the usual one first.
+        """
+        found = np.where(self.categorical, 0.0, 0.5)
+        for known in (None if self.beliefs is None else self.beliefs.mode, self.default):
+            found = found if known is None else np.where(np.isnan(known), found, known)
+        return found
 
     def decode(self, x: Array) -> dict[str, Any]:
         """User values of the active dimensions at the point ``x (d,)``."""

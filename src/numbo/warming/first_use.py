@@ -86,7 +86,7 @@ def compile_part(algorithm: str, part: int, lock: str) -> None:
         covariance = stationary(MATERN52, np.ones(d), 1.0, 1.0, np.zeros(d, dtype=np.bool_))
         posterior = Posterior(covariance, n, X, np.zeros((d, n)), np.zeros(n), np.eye(n), np.eye(n))
         acquisition = Acquisition(LOG_EI, 0.0)
-        ascend((Term(posterior, acquisition),), None, X, X, X, ASCENT_ITERATIONS, ASCENT_TOLERANCE)
+        ascend((Term(posterior, acquisition),), None, X, X, X, ASCENT_ITERATIONS, ASCENT_TOLERANCE, None)
         cholesky_append(np.eye(n), np.eye(n), np.eye(n), 1, np.zeros(n), 1.0)
         acquisition_values(posterior, acquisition, X)
         gram_into(covariance, np.zeros((d, n)), n, np.zeros(n), np.eye(n))
