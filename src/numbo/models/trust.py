@@ -18,8 +18,8 @@ from numbo.spaces.beliefs import Beliefs
 from numbo.trials import History
 
 #: b, and the largest exponent.
-STRENGTH = 10.0
-LARGEST = 1.0
+STRENGTH = 2.0
+LARGEST = 0.3
 #: Data disagree with all beliefs together, or with that of one parameter, from so many standard deviations on, and from
 #: so many trials.
 TOGETHER = 2.5

@@ -101,16 +101,17 @@ class Design:
             self._points = some[order]
         return self._points
 
-    def usual(self) -> Array | None:
+    def usual(self, *, known: bool = True) -> Array | None:
         """The usual point (d,) of a space, with the values that are fixed; None for arms, or if it is taken.
 
-        For each sampler: ``benchmarks/results/compare-start*.md``.
+        For each sampler: ``benchmarks/results/compare-start*.md``. Unless ``known``, it is that of a space of whose
+        parameters nothing is said.
         """
         available = self._available
         space = named_space(available.space)
         if space is None:
             return None
-        points = space.snap(available.fix(space.usual[None]))
+        points = space.snap(available.fix((space.usual if known else space.middle)[None]))
         if space.allowed is not None and available.grid is None:
             points = space.allowed.mended(points, available.held)[0]
         (x,) = points

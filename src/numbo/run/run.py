@@ -159,11 +159,15 @@ class Run:
     def first_point(self, n_initial: int, position: int | None = None) -> Array:
         """A point (d,) of the initial design of ``n_initial`` points, which goes on while nothing has succeeded.
 
-        The first of several is the usual one. A single one differs from seed to seed.
+        The first of several is the usual one. A single one differs from seed to seed. Where something is believed of
+        good values, the second is what would be the first without.
         """
         start = self.step if position is None else position
         if start == 0 and n_initial > 1 and (usual := self.design.usual()) is not None:
             return usual
+        hedged = start == 1 and n_initial > 2 and self.space.beliefs is not None
+        if hedged and (middle := self.design.usual(known=False)) is not None:
+            return middle
         begun = -(-n_initial // BLOCK) * BLOCK
         return self.design.point(start if start < begun else self.design.shuffled(start), believed=True)
 

@@ -158,8 +158,12 @@ class SearchSpace(Domain, Protocol):
         """(d,) number of values of each dimension, ``inf`` for continuous ones."""
 
     @property
+    def middle(self) -> Array:
+        """The middle (d,) of each range, on its scale, and the first category."""
+
+    @property
     def usual(self) -> Array:
-        """The default (d,), what is believed best, the middle of each range on its scale, or the first category."""
+        """The default (d,), what is believed best, or the `middle`."""
 
     @property
     def parents(self) -> set[str]:

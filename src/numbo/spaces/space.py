@@ -291,12 +291,14 @@ class Space(Mapping[str, Dimension]):
         return self.partial(given) if given else None
 
     @property
-    def usual(self) -> Array:
-        """The default (d,); else what is believed best, the middle of the range on its scale, or the first category.
+    def middle(self) -> Array:
+        """The middle (d,) of each range, on its scale, and the first category, as people list the usual one first."""
+        return np.where(self.categorical, 0.0, 0.5)
 
-        People list the usual one first.
-        """
-        found = np.where(self.categorical, 0.0, 0.5)
+    @property
+    def usual(self) -> Array:
+        """The default (d,); else what is believed best; else the `middle`."""
+        found = self.middle
         for known in (None if self.beliefs is None else self.beliefs.mode, self.default):
             found = found if known is None else np.where(np.isnan(known), found, known)
         return found
