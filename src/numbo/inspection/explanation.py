@@ -9,6 +9,7 @@ from html import escape
 import numpy as np
 
 from numbo._types import Array, Indices, Mask, TrialPositions
+from numbo.inspection.hints import Hint
 from numbo.inspection.remaining import Remaining
 from numbo.inspection.spending import Spending
 from numbo.inspection.words import listed, rounded
@@ -116,6 +117,9 @@ class Explanation:
             All are 0 before the model has spoken.
         spending: what the next trial is expected to cost, and what is left of the budget.
         remaining: what fifty more trials would bring; None before that can be said.
+        changed: parameters in which the best point differs from the default; None without a default.
+        hints: what the trials say of ranges, parameters, beliefs and constraints, and of the optimum
+            (`numbo.inspection.hints.Hint`).
         region: the trust region, if there is one.
         phases: seconds of the last ask by phase: ``"selection"`` of the subset, or of the race at the end of a batch of
             S-BPE; ``"model"`` for fitting and conditioning; ``"search"`` for finding the point.
@@ -151,6 +155,8 @@ class Explanation:
     studies: dict[str, float] = field(default_factory=dict)
     spending: Spending = field(default_factory=Spending)
     remaining: Remaining | None = None
+    changed: tuple[str, ...] | None = None
+    hints: tuple[Hint, ...] = ()
     region: Region | None = None
     phases: dict[str, float] = field(default_factory=dict)
     asked_at: Indices = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
@@ -204,6 +210,9 @@ class Explanation:
             lines.append(("remaining", str(self.remaining)))
         if self.region is not None:
             lines.append(("region", f"number {self.region.number}, length {self.region.length:.3g}"))
+        if self.changed is not None:
+            lines.append(("changed", f"at the best point: {', '.join(self.changed) or 'nothing'}"))
+        lines += [("hint", str(hint)) for hint in self.hints]
         if self.phases:
             lines.append(("last ask", ", ".join(f"{name} {1e3 * s:.1f} ms" for name, s in self.phases.items())))
         return lines

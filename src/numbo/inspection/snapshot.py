@@ -17,6 +17,7 @@ from numbo._types import Array, Mask, ObservationIndices
 from numbo.inspection.beyond import beyond
 from numbo.inspection.explanation import SAMPLES, Explanation, relevance
 from numbo.inspection.fronts import hypervolumes, reference_of
+from numbo.inspection.hints import hints_of
 from numbo.inspection.learning_curve import LearningCurve, curves_of
 from numbo.inspection.recommendation import (
     expected_values,
@@ -36,6 +37,7 @@ from numbo.models.view import ModelView
 from numbo.run.failures import failing_place
 from numbo.run.run import Run
 from numbo.run.times import AskTimes
+from numbo.search.fewer import changed
 from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE, Condition
 from numbo.trials import best_first, own, point_key
@@ -471,12 +473,17 @@ class Snapshot:
         noise = view.noise_std / unit
         variation = self._variation
         unvaried = variation.unvaried
+        shares = relevance(lambda X: view.mean_sd(variation.held(X)).mean / unit, space, unvaried=unvaried)
+        rows = best_first(self._assured) if not history.several else np.empty(0, dtype=np.int64)
+        rows = rows[self._met[rows]]
         return Explanation(
             algorithm=self.algorithm,
             n_told=history.told,
             n_pending=len(history.pending),
             members=history.positions(view.members),
-            relevance=relevance(lambda X: view.mean_sd(variation.held(X)).mean / unit, space, unvaried=unvaried),
+            relevance=shares,
+            changed=None if space.default is None or not len(rows) else tuple(changed(space, history.X[rows[0]])),
+            hints=hints_of(self._run, view, rows, shares, unvaried),
             unvaried=tuple(name for name, same in zip(names, unvaried.tolist(), strict=True) if same),
             lengthscales=dict(zip(names, view.lengthscales.tolist(), strict=True)),
             noise_std=view.noise_std,

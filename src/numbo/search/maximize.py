@@ -14,6 +14,7 @@ import numpy as np
 
 from numbo._types import Array, Indices, Mask
 from numbo.run.availability import Availability
+from numbo.search.fewer import fewer_changes
 from numbo.search.utility import Utility, Valued
 from numbo.spaces import INACTIVE, Corners, Domain
 from numbo.spaces.allowed import Allowed
@@ -57,6 +58,8 @@ def maximize(
 ) -> Array | None:
     """The best point found within the ``box`` that is neither ``taken`` nor crowded (`Utility`); None if all are.
 
+    In a space with a default it differs from it only where that pays, unless candidates are returned unchanged.
+
     Args:
         utility: the function to maximise.
         box: the search space.
@@ -88,11 +91,13 @@ def maximize(
         taken = _once(taken)
     free = (points[i] for i in utility.uncrowded(points, values) if not taken(points[i]))
     x = next(free, None)
-    if x is None or fit is None or fit(x[None])[0]:
+    if x is not None and fit is not None and not fit(x[None])[0]:
+        rest = list(free)
+        fine = fit(np.array(rest)) if rest else np.zeros(1, dtype=bool)
+        x = rest[int(np.argmax(fine))] if fine.any() else x
+    if x is None or not starts or box.space.default is None or box.available is None:
         return x
-    rest = list(free)
-    fine = fit(np.array(rest)) if rest else np.zeros(1, dtype=bool)
-    return rest[int(np.argmax(fine))] if fine.any() else x
+    return fewer_changes(utility, box.space, box.corners, box.available, x, taken, fit)
 
 
 def _once(taken: Callable[[Array], bool]) -> Callable[[Array], bool]:

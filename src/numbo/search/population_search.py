@@ -388,5 +388,9 @@ class PopulationSearch(Engine):
 
 
 def _silent(run: Run) -> bool:
-    """Whether it makes no suggestions: under noise, with constraints, and after trials that were stopped."""
-    return run.noise.found or run.history.constrained or not run.history.all_final
+    """Whether it makes no suggestions: under noise, with constraints, and after trials that were stopped.
+
+    Nor does it with a default, from which its points differ everywhere.
+    """
+    unsure = run.noise.found or run.history.constrained or not run.history.all_final
+    return unsure or run.space.default is not None

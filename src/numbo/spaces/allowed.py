@@ -370,7 +370,7 @@ class Allowed:
         if self.predicates and self.share < RARE:
             warnings.warn(
                 f"allowed leaves little: {len(known)} of {tried} points that were tried are allowed by "
-                f"{', '.join(map(_described, self.constraints))}. Points far from them may not be found; narrower "
+                f"{', '.join(map(described, self.constraints))}. Points far from them may not be found; narrower "
                 "ranges help.",
                 stacklevel=4,
             )
@@ -447,15 +447,15 @@ def _asked(predicate: Predicate, params: Mapping[str, Any], names: Collection[st
         if error.args and error.args[0] in names:
             return True
         unknown = f"{error.args[0]!r}, which is none of {list(names)}" if error.args else "an unknown parameter"
-        raise NoAnswer(f"allowed={_described(predicate)} asked for {unknown}.") from error
+        raise NoAnswer(f"allowed={described(predicate)} asked for {unknown}.") from error
     except Exception as error:
         raise NoAnswer(
-            f"allowed={_described(predicate)} must return True or False for all parameters; for {params} it raised "
+            f"allowed={described(predicate)} must return True or False for all parameters; for {params} it raised "
             f"{type(error).__name__}: {error}"
         ) from error
     if not isinstance(found, bool | np.bool_):
         raise NoAnswer(
-            f"allowed={_described(predicate)} must return True or False for all parameters; for {params} it returned "
+            f"allowed={described(predicate)} must return True or False for all parameters; for {params} it returned "
             f"{found!r}."
         )
     return bool(found)
@@ -464,11 +464,12 @@ def _asked(predicate: Predicate, params: Mapping[str, Any], names: Collection[st
 def _nothing(found: str, count: int, constraints: Sequence[Constraint]) -> str:
     """Error message if no allowed point is known."""
     tried = f"its {count} points" if found == "all" else f"{count} points that were tried"
-    names = ", ".join(map(_described, constraints))
+    names = ", ".join(map(described, constraints))
     return f"allowed must leave points of the space: none of {tried} meets {names}."
 
 
-def _described(constraint: Constraint) -> str:
+def described(constraint: Constraint) -> str:
+    """A constraint in words: the name of a function."""
     name = getattr(constraint, "__name__", None)
     return repr(constraint) if name is None else str(name)
 

@@ -1,0 +1,64 @@
+"""Suggestions that differ from a default only where it pays (Daulton et al. 2026, "BONSAI").
+
+One coordinate after the other is set back to its default, that first which costs least, as long as little is lost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from numbo._types import Array, Mask
+from numbo.kernels.acquisition import UCB
+from numbo.run.availability import Availability
+from numbo.search.utility import Utility
+from numbo.spaces import INACTIVE, Corners, Domain
+
+#: The share of the expected improvement that may be lost; that of Ax.
+LOSS = 0.2
+
+
+def fewer_changes(
+    utility: Utility,
+    space: Domain,
+    corners: Corners,
+    available: Availability,
+    x: Array,
+    taken: Callable[[Array], bool],
+    fit: Callable[[Array], Mask] | None = None,
+) -> Array:
+    """``x (d,)`` with as many coordinates at their defaults as cost little, in the box and where it is not ``taken``.
+
+    Coordinates that are fixed stay, and so does what would not be allowed. Nor does it move where not all points (n, d)
+    ``fit`` a budget.
+    """
+    assert space.default is not None
+    default = np.where(np.isnan(space.default), x, space.default)
+    dormant = np.where(default == INACTIVE, 0.5, default)[None]
+    held = np.zeros(len(x), dtype=bool) if available.held is None else available.held
+    whole = space.snap(np.where(held, x, default)[None], dormant)
+    at_x, at_default = utility.values(np.concatenate([x[None], whole])).tolist()
+    bound = utility.front is None and utility.terms[0].acquisition.kind == UCB
+    least = at_x - LOSS * max(at_x - at_default, 0.0) if bound else at_x + math.log1p(-LOSS)
+    while True:
+        back = np.flatnonzero((x != default) & (x != INACTIVE) & ~held)
+        X = np.tile(x, (len(back), 1))
+        X[np.arange(len(back)), back] = default[back]
+        X = space.snap(X, dormant)
+        X = X[corners.hold(X)]
+        X = X if fit is None else X[fit(X)]
+        values = utility.values(X)
+        X, values = X[values >= least], values[values >= least]
+        found = next((X[i] for i in utility.uncrowded(X, values) if not taken(X[i])), None)
+        if found is None:
+            return x
+        x = found
+
+
+def changed(space: Domain, x: Array) -> list[str]:
+    """The names of the parameters in which ``x (d,)`` differs from the default."""
+    assert space.default is not None
+    differ = (x != space.default) & (x != INACTIVE) & ~np.isnan(space.default)
+    return [name for name, one in zip(space.names, differ.tolist(), strict=True) if one]
