@@ -16,7 +16,7 @@ from numbo.run.availability import Availability
 from numbo.search.utility import Utility
 from numbo.spaces import INACTIVE, Corners, Domain
 
-#: The share of the expected improvement that may be lost; that of Ax.
+#: The share of the expected improvement that each of them may lose; that of Ax.
 LOSS = 0.2
 
 
@@ -41,8 +41,8 @@ def fewer_changes(
     whole = space.snap(np.where(held, x, default)[None], dormant)
     at_x, at_default = utility.values(np.concatenate([x[None], whole])).tolist()
     bound = utility.front is None and utility.terms[0].acquisition.kind == UCB
-    least = at_x - LOSS * max(at_x - at_default, 0.0) if bound else at_x + math.log1p(-LOSS)
     while True:
+        least = at_x - LOSS * max(at_x - at_default, 0.0) if bound else at_x + math.log1p(-LOSS)
         back = np.flatnonzero((x != default) & (x != INACTIVE) & ~held)
         X = np.tile(x, (len(back), 1))
         X[np.arange(len(back)), back] = default[back]
@@ -51,10 +51,10 @@ def fewer_changes(
         X = X if fit is None else X[fit(X)]
         values = utility.values(X)
         X, values = X[values >= least], values[values >= least]
-        found = next((X[i] for i in utility.uncrowded(X, values) if not taken(X[i])), None)
+        found = next((i for i in utility.uncrowded(X, values) if not taken(X[i])), None)
         if found is None:
             return x
-        x = found
+        x, at_x = X[found], float(values[found])
 
 
 def changed(space: Domain, x: Array) -> list[str]:
