@@ -48,8 +48,7 @@ class Design:
     def point(self, start: int, *, believed: bool = False) -> Array:
         """The first point (d,) of the sequence from position ``start`` on that is not taken.
 
-        If ``believed``, points are as dense as good values are believed to be, and about half of the coordinates of
-        each are at their default, where there is one.
+        If ``believed``, points are as dense as good values are believed to be.
         """
         available = self._available
         beliefs = available.space.beliefs if believed else None
@@ -62,8 +61,6 @@ class Design:
             self._points = qmc.Sobol(available.space.d, scramble=True, rng=self.seed).random(size)
         some = self._points[start : start + WINDOW]
         some = some if beliefs is None else beliefs.drawn(some)
-        if believed and available.space.default is not None:
-            some = self._half_at(available.space.default, some, start)
         points = available.space.snap(available.fix(some))
         free = next((x for x in points if not available.taken(x)), None)
         if free is None and available.grid is not None:
@@ -73,11 +70,6 @@ class Design:
             if len(rows):
                 return available.grid[rows[start % len(rows)]]
         return points[0] if free is None else free
-
-    def _half_at(self, default: Array, X: Array, start: int) -> Array:
-        """The points ``X (n, d)`` with about half of their coordinates at their ``default (d,)``, NaN for none."""
-        kept = np.random.default_rng((self.seed, start)).random(X.shape) < 0.5
-        return np.where(kept & ~np.isnan(default), default, X)
 
     def _allowed_point(self, allowed: Allowed, start: int, beliefs: Beliefs | None) -> Array:
         """`point` where not all points are allowed: of those known, farthest from one another, then random ones.

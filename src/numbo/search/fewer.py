@@ -16,8 +16,10 @@ from numbo.run.availability import Availability
 from numbo.search.utility import Utility
 from numbo.spaces import INACTIVE, Corners, Domain
 
-#: The share of the expected improvement that each of them may lose; that of Ax.
-LOSS = 0.2
+#: The share of the expected improvement that each of them may lose. Of 20 dimensions of which 5 matter, the best of 100
+#: trials differed from the default in 8.3 to 9.7 with .2, that of Ax, and in 5.7 to 6.7 with this; it was as good as
+#: without a default on two of three functions in the geometric mean of six seeds, and worse on one, with either.
+LOSS = 0.4
 
 
 def fewer_changes(
