@@ -3,8 +3,8 @@
 The utility of a point x, a logarithm, is that without beliefs plus ``b / n log pi(x)``: n is the number of trials, and
 pi the density of what is believed.
 
-Data disagree with a belief if trials at points that it favours have worse values than others: by the rank correlation
-of values and log densities, whose standard deviation is ``1 / sqrt(n - 1)`` if they have nothing to do with each other.
+Data disagree with a belief if the best trials are where it expects none, and those where it expects good values are
+worse than most.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import numpy as np
 
 from numbo._types import Array
 from numbo.spaces.beliefs import Beliefs
-from numbo.trials import History
+from numbo.trials import History, best_first
 
 #: b, and the largest exponent.
 STRENGTH = 2.0
 LARGEST = 0.3
-#: Data disagree with all beliefs together, or with that of one parameter, from so many standard deviations on, and from
-#: so many trials.
-TOGETHER = 2.5
-ALONE = 3.0
+#: Data disagree if the densities at so many of the best trials, relative to a uniform one, have at most this geometric
+#: mean, and the best trial at a density above 1 is worse than the median; from so many trials on.
+BEST = 3
+UNLIKELY = 0.2
 LEAST = 8
 
 
@@ -38,24 +38,17 @@ def contradicted(beliefs: Beliefs, history: History) -> tuple[str, ...]:
     """The names of the parameters whose beliefs the data disagree with: of all, or of those that mislead alone."""
     single = beliefs.single(history.X)
     scores = history.scores()
-    if disagreement(np.nansum(single, axis=1), scores) >= TOGETHER:
+    if disagree(np.nansum(single, axis=1), scores):
         return tuple(beliefs.names)
-    found = []
-    for name, logs in zip(beliefs.columns, single.T, strict=True):
-        active = ~np.isnan(logs)
-        if name in beliefs.names and disagreement(logs[active], scores[active]) >= ALONE:
-            found.append(name)
-    return tuple(found)
+    columns = dict(zip(beliefs.columns, single.T, strict=True))
+    active = {name: ~np.isnan(columns[name]) for name in beliefs.names}
+    return tuple(name for name, rows in active.items() if disagree(columns[name][rows], scores[rows]))
 
 
-def disagreement(logs: Array, scores: Array) -> float:
-    """By how many standard deviations scores (n,) are smaller where log densities (n,) are larger; 0 if unknown."""
-    n = len(logs)
-    if n < LEAST or np.ptp(logs) == 0.0 or len(set(scores.tolist())) < 2:
-        return 0.0
-    from scipy.stats import rankdata
-
-    a = rankdata(logs) - 0.5 * (n + 1)
-    b = rankdata(scores) - 0.5 * (n + 1)
-    correlation = float(np.sum(a * b)) / math.sqrt(float(np.sum(a * a)) * float(np.sum(b * b)))
-    return -correlation * math.sqrt(n - 1.0)
+def disagree(logs: Array, scores: Array) -> bool:
+    """Whether the scores (n,) disagree with the log densities (n,) of what is believed."""
+    favoured = logs > 0.0
+    if len(logs) < LEAST or not favoured.any():
+        return False
+    unlikely = np.mean(logs[best_first(scores)[:BEST]]) <= math.log(UNLIKELY)
+    return bool(unlikely and scores[favoured].max() < np.median(scores))
