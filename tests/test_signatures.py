@@ -41,7 +41,7 @@ OF_SEARCHERS = {"space", "metric", "mode", "points_to_evaluate", "evaluated_rewa
 CONSTRAINED = {"constraints", "constraints_func"}
 EARLIER = {"earlier"}
 COSTS = {"cost", "budget"}
-KNOWN = {"allowed"}
+KNOWN = {"allowed", "prior", "default"}
 
 
 def signature(cls):

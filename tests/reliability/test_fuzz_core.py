@@ -23,6 +23,7 @@ from numbo import (
     BKBSettings,
     Categorical,
     Float,
+    Guess,
     Int,
     Linear,
     SBPESettings,
@@ -85,6 +86,15 @@ def known(space):
     return [allowed, *([Linear(weights, most=most)] if weights else [])]
 
 
+def made(word, space, u):
+    """A prior or a default of every second parameter of a space, about the coordinate ``u``."""
+    some = {name: part for name, part in list(space.items())[::2]}
+    if word == "default":
+        return {name: part.from_unit(u) for name, part in some.items()}
+    weights = {name: dict.fromkeys(part.choices, 1.0) for name, part in some.items() if isinstance(part, Categorical)}
+    return {name: Guess(part.from_unit(u), 0.1 + u) for name, part in some.items()} | weights
+
+
 @dataclass(frozen=True)
 class Among:
     """A function of the parameters that can be pickled: whether one is among some values, or at most a number."""
@@ -113,10 +123,14 @@ class AskTell(RuleBasedStateMachine):
         r=st.sampled_from([True, False, "auto"]),
         q=st.integers(0, 2),
         limited=st.booleans(),
+        said=st.sampled_from([(), ("prior",), ("default",), ("prior", "default")]),
+        u=st.floats(0.0, 1.0),
     )
-    def start(self, space, name, n, maximize, r, q, limited):
-        self.allowed = known(space) if limited and name.startswith(("GSSBO", "GPUCB")) else []
-        space = Space(dict(space), allowed=self.allowed)
+    def start(self, space, name, n, maximize, r, q, limited, said, u):
+        able = name.startswith(("GSSBO", "GPUCB"))
+        self.allowed = known(space) if limited and able else []
+        words = {word: made(word, space, u) for word in said if able}
+        space = Space(dict(space), allowed=self.allowed, **words)
         direction = "maximize" if maximize else "minimize"
         self.names = ("a", "b")[:q] if name.startswith(("GSSBO", "GPUCB")) else ()
         limits = {"constraints": self.names} if self.names else {}

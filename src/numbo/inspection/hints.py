@@ -27,8 +27,8 @@ SOME = 0.05
 #: Number of points around each of the best trials, and how far away they are at most.
 AROUND = 64
 NEAR = 0.1
-#: An optimum is a needle if errors of so much, as a share of the ranges, lose this share of what is better than the
-#: median.
+#: An optimum is a needle if errors of so much, as a share of the ranges, lose this share of the standard deviation of
+#: the mean over the space.
 ERROR = 0.02
 NEEDLE = 0.25
 
@@ -51,7 +51,7 @@ class Hint(NamedTuple):
 
 
 def hints_of(
-    run: Run, view: ModelView, rows: Indices, relevance: Mapping[str, float], unvaried: Mask
+    run: Run, view: ModelView, rows: Indices, relevance: Mapping[str, float], unvaried: Mask, spread: float
 ) -> tuple[Hint, ...]:
     """All hints, given the observations ``rows`` that count, the best first; none of them for arms.
 
@@ -60,6 +60,7 @@ def hints_of(
         rows: empty where there is no best one.
         relevance: shares of the parameters.
         unvaried: (d,) which parameters were not varied.
+        spread: standard deviation of the mean over the space.
     """
     space = run.named_space
     if space is None:
@@ -70,12 +71,12 @@ def hints_of(
     if run.history.n >= LEAST_OF_RELEVANCE and any(relevance.values()):
         varied = [name for name, one in zip(space.names, unvaried.tolist(), strict=True) if not one]
         if idle := tuple(name for name in varied if relevance[name] < LITTLE):
-            found.append(Hint("irrelevant", idle, f"{_listed(idle)} hardly matter so far: they could be fixed"))
+            found.append(Hint("irrelevant", idle, f"hardly any effect so far, and could be fixed: {', '.join(idle)}"))
     if space.beliefs is not None and (names := contradicted(space.beliefs, run.history)):
-        found.append(Hint("prior", names, f"trials disagree with what was believed of {_listed(names)}"))
+        found.append(Hint("prior", names, f"trials disagree with what was believed of {', '.join(names)}"))
     if run.history.n >= LEAST and len(rows):
         found += _constraints(run, space, run.history.X[rows[:BEST]])
-        found += _needle(run, space, view, run.history.X[rows[0]])
+        found += _needle(space, view, run.history.X[rows[0]], spread)
     return tuple(found)
 
 
@@ -102,15 +103,15 @@ def _constraints(run: Run, space: SearchSpace, X: Array) -> Iterator[Hint]:
             yield Hint("allowed", names_in(one), words)
 
 
-def _needle(run: Run, space: SearchSpace, view: ModelView, x: Array) -> Iterator[Hint]:
-    """Whether small errors lose much of what the best point has gained."""
+def _needle(space: SearchSpace, view: ModelView, x: Array, spread: float) -> Iterator[Hint]:
+    """Whether small errors lose much, compared with how much values vary."""
     if not (space.relaxed & (x != INACTIVE)).any():
         return
     best = float(view.mean_sd(x[None]).mean[0])
     lost = best - float(np.mean(view.mean_sd(_around(space, x[None], ERROR)).mean))
-    if lost > NEEDLE * (best - float(np.median(run.history.values()))) > 0.0:
+    if lost > NEEDLE * spread > 0.0:
         words = (
-            f"the optimum is a needle: errors of {ERROR:.0%} of the ranges lose {abs(lost):.3g} on average; see "
+            f"the optimum is a needle: errors of {ERROR:.0%} of the ranges lose {lost:.3g} on average; see "
             "best_predicted(tolerance=)"
         )
         yield Hint("needle", tuple(n for n, moved in zip(space.names, space.relaxed, strict=True) if moved), words)
@@ -122,7 +123,3 @@ def _around(space: SearchSpace, X: Array, far: float) -> Array:
     base = np.repeat(X, AROUND, axis=0)
     moved = ~space.categorical & (base != INACTIVE)
     return space.snap(np.where(moved, np.clip(base + steps, 0.0, 1.0), base))
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(names)

@@ -455,7 +455,10 @@ class Snapshot:
     def explain(self, objective: int = 0) -> Explanation:
         """A description of the model, and the time of the last ask (`numbo.optimizers.Optimizer.explain`)."""
         one = self.objective(objective)
-        found = one._explain() if one is self else replace(one._explain(), objective=objective)
+        found = one._explain()
+        if one is not self:  # the best of one objective is none of all
+            hints = tuple(hint for hint in found.hints if hint.kind not in ("bound", "allowed", "needle"))
+            found = replace(found, objective=objective, changed=None, hints=hints)
         with suppress(TooEarly):
             found = replace(found, remaining=self.remaining(AHEAD))
         return found
@@ -476,6 +479,7 @@ class Snapshot:
         shares = relevance(lambda X: view.mean_sd(variation.held(X)).mean / unit, space, unvaried=unvaried)
         rows = best_first(self._assured) if not history.several else np.empty(0, dtype=np.int64)
         rows = rows[self._met[rows]]
+        spread = unit * float(np.std(view.mean_sd(space.snap(points)).mean / unit))
         return Explanation(
             algorithm=self.algorithm,
             n_told=history.told,
@@ -483,11 +487,11 @@ class Snapshot:
             members=history.positions(view.members),
             relevance=shares,
             changed=None if space.default is None or not len(rows) else tuple(changed(space, history.X[rows[0]])),
-            hints=hints_of(self._run, view, rows, shares, unvaried),
+            hints=hints_of(self._run, view, rows, shares, unvaried, spread),
             unvaried=tuple(name for name, same in zip(names, unvaried.tolist(), strict=True) if same),
             lengthscales=dict(zip(names, view.lengthscales.tolist(), strict=True)),
             noise_std=view.noise_std,
-            spread_std=unit * float(np.std(view.mean_sd(space.snap(points)).mean / unit)),
+            spread_std=spread,
             n_failed=history.told - history.n,
             failure_trust=self._run.feasibility.trust,
             failing=failing_place(self._run),
