@@ -22,8 +22,9 @@ from numbo.optimizers import (
     GSSBOSettings,
     SBPESettings,
 )
+from numbo.optuna._callable import ConstraintsFunc
 from numbo.optuna._distributions import SearchSpace
-from numbo.optuna._samplers import ConstraintsFunc, NumboSampler
+from numbo.optuna._samplers import NumboSampler
 
 
 class GSSBOSampler(NumboSampler):

@@ -78,6 +78,11 @@ class Searched(NamedTuple):
     prior: Mapping[str, Belief] = {}
     default: Mapping[str, Any] = {}
 
+    def said_of(self, name: str) -> Searched:
+        """What the user says of one parameter, and of no other."""
+        prior = {n: belief for n, belief in self.prior.items() if n == name}
+        return self._replace(prior=prior, default={n: value for n, value in self.default.items() if n == name})
+
     def only(self, names: Collection[str]) -> Searched:
         """The space with these parameters only."""
         left = {name: d for name, d in self.distributions.items() if name in names}

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
-import math
 import secrets
 import threading
 import weakref
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
@@ -29,6 +27,7 @@ from numbo._settings import INITIAL, Settings, as_call
 from numbo.optimizers import Optimizer, Snapshot, Suggestion
 from numbo.optuna import _earlier, _records
 from numbo.optuna._allowed import allowing, first_value, unknown_names
+from numbo.optuna._callable import ConstraintsFunc, checked_constraints, of_an_instance
 from numbo.optuna._distributions import (
     Searched,
     SearchSpace,
@@ -50,29 +49,10 @@ from numbo.trials import Goal
 from numbo.trials.earlier import EarlierStudy
 from numbo.warming.ahead import compile_ahead
 
-#: A function from a trial to its constraints.
-ConstraintsFunc: TypeAlias = Callable[[FrozenTrial], Sequence[float]]
 #: Number of attempts to choose a point that no other process has chosen, before a point may be repeated.
 ATTEMPTS = 32
 #: After so many complete trials, parameters with known constraints that no trial has asked for are worth a warning.
 PLENTY = 10
-
-
-def _of_an_instance(method: Callable[..., None]) -> Callable[..., None]:
-    """The ``method`` that Optuna calls first, with a clear error if a study has the class itself for a sampler."""
-
-    @functools.wraps(method)
-    def called(*arguments: Any, **named: Any) -> None:
-        if arguments and isinstance(arguments[0], Study):
-            study, trial = arguments
-            study._storage.set_trial_state_values(trial._trial_id, TrialState.FAIL)  # it would stay running
-            cls: Any = study.sampler
-            while not isinstance(cls, type):
-                cls = cls._base_sampler
-            raise ValueError(f"sampler must be an instance such as {cls.__name__}(), got the class {cls.__name__}.")
-        method(*arguments, **named)
-
-    return called
 
 
 class NumboSampler(Inspected, StartsAnew, BaseSampler):
@@ -348,7 +328,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             if self._allowed or param_name in self._prior or (usual and param_name in self._default):
                 seed = None if usual else zlib.crc32(f"{self._seed} {trial.number}".encode())
                 fixed = fixed_params(study, trial)
-                said = Searched({}, prior=self._prior, default=self._default)
+                said = Searched({}, prior=self._prior, default=self._default).said_of(param_name)
                 first = first_value(self._allowed, trial, param_name, param_distribution, seed, fixed, said)
                 if first.found:
                     return first.value
@@ -441,7 +421,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         if self._independent_sampler is not None:
             self._independent_sampler.reseed_rng()
 
-    @_of_an_instance
+    @of_an_instance
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         if self._refuses(study):
             study.tell(trial.number, state=TrialState.FAIL)  # the trial exists already, and would stay running
@@ -471,7 +451,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
         self._remember(study)  # the objective may have used the sampler for another study
         if self._constraints_func is not None:
-            _process_constraints_after_trial(partial(_constraints, self._constraints_func), study, trial, state)
+            _process_constraints_after_trial(partial(checked_constraints, self._constraints_func), study, trial, state)
         if not self._optimizer.capabilities.constraints and _records.constraints_of(trial):
             message = f"Constraints have been set, but {type(self).__name__} does not use them: GSSBOSampler does."
             self._once.warn(study, "constraints", message)
@@ -599,26 +579,6 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         self._once = Once()
         self._latest = _no_study
         self._lock = threading.RLock()
-
-
-def _constraints(function: ConstraintsFunc, trial: FrozenTrial) -> Sequence[float]:
-    """The constraints of a trial by a ``constraints_func``, as it returns them.
-
-    Raises:
-        ValueError: if these are not a sequence of numbers; Optuna would only raise the error of a failed conversion.
-    """
-    found = function(trial)
-    try:
-        valid = isinstance(found, Collection) and not isinstance(found, Mapping | Set | str | bytes)
-        valid = valid and not any(isinstance(c, str) or math.isnan(float(c)) for c in found)
-    except (TypeError, ValueError, OverflowError):
-        valid = False
-    if not valid:
-        raise ValueError(
-            "constraints_func must return a list or tuple of numbers other than NaN, such as (0.5, -1.0), "
-            f"got {found!r} for trial {trial.number}."
-        )
-    return found
 
 
 def _no_study() -> None:

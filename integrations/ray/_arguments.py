@@ -9,6 +9,7 @@ from numbers import Real
 from typing import Any, Literal, TypeAlias
 
 from ray.tune.result import AUTO_RESULT_KEYS, DONE
+from ray.tune.result import TRAINING_ITERATION as ITERATION
 from ray.tune.utils import flatten_dict
 
 from numbo import _checks
@@ -273,3 +274,17 @@ def numbers_of(result: Mapping[str, Any]) -> list[str]:
         for name, value in result.items()
         if isinstance(name, str) and hasattr(value, "__float__") and not name.startswith("config/")
     ]
+
+
+def number_of(reported: Any) -> float | None:
+    """The reported value as a double, None if it is no number."""
+    try:
+        return float(reported)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def iteration_of(result: Mapping[str, Any] | None) -> int:
+    """How many results a trial has reported, 0 if unknown."""
+    found = (result or {}).get(ITERATION)
+    return int(float(found)) if isinstance(found, Real) and math.isfinite(found) else 0

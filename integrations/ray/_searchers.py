@@ -33,11 +33,13 @@ from numbo.ray._arguments import (
     check_rewarded,
     check_rewards,
     check_run,
+    iteration_of,
     lacks,
     lacks_values,
     never_reported,
     no_goal,
     no_space,
+    number_of,
     numbers_of,
     violation,
 )
@@ -143,12 +145,10 @@ class NumboSearch(InspectedSearch):
         self._cost = TIME_TOTAL_S if name == "duration" else name
         self._budget = budget
         self._allowed = constraints_of(allowed)
-        if self._allowed:
-            self._given = {**self._given, "allowed": self._allowed}
         self._prior = beliefs_of(prior)
         self._default = defaults_of(default)
-        said = {"prior": self._prior, "default": self._default}
-        self._given = {**self._given, **{name: given for name, given in said.items() if given}}
+        known = {"allowed": self._allowed, "prior": self._prior, "default": self._default}
+        self._given = {**self._given, **{name: given for name, given in known.items() if given}}
         self._seed = _checks.seed(seed)
         if settings.n_initial is None and n_initial is None:
             n_initial = self._optimizer.capabilities.usual_initial
@@ -380,7 +380,7 @@ class NumboSearch(InspectedSearch):
             self._last[trial_id] = self._reported(trial_id, result)
         if known:
             self._report_running(trial_id, result)
-            self._measure(trial_id, _iteration(result))
+            self._measure(trial_id, iteration_of(result))
 
     def _reported(self, trial_id: str, result: Mapping[str, Any] | None) -> dict[str, Any]:
         """The last reported value of each metric that counts, after a further ``result``, and its iteration.
@@ -407,7 +407,7 @@ class NumboSearch(InspectedSearch):
         if self._cost is None:
             return None
         reported = (result or {}).get(self._cost)
-        cost = _number(reported)
+        cost = number_of(reported)
         if cost is not None and 0.0 < cost < math.inf:
             return cost
         if reported is not None:
@@ -418,7 +418,7 @@ class NumboSearch(InspectedSearch):
         """Tell the optimizer the report of a running trial, if it is a number."""
         assert self._opt is not None
         for step, value in (self._reports_of(result) or {}).items():
-            if isinstance(value, Real) and _number(value) is not None and self._opt.holds(trial_id):
+            if isinstance(value, Real) and number_of(value) is not None and self._opt.holds(trial_id):
                 self._opt.report(self._live[trial_id], step, value, key=trial_id)
 
     def on_pause(self, trial_id: str) -> None:
@@ -432,7 +432,7 @@ class NumboSearch(InspectedSearch):
     def _reports_of(self, result: Mapping[str, Any] | None) -> dict[Any, Any] | None:
         """The value of a report by its step; None if it has none, and for several objectives without curves."""
         value = None if self._several else (result or {}).get(str(self._metric))
-        return None if value is None else {_iteration(result): value}
+        return None if value is None else {iteration_of(result): value}
 
     def _violations(self, result: Mapping[str, Any] | None) -> dict[str, float] | None:
         """The values of the constraints by their metrics, for metrics with a value in the result."""
@@ -460,10 +460,10 @@ class NumboSearch(InspectedSearch):
         If Tune stops a trial, it does not pass on the last result before the trial completes. Tune also stops trials
         that reach the length that a criterion of the run allows; these are the longest ones, and are complete.
         """
-        iteration = _iteration(result)
+        iteration = iteration_of(result)
         last = self._last.get(trial_id)
         self._measure(trial_id, iteration)
-        ended_by_itself = last is not None and iteration == _iteration(last) and trial_id not in self._paused
+        ended_by_itself = last is not None and iteration == iteration_of(last) and trial_id not in self._paused
         return iteration < self._longest and not ended_by_itself
 
     def _measure(self, trial_id: str, iteration: int) -> None:
@@ -484,7 +484,7 @@ class NumboSearch(InspectedSearch):
         values = []
         for metric in self._metrics:
             reported = last.get(metric)
-            value = _number(reported)
+            value = number_of(reported)
             if reported is None:
                 self._warn("no objective", never_reported(metric, result or last))
             elif value is None:
@@ -598,17 +598,3 @@ class NumboSearch(InspectedSearch):
         )
         if result is not None and value is not None:
             self._expect_metrics("A point was evaluated", result)
-
-
-def _number(reported: Any) -> float | None:
-    """The reported value as a double, None if it is no number."""
-    try:
-        return float(reported)
-    except (TypeError, ValueError, OverflowError):
-        return None
-
-
-def _iteration(result: Mapping[str, Any] | None) -> int:
-    """How many results a trial has reported, 0 if unknown."""
-    found = (result or {}).get(ITERATION)
-    return int(float(found)) if isinstance(found, Real) and math.isfinite(found) else 0

@@ -88,7 +88,7 @@ def known(space):
 
 def made(word, space, u):
     """A prior or a default of every second parameter of a space, about the coordinate ``u``."""
-    some = {name: part for name, part in list(space.items())[::2]}
+    some = dict(list(space.items())[::2])
     if word == "default":
         return {name: part.from_unit(u) for name, part in some.items()}
     weights = {name: dict.fromkeys(part.choices, 1.0) for name, part in some.items() if isinstance(part, Categorical)}

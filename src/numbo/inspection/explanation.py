@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 
 import numpy as np
@@ -161,6 +161,11 @@ class Explanation:
     phases: dict[str, float] = field(default_factory=dict)
     asked_at: Indices = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
     ask_seconds: Array = field(default_factory=lambda: np.empty(0), repr=False)
+
+    def of_objective(self, number: int) -> Explanation:
+        """The same for one of several objectives, whose best is not the best of all."""
+        hints = tuple(hint for hint in self.hints if hint.kind not in ("bound", "allowed", "needle"))
+        return replace(self, objective=number, changed=None, hints=hints)
 
     def __str__(self) -> str:
         return "\n".join([self._head(), *(f"{label:<12}{words}" for label, words in self._lines())])

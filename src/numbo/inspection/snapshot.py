@@ -404,15 +404,7 @@ class Snapshot:
     @cached_property
     def _predicted(self) -> Prediction:
         """Mean and standard deviation (n,) at each successful observation, given its own values as well."""
-        view = self._recommending
-        history = self._history
-        found = view.mean_sd(history.X)
-        if view.sparse is not None:  # conditioned on all of them
-            return found
-        others = np.ones(history.n, dtype=bool)
-        others[view.members] = False
-        others[self._run.noise.copies] = False
-        return with_own_values(history, found, others, view.noise_std, self._run.noise.copies)
+        return with_own_values(self._history, self._recommending, self._run.noise.copies)
 
     @property
     def _value(self) -> Array:
@@ -455,10 +447,7 @@ class Snapshot:
     def explain(self, objective: int = 0) -> Explanation:
         """A description of the model, and the time of the last ask (`numbo.optimizers.Optimizer.explain`)."""
         one = self.objective(objective)
-        found = one._explain()
-        if one is not self:  # the best of one objective is none of all
-            hints = tuple(hint for hint in found.hints if hint.kind not in ("bound", "allowed", "needle"))
-            found = replace(found, objective=objective, changed=None, hints=hints)
+        found = one._explain() if one is self else one._explain().of_objective(objective)
         with suppress(TooEarly):
             found = replace(found, remaining=self.remaining(AHEAD))
         return found
@@ -477,8 +466,8 @@ class Snapshot:
         variation = self._variation
         unvaried = variation.unvaried
         shares = relevance(lambda X: view.mean_sd(variation.held(X)).mean / unit, space, unvaried=unvaried)
-        rows = best_first(self._assured) if not history.several else np.empty(0, dtype=np.int64)
-        rows = rows[self._met[rows]]
+        rows = np.flatnonzero(self._met & (not history.several))
+        rows = rows[best_first(self._assured[rows])]
         spread = unit * float(np.std(view.mean_sd(space.snap(points)).mean / unit))
         return Explanation(
             algorithm=self.algorithm,

@@ -10,6 +10,7 @@ worse than most.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -43,6 +44,14 @@ def contradicted(beliefs: Beliefs, history: History) -> tuple[str, ...]:
     columns = dict(zip(beliefs.columns, single.T, strict=True))
     active = {name: ~np.isnan(columns[name]) for name in beliefs.names}
     return tuple(name for name, rows in active.items() if disagree(columns[name][rows], scores[rows]))
+
+
+def disagreement(names: Iterable[str]) -> str:
+    """What a user is told of beliefs of these parameters that are `contradicted`."""
+    return (
+        f"Trials disagree with prior= of {', '.join(names)}: where it expects good values, they are worse than "
+        "elsewhere. It does not count as long as they do."
+    )
 
 
 def disagree(logs: Array, scores: Array) -> bool:

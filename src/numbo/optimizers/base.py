@@ -24,13 +24,14 @@ from numbo.inspection import Inspectable
 from numbo.models.bounds import off_bounds
 from numbo.models.curves import LARGEST_STD, Curves
 from numbo.models.sources import sources_of
-from numbo.models.trust import contradicted
+from numbo.models.trust import contradicted, disagreement
 from numbo.optimizers._transaction import Transaction
 from numbo.optimizers.port import Port
 from numbo.rules import Opening, Rule, first_of
 from numbo.run.run import Run, Suggestion
 from numbo.search.trust_region import Region
 from numbo.spaces import Arms, Space, domain_of
+from numbo.spaces.domain import known_of
 from numbo.trials import UNASKED, Goal, History, own, point_key
 from numbo.trials.earlier import earlier_studies
 from numbo.trials.record import Record
@@ -118,14 +119,8 @@ class Optimizer(Port, Inspectable):
         budget: float | None = None,
     ) -> None:
         domain = domain_of(type(self).__name__, space, arms)
-        known = {
-            "allowed": domain.allowed is not None or domain.permitted is not None,
-            "prior": domain.beliefs is not None,
-            "default": domain.default is not None,
-        }
-        if any(known.values()) and not self.capabilities.known:
-            name = next(name for name, given in known.items() if given)
-            raise ValueError(f"{type(self).__name__} does not take {name}= of a space: GSSBO and GPUCB do.")
+        if (known := known_of(domain)) and not self.capabilities.known:
+            raise ValueError(f"{type(self).__name__} does not take {known[0]}= of a space: GSSBO and GPUCB do.")
         usual = "maximize" if domain.explicit else "minimize"
         self.directions = _checks.directions(direction, directions, usual)
         self.settings = settings
@@ -228,11 +223,7 @@ class Optimizer(Port, Inspectable):
         if beliefs is None or "prior" in self._warned_of or not (names := contradicted(beliefs, self._run.history)):
             return
         self._warned_of.add("prior")
-        warnings.warn(
-            f"Trials disagree with prior= of {', '.join(names)}: where it expects good values, they are worse than "
-            "elsewhere. It does not count as long as they do.",
-            stacklevel=4,
-        )
+        warnings.warn(disagreement(names), stacklevel=4)
 
     @property
     def _opening(self) -> Opening:

@@ -33,8 +33,7 @@ def fewer_changes(
 ) -> Array:
     """``x (d,)`` with as many coordinates at their defaults as cost little, in the box and where it is not ``taken``.
 
-    Coordinates that are fixed stay, and so does what would not be allowed. Nor does it move where not all points (n, d)
-    ``fit`` a budget.
+    Coordinates that are fixed stay, and so does what would not be allowed, or would not ``fit`` into a budget.
     """
     assert space.default is not None
     default = np.where(np.isnan(space.default), x, space.default)

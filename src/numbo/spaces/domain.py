@@ -177,3 +177,13 @@ class SearchSpace(Domain, Protocol):
 
     def rounded(self, X: Array) -> Array:
         """``X (n, d)`` with discrete coordinates at their values, active or not."""
+
+
+def known_of(domain: Domain) -> list[str]:
+    """The arguments of a space by which something is known of its points."""
+    known = {
+        "allowed": domain.allowed is not None or domain.permitted is not None,
+        "prior": domain.beliefs is not None,
+        "default": domain.default is not None,
+    }
+    return [name for name, given in known.items() if given]
