@@ -22,6 +22,7 @@ from tests.optuna.browser import chromium
 import numbo.optuna
 from numbo import __main__ as command
 from numbo.optuna import GSSBOSampler
+from numbo.plot import _svg, matplotlib
 
 NAME = "<script>alert('no')</script>"
 LIMIT = "small & fast" if NAMED else "0"
@@ -360,8 +361,14 @@ def test_learning_curves_are_shown_by_day_and_by_night_and_many_marks_are_pixels
     assert "Learning curves" in pictures
     drawn = {name: b64decode(source.partition(",")[2]).decode() for name, source in pictures.items()}
     assert "#202124" not in drawn["Learning curves"]  # the best curve has the colour of the text
-    assert drawn["All trials"].count("<use") < 300
     assert "data:image/png" in drawn["All trials"]
+    study.sampler = GSSBOSampler(seed=0)
+    monkeypatch.setattr(_svg, "VECTORS", 480)
+    whole = _svg.svg_of(matplotlib.plot_subset, study)
+    assert "data:image/png" not in whole
+    sizes = [len(marks.get_offsets()) for marks in matplotlib.plot_subset(study)[0].collections]
+    assert whole.count("<use") - drawn["All trials"].count("<use") == sum(size for size in sizes if size > 300)
+    plt.close("all")
 
 
 GROUND = "getComputedStyle(document.body).backgroundColor"
