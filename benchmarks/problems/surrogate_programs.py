@@ -12,7 +12,7 @@ The first two need folders that ``RBV2_XGBOOST`` and ``LCBENCH`` name, and onnxr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -105,7 +105,7 @@ class Recorded(Program):
         return np.where(np.isfinite(last), last, self.worst)
 
 
-KINDS = {"folds": Folds, "lcbench": Networks, "taskset": Recorded}
+KINDS: dict[str, Callable[[str], Program]] = {"folds": Folds, "lcbench": Networks, "taskset": Recorded}
 
 
 def names(*, apart: bool = False) -> list[str]:

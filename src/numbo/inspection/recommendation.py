@@ -24,7 +24,7 @@ from dataclasses import replace
 import numpy as np
 
 from numbo._rows import distinct_rows
-from numbo._types import Array, ObservationIndices
+from numbo._types import Array, Mask, ObservationIndices
 from numbo.kernels.acquisition import UCB, Acquisition, Term, acquisition_values
 from numbo.models.moments import Prediction, moments
 from numbo.models.noise import ODDS, Noise
@@ -159,22 +159,31 @@ def expected_values(
     return np.where(uncertain, mean, (1.0 - own) * mean + own * averages)
 
 
-def with_own_values(history: History, view: ModelView, copies: ObservationIndices) -> Prediction:
-    """What is expected (n,) at each observation, given its own values as well.
-
-    Args:
-        history: ``n`` observations.
-        view: a model, with noise unless it is conditioned on all observations.
-        copies: observations that do not count.
-    """
+def at_observations(history: History, view: ModelView, copies: ObservationIndices) -> Prediction:
+    """Mean and standard deviation (n,) at each observation by a model, given its own values (`with_own_values`)."""
     found = view.mean_sd(history.X)
     if view.sparse is not None:  # conditioned on all of them
         return found
     others = np.ones(history.n, dtype=bool)
     others[view.members] = False
     others[copies] = False
-    averages, counts = _averages(history, copies, view.noise_std)
-    latent = np.where(others, found.std / view.noise_std, 0.0) ** 2
+    return with_own_values(history, found, others, view.noise_std, copies)
+
+
+def with_own_values(
+    history: History, found: Prediction, others: Mask, noise: float, copies: ObservationIndices
+) -> Prediction:
+    """What is expected (n,) at each observation, given its own values as well.
+
+    Args:
+        history: ``n`` observations.
+        found: (n,) by a model.
+        others: (n,) observations that the model is not conditioned on.
+        noise: standard deviation of the noise, above 0.
+        copies: observations that do not count.
+    """
+    averages, counts = _averages(history, copies, noise)
+    latent = np.where(others, found.std / noise, 0.0) ** 2
     own = latent / (latent + 1.0 / counts)
     return Prediction((1.0 - own) * found.mean + own * averages, found.std * np.sqrt(1.0 - own))
 

@@ -20,11 +20,11 @@ from numbo.inspection.fronts import hypervolumes, reference_of
 from numbo.inspection.hints import hints_of
 from numbo.inspection.learning_curve import LearningCurve, curves_of
 from numbo.inspection.recommendation import (
+    at_observations,
     expected_values,
     noise_near_best,
     optimum,
     recommending_view,
-    with_own_values,
 )
 from numbo.inspection.remaining import Prospects, Remaining, TooEarly
 from numbo.inspection.spending import Spending
@@ -404,7 +404,7 @@ class Snapshot:
     @cached_property
     def _predicted(self) -> Prediction:
         """Mean and standard deviation (n,) at each successful observation, given its own values as well."""
-        return with_own_values(self._history, self._recommending, self._run.noise.copies)
+        return at_observations(self._history, self._recommending, self._run.noise.copies)
 
     @property
     def _value(self) -> Array:

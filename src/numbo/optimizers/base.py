@@ -220,10 +220,10 @@ class Optimizer(Port, Inspectable):
     def _warn_of_beliefs(self) -> None:
         """Warn once if the data disagree with what is believed of good values."""
         beliefs = self._run.space.beliefs
-        if beliefs is None or "prior" in self._warned_of or not (names := contradicted(beliefs, self._run.history)):
-            return
-        self._warned_of.add("prior")
-        warnings.warn(disagreement(names), stacklevel=4)
+        new = beliefs is not None and "prior" not in self._warned_of
+        if new and (names := contradicted(beliefs, self._run.history)):
+            self._warned_of.add("prior")
+            warnings.warn(disagreement(names), stacklevel=4)
 
     @property
     def _opening(self) -> Opening:

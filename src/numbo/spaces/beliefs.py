@@ -44,8 +44,9 @@ class Guess:
     confidence: str | float = "medium"
 
     def __post_init__(self) -> None:
-        named = isinstance(self.confidence, str) and self.confidence in CONFIDENCE
-        if not named and not (_checks.is_finite(self.confidence) and self.confidence > 0.0):
+        given: Any = self.confidence
+        named = isinstance(given, str) and given in CONFIDENCE
+        if not named and not (_checks.is_finite(given) and given > 0.0):
             raise ValueError(
                 f"confidence of Guess must be one of {list(CONFIDENCE)} or the standard deviation as a share of the "
                 f"range, above 0, got {self.confidence!r}."
@@ -135,7 +136,8 @@ class Beliefs:
 
     def _believe(self, j: int, name: str, part: Dimension, belief: Belief, places: Array) -> None:
         """Set the density of coordinate ``j`` at the ``places``."""
-        own = places if part.size > len(places) else np.array([part.to_unit(part.from_unit(u)) for u in places])
+        values: list[Any] = [part.from_unit(u) for u in places]
+        own = places if part.size > len(places) else np.array([part.to_unit(value) for value in values])
         found, inverse = np.unique(own, return_inverse=True)
         density, mode = _density(name, part, belief, found)
         density = density[inverse]
