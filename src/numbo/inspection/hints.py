@@ -72,7 +72,7 @@ def hints_of(
         varied = [name for name, one in zip(space.names, unvaried.tolist(), strict=True) if not one]
         if idle := tuple(name for name in varied if relevance[name] < LITTLE):
             found.append(Hint("irrelevant", idle, f"hardly any effect so far, and could be fixed: {', '.join(idle)}"))
-    if space.beliefs is not None and (names := contradicted(space.beliefs, run.history)):
+    if names := contradicted(space.beliefs, run.history):
         found.append(Hint("prior", names, f"trials disagree with what was believed of {', '.join(names)}"))
     if run.history.n >= LEAST and len(rows):
         found += _constraints(run, space, run.history.X[rows[:BEST]])

@@ -35,8 +35,10 @@ def believed(beliefs: Beliefs, history: History) -> Array | None:
     return weights[:, None] * beliefs.logs if (left & beliefs.logs.any(axis=1)).any() else None
 
 
-def contradicted(beliefs: Beliefs, history: History) -> tuple[str, ...]:
+def contradicted(beliefs: Beliefs | None, history: History) -> tuple[str, ...]:
     """The names of the parameters whose beliefs the data disagree with: of all, or of those that mislead alone."""
+    if beliefs is None:
+        return ()
     single = beliefs.single(history.X)
     scores = history.scores()
     if disagree(np.nansum(single, axis=1), scores):

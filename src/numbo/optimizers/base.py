@@ -219,9 +219,8 @@ class Optimizer(Port, Inspectable):
 
     def _warn_of_beliefs(self) -> None:
         """Warn once if the data disagree with what is believed of good values."""
-        beliefs = self._run.space.beliefs
-        new = beliefs is not None and "prior" not in self._warned_of
-        if new and (names := contradicted(beliefs, self._run.history)):
+        run = self._run
+        if "prior" not in self._warned_of and (names := contradicted(run.space.beliefs, run.history)):
             self._warned_of.add("prior")
             warnings.warn(disagreement(names), stacklevel=4)
 
