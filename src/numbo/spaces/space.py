@@ -135,7 +135,8 @@ class Space(Mapping[str, Dimension]):
         self._coarse = [j for j, p in enumerate(parts) if p.coarse]
         beliefs = beliefs_of(prior)
         self.beliefs = Beliefs(self._dimensions, beliefs) if beliefs else None
-        self.default = self._default(default)
+        self._default_values = defaults_of(default)
+        self.default = self._default_point(self._default_values)
         constraints = constraints_of(allowed)
         self.allowed = Allowed(self, constraints) if constraints else None
 
@@ -280,9 +281,8 @@ class Space(Mapping[str, Dimension]):
         whole = self.rounded(np.where(np.isnan(x), 0.5, x)[None])[0]
         return np.where(np.isnan(x), x, whole)
 
-    def _default(self, given: Any) -> Array | None:
+    def _default_point(self, given: Mapping[str, Any]) -> Array | None:
         """The coordinates (d,) of default values, NaN for those that are not ``given``; None if none is."""
-        given = defaults_of(given)
         for name, value in given.items():
             if name not in self:
                 raise ValueError(f"default must name parameters of the space, {self.names}, got {name!r}.")
@@ -310,6 +310,9 @@ class Space(Mapping[str, Dimension]):
             for (name, p), u in zip(self._dimensions.items(), x, strict=True)
             if u != INACTIVE
         }
+        if self.default is not None:  # to the last digit
+            same = (name for name, one in zip(self, x == self.default, strict=True) if one)
+            found |= {name: self._default_values[name] for name in same if name in found}
         for name, rule in self._ranges.items():
             if name in found and found.get(rule.parent) in rule.bounds:
                 low, high = rule.bounds[found[rule.parent]]
