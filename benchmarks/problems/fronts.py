@@ -384,7 +384,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     "net-time": partial(_time, "naval_propulsion"),
     "network": digits,
 }
-#: Problems on which no setting was chosen.
+#: Problems on which no setting was chosen, but those of `numbo.rules.everywhere.Ends` on zdt3-20.
 APART: dict[str, Callable[[], Problem]] = {
     "zdt3-20": partial(zdt, 3, 20),
     "zdt6-10": partial(zdt, 6, 10),
