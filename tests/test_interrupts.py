@@ -165,16 +165,16 @@ def test_a_half_finished_call_is_repaired_to_what_was_told():
 def test_a_point_that_was_never_handed_out_is_not_pending(monkeypatch):
     opt = GSSBO(SPACE, seed=0)
     opt.ask()
-    original = Run.space_filling
+    original = Run.first_point
     calls = []
 
-    def space_filling(*args):
+    def first_point(*args):
         calls.append(args)
         if len(calls) == 3:
             raise KeyboardInterrupt
         return original(*args)
 
-    monkeypatch.setattr(Run, "space_filling", space_filling)
+    monkeypatch.setattr(Run, "first_point", first_point)
     with pytest.raises(KeyboardInterrupt):
         opt.ask(5)
     monkeypatch.undo()

@@ -20,7 +20,7 @@ MIXED = Space({"x": Float(0.0, 1.0), "k": Int(1, 9), "act": Categorical(["a", "b
 
 def design(space=CUBE, seed=3):
     history = History(space.d)
-    available = Availability(space, history, SimpleNamespace(patience=1), [Noise(history)], True)
+    available = Availability(space, history, SimpleNamespace(patience=1, learn=True), [Noise(history)], True)
     return Design(available, seed), available, history
 
 
