@@ -18,6 +18,7 @@ from numbo.inspection.fronts import reference_of
 from numbo.optuna import _records
 from numbo.optuna._inspection import NothingVaries
 from numbo.optuna._looking import sampler_of, worthwhile
+from numbo.optuna._view import checked
 from numbo.trials import Goal
 
 #: The user attribute of a study that says after how many finished trials it was ended, for other workers.
@@ -39,7 +40,7 @@ class StopWhenDone:
             several objectives, of the hypervolume.
         per: ``"trial"`` or ``"hour"``. Of an hour, the time that workers together take for a trial counts.
         patience: number of finished trials in a row after which the forecast has to say so.
-        n_startup_trials: number of trials that have to finish before.
+        n_startup_trials: number of trials that have to finish before, unless every point of a finite space was tried.
         reference: of several objectives, the point up to which the hypervolume is taken; by default the worst values on
             the front, and a tenth of its range beyond.
 
@@ -74,10 +75,9 @@ class StopWhenDone:
             self._end(study)
             return
         finished = study.get_trials(deepcopy=False, states=FINISHED)
+        ask = partial(worthwhile, study, reference=self._reference)
         with suppress(NothingVaries):
-            if ending.due(
-                len(finished), lambda: _hours(finished), partial(worthwhile, study, reference=self._reference)
-            ):
+            if ending.due(len(finished), lambda: _hours(finished), ask, partial(_exhausted, study)):
                 study.set_user_attr(ENDED, len(finished))
                 logging.get_logger("optuna.numbo").info(ending.reason("study", len(finished)))
                 self._end(study)
@@ -86,6 +86,15 @@ class StopWhenDone:
         """End it here; if it goes on later, it starts to wait anew."""
         self._known.pop(study.study_name, None)
         study.stop()
+
+
+def _exhausted(study: Study) -> bool:
+    """Whether every point of a finite space was tried, or runs, and a repeat would say nothing."""
+    sampler = sampler_of(study)
+    study = checked(study)
+    with sampler._lock, sampler._view_of(study) as (view, trials):
+        searched = sampler._searched(study, view, trials, -1)
+        return bool(searched.distributions) and sampler._brought_up(study, view, trials, searched, -1).exhausted
 
 
 def _hours(finished: Sequence[FrozenTrial]) -> float:

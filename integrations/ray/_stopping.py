@@ -37,7 +37,7 @@ class StopWhenDone(Stopper):
             several metrics, of the hypervolume.
         per: ``"trial"`` or ``"hour"``. Of an hour, the time that workers together take for a trial counts.
         patience: number of finished trials in a row after which the forecast has to say so.
-        n_startup_trials: number of trials that have to finish before.
+        n_startup_trials: number of trials that have to finish before, unless every point of a finite space was tried.
         reference: of several metrics, the point up to which the hypervolume is taken; by default the worst values on
             the front, and a tenth of its range beyond.
 
@@ -77,7 +77,8 @@ class StopWhenDone(Stopper):
         self._told = told
         self._ends.append(time.monotonic())
         ask = partial(self._search.worthwhile, reference=self._reference)
-        self._ended = self._ending.due(told, lambda: usual_interval(list(self._ends)) / 3600.0, ask)
+        hours = usual_interval(list(self._ends)) / 3600.0
+        self._ended = self._ending.due(told, lambda: hours, ask, lambda: opt is not None and opt.exhausted)
         if self._ended:
             logger.info(self._ending.reason("run", told))
         return self._ended

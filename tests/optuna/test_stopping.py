@@ -182,3 +182,37 @@ def test_a_program_without_parameters_goes_on():
 
 def test_repr():
     assert repr(StopWhenDone(worth=0.1)) == "StopWhenDone(worth=0.1, per='trial', patience=5)"
+
+
+def test_a_finite_space_ends_with_its_last_point(caplog):
+    study = study_of()
+    optuna.logging.enable_propagation()
+    try:
+        with caplog.at_level(logging.INFO, logger="optuna.numbo"):
+            study.optimize(
+                lambda t: t.suggest_int("a", 1, 4) + t.suggest_categorical("b", [0.1, 0.2, 0.3]),
+                n_trials=60,
+                callbacks=[StopWhenDone(worth=1e-300)],
+            )
+    finally:
+        optuna.logging.disable_propagation()
+    assert len(study.trials) == 12 == len({tuple(t.params.values()) for t in study.trials})
+    assert "The study ends after 12 trials: every point of its space was tried." in caplog.text
+
+
+def test_a_branch_that_the_last_trial_has_opened_is_left():
+    study = study_of()
+
+    def branching(trial):
+        kind = trial.suggest_categorical("kind", ["a", "b"])
+        return 0.5 if kind == "a" else trial.suggest_int("depth", 1, 5) / 10
+
+    study.optimize(branching, n_trials=40, callbacks=[StopWhenDone(worth=1e-300)])
+    assert {t.params["depth"] for t in study.trials if "depth" in t.params} == {1, 2, 3, 4, 5}
+    assert len(study.trials) < 20
+
+
+def test_where_repeats_are_wanted_a_finite_space_is_no_end():
+    study = study_of(GSSBOSampler(seed=0, avoid_repeats=False))
+    study.optimize(lambda t: t.suggest_int("a", 1, 3), n_trials=15, callbacks=[StopWhenDone(worth=1e-300)])
+    assert len(study.trials) == 15

@@ -33,11 +33,18 @@ class Ending:
         self.n_startup_trials = _checks.integer("n_startup_trials", n_startup_trials, 1)
         #: Number of trials in a row that did not pay.
         self._in_vain = 0
+        self._nothing_new = False
 
     def __repr__(self) -> str:
         return f"worth={self.worth!r}, per={self.per!r}, patience={self.patience!r}"
 
-    def due(self, finished: int, hours: Callable[[], float], ask: Callable[[float], Remaining | None]) -> bool:
+    def due(
+        self,
+        finished: int,
+        hours: Callable[[], float],
+        ask: Callable[[float], Remaining | None],
+        exhausted: Callable[[], bool],
+    ) -> bool:
         """Whether the run is to end after so many ``finished`` trials.
 
         Args:
@@ -45,7 +52,13 @@ class Ending:
             hours: the time of a trial; 0 if it is not known.
             ask: for how many more trials it pays, given the gain that has to come of one
                 (`numbo.inspection.Snapshot.worthwhile`).
+            exhausted: whether no point of a finite space is left, and repeats would say nothing: then there is nothing
+                to wait for (`numbo.optimizers.Optimizer.exhausted`).
         """
+        self._nothing_new = exhausted()
+        return self._nothing_new or self._has_waited(finished, hours, ask)
+
+    def _has_waited(self, finished: int, hours: Callable[[], float], ask: Callable[[float], Remaining | None]) -> bool:
         if finished < self.n_startup_trials:
             return False
         worth = self.worth * (1.0 if self.per == "trial" else hours())
@@ -60,6 +73,8 @@ class Ending:
 
     def reason(self, run: str, finished: int) -> str:
         """Why a ``run``, such as ``"study"``, has ended."""
+        if self._nothing_new:
+            return f"The {run} ends after {finished} trials: every point of its space was tried."
         return (
             f"The {run} ends after {finished} trials: no number of further ones is expected to gain {self.worth:g} for "
             f"each {self.per}."
