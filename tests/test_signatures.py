@@ -40,7 +40,7 @@ OF_SAMPLERS = {"seed", "n_startup_trials", "independent_sampler", "warn_independ
 OF_SEARCHERS = {"space", "metric", "mode", "points_to_evaluate", "evaluated_rewards", "seed"}
 CONSTRAINED = {"constraints", "constraints_func"}
 EARLIER = {"earlier"}
-COSTS = {"cost", "budget"}
+COSTS = {"cost", "budget", "timeout"}
 KNOWN = {"allowed", "prior", "default"}
 
 

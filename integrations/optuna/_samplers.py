@@ -39,6 +39,7 @@ from numbo.optuna._distributions import (
 )
 from numbo.optuna._fixed import fixed_params, inherited, within
 from numbo.optuna._inspection import Inspected, NoSuccess, NothingVaries
+from numbo.optuna._timers import Timers
 from numbo.optuna._view import FirstTrials, StudyView, checked
 from numbo.optuna._views import Views
 from numbo.optuna._warnings import Once, warn
@@ -87,6 +88,9 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             failed or were pruned cost, too; trials without the attribute count as of unknown cost.
         budget: what all trials of the study may cost together, by all workers, in the units of ``cost``. As it runs
             out, costs count less, and suggestions are those that probably still fit. It does not end the study.
+        timeout: the seconds in which trials have to end, from the first trial of a study in this process on: those of
+            ``optimize(timeout=...)``, which a sampler is not told. They need ``cost="duration"``, and count like a
+            budget of which each worker has all. A trial that begins later begins them anew.
         allowed: what is known of the parameters together, as `numbo.Space` takes it: `numbo.Linear`, `numbo.Mixture`,
             `numbo.Order`, `numbo.Nonzero`, or functions of the parameters by name. It holds for all suggestions, but
             not for what an ``independent_sampler`` adds.
@@ -106,6 +110,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
     _earlier: tuple[EarlierStudy, ...] = ()
     _cost: str | None = None
     _budget: float | None = None
+    _timeout: float | None = None
     _allowed: tuple[Constraint, ...] = ()
     _prior: Mapping[str, Belief] = {}
     _default: Mapping[str, Any] = {}
@@ -123,6 +128,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         earlier: Sequence[Any] = (),
         cost: str | None = None,
         budget: float | None = None,
+        timeout: float | None = None,
         allowed: Any = (),
         prior: Any = MappingProxyType({}),
         default: Any = MappingProxyType({}),
@@ -152,8 +158,9 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             raise ValueError(f"constraints_func must be a function of a trial, got {constraints_func!r}.")
         self._constraints_func = constraints_func
         self._earlier = _earlier.read(earlier)
-        self._cost = _checks.cost_name(cost, budget)
+        self._cost = _checks.cost_name(cost, budget, timeout)
         self._budget = budget
+        self._timeout = None if timeout is None else _checks.number("timeout", timeout, 0.0, above=True)
         self._space_known = search_space is not None
         self._start()
         if given is None and settings.n_initial is None and not self._earlier:
@@ -204,6 +211,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             "earlier": self._earlier,
             "cost": self._cost,
             "budget": self._budget,
+            "timeout": self._timeout,
             "allowed": self._allowed,
             "prior": self._prior,
             "default": self._default,
@@ -427,6 +435,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             study.tell(trial.number, state=TrialState.FAIL)  # the trial exists already, and would stay running
         self._raise_error_if_multi_objective(study)
         self._remember(study)
+        self._timers.begin(study)
         if trial.params or "fixed_params" in trial.system_attrs:  # it was added while it waited
             _records.mark_begun(study, trial)
         if self._independent_sampler is not None:
@@ -517,6 +526,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             searched, trials, lambda space, names: self._make(searched, space, directions, names)
         )
         view.hold_running(trials, current)
+        self._timers.tell(study, optimizer)
         if view.heard_failure:
             view.heard_failure = False
             if (trouble := optimizer.trouble) is not None:
@@ -566,7 +576,8 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        del state["_lock"], state["_views"], state["_once"], state["_latest"]  # views are rebuilt from the storage
+        for name in ("_lock", "_views", "_once", "_latest", "_timers"):  # views are rebuilt from the storage
+            del state[name]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -577,6 +588,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         super()._start()
         self._views = Views()
         self._once = Once()
+        self._timers = Timers(self._timeout)
         self._latest = _no_study
         self._lock = threading.RLock()
 

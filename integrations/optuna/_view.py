@@ -63,7 +63,7 @@ class StudyView:
         self.storage: Callable[[], Any] = _no_storage
         self._finished: dict[int, FrozenTrial] = {}  # by their place
         #: The points of running trials by their numbers, with a mark that changes if the trial does.
-        self._running: dict[int, tuple[tuple[int, int, list[str]], Pending | None]] = {}
+        self._running: dict[int, tuple[tuple[int, int, list[str], float | None], Pending | None]] = {}
         self._looked_at = 0
         self._last_number = -1
         self._unfinished: list[int] = []
@@ -196,7 +196,7 @@ class StudyView:
             number = trial.number
             if number == current:
                 continue
-            mark = len(trial.params), len(trial.intermediate_values), _records.pieces(trial)
+            mark = len(trial.params), len(trial.intermediate_values), _records.pieces(trial), self._told_cost(trial)
             before = known.get(number)
             if before is None or before[0] != mark:
                 before = mark, self._point(trial)
@@ -221,7 +221,8 @@ class StudyView:
         assert self.optimizer is not None
         try:
             params, origin = self._params(trial, _records.read(trial, self.identity))
-            return self.optimizer.pending_point(params, origin, trial.intermediate_values)
+            cost = self._told_cost(trial)
+            return self.optimizer.pending_point(params, origin, trial.intermediate_values, cost)
         except (ValueError, TypeError):
             return None
 
@@ -326,6 +327,13 @@ class StudyView:
             self._warn_of(self.cost, f"must be a number above 0, got {known!r} in trial {trial.number}.")
             return None
         return float(known)
+
+    def _told_cost(self, trial: FrozenTrial) -> float | None:
+        """What a running trial has said to cost; None if it has not."""
+        if self.cost is None or self.cost == _records.DURATION:
+            return None
+        known: Any = trial.user_attrs.get(self.cost)
+        return float(known) if _checks.is_finite(known) and known > 0.0 else None
 
     def _warn_of(self, attribute: str, words: str) -> None:
         cause = attribute, words.partition(",")[0]

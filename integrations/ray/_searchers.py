@@ -81,7 +81,8 @@ class NumboSearch(InspectedSearch):
             of a reported metric, whose last value counts. Suggestions are then those that bring most for their cost.
             Trials that failed or were stopped early cost, too; without a value above 0, the cost is unknown.
         budget: what all trials of the run may cost together, in the units of ``cost``. As it runs out, costs count
-            less, and suggestions are those that probably still fit. It does not end the run.
+            less, and suggestions are those that probably still fit. It does not end the run. With
+            ``cost="duration"``, a run's ``time_budget_s`` is one of which each trial may take all that is left.
         allowed: what is known of the parameters together, as `numbo.Space` takes it: `numbo.Linear`, `numbo.Mixture`,
             `numbo.Order` and `numbo.Nonzero` of the names of parameters, ``"a/b"`` if nested, and functions of configs
             without constants. It holds for all suggestions.
@@ -212,6 +213,8 @@ class NumboSearch(InspectedSearch):
         num_samples = spec.get("num_samples")
         if isinstance(num_samples, int) and 0 < num_samples < sys.maxsize:  # Tune's number for an unlimited run
             self._num_samples = num_samples
+        if "time_budget_s" in spec:
+            self._limit_time(spec["time_budget_s"] if self._cost == TIME_TOTAL_S else None)
         if not self._limited:
             self._max_concurrent = None  # this run has no limit, unlike the one before
         self._limited = False
@@ -294,6 +297,7 @@ class NumboSearch(InspectedSearch):
             return config
         if opt.exhausted:
             return Searcher.FINISHED  # Tune's signature omits this string
+        self._keep_time(opt)
         x, origin = opt.suggest()
         params = opt.space.decode(x)
         opt.hold(trial_id, params, origin)
@@ -420,14 +424,6 @@ class NumboSearch(InspectedSearch):
         for step, value in (self._reports_of(result) or {}).items():
             if isinstance(value, Real) and number_of(value) is not None and self._opt.holds(trial_id):
                 self._opt.report(self._live[trial_id], step, value, key=trial_id)
-
-    def on_pause(self, trial_id: str) -> None:
-        """Called by Tune's `HyperBandForBOHB`: a paused trial stays pending, and makes room for another one."""
-        self._paused.add(trial_id)
-
-    def on_unpause(self, trial_id: str) -> None:
-        """Called by Tune's `HyperBandForBOHB`: the trial runs again."""
-        self._paused.discard(trial_id)
 
     def _reports_of(self, result: Mapping[str, Any] | None) -> dict[Any, Any] | None:
         """The value of a report by its step; None if it has none, and for several objectives without curves."""

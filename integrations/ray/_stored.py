@@ -8,6 +8,7 @@ import pickle
 import shutil
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from ray.tune.search.repeater import TRIAL_INDEX
 from numbo import _checks
 from numbo.optimizers import Optimizer
 from numbo.ray._snapshot import PREVIOUS, Setup, TrialSnapshot, read_setup, read_trials, state_files
+from numbo.run.timer import Timer
 
 logger = logging.getLogger("numbo")
 #: Version of the files that `StoredSearch.save` writes.
@@ -29,6 +31,8 @@ class StoredSearch(Searcher):
     """A searcher that is saved with Tune's snapshots, and continues from Tune's own records if its state is lost."""
 
     _optimizer: type[Optimizer]
+    #: Of a run that has a limit.
+    _timer: Timer | None = None
 
     def __init__(self, metric: Any, mode: Any) -> None:
         super().__init__(metric=metric, mode=mode)
@@ -88,6 +92,31 @@ class StoredSearch(Searcher):
     @abstractmethod
     def _strike(self, params: Mapping[str, Any]) -> None:
         """Remove a trial's parameters from the points to evaluate."""
+
+    # -- running trials -------------------------------------------------------------------------------------------
+
+    def on_pause(self, trial_id: str) -> None:
+        """Called by Tune's `HyperBandForBOHB`: a paused trial stays pending, and makes room for another one."""
+        self._paused.add(trial_id)
+
+    def on_unpause(self, trial_id: str) -> None:
+        """Called by Tune's `HyperBandForBOHB`: the trial runs again."""
+        self._paused.discard(trial_id)
+
+    # -- time ------------------------------------------------------------------------------------------------------
+
+    def _limit_time(self, seconds: float | timedelta | None) -> None:
+        """A run begins that Tune ends after so many ``seconds``."""
+        seconds = seconds.total_seconds() if isinstance(seconds, timedelta) else seconds
+        self._timer = Timer(float(seconds)) if seconds else None
+
+    def _keep_time(self, opt: Optimizer) -> None:
+        """Tell the optimizer what is left; a restored run goes on with what is left of the one before."""
+        if self._timer is None:
+            opt.keep_time(None)
+        else:
+            self._timer.begin()
+            opt.keep_time((self._timer.limit, self._timer.left()))
 
     # -- state -----------------------------------------------------------------------------------------------------
 

@@ -169,12 +169,17 @@ def constraint_names(names: Any) -> tuple[str, ...]:
     return found
 
 
-def cost_name(cost: Any, budget: Any) -> str | None:
-    """The name under which trials have their costs, which a ``budget`` needs; None if they have none."""
+def cost_name(cost: Any, budget: Any, timeout: Any = None) -> str | None:
+    """The name under which trials have their costs, None if they have none.
+
+    A ``budget`` needs one, a ``timeout`` that of durations.
+    """
     if cost is not None and not (isinstance(cost, str) and cost):
         raise ValueError(f"cost must be 'duration' or a name under which trials have their costs, got {cost!r}.")
     if cost is None and budget is not None:
         raise ValueError(f"budget needs cost, such as cost='duration', to say what is spent; got {budget!r} alone.")
+    if timeout is not None and cost != "duration":
+        raise ValueError(f"timeout needs cost='duration', as it is in seconds; got {timeout!r} with cost={cost!r}.")
     return cost
 
 

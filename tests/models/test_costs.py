@@ -112,6 +112,60 @@ def test_what_is_left_counts_failures_and_pending_trials():
     assert costs.left(history) == pytest.approx(1000.0 - cost_of(X).sum() - costs.expected(history, x[None])[0])
 
 
+def test_where_pending_trials_use_up_what_is_left_the_cheapest_fit():
+    X = points(30)
+    history = history_of(X, cost_of(X))
+    spent = float(cost_of(X).sum())
+    costs = Costs(KINDS, budget=spent + 4.0)
+    history.pending["a"] = Pending.of(np.array([0.9, 0.5]), {}, -1)
+    assert costs.left(history) < 0.0
+    mean, fits = costs.terms(history)
+    assert mean.acquisition.parameter == 0.0
+    Z = points(200, 3)
+    np.testing.assert_array_equal(costs.fit(history, Z), costs.expected(history, Z) <= cost_of(X).min() * (1 + 1e-12))
+    p = value_of((fits,), Z)
+    assert cost_of(Z[p.argmax()][None])[0] < np.quantile(cost_of(Z), 0.05)
+
+
+def test_a_pending_trial_costs_what_it_says():
+    X = points(20)
+    history = history_of(X, cost_of(X))
+    costs = Costs(KINDS, budget=1000.0)
+    history.pending["a"] = Pending.of(np.array([0.5, 0.5]), {}, -1, cost=321.0)
+    history.pending["b"] = Pending.of(np.array([0.2, 0.5]), {}, -1)
+    expected = costs.expected(history, np.array([[0.2, 0.5]]))[0]
+    assert costs.left(history) == pytest.approx(1000.0 - cost_of(X).sum() - 321.0 - expected)
+
+
+@pytest.mark.parametrize("budget", [None, 1e4])
+def test_time_is_a_budget_that_pending_trials_leave_alone(budget):
+    X = points(30)
+    history = history_of(X, cost_of(X))
+    history.pending["a"] = Pending.of(np.array([0.5, 0.5]), {}, -1)
+    limited = Costs(KINDS, budget=budget)
+    limited.time = (20.0, 5.0)
+    twin = Costs(KINDS, budget=20.0)
+    ended = history_of(X, cost_of(X))
+    twin._unspent = lambda history: 5.0
+    Z = points(50, 3)
+    assert value_of(limited.terms(history), Z).tobytes() == value_of(twin.terms(ended), Z).tobytes()
+    np.testing.assert_array_equal(limited.fit(history, Z), limited.expected(history, Z) <= 5.0)
+    limited.time = (20.0, 0.0)
+    assert limited.terms(history) == ()
+    assert limited.fit(history, Z).all()
+
+
+def test_the_smaller_of_budget_and_time_counts():
+    X = points(30)
+    history = history_of(X, cost_of(X))
+    spent = float(cost_of(X).sum())
+    Z = points(50, 3)
+    costs = Costs(KINDS, budget=spent + 3.0)
+    alone = value_of(costs.terms(history), Z)
+    costs.time = (100.0, 90.0)
+    assert value_of(costs.terms(history), Z).tobytes() == alone.tobytes()
+
+
 def test_before_costs_differ_pending_trials_cost_the_mean():
     X = points(3)
     history = history_of(X, [2.0, 4.0, np.nan])

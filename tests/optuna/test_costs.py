@@ -171,6 +171,80 @@ def test_two_workers_over_a_storage_share_costs_and_budget(tmp_path):
         assert run.costs.left(run.history) == pytest.approx(left)
 
 
+def test_a_running_trial_costs_what_it_has_said():
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0, cost="price", budget=2000.0, search_space=SPACE))
+    study.optimize(objective, 10)
+    spent = sum(cost_of(trial.params) for trial in study.trials)
+    running = study.ask(SPACE)
+    study.ask(SPACE)
+
+    def left():
+        study.sampler.explain(study)
+        (view,) = study.sampler._views.values()
+        run = view.optimizer._run
+        return run, run.costs.left(run.history)
+
+    run, before = left()
+    first, second = run.costs.expected(run.history, run.history.pending_points())
+    assert before == pytest.approx(2000.0 - spent - first - second)
+    running.set_user_attr("price", 123.0)
+    assert left()[1] == pytest.approx(2000.0 - spent - 123.0 - second)
+    running.set_user_attr("price", "dear")
+    assert left()[1] == pytest.approx(before)
+
+
+def timed(monkeypatch, **options):
+    """A study whose clock is ``now[0]``."""
+    now = [100.0]
+    monkeypatch.setattr("numbo.run.timer.time.monotonic", lambda: now[0])
+    sampler = GSSBOSampler(seed=0, cost="duration", search_space=SPACE, timeout=60.0, **options)
+    return now, optuna.create_study(sampler=sampler)
+
+
+def time_of(study):
+    study.sampler.explain(study)
+    (view,) = study.sampler._views.values()
+    return view.optimizer._run.costs.time
+
+
+def test_what_the_clock_leaves_of_the_timeout(monkeypatch):
+    now, study = timed(monkeypatch)
+    now[0] += 1000.0  # nothing has begun
+    study.optimize(objective, 1)
+    now[0] += 20.0
+    study.optimize(objective, 1)
+    assert time_of(study) == (60.0, 40.0)
+    now[0] += 39.0
+    assert time_of(study) == (60.0, 1.0)
+    now[0] += 5.0
+    assert time_of(study) == (60.0, 0.0)
+    study.optimize(objective, 1)  # optimize would not have begun it within the same call
+    now[0] += 7.0
+    assert time_of(study) == (60.0, 53.0)
+    twin = copy.deepcopy(study.sampler)
+    assert twin._timers._timeout == 60.0
+    assert not twin._timers._timers
+
+
+def test_the_last_trials_fit_into_the_time(monkeypatch):
+    now, study = timed(monkeypatch)
+    for params in points(30):
+        study.add_trial(ended(params))
+    study.ask(SPACE)
+    now[0] += 58.0
+    asked = [study.ask(SPACE).params for _ in range(6)]
+    assert max(map(cost_of, asked)) < 2.4
+
+
+def test_a_timeout_needs_durations():
+    for cost in (None, "price"):
+        with pytest.raises(ValueError, match=r"timeout needs cost='duration', as it is in seconds; got 60.0 with"):
+            GSSBOSampler(cost=cost, timeout=60.0)
+    for timeout in (0.0, -1.0, math.nan, math.inf, "1h"):
+        with pytest.raises(ValueError, match=r"timeout must be a (finite )?number above 0, got"):
+            GSSBOSampler(cost="duration", timeout=timeout)
+
+
 def test_a_loaded_study_and_copies_of_the_sampler_go_on_alike(tmp_path):
     sampler = GSSBOSampler(seed=0, cost="price", budget=2000.0, search_space=SPACE)
     first = optuna.create_study(sampler=sampler)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import pickle
+from datetime import timedelta
 
 import numpy as np
 import pytest
 from ray import tune
+from ray.tune.experiment import Experiment
 from tests.helpers import MOSTLY, over_seeds, seeded
 
 from numbo.ray import BBKBSearch, BKBSearch, GSSBOSearch, SBPESearch
@@ -152,3 +154,34 @@ def test_a_run_of_tune_knows_its_seconds(tmp_path):
     results = tuner.fit()
     times = sorted(result.metrics["time_total_s"] for result in results)
     np.testing.assert_allclose(np.sort(costs(searcher)), times)
+
+
+def test_the_time_of_a_run_is_what_is_left(monkeypatch):
+    now = [5.0]
+    monkeypatch.setattr("numbo.run.timer.time.monotonic", lambda: now[0])
+    searcher = GSSBOSearch(cost="duration", seed=0)
+    assert searcher.set_search_properties("loss", "min", SPACE, time_budget_s=timedelta(seconds=60), num_samples=30)
+    run(searcher, 1)
+    now[0] += 20.0
+    run(searcher, 1, first=1)
+    assert searcher._opt._run.costs.time == (60.0, 40.0)
+    twin = pickle.loads(pickle.dumps(searcher))
+    now[0] += 1e6  # Tune does not count the time between two sessions either
+    run(twin, 1, first=2)
+    assert twin._opt._run.costs.time == (60.0, 40.0)
+    searcher.set_search_properties("loss", "min", SPACE, time_budget_s=None)
+    run(searcher, 1, first=2)
+    assert searcher._opt._run.costs.time is None
+
+
+@pytest.mark.parametrize("cost", [None, "price"])
+def test_the_time_of_a_run_is_no_limit_of_other_costs(cost):
+    searcher = GSSBOSearch(cost=cost, seed=0)
+    searcher.set_search_properties("loss", "min", SPACE, time_budget_s=60)
+    run(searcher, 1)
+    assert searcher._opt._run.costs.time is None
+
+
+def test_tune_passes_on_the_time_of_a_run():
+    """Tune has no promise that it does: if it stops, ``time_budget_s`` no longer counts."""
+    assert "time_budget_s" in Experiment.PUBLIC_KEYS

@@ -8,6 +8,9 @@ probability that the trial still fits is added:
 
     log EI(x) - a log c(x) + log P(c(x) <= left)        a = min(1/2, left / budget)
 
+Where running trials are expected to use up what is left, what is as cheap as the cheapest trial fits. A time limit is a
+budget of which the clock says what is left, whatever trials run: each of several workers has all of it.
+
 The model is of *cheapness*, minus the log cost, so that larger is better, as elsewhere. A trial that failed says
 nothing of what a whole one costs, but counts for the budget. The cost of one that was stopped is scaled by its number
 of reports to the usual number of them.
@@ -16,7 +19,7 @@ of reports to the usual number of them.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +43,18 @@ SIZE = 128
 JOINING = 32
 
 
+class Room(NamedTuple):
+    """What a trial may cost.
+
+    Attributes:
+        cost: the most that fits.
+        share: which share of what all trials may cost is left.
+    """
+
+    cost: float
+    share: float
+
+
 class Costs:
     """The model of the costs of trials.
 
@@ -50,30 +65,38 @@ class Costs:
 
     def __init__(self, categorical: Mask, optional: Mask | None = None, budget: float | None = None) -> None:
         self.budget = budget
+        #: The time that a framework allows, in the units of costs, and what is left of it; None for no limit.
+        self.time: tuple[float, float] | None = None
         self._surrogate = Surrogate(
             categorical, optional, kernel="matern52", trend=True, additive=False, winsorize=False
         )
         #: Number of trials when it was last looked whether costs count, and the result.
         self._looked_at = -1
         self._counts = False
+        self._cheapest = math.inf
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit to what trials may cost together."""
+        return self.budget is not None or self.time is not None
 
     def terms(self, history: History) -> tuple[Term, ...]:
         """What costs add to the utility of a point; nothing unless a few are known that differ.
 
-        Nor once nothing is left of the budget: no trial fits then, so that costs have no say.
+        Nor once all is spent: no trial fits then, so that costs have no say.
         """
         if not self._update(history):
             return ()
         model = self._surrogate
         scale = model.transform.scale
-        if self.budget is None:
+        if not self.limited:
             return (Term(model.posterior, Acquisition(MEAN, WEIGHT * scale)),)
-        left = self.left(history)
-        if left <= 0.0:
+        room = self._room(history)
+        if room is None:
             return ()
-        weight = min(WEIGHT, left / self.budget)
+        weight = min(WEIGHT, room.share)
         # costs vary around their expectation: what fits has a margin of one standard deviation of that noise
-        limit = float(model.transform.forward(np.array([-math.log(left)]))[0])
+        limit = float(model.transform.forward(np.array([-math.log(room.cost)]))[0])
         limit += math.sqrt(model.gp.covariance.noise_variance)
         return (
             Term(model.posterior, Acquisition(MEAN, weight * scale)),
@@ -81,18 +104,41 @@ class Costs:
         )
 
     def left(self, history: History) -> float:
-        """What is left of the budget, if pending trials cost what is expected."""
+        """What is left of the budget, if pending trials cost what they say, or what is expected."""
+        left = self._unspent(history)
+        pending = history.pending_points()
+        if not len(pending):
+            return left
+        known = np.array([point.cost for point in history.pending.values()])
+        with np.errstate(over="ignore"):
+            return left - float(np.where(np.isnan(known), self.expected(history, pending), known).sum())
+
+    def _unspent(self, history: History) -> float:
+        """What trials that have ended leave of the budget."""
         assert self.budget is not None
         with np.errstate(over="ignore"):
-            spent = float(np.nansum(history.trials.cost))
-            pending = history.pending_points()
-            return self.budget - spent - (float(self.expected(history, pending).sum()) if len(pending) else 0.0)
+            return self.budget - float(np.nansum(history.trials.cost))
+
+    def _room(self, history: History) -> Room | None:
+        """What a trial may cost within budget and time; None once nothing is left of one of them."""
+        room = Room(math.inf, math.inf)
+        if self.budget is not None:
+            if self._unspent(history) <= 0.0:
+                return None
+            left = self.left(history)
+            room = Room(left if left > 0.0 else self._cheapest, max(left, 0.0) / self.budget)
+        if self.time is not None:
+            limit, left = self.time
+            if left <= 0.0:
+                return None
+            room = Room(min(room.cost, left), min(room.share, left / limit))
+        return room
 
     def fit(self, history: History, X: Array) -> Mask:
         """Which of the points ``X (c, d)`` are expected to cost no more than is left; all, if `terms` are silent."""
-        if self.budget is None or not self._update(history) or (left := self.left(history)) <= 0.0:
+        if not self.limited or not self._update(history) or (room := self._room(history)) is None:
             return np.ones(len(X), dtype=bool)
-        return np.asarray(self.expected(history, X) <= left)
+        return np.asarray(self.expected(history, X) <= room.cost)
 
     def expected(self, history: History, X: Array) -> Array:
         """The expected costs (c,) at ``X (c, d)``, the medians of the model; the mean cost as long as there is none."""
@@ -117,6 +163,8 @@ class Costs:
         cheapness = self._cheapness(history, told)
         live = np.flatnonzero(~np.isnan(cheapness))
         self._counts = len(live) >= LEAST and bool(np.ptp(cheapness[live]) > EQUAL)
+        if self._counts:
+            self._cheapest = float(_elementary.exp(-cheapness[live].max(keepdims=True))[0])
         if self._counts and self._surrogate.updated_at != told:
             members = self._members(live, history)
             self._surrogate.update(Data.of(history.trials.X, cheapness), members)

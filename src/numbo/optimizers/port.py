@@ -182,18 +182,29 @@ class Port(ABC):
         """Forget all pending points."""
         self._run.history.pending.clear()
 
-    def pending_point(self, params: Any, origin: int, reports: Mapping[Any, Any] | None = None) -> Pending:
+    def pending_point(
+        self, params: Any, origin: int, reports: Mapping[Any, Any] | None = None, cost: float | None = None
+    ) -> Pending:
         """A pending point as `hold` makes it, for `hold_only`, with the reports of its trial so far, by step.
+
+        And with its ``cost``, if that is known before it ends.
 
         Raises:
             ValueError: if ``params`` do not lie in the space.
         """
-        return self._run.pending_point(params, origin, self._run.curve(reports))
+        return self._run.pending_point(params, origin, self._run.curve(reports), cost)
 
     def hold_only(self, points: Mapping[Hashable, Pending]) -> None:
         """Make these points pending, oldest first, and no others."""
         run = self._run
         run.history.pending = PendingPoints(run.space.d, points)
+
+    def keep_time(self, time: tuple[float, float] | None) -> None:
+        """Tell a time limit in the units of costs, and how much is left in which trials have to end; None for none.
+
+        It holds for suggestions until the next call, and is no part of the state.
+        """
+        self._run.costs.time = time
 
     # -- ended trials ------------------------------------------------------------------------------------------------
 

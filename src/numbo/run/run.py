@@ -223,9 +223,9 @@ class Run:
             point = point.reporting(before.curve)
         self.history.pending[key] = point
 
-    def pending_point(self, params: Any, origin: int, curve: Curve | None = None) -> Pending:
+    def pending_point(self, params: Any, origin: int, curve: Curve | None = None, cost: float | None = None) -> Pending:
         """The user's point ``params`` as a pending point."""
-        return Pending.of(self.space.encode(params), params, origin, curve)
+        return Pending.of(self.space.encode(params), params, origin, curve, cost)
 
     def curve(self, reports: Mapping[Any, Any] | None) -> Curve | None:
         """The curve of a trial's reports by step; None if curves are not used.

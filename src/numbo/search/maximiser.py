@@ -155,7 +155,7 @@ class Maximiser:
                 utility = self.of_one(run, outputs, acquisition)
             utility = utility._replace(alone=alone[: utility.objectives], crowd=crowd, prior=run.prior())
             box = Box(run.space, available.fix_corners(corners), dormant, available)
-            fit = None if run.costs.budget is None else partial(run.costs.fit, run.history)
+            fit = partial(run.costs.fit, run.history) if run.costs.limited else None
             return maximize(utility, box, groups, self._taken(run, surrogate), starts=starts, fit=fit)
 
     def improving(self, run: Run, outputs: Outputs, center: int | None = None) -> Utility:

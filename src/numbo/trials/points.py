@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,6 +35,7 @@ class Pending:
 
     Attributes:
         curve: the reports of its trial so far, None if there are none.
+        cost: of the trial, if it is known already; NaN otherwise.
     """
 
     x: Array
@@ -41,10 +43,11 @@ class Pending:
     origin: int
     identity: bytes
     curve: Curve | None = None
+    cost: float = math.nan
 
     @classmethod
-    def of(cls, x: Array, params: Any, origin: int, curve: Curve | None = None) -> Pending:
-        return cls(x, own(params), origin, point_key(x), curve)
+    def of(cls, x: Array, params: Any, origin: int, curve: Curve | None = None, cost: float | None = None) -> Pending:
+        return cls(x, own(params), origin, point_key(x), curve, math.nan if cost is None else cost)
 
     def reporting(self, curve: Curve | None) -> Pending:
         """The pending point after a further report."""
