@@ -18,6 +18,7 @@ from numbo.optuna._looking import (
     remaining,
     worthwhile,
 )
+from numbo.optuna._progress import Progress
 from numbo.optuna._pruner import CurvePruner
 from numbo.optuna._reports import report, should_prune
 from numbo.optuna._stopping import StopWhenDone
@@ -32,6 +33,7 @@ __all__ = [
     "CurvePruner",
     "GPUCBSampler",
     "GSSBOSampler",
+    "Progress",
     "SBPESampler",
     "StopWhenDone",
     "Table",
