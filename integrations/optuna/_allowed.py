@@ -14,6 +14,7 @@ from numbo.optuna._distributions import Searched, holds, to_external, to_interna
 from numbo.spaces import Space
 from numbo.spaces.allowed import Constraint, Linear, Mixture, Nonzero, Order, names_in, restricted
 from numbo.spaces.completion import within_allowed
+from numbo.spaces.known import Known
 
 #: How many parameters of a function are guessed, as long as no trial has asked for them.
 GUESSES = 16
@@ -51,20 +52,21 @@ class Outside:
 
 def allowing(
     searched: Searched,
-    constraints: Sequence[Constraint],
+    said: Known,
     distributions: Mapping[str, BaseDistribution],
     *,
     partly: bool = False,
 ) -> Searched:
-    """The ``searched`` space with the ``constraints`` of the parameters that are known.
+    """The ``searched`` space with what the user has ``said``, and the constraints of the parameters that are known.
 
     Those that no trial has asked for yet are in another branch of the program. Before a trial has ended, ``partly``,
     they may be asked for yet, and only constraints count of which all parameters are known.
 
     Parameters with one value are part of it if a constraint may look at them; their ``distributions`` are known, too.
     """
+    constraints = said.allowed
     if not constraints:
-        return searched
+        return searched._replace(known=said)
     functions = any(not isinstance(one, Linear | Mixture | Order | Nonzero) for one in constraints)
     named = {name for one in constraints for name in names_in(one)}
     single = {n: d for n, d in distributions.items() if d.single() and n not in searched.distributions}
@@ -72,7 +74,8 @@ def allowing(
     if searched.table is not None:
         return searched._replace(table=searched.table.restricted(constraints))
     whole = [one for one in constraints if set(names_in(one)) <= found.keys()]
-    return searched._replace(distributions=found, allowed=_known(whole if partly else constraints, found))
+    allowed = _known(whole if partly else constraints, found)
+    return searched._replace(distributions=found, known=said._replace(allowed=allowed))
 
 
 def _known(constraints: Sequence[Constraint], distributions: Mapping[str, BaseDistribution]) -> tuple[Constraint, ...]:
@@ -83,7 +86,7 @@ def _known(constraints: Sequence[Constraint], distributions: Mapping[str, BaseDi
 def unknown_names(searched: Searched, before: Searched, constraints: Sequence[Constraint]) -> list[str]:
     """The names in ``constraints`` that are no parameters of the ``searched`` space, nor of that ``before`` it."""
     named = {name for one in constraints for name in names_in(one)}
-    asked = {name for one in before.allowed if isinstance(one, Outside) for name in one.missing}
+    asked = {name for one in before.known.allowed if isinstance(one, Outside) for name in one.missing}
     return sorted((named | asked) - searched.distributions.keys())
 
 
@@ -102,13 +105,12 @@ class FirstValue(NamedTuple):
 
 
 def first_value(
-    constraints: Sequence[Constraint],
+    known: Known,
     trial: FrozenTrial,
     name: str,
     distribution: BaseDistribution,
     seed: int | None,
     fixed: Mapping[str, Any],
-    said: Searched,
 ) -> FirstValue:
     """A value of a parameter that is asked for in a trial of a program of which nothing else is known yet.
 
@@ -119,22 +121,23 @@ def first_value(
     Raises:
         ValueError: if the prior or the default is of no value of the parameter.
     """
-    to_space(said._replace(distributions={name: distribution}))
+    said = Searched({name: distribution}, known=known.only([name]))
+    to_space(said)
     given = {n: value for n, value in fixed.items() if n != name}
     distributions = {n: d for n, d in trial.distributions.items() if n in given}
     for other in sorted(given.keys() - distributions.keys()):
         distributions[other] = _distribution_of(given[other], distribution)
     distributions[name] = distribution
-    near = [one for one in constraints if name in names_in(one) or not names_in(one)]
+    near = [one for one in known.allowed if name in names_in(one) or not names_in(one)]
     for other in (n for one in near for n in names_in(one)):
         distributions.setdefault(other, distribution)
-    known = to_internal(given, distributions)
+    inner = to_internal(given, distributions)
     for _ in range(GUESSES):
         allowed = _known(near, distributions)
         try:
-            space = to_space(said._replace(distributions=distributions, allowed=allowed))
+            space = to_space(Searched(distributions, known=said.known._replace(allowed=allowed)))
             assert isinstance(space, Space)
-            found = within_allowed(space, known, seed)
+            found = within_allowed(space, inner, seed)
         except ValueError:
             return FirstValue(False)
         missing = {n for one in allowed if isinstance(one, Outside) for n in one.missing}

@@ -21,6 +21,7 @@ from optuna.trial import FrozenTrial, TrialState
 from numbo.spaces import Categorical, Condition, Dimension, Float, Int, Record, Space, Table, Usage, misfit
 from numbo.spaces.beliefs import Belief, translated
 from numbo.spaces.dimensions import equal
+from numbo.spaces.known import NOTHING, Known
 from numbo.spaces.ranges import RangeRule, RangeUsage, interpolated
 from numbo.spaces.table import ROW
 
@@ -64,8 +65,8 @@ class Searched(NamedTuple):
     """The searched space: distributions, conditions and rules for ranges by name, and optional parameters.
 
     With a ``table``, the only parameter is the number of a row. ``since`` has the first trial with a parameter that was
-    added to the program, ``allowed`` what is known of the parameters together, and ``prior`` and ``default`` what the
-    user says of each by name, in values of the program; of other parameters, too.
+    added to the program. ``known`` is what the user says, with beliefs and defaults in values of the program, and of
+    other parameters, too.
     """
 
     distributions: dict[str, BaseDistribution]
@@ -74,14 +75,7 @@ class Searched(NamedTuple):
     ranges: Mapping[str, RangeRule] = {}
     table: Table | None = None
     since: Mapping[str, int] = {}
-    allowed: tuple[Any, ...] = ()
-    prior: Mapping[str, Belief] = {}
-    default: Mapping[str, Any] = {}
-
-    def said_of(self, name: str) -> Searched:
-        """What the user says of one parameter, and of no other."""
-        prior = {n: belief for n, belief in self.prior.items() if n == name}
-        return self._replace(prior=prior, default={n: value for n, value in self.default.items() if n == name})
+    known: Known = NOTHING
 
     def only(self, names: Collection[str]) -> Searched:
         """The space with these parameters only."""
@@ -166,9 +160,9 @@ def to_space(searched: Searched) -> Space | Table:
         dimensions,
         optional=searched.optional,
         ranges=searched.ranges,
-        allowed=searched.allowed,
-        prior={n: _inside(n, one, searched) for n, one in searched.prior.items() if n in dimensions},
-        default=to_internal(searched.default, searched.distributions),
+        allowed=searched.known.allowed,
+        prior={n: _inside(n, one, searched) for n, one in searched.known.prior.items() if n in dimensions},
+        default=to_internal(searched.known.default, searched.distributions),
     )
 
 

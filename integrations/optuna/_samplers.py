@@ -44,8 +44,7 @@ from numbo.optuna._view import FirstTrials, StudyView, checked
 from numbo.optuna._views import Views
 from numbo.optuna._warnings import Once, warn
 from numbo.spaces import Float, Space, Table
-from numbo.spaces.allowed import Constraint, constraints_of
-from numbo.spaces.beliefs import Belief, beliefs_of, defaults_of
+from numbo.spaces.known import NOTHING, Known
 from numbo.trials import Goal
 from numbo.trials.earlier import EarlierStudy
 from numbo.warming.ahead import compile_ahead
@@ -111,9 +110,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
     _cost: str | None = None
     _budget: float | None = None
     _timeout: float | None = None
-    _allowed: tuple[Constraint, ...] = ()
-    _prior: Mapping[str, Belief] = {}
-    _default: Mapping[str, Any] = {}
+    _known: Known = NOTHING
     _latest: Callable[[], Study | None]
 
     def __init__(
@@ -146,14 +143,11 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         self._warn_independent_sampling = _checks.flag("warn_independent_sampling", warn_independent_sampling)
         self._search_space = search_space
         self._declared = None if search_space is None else declared(search_space)
-        self._allowed = constraints_of(allowed)
-        self._prior = beliefs_of(prior)
-        self._default = defaults_of(default)
+        self._known = Known.of(allowed, prior, default)
         searched = (self._declared or Searched({})).without_single()
         if self._declared is not None:
             self._check_names(self._declared)
-            searched = allowing(searched, self._allowed, self._declared.distributions)
-            searched = searched._replace(prior=self._prior, default=self._default)
+            searched = allowing(searched, self._known, self._declared.distributions)
         if not (constraints_func is None or callable(constraints_func)):
             raise ValueError(f"constraints_func must be a function of a trial, got {constraints_func!r}.")
         self._constraints_func = constraints_func
@@ -175,8 +169,8 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
     def _check_names(self, searched: Searched) -> None:
         """Raise a `ValueError` if something is said of a parameter that a declared space does not have."""
         known = [] if searched.table is not None else list(searched.distributions)
-        for argument, given in {"prior": self._prior, "default": self._default}.items():
-            for name in given.keys() - set(known):
+        for argument in ("prior", "default"):
+            for name in getattr(self._known, argument).keys() - set(known):
                 raise ValueError(f"{argument} must name parameters of search_space, {known}, got {name!r}.")
 
     def _spending(self) -> dict[str, Any]:
@@ -212,9 +206,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             "cost": self._cost,
             "budget": self._budget,
             "timeout": self._timeout,
-            "allowed": self._allowed,
-            "prior": self._prior,
-            "default": self._default,
+            **self._known._asdict(),
         }
         return as_call(self, given, self._settings, {"n_initial": self._n_initial})
 
@@ -333,11 +325,11 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             if (found := self._by_model(study, trial, param_name, param_distribution)) is not None:
                 return found
             usual = self._is_first(study, trial, param_name)
-            if self._allowed or param_name in self._prior or (usual and param_name in self._default):
+            said = self._known
+            if said.allowed or param_name in said.prior or (usual and param_name in said.default):
                 seed = None if usual else zlib.crc32(f"{self._seed} {trial.number}".encode())
                 fixed = fixed_params(study, trial)
-                said = Searched({}, prior=self._prior, default=self._default).said_of(param_name)
-                first = first_value(self._allowed, trial, param_name, param_distribution, seed, fixed, said)
+                first = first_value(said, trial, param_name, param_distribution, seed, fixed)
                 if first.found:
                     return first.value
                 if first.beside:
@@ -534,28 +526,21 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         return optimizer
 
     def _allowing(self, study: Study, view: StudyView, searched: Searched) -> Searched:
-        """The ``searched`` space with what is known of the parameters together, as far as these are known."""
-        searched = searched._replace(prior=self._prior, default=self._default)
-        if (left := self._prior.keys() | self._default.keys()) and view.n_complete >= PLENTY:
-            names = sorted(
-                left - (view.space.latest if self._declared is None else self._declared.distributions).keys()
-            )
-            if names:
-                words = f"prior= or default= has {names}, which no trial so far has asked for: they do not count."
-                self._once.warn(study, "prior", words)
-        if not self._allowed:
+        """The ``searched`` space with what the user says of the parameters, as far as these are known."""
+        if not self._known:
             return searched
-        if searched.table is not None:
-            if view.searched.table is None:
-                return allowing(searched, self._allowed, {})
+        if searched.table is not None and view.searched.table is not None:
             return view.searched
         known = view.space.latest if self._declared is None else self._declared.distributions
         partly = self._declared is None and not view.space.known
-        found = allowing(searched, self._allowed, known, partly=partly)
-        names = unknown_names(found, view.searched, self._allowed)
-        if names and view.n_complete >= PLENTY:
-            words = f"allowed= has {names}, which no trial so far has asked for: they count as if they did not exist."
-            self._once.warn(study, "allowed", words)
+        found = allowing(searched, self._known, known, partly=partly)
+        if searched.table is None and view.n_complete >= PLENTY:
+            unasked = "which no trial so far has asked for: they"
+            if names := sorted(self._known.names - known.keys()):
+                self._once.warn(study, "prior", f"prior= or default= has {names}, {unasked} do not count.")
+            if names := unknown_names(found, view.searched, self._known.allowed):
+                words = f"allowed= has {names}, {unasked} count as if they did not exist."
+                self._once.warn(study, "allowed", words)
         return found
 
     # -- state -------------------------------------------------------------------------------------------------

@@ -18,17 +18,16 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import reduce
 from numbers import Real
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from ray.tune.search import sample
 
 from numbo import _checks
+from numbo.ray._known import OfConfig as OfConfig  # searchers' files have it from here
+from numbo.ray._known import inside
 from numbo.spaces import Categorical, Dimension, Float, Int, Space, Table
-from numbo.spaces.allowed import Constraint, Linear, Mixture, Order, names_in
-from numbo.spaces.beliefs import Belief
-from numbo.spaces.beliefs import translated as believed
 from numbo.spaces.dimensions import SIMPLE
+from numbo.spaces.known import NOTHING, Known
 from numbo.spaces.table import ROW
 
 Path: TypeAlias = tuple[Any, ...]
@@ -123,8 +122,7 @@ class TuneSpace:
     Args:
         config: a ``param_space``: domains and constants in nested dicts and lists. Or a table; then the number of a row
             is tuned.
-        allowed: what is known of the parameters together; functions are those of configs.
-        prior, default: what is believed of good values, and usual ones, by the names of parameters.
+        said: what the user says of the parameters; functions are those of configs.
 
     Raises:
         ValueError: if there is no domain, or a domain cannot be searched; the message says what to do instead. If
@@ -134,13 +132,7 @@ class TuneSpace:
     #: What else the ``param_space`` of the run has, if the domains are those of a searcher.
     _beside: Mapping[str, Any] = {}
 
-    def __init__(
-        self,
-        config: Mapping[str, Any] | Table,
-        allowed: Sequence[Constraint] = (),
-        prior: Mapping[str, Belief] = MappingProxyType({}),
-        default: Mapping[str, Any] = MappingProxyType({}),
-    ) -> None:
+    def __init__(self, config: Mapping[str, Any] | Table, said: Known = NOTHING) -> None:
         table = config if isinstance(config, Table) else None
         self._config = _without_twins(config if table is None else {ROW: sample.Integer(0, len(table)).uniform()})
         self.parameters = _named(_found(self._config, (), None))
@@ -148,20 +140,12 @@ class TuneSpace:
             raise ValueError("The search space has no domain such as tune.uniform(0, 1): there is nothing to tune.")
         named = {name: parameter.dimension for name, parameter in self.parameters.items()}
         if table is None:
-            known = self.parameters
-            inner = {n: known[n].to_searched for n in (prior.keys() | default.keys()) & known.keys()}
-            self.space: Space | Table = Space(
-                named,
-                allowed=[translated(one, self) for one in allowed],
-                prior={
-                    n: believed(one, inner[n], known[n].to_value) if n in known else one for n, one in prior.items()
-                },
-                default={n: inner[n](value) if n in known else value for n, value in default.items()},
-            )
-        elif prior or default:
-            raise ValueError(f"{'prior' if prior else 'default'} is of parameters, and the rows of a Table have none.")
+            self.space: Space | Table = Space(named, **inside(said, self)._asdict())
+        elif said.names:
+            argument = "prior" if said.prior else "default"
+            raise ValueError(f"{argument} is of parameters, and the rows of a Table have none.")
         else:
-            self.space = table.restricted(allowed) if allowed else table
+            self.space = table.restricted(said.allowed) if said.allowed else table
 
     def to_config(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The nested config that suggests ``params``, without constants, except in options and lists."""
@@ -224,43 +208,6 @@ class TuneSpace:
     def _active(parameter: Parameter, params: Mapping[str, Any]) -> bool:
         when: Any = parameter.dimension.when or {}
         return all(params.get(parent, _ABSENT) in labels for parent, labels in when.items())
-
-
-@dataclass(frozen=True)
-class OfConfig:
-    """A user's function of configs, as a function of the searched parameters."""
-
-    function: Any
-    space: TuneSpace
-
-    def __call__(self, params: dict[str, Any]) -> Any:
-        try:
-            return self.function(self.space.to_config(params))
-        except KeyError as error:
-            keys = {key for parameter in self.space.parameters.values() for key in parameter.path}
-            if error.args and error.args[0] in keys:
-                return True  # it is inactive
-            raise
-
-    @property
-    def __name__(self) -> str:
-        return str(getattr(self.function, "__name__", repr(self.function)))
-
-
-def translated(constraint: Constraint, space: TuneSpace) -> Constraint:
-    """A constraint of values as one of the searched values, which are multiples of a step if there is one."""
-    if not names_in(constraint):
-        return OfConfig(constraint, space)
-    steps = {name: space.parameters[name].step or 1.0 for name in names_in(constraint) if name in space.parameters}
-    if isinstance(constraint, Linear):
-        return replace(constraint, weights={n: w * steps.get(n, 1.0) for n, w in constraint.weights.items()})
-    if isinstance(constraint, Mixture) and set(steps.values()) != {1.0}:
-        if constraint.most is None:
-            return Linear({n: steps.get(n, 1.0) for n in constraint.names}, equal=constraint.total)
-        raise ValueError(f"most of Mixture must be None where domains are quantised, got {constraint!r}.")
-    if isinstance(constraint, Order) and len(set(steps.values())) > 1:
-        raise ValueError(f"Order takes domains that are quantised alike, or not, got {constraint!r}.")
-    return constraint
 
 
 def _value_of(config: Mapping[str, Any], parameter: Parameter) -> Any:

@@ -48,8 +48,7 @@ from numbo.ray._looking import InspectedSearch
 from numbo.ray._snapshot import Setup
 from numbo.ray._stored import logger
 from numbo.spaces import Float, Space, Table
-from numbo.spaces.allowed import Constraint, constraints_of
-from numbo.spaces.beliefs import Belief, beliefs_of, defaults_of
+from numbo.spaces.known import Known
 
 
 class NumboSearch(InspectedSearch):
@@ -103,9 +102,6 @@ class NumboSearch(InspectedSearch):
     _earlier: tuple[Any, ...] = ()
     _cost: str | None = None
     _budget: float | None = None
-    _allowed: tuple[Constraint, ...] = ()
-    _prior: Mapping[str, Belief] = {}
-    _default: Mapping[str, Any] = {}
 
     def __init__(
         self,
@@ -145,11 +141,8 @@ class NumboSearch(InspectedSearch):
         name = _checks.cost_name(cost, budget)
         self._cost = TIME_TOTAL_S if name == "duration" else name
         self._budget = budget
-        self._allowed = constraints_of(allowed)
-        self._prior = beliefs_of(prior)
-        self._default = defaults_of(default)
-        known = {"allowed": self._allowed, "prior": self._prior, "default": self._default}
-        self._given = {**self._given, **{name: given for name, given in known.items() if given}}
+        said = Known.of(allowed, prior, default)._asdict()
+        self._given = {**self._given, **{name: given for name, given in said.items() if given}}
         self._seed = _checks.seed(seed)
         if settings.n_initial is None and n_initial is None:
             n_initial = self._optimizer.capabilities.usual_initial
@@ -165,7 +158,7 @@ class NumboSearch(InspectedSearch):
                 raise ValueError(
                     f'space must be a mapping such as {{"x": tune.uniform(0, 1)}}, or a Table, got {space!r}.'
                 )
-            self._tune_space = TuneSpace(space, self._allowed, self._prior, self._default)
+            self._tune_space = TuneSpace(space, self._known)
             check_runnable(self._points, self._tune_space)
             self._make(self._tune_space.space)
             self._start()
@@ -184,6 +177,11 @@ class NumboSearch(InspectedSearch):
         goal |= {"cost": "duration" if self._cost == TIME_TOTAL_S else self._cost, "budget": self._budget}
         return as_call(self, given | goal, self._settings, {"n_initial": self._optimizer.capabilities.usual_initial})
 
+    @property
+    def _known(self) -> Known:
+        """What the user says of the parameters."""
+        return Known(**{name: self._given[name] for name in Known._fields if name in self._given})
+
     # -- setting up --------------------------------------------------------------------------------------------
 
     def set_search_properties(self, metric: str | None, mode: str | None, config: dict[str, Any], **spec: Any) -> bool:
@@ -198,7 +196,7 @@ class NumboSearch(InspectedSearch):
         for _, reward in self._evaluated:
             if isinstance(reward, dict):
                 check_rewarded(reward, [metric] if isinstance(metric, str) else metric)
-        found = TuneSpace(config, self._allowed, self._prior, self._default) if holds_domains(config) else None
+        found = TuneSpace(config, self._known) if holds_domains(config) else None
         if self._tune_space is None and found is None:
             raise ValueError(no_space(type(self).__name__))
         if self._tune_space is not None and found is not None and found.parameters != self._tune_space.parameters:
