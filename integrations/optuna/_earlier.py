@@ -14,6 +14,8 @@ from optuna.trial import FrozenTrial
 
 from numbo import _checks
 from numbo.optuna import _records
+from numbo.optuna._distributions import holds
+from numbo.trials import Goal
 from numbo.trials.earlier import EarlierStudy, earlier_studies
 
 #: The internal value of a category that a distribution does not have.
@@ -89,3 +91,10 @@ def _internal(point: Mapping[str, Any], choices: Mapping[str, CategoricalDistrib
         with suppress(ValueError):
             out[name] = int(choices[name].to_internal_repr(point[name]))
     return out
+
+
+def recalled(studies: Iterable[EarlierStudy], study: Study, name: str, distribution: BaseDistribution) -> Any:
+    """The value of a parameter in the best trial of the first of the earlier ``studies`` that has it; None if none."""
+    goal = Goal(_records.directions_of(study))
+    found = (earlier.best_point(goal).get(name) for earlier in studies)
+    return next((value for value in found if value is not None and holds(distribution, value)), None)

@@ -212,3 +212,9 @@ def is_the_table(study: Study, table: Table) -> bool:
         record = {"rows": len(table), "fingerprint": table.fingerprint(len(table))}
         storage.set_study_system_attr(number, TABLE, record)
     return True
+
+
+def is_first(study: Study, trial: FrozenTrial, name: str) -> bool:
+    """Whether no other trial has asked for the parameter, and none that began earlier still may."""
+    others = (t for t in study._get_trials(deepcopy=False, use_cache=True) if t.number != trial.number)
+    return not any(name in t.params or (t.state == TrialState.RUNNING and t.number < trial.number) for t in others)

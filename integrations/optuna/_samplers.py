@@ -7,8 +7,7 @@ import secrets
 import threading
 import weakref
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -26,13 +25,12 @@ from numbo._forks import StartsAnew
 from numbo._settings import INITIAL, Settings, as_call
 from numbo.optimizers import Optimizer, Snapshot, Suggestion
 from numbo.optuna import _earlier, _records
-from numbo.optuna._allowed import allowing, first_value, unknown_names
+from numbo.optuna._allowed import allowing, first_value
 from numbo.optuna._callable import ConstraintsFunc, checked_constraints, of_an_instance
 from numbo.optuna._distributions import (
     Searched,
     SearchSpace,
     declared,
-    holds,
     to_dimension,
     to_external,
     to_space,
@@ -42,17 +40,14 @@ from numbo.optuna._inspection import Inspected, NoSuccess, NothingVaries
 from numbo.optuna._timers import Timers
 from numbo.optuna._view import FirstTrials, StudyView, checked
 from numbo.optuna._views import Views
-from numbo.optuna._warnings import Once, warn
+from numbo.optuna._warnings import warn
 from numbo.spaces import Float, Space, Table
 from numbo.spaces.known import NOTHING, Known
-from numbo.trials import Goal
 from numbo.trials.earlier import EarlierStudy
 from numbo.warming.ahead import compile_ahead
 
 #: Number of attempts to choose a point that no other process has chosen, before a point may be repeated.
 ATTEMPTS = 32
-#: After so many complete trials, parameters with known constraints that no trial has asked for are worth a warning.
-PLENTY = 10
 
 
 class NumboSampler(Inspected, StartsAnew, BaseSampler):
@@ -219,7 +214,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             return self._declared.without_single().distributions
         if self._refuses(study):
             return {}
-        with self._lock, self._view_of(study) as (view, trials):
+        with self._lock, self._views.of(study) as (view, trials):
             self._space_known = view.space.known
             if not isinstance(study._storage, InMemoryStorage):  # there nobody looks again, and a read costs nothing
                 self._views.keep(study, trial, trials)
@@ -232,11 +227,11 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         if not search_space:
             return {}
         given = fixed_params(study, trial)
-        with self._lock, self._view_of(study, trial) as (view, trials):
-            searched = self._searched(study, view, trials, trial.number)
+        with self._lock, self._views.of(study, trial) as (view, trials):
+            searched = self._views.searched(study, view, trials, trial.number)
             if not given.keys() >= searched.distributions.keys() - search_space.keys():
                 searched = searched.only(search_space)  # a parameter missing from the space has no known value
-            optimizer = self._brought_up(study, view, trials, searched, trial.number)
+            optimizer = self._views.brought_up(study, view, trials, searched, trial.number, self._make)
             searched = view.searched
             fixed = self._fixed(trial, view, given)
             suggestion = optimizer.suggest((self._seed, trial.number), position=trial.number, fixed=fixed)
@@ -253,26 +248,6 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         fixed = within(given, view.searched.distributions, space)
         rest = inherited(trial, _records.read(trial, view.identity), fixed)
         return {name: value for name, value in rest.items() if space[name].contains(value)} | fixed
-
-    def _searched(self, study: Study, view: StudyView, trials: Sequence[FrozenTrial], current: int) -> Searched:
-        """The searched space for trial number ``current``."""
-        known = view.known_space(trials, current)
-        if self._declared is None:
-            return known
-        if self._declared.table is not None:
-            return self._declared.without_single()
-        distributions = self._declared.distributions
-        conditions = self._declared.conditions
-        same = {name for name, distribution in distributions.items() if known.distributions.get(name) == distribution}
-        inferred = {name: condition for name, condition in known.conditions.items() if condition.parents <= same}
-        optional = known.optional | conditions.keys()  # a trial may end before it uses them
-        space = Searched(distributions, conditions or inferred, optional, since=known.since)
-        unused = view.unused(space)
-        if not unused:
-            return space.without_single()
-        words = f"search_space= has {sorted(unused)}, which no trial so far has asked for; they are not searched."
-        self._once.warn(study, "unused", words)
-        return space.only(distributions.keys() - unused)
 
     def _settle(
         self,
@@ -324,7 +299,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         if sampler is None:
             if (found := self._by_model(study, trial, param_name, param_distribution)) is not None:
                 return found
-            usual = self._is_first(study, trial, param_name)
+            usual = _records.is_first(study, trial, param_name)
             said = self._known
             if said.allowed or param_name in said.prior or (usual and param_name in said.default):
                 seed = None if usual else zlib.crc32(f"{self._seed} {trial.number}".encode())
@@ -337,7 +312,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
                         f"The values that are given for {list(first.beside)} allow no value of {param_name!r} that "
                         "meets allowed=, or none was found: the suggestion does not meet it."
                     )
-            if usual and (known := self._recalled(study, param_name, param_distribution)) is not None:
+            if usual and (known := _earlier.recalled(self._earlier, study, param_name, param_distribution)) is not None:
                 return known
             # one stream per trial and name: processes with equal seeds must not start with equal points
             sampler = RandomSampler(seed=zlib.crc32(f"{self._seed} {trial.number} {param_name}".encode()))
@@ -348,20 +323,6 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             space = Space({param_name: to_dimension(param_distribution)})
             return to_external(space.decode(space.usual), {param_name: param_distribution})[param_name]
         return sampler.sample_independent(study, trial, param_name, param_distribution)
-
-    def _recalled(self, study: Study, name: str, distribution: BaseDistribution) -> Any:
-        """The value of a parameter in the best trial of the first earlier study that has it; None if there is none."""
-        goal = Goal(_records.directions_of(study))
-        for earlier in self._earlier:
-            value = earlier.best_point(goal).get(name)
-            if value is not None and holds(distribution, value):
-                return value
-        return None
-
-    def _is_first(self, study: Study, trial: FrozenTrial, name: str) -> bool:
-        """Whether no other trial has asked for the parameter, and none that began earlier still may."""
-        others = (t for t in study._get_trials(deepcopy=False, use_cache=True) if t.number != trial.number)
-        return not any(name in t.params or (t.state == TrialState.RUNNING and t.number < trial.number) for t in others)
 
     def _explain_independent(
         self, study: Study, trial: FrozenTrial, name: str, asked: BaseDistribution, chosen: str
@@ -390,7 +351,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         else:
             reason = "search_space= does not have it"
             advice = "Add it there"
-        self._once.warn(
+        self._views.once.warn(
             study,
             f"independent {name}",
             f"{type(self).__name__} samples the parameter {name!r} independently, with {chosen}: {reason}. {advice}, "
@@ -404,11 +365,11 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         """
         if distribution.single():
             return None
-        with self._lock, self._view_of(study) as (view, trials):
-            searched = self._searched(study, view, trials, trial.number)
+        with self._lock, self._views.of(study) as (view, trials):
+            searched = self._views.searched(study, view, trials, trial.number)
             if searched.table is not None or type(searched.distributions.get(name)) is not type(distribution):
                 return None
-            optimizer = self._brought_up(study, view, trials, searched, trial.number)
+            optimizer = self._views.brought_up(study, view, trials, searched, trial.number, self._make)
             published = _records.read(trial, view.identity).params
             given = published | within(fixed_params(study, trial), searched.distributions, optimizer.space)
             given.pop(name, None)
@@ -427,7 +388,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             study.tell(trial.number, state=TrialState.FAIL)  # the trial exists already, and would stay running
         self._raise_error_if_multi_objective(study)
         self._remember(study)
-        self._timers.begin(study)
+        self._views.timers.begin(study)
         if trial.params or "fixed_params" in trial.system_attrs:  # it was added while it waited
             _records.mark_begun(study, trial)
         if self._independent_sampler is not None:
@@ -455,7 +416,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             _process_constraints_after_trial(partial(checked_constraints, self._constraints_func), study, trial, state)
         if not self._optimizer.capabilities.constraints and _records.constraints_of(trial):
             message = f"Constraints have been set, but {type(self).__name__} does not use them: GSSBOSampler does."
-            self._once.warn(study, "constraints", message)
+            self._views.once.warn(study, "constraints", message)
         if self._independent_sampler is not None:
             self._independent_sampler.after_trial(study, trial, state, values)
 
@@ -477,8 +438,8 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
 
     def _looked_into(self, study: Study | None) -> tuple[Snapshot, Searched, FirstTrials]:
         study = self._meant(study)
-        with self._lock, self._view_of(study) as (view, trials):
-            searched = self._searched(study, view, trials, -1)
+        with self._lock, self._views.of(study) as (view, trials):
+            searched = self._views.searched(study, view, trials, -1)
             if view.optimizer is not None:  # the space of the last suggestions
                 searched = searched.only(view.searched.distributions)
             shown = (t for t in trials if t.state in (TrialState.COMPLETE, TrialState.PRUNED))
@@ -491,77 +452,14 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
                     "There is nothing to look at: no trial of the study has succeeded with a parameter that has "
                     f"several possible values{failed}."
                 )
-            found = self._brought_up(study, view, trials, searched, -1).snapshot()
+            found = self._views.brought_up(study, view, trials, searched, -1, self._make).snapshot()
             return found, view.searched, FirstTrials(found, view.told, trials)
-
-    def _brought_up(
-        self,
-        study: Study,
-        view: StudyView,
-        trials: list[FrozenTrial],
-        searched: Searched,
-        current: int,
-    ) -> Optimizer:
-        """The optimizer over the ``searched`` space, with finished ``trials`` told, and others but ``current``
-        pending."""
-        directions = _records.directions_of(study)
-        searched = self._allowing(study, view, searched)
-        if searched.table is not None and view.table is not searched.table:
-            view.table = searched.table
-            if not _records.is_the_table(study, searched.table):
-                warn(
-                    f"The first rows of {searched.table!r} are not those of the table that this study has searched: "
-                    "its finished trials are learned for the rows that have their numbers now. Keep the rows in their "
-                    "order, keep the columns that describe them, and add new rows at the end."
-                )
-        optimizer = view.optimizer_over(
-            searched, trials, lambda space, names: self._make(searched, space, directions, names)
-        )
-        view.hold_running(trials, current)
-        self._timers.tell(study, optimizer)
-        if view.heard_failure:
-            view.heard_failure = False
-            if (trouble := optimizer.trouble) is not None:
-                self._once.warn(study, f"trouble {trouble.kind}", str(trouble.translated(searched.shown)))
-        return optimizer
-
-    def _allowing(self, study: Study, view: StudyView, searched: Searched) -> Searched:
-        """The ``searched`` space with what the user says of the parameters, as far as these are known."""
-        if not self._known:
-            return searched
-        if searched.table is not None and view.searched.table is not None:
-            return view.searched
-        known = view.space.latest if self._declared is None else self._declared.distributions
-        partly = self._declared is None and not view.space.known
-        found = allowing(searched, self._known, known, partly=partly)
-        if searched.table is None and view.n_complete >= PLENTY:
-            unasked = "which no trial so far has asked for: they"
-            if names := sorted(self._known.names - known.keys()):
-                self._once.warn(study, "prior", f"prior= or default= has {names}, {unasked} do not count.")
-            if names := unknown_names(found, view.searched, self._known.allowed):
-                words = f"allowed= has {names}, {unasked} count as if they did not exist."
-                self._once.warn(study, "allowed", words)
-        return found
 
     # -- state -------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def _view_of(self, study: Study, trial: FrozenTrial | None = None) -> Iterator[tuple[StudyView, list[FrozenTrial]]]:
-        """The up-to-date view of ``study``, and all trials (`Views.read`).
-
-        While in use, the view is removed from the store, and it is put back only if no exception is raised. So a view
-        that an interrupt or an error leaves half done is discarded, and rebuilt from the storage when needed again.
-        """
-        trials = self._views.read(study, trial)
-        key, view = self._views.take_out(study, trials)
-        view.cost = self._cost
-        view.sync(trials)
-        yield view, trials
-        self._views.put_back(key, view)
-
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        for name in ("_lock", "_views", "_once", "_latest", "_timers"):  # views are rebuilt from the storage
+        for name in ("_lock", "_views", "_latest"):  # views are rebuilt from the storage
             del state[name]
         return state
 
@@ -571,9 +469,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
 
     def _start(self) -> None:
         super()._start()
-        self._views = Views()
-        self._once = Once()
-        self._timers = Timers(self._timeout)
+        self._views = Views(self._known, self._declared, self._cost, Timers(self._timeout))
         self._latest = _no_study
         self._lock = threading.RLock()
 

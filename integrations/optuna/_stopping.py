@@ -92,9 +92,11 @@ def _exhausted(study: Study) -> bool:
     """Whether every point of a finite space was tried, or runs, and a repeat would say nothing."""
     sampler = sampler_of(study)
     study = checked(study)
-    with sampler._lock, sampler._view_of(study) as (view, trials):
+    with sampler._lock, sampler._views.of(study) as (view, trials):
         searched = sampler._searched(study, view, trials, -1)
-        return bool(searched.distributions) and sampler._brought_up(study, view, trials, searched, -1).exhausted
+        if not searched.distributions:
+            return False
+        return sampler._views.brought_up(study, view, trials, searched, -1, sampler._make).exhausted
 
 
 def _hours(finished: Sequence[FrozenTrial]) -> float:

@@ -1,19 +1,29 @@
-"""The views of the studies that a sampler was last used for, and the choice of the view for a study."""
+"""The views of the studies that a sampler was last used for: the choice of the view for a study, and its space."""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from optuna.storages import BaseStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
+from numbo.optimizers import Optimizer
+from numbo.optuna import _records
+from numbo.optuna._allowed import allowing, unknown_names
+from numbo.optuna._distributions import Searched
+from numbo.optuna._timers import Timers
 from numbo.optuna._view import StudyView
+from numbo.optuna._warnings import Once, warn
+from numbo.spaces.known import Known
 
 #: Maximum number of studies kept in memory; others are rebuilt from the storage when needed.
 MAX_VIEWS = 8
+#: After so many complete trials, parameters with known constraints that no trial has asked for are worth a warning.
+PLENTY = 10
 
 
 class Read(NamedTuple):
@@ -29,11 +39,37 @@ class Views(dict[Any, StudyView]):
 
     A study may begin with copies of another one's trials, and Hyperband passes another object for each bracket. So a
     study is identified by its number, its directions, its first trial, and its storage.
+
+    Args:
+        said: what the user says of the parameters.
+        declared: the space that the user declares; None if it is inferred from the trials.
+        cost: what trials cost, by name.
+        timers: the time that is left of each study.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, said: Known, declared: Searched | None, cost: str | None, timers: Timers) -> None:
         super().__init__()
+        self._said = said
+        self._declared = declared
+        self._cost = cost
+        self.timers = timers
+        #: The warnings that were given for the studies.
+        self.once = Once()
         self._read: Read | None = None
+
+    @contextmanager
+    def of(self, study: Study, trial: FrozenTrial | None = None) -> Iterator[tuple[StudyView, list[FrozenTrial]]]:
+        """The up-to-date view of ``study``, and all trials (`read`).
+
+        While in use, the view is removed from the store, and it is put back only if no exception is raised. So a view
+        that an interrupt or an error leaves half done is discarded, and rebuilt from the storage when needed again.
+        """
+        trials = self.read(study, trial)
+        key, view = self.take_out(study, trials)
+        view.cost = self._cost
+        view.sync(trials)
+        yield view, trials
+        self.put_back(key, view)
 
     def read(self, study: Study, trial: FrozenTrial | None = None) -> list[FrozenTrial]:
         """All trials of ``study``; those kept for ``trial``, if none have been read since.
@@ -80,3 +116,71 @@ class Views(dict[Any, StudyView]):
         self[key] = view
         while len(self) > MAX_VIEWS:
             del self[next(iter(self))]
+
+    def searched(self, study: Study, view: StudyView, trials: Sequence[FrozenTrial], current: int) -> Searched:
+        """The searched space for trial number ``current``."""
+        known = view.known_space(trials, current)
+        if self._declared is None:
+            return known
+        if self._declared.table is not None:
+            return self._declared.without_single()
+        distributions = self._declared.distributions
+        conditions = self._declared.conditions
+        same = {name for name, distribution in distributions.items() if known.distributions.get(name) == distribution}
+        inferred = {name: condition for name, condition in known.conditions.items() if condition.parents <= same}
+        optional = known.optional | conditions.keys()  # a trial may end before it uses them
+        space = Searched(distributions, conditions or inferred, optional, since=known.since)
+        unused = view.unused(space)
+        if not unused:
+            return space.without_single()
+        words = f"search_space= has {sorted(unused)}, which no trial so far has asked for; they are not searched."
+        self.once.warn(study, "unused", words)
+        return space.only(distributions.keys() - unused)
+
+    def brought_up(
+        self,
+        study: Study,
+        view: StudyView,
+        trials: list[FrozenTrial],
+        searched: Searched,
+        current: int,
+        make: Callable[..., Optimizer],
+    ) -> Optimizer:
+        """The optimizer over the ``searched`` space, with finished ``trials`` told, and others but ``current``
+        pending; ``make`` makes it of both spaces, the directions and the constraints."""
+        directions = _records.directions_of(study)
+        searched = self._allowing(study, view, searched)
+        if searched.table is not None and view.table is not searched.table:
+            view.table = searched.table
+            if not _records.is_the_table(study, searched.table):
+                warn(
+                    f"The first rows of {searched.table!r} are not those of the table that this study has searched: "
+                    "its finished trials are learned for the rows that have their numbers now. Keep the rows in their "
+                    "order, keep the columns that describe them, and add new rows at the end."
+                )
+        optimizer = view.optimizer_over(searched, trials, lambda space, names: make(searched, space, directions, names))
+        view.hold_running(trials, current)
+        self.timers.tell(study, optimizer)
+        if view.heard_failure:
+            view.heard_failure = False
+            if (trouble := optimizer.trouble) is not None:
+                self.once.warn(study, f"trouble {trouble.kind}", str(trouble.translated(searched.shown)))
+        return optimizer
+
+    def _allowing(self, study: Study, view: StudyView, searched: Searched) -> Searched:
+        """The ``searched`` space with what the user says of the parameters, as far as these are known."""
+        if not self._said:
+            return searched
+        if searched.table is not None and view.searched.table is not None:
+            return view.searched
+        known = view.space.latest if self._declared is None else self._declared.distributions
+        partly = self._declared is None and not view.space.known
+        found = allowing(searched, self._said, known, partly=partly)
+        if searched.table is None and view.n_complete >= PLENTY:
+            unasked = "which no trial so far has asked for: they"
+            if names := sorted(self._said.names - known.keys()):
+                self.once.warn(study, "prior", f"prior= or default= has {names}, {unasked} do not count.")
+            if names := unknown_names(found, view.searched, self._said.allowed):
+                words = f"allowed= has {names}, {unasked} count as if they did not exist."
+                self.once.warn(study, "allowed", words)
+        return found
